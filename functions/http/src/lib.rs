@@ -1,0 +1,1 @@
+//! The function that crawlers and people reach.

@@ -1,0 +1,2 @@
+//! Wires.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The function behind the content table's stream.

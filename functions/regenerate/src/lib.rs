@@ -1,0 +1,1 @@
+//! The function behind the sitemap table's stream.

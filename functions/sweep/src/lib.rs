@@ -1,0 +1,1 @@
+//! The function that the clock calls.

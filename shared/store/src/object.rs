@@ -1,0 +1,203 @@
+//! The bucket: which objects are published, under which keys, and with what headers.
+//!
+//! - Every object is written by [`Objects::put`] under a precondition, in one step; none is ever deleted.
+//! - The document's own digest, length and time of change travel in the object's metadata, since S3's ETag and
+//!   Last-Modified change whenever a stamp does (DESIGN, section 6): `http` answers from the former.
+
+use std::fmt;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use futures::Stream;
+
+use crate::error::StoreError;
+
+/// All that is published lies under this prefix, and `http` may read nothing else.
+pub const PUBLISHED_PREFIX: &str = "published/";
+
+/// A published object. Its S3 key, content type, content encoding and cache lifetime follow from it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectKey {
+    /// `published/<site>/<series>-sitemap<n>.xml`, a gzip member of segments; the first has no number.
+    Shard {
+        /// The site's host.
+        site: String,
+        /// The series' name.
+        series: String,
+        /// The shard's number, from 1.
+        n: u32,
+    },
+    /// `published/<site>/sitemap_index.xml`, a gzip member of one segment.
+    Index {
+        /// The site's host.
+        site: String,
+    },
+    /// `published/<site>/robots.txt`.
+    Robots {
+        /// The site's host.
+        site: String,
+    },
+    /// `published/<site>/site.json`: what `http` must know of a site. Not served.
+    SiteFile {
+        /// The site's host.
+        site: String,
+    },
+}
+
+impl ObjectKey {
+    /// The site whose object this is.
+    #[must_use]
+    pub fn site(&self) -> &str {
+        match self {
+            Self::Shard { site, .. } | Self::Index { site } | Self::Robots { site } | Self::SiteFile { site } => site,
+        }
+    }
+
+    /// The last part of the key, which is also the last part of the public path.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        match self {
+            Self::Shard { series, n: 1, .. } => format!("{series}-sitemap.xml"),
+            Self::Shard { series, n, .. } => format!("{series}-sitemap{n}.xml"),
+            Self::Index { .. } => "sitemap_index.xml".to_owned(),
+            Self::Robots { .. } => "robots.txt".to_owned(),
+            Self::SiteFile { .. } => "site.json".to_owned(),
+        }
+    }
+
+    /// The S3 key.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("{PUBLISHED_PREFIX}{}/{}", self.site(), self.file_name())
+    }
+
+    /// The key that [`ObjectKey::path`] wrote, or nothing for a path that is none of ours.
+    #[must_use]
+    pub fn from_path(path: &str) -> Option<Self> {
+        let (site, file) = path.strip_prefix(PUBLISHED_PREFIX)?.split_once('/')?;
+        let site = site.to_owned();
+        let key = match file {
+            "sitemap_index.xml" => Self::Index { site },
+            "robots.txt" => Self::Robots { site },
+            "site.json" => Self::SiteFile { site },
+            _ => {
+                let (series, n) = file.strip_suffix(".xml")?.rsplit_once("-sitemap")?;
+                let n = if n.is_empty() { 1 } else { n.parse().ok()? };
+                Self::Shard { site, series: series.to_owned(), n }
+            }
+        };
+        // `post-sitemap1.xml` and `post-sitemap02.xml` parse, but no object has those keys.
+        (key.path() == path).then_some(key)
+    }
+
+    /// The Content-Type.
+    #[must_use]
+    pub fn content_type(&self) -> &'static str {
+        match self {
+            Self::Shard { .. } | Self::Index { .. } => "application/xml; charset=utf-8",
+            Self::Robots { .. } => "text/plain; charset=utf-8",
+            Self::SiteFile { .. } => "application/json",
+        }
+    }
+
+    /// The Content-Encoding of the stored bytes.
+    #[must_use]
+    pub fn content_encoding(&self) -> Option<&'static str> {
+        match self {
+            Self::Shard { .. } | Self::Index { .. } => Some("gzip"),
+            Self::Robots { .. } | Self::SiteFile { .. } => None,
+        }
+    }
+
+    /// The Cache-Control: a minute in shared caches, which then revalidate behind the reader's back; a day's grace
+    /// while the origin is down.
+    #[must_use]
+    pub fn cache_control(&self) -> &'static str {
+        match self {
+            Self::Shard { .. } | Self::Index { .. } | Self::Robots { .. } => {
+                "public, max-age=60, s-maxage=60, stale-while-revalidate=60, stale-if-error=86400"
+            }
+            Self::SiteFile { .. } => "private, no-store",
+        }
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path())
+    }
+}
+
+/// What an object's metadata says of the document in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// A digest of the document, lower-case hex: equal for equal documents, whatever their stamps. The public ETag is
+    /// made from it.
+    pub digest: String,
+    /// When the document last changed, in Unix seconds: the public Last-Modified.
+    pub changed: i64,
+    /// The document's length in bytes, unencoded.
+    pub bytes: u64,
+    /// `<url>` or `<sitemap>` elements; 0 for what has none.
+    pub entries: u64,
+}
+
+/// An object without its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectMeta {
+    /// S3's ETag, for `If-Match` alone.
+    pub etag: String,
+    /// The stored length in bytes.
+    pub length: u64,
+    /// What its metadata says; nothing if it was not written by [`Objects::put`].
+    pub document: Option<Document>,
+}
+
+/// A body as it arrives.
+pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, StoreError>> + Send>>;
+
+/// What must hold for a put to happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// There is no such object (`If-None-Match: *`).
+    Absent,
+    /// It is still the one with this S3 ETag (`If-Match`).
+    Unchanged(String),
+}
+
+/// How a put ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Put {
+    /// Written.
+    Done,
+    /// The precondition did not hold (412, 409, 404): read again, then decide again.
+    Lost,
+}
+
+/// The bucket.
+///
+/// - Reads are strongly consistent.
+/// - Of concurrent puts with the same precondition one wins.
+pub trait Objects: Send + Sync {
+    /// The object without its body, or nothing if there is none.
+    fn head(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<ObjectMeta>, StoreError>> + Send;
+
+    /// The object, its body as a stream.
+    fn open(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<(ObjectMeta, BodyStream)>, StoreError>> + Send;
+
+    /// The object with its whole body.
+    fn get(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<(ObjectMeta, Bytes)>, StoreError>> + Send;
+
+    /// Writes the object if the precondition holds.
+    fn put(
+        &self,
+        key: &ObjectKey,
+        body: Bytes,
+        document: &Document,
+        precondition: &Precondition,
+    ) -> impl Future<Output = Result<Put, StoreError>> + Send;
+
+    /// The keys of a site's objects, in no particular order.
+    fn list(&self, site: &str) -> impl Future<Output = Result<Vec<ObjectKey>, StoreError>> + Send;
+}

@@ -1,0 +1,16 @@
+//! The site file: what `http` must know of a site, published beside its sitemaps.
+
+use serde::{Deserialize, Serialize};
+
+/// The JSON of [`ObjectKey::SiteFile`](crate::object::ObjectKey::SiteFile).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteFile {
+    /// The site's host, as in the object keys.
+    pub site: String,
+    /// Scheme and host of its public address, without a trailing slash: `https://www.example.com`.
+    pub origin: String,
+    /// Whether it is public. Of a site that is not, no shard is served.
+    pub public: bool,
+    /// Seconds for which an emptied shard is still served, longer than any cached index lives.
+    pub emptied_grace_seconds: i64,
+}
