@@ -1,1 +1,29 @@
 //! The function that crawlers and people reach.
+//!
+//! A request names a site in a header and a document in its path; the document is read from the bucket and streamed
+//! in the form that was asked for: as XML, gzip, a gzip file or text.
+//!
+//! ```text
+//! request ─▶ route ─▶ site file ─▶ object ─▶ representation ─▶ 304, or a body in steps
+//! ```
+//!
+//! - The function keeps no state but the site files of the last seconds, and writes nothing.
+//! - A client gets gzip only if it asked for it, and XML whatever its Accept says.
+//! - ETag and Last-Modified are the document's, not the object's: equal documents have equal tags.
+//! - No body is whole in memory, and none that is damaged ends as if it were whole.
+//!
+//! [`SiteFront`] is the one router, behind Lambda's adapter and on a plain server alike.
+
+mod body;
+mod front;
+mod inflater;
+mod locs;
+mod negotiation;
+mod representation;
+mod route;
+mod site;
+mod validators;
+
+pub use body::{Body, BoxError};
+pub use front::{Clock, SiteFront};
+pub use site::{MAX_CACHED_SITES, SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};

@@ -1,1 +1,82 @@
-//! The function behind the content table's stream.
+//! The function behind the content table's stream: for each changed record, reconcile.
+//!
+//! - An event says where to look, never what to do: only its key is read.
+//! - A record that cannot be listed is no failure: why is in its ledger.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aws_lambda_events::event::dynamodb::Event;
+use aws_lambda_events::event::streams::DynamoDbEventResponse;
+use sitemap::site::host_of_site_id;
+use store::content::Content;
+use store::error::StoreError;
+use store::ledgers::Ledgers;
+use store::reconcile::{Reconciled, Reconciler};
+use store::sites::{Hold, Sites};
+use store::slots::Slots;
+use store::stream::{Batch, key_text};
+use tracing::{error, info};
+
+/// Handles a batch of the content table's stream.
+pub async fn ingest<C, T>(reconciler: &Reconciler<C, T>, event: &Event) -> DynamoDbEventResponse
+where
+    C: Content,
+    T: Ledgers + Slots + Sites,
+{
+    let batch = Batch::of(event, |record| key_text(record, "id").map(str::to_owned));
+    let mut failed = BTreeSet::new();
+    // Settings first: the batch's own records are then planned with them.
+    for id in batch.subjects() {
+        if let Some(host) = host_of_site_id(id)
+            && let Err(error) = reconciler.reconcile_site(host).await
+        {
+            error!(record = id, %error, "settings were not taken over");
+            failed.insert(id);
+        }
+    }
+    let ids: Vec<String> = batch.subjects().cloned().collect();
+    let ids = match left_to_scan(reconciler, &ids).await {
+        Ok(scanned) => ids.into_iter().filter(|id| !scanned.contains(id)).collect(),
+        Err(error) => {
+            error!(%error, "the scan's list could not be read");
+            ids
+        }
+    };
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for (id, outcome) in ids.iter().zip(reconciler.reconcile(&ids, None).await) {
+        let count = match outcome {
+            Ok(Reconciled::Changed) => "changed",
+            Ok(Reconciled::Unchanged) => "unchanged",
+            Err(error) => {
+                error!(record = id, %error, "a record was not reconciled");
+                failed.extend(batch.subjects().find(|subject| *subject == id));
+                "failed"
+            }
+        };
+        *counts.entry(count).or_default() += 1;
+    }
+    info!(events = event.records.len(), ?counts, "ingested");
+    batch.response(failed)
+}
+
+/// Which of these records the background scan will reconcile: those of sites that are on hold and wait for a pass. The
+/// pass has not begun, so it will read what these events tell of, or something newer. Without this, every record of a
+/// first load would be reconciled twice.
+async fn left_to_scan<C, T>(reconciler: &Reconciler<C, T>, ids: &[String]) -> Result<BTreeSet<String>, StoreError>
+where
+    C: Content,
+    T: Sites,
+{
+    let Some(job) = reconciler.table.job().await? else { return Ok(BTreeSet::new()) };
+    let mut sites = BTreeSet::new();
+    for host in job.waiting {
+        if reconciler.table.site(&host).await?.is_some_and(|row| row.hold == Hold::Loading) {
+            sites.insert(host);
+        }
+    }
+    if sites.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let records = reconciler.content.records(ids).await?;
+    Ok(records.into_iter().filter(|(_, record)| sites.contains(&record.site)).map(|(id, _)| id).collect())
+}

@@ -1,2 +1,15 @@
-//! Wires.
-fn main() {}
+//! Wires `ingest` to Lambda.
+
+use aws_lambda_events::event::dynamodb::Event;
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use store::deployment::Deployment;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    lambda_runtime::tracing::init_default_subscriber();
+    let deployment = Deployment::from_environment()?;
+    let handler = async |event: LambdaEvent<Event>| {
+        Ok::<_, Error>(ingest::ingest(&deployment.reconciler, &event.payload).await)
+    };
+    lambda_runtime::run(service_fn(handler)).await
+}

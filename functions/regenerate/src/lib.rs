@@ -1,1 +1,122 @@
-//! The function behind the sitemap table's stream.
+//! The function behind the sitemap table's stream: publish what a changed row is part of.
+//!
+//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the index; `SITE#`: index, robots.txt and site file ([`site_files`]).
+//! - `LOC#`: the records that wait for an address that its owner gave up. `JOB#`: the scan's next slice ([`scan`]).
+//! - Every step reads the truth again and may run twice, late, or beside itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aws_lambda_events::event::dynamodb::{Event, EventRecord};
+use aws_lambda_events::event::streams::DynamoDbEventResponse;
+use futures::stream::{self, StreamExt};
+use store::content::Content;
+use store::error::StoreError;
+use store::keys::{ShardId, Subject};
+use store::ledgers::Ledgers;
+use store::object::Objects;
+use store::reconcile::Reconciler;
+use store::segments::{Segments, Summaries};
+use store::sites::{Hold, SiteRow, Sites};
+use store::slots::Slots;
+use store::stream::{Batch, key_text};
+use tracing::error;
+
+pub mod publish;
+pub mod scan;
+pub mod site_files;
+
+/// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
+const CONCURRENT_SHARDS: usize = 4;
+
+/// All that publishing needs of the sitemap table.
+pub trait Table: Ledgers + Slots + Sites + Segments + Summaries {}
+impl<T: Ledgers + Slots + Sites + Segments + Summaries> Table for T {}
+
+/// The tables, the bucket and the clock.
+#[derive(Clone, Debug)]
+pub struct Regenerator<C, T, O> {
+    /// Both tables.
+    pub reconciler: Reconciler<C, T>,
+    /// The bucket.
+    pub objects: O,
+}
+
+/// What a stream record of the sitemap table is about, if anything depends on it: the stream's filter in
+/// `template.yaml` says the same.
+#[must_use]
+pub fn subject(record: &EventRecord) -> Option<Subject> {
+    let subject = Subject::of(key_text(record, "pk")?, key_text(record, "sk")?)?;
+    match subject {
+        // Only a claim that was given up calls for anybody: a new one has no waiters that its owner did not refuse.
+        Subject::Claim(_) => (record.event_name == "REMOVE").then_some(subject),
+        _ => Some(subject),
+    }
+}
+
+impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
+    /// Handles a batch of the sitemap table's stream.
+    pub async fn regenerate(&self, event: &Event) -> DynamoDbEventResponse {
+        let batch = Batch::of(event, subject);
+        let mut failed: Vec<&Subject> = Vec::new();
+        let mut shards: BTreeMap<&ShardId, (BTreeSet<u32>, Vec<&Subject>)> = BTreeMap::new();
+        let mut others = Vec::new();
+        for subject in batch.subjects() {
+            match subject {
+                Subject::Segment(shard, segment) => {
+                    let (segments, subjects) = shards.entry(shard).or_default();
+                    segments.insert(*segment);
+                    subjects.push(subject);
+                }
+                other => others.push(other),
+            }
+        }
+        let publish = async |(shard, (segments, subjects)): (&ShardId, (BTreeSet<u32>, Vec<_>))| {
+            let outcome = self.segments_changed(shard, &segments).await;
+            (shard.to_string(), subjects, outcome)
+        };
+        let published = stream::iter(shards).map(publish).buffer_unordered(CONCURRENT_SHARDS).collect::<Vec<_>>().await;
+        for (shard, subjects, outcome) in published {
+            if let Err(error) = outcome {
+                error!(shard, %error, "a shard was not published");
+                failed.extend(subjects);
+            }
+        }
+        // After the shards, so that the summaries they have just written are in the index at once.
+        for subject in others {
+            if let Err(error) = self.other_changed(subject).await {
+                error!(?subject, %error, "a change was not followed");
+                failed.push(subject);
+            }
+        }
+        batch.response(failed)
+    }
+
+    async fn segments_changed(&self, shard: &ShardId, segments: &BTreeSet<u32>) -> Result<(), StoreError> {
+        match self.reconciler.table.site(&shard.series.site).await? {
+            // On hold, the scan publishes every shard when its time comes.
+            Some(row) if row.hold != Hold::Loading => self.publish(&row, shard, Some(segments)).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn other_changed(&self, subject: &Subject) -> Result<(), StoreError> {
+        match subject {
+            Subject::Segment(..) => Ok(()),
+            Subject::Index(site) => self.publish_index(site).await,
+            Subject::Site(site) => {
+                self.publish_index(site).await?;
+                self.publish_site_files(site).await
+            }
+            Subject::Claim(pk) => {
+                let waiters = self.reconciler.table.waiters(pk).await?;
+                self.reconciler.reconcile(&waiters, None).await.into_iter().try_for_each(|outcome| outcome.map(drop))
+            }
+            Subject::Job => self.scan_slice().await,
+        }
+    }
+
+    /// A site's row, if the site may be published whole.
+    async fn released(&self, site: &str) -> Result<Option<SiteRow>, StoreError> {
+        Ok(self.reconciler.table.site(site).await?.filter(|row| row.hold == Hold::Released))
+    }
+}

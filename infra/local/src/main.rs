@@ -1,2 +1,143 @@
-//! Wires.
-fn main() {}
+//! `waymark`: the local stack, in one command.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Args, Parser, Subcommand};
+use local::content::{LineProblem, LoadError, Source, load};
+use local::report::Report;
+use local::stack::{Options, Stack, StackError};
+use local::tables::CONTENT_TABLE;
+
+/// Problems of content files that are shown; the rest is counted.
+const MAX_PROBLEMS_SHOWN: usize = 50;
+
+#[derive(Parser)]
+#[command(about = "Keeps a site's sitemaps true", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: Serve,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run everything on this machine: DynamoDB and S3 embedded, the functions, the sites over HTTP (the default)
+    Serve(Serve),
+}
+
+#[derive(Args, Clone)]
+struct Serve {
+    /// Content to load, JSON Lines, plain or .gz; repeatable [default: a sample site]
+    #[arg(long, value_name = "FILE")]
+    content: Vec<PathBuf>,
+    /// Port of the sites; 0 for any that is free
+    #[arg(long, default_value_t = 8080)]
+    port: u16,
+    /// Port of DynamoDB; 0 for any that is free
+    #[arg(long, default_value_t = 8000)]
+    dynamodb_port: u16,
+    /// Port of S3; 0 for any that is free
+    #[arg(long, default_value_t = 9000)]
+    s3_port: u16,
+    /// Keep state in this folder between runs [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Print a summary and exit once everything is published; status 1 if a line of a content file was malformed
+    #[arg(long)]
+    once: bool,
+}
+
+/// Why `waymark` ends.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Stack(#[from] StackError),
+    #[error(transparent)]
+    Store(#[from] store::error::StoreError),
+    #[error("waiting for Ctrl-C: {0}")]
+    Signal(std::io::Error),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let cli = Cli::parse();
+    let serve = match cli.command {
+        Some(Command::Serve(serve)) => serve,
+        None => cli.serve,
+    };
+    match run(serve).await {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("waymark: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(serve: Serve) -> Result<ExitCode, Failure> {
+    let begun = Instant::now();
+    let options = Options {
+        port: serve.port,
+        dynamodb_port: serve.dynamodb_port,
+        s3_port: serve.s3_port,
+        data: serve.data.clone(),
+        ..Options::default()
+    };
+    let mut stack = Stack::start(options).await?;
+    println!("dynamodb {}", stack.dynamodb_endpoint);
+    println!("s3 {}", stack.s3_endpoint);
+    println!("site {}", stack.site_endpoint);
+    let outcome = tokio::select! {
+        outcome = publish(&mut stack, &serve, begun) => outcome,
+        interrupted = tokio::signal::ctrl_c() => interrupted.map(|()| ExitCode::SUCCESS).map_err(Failure::Signal),
+    };
+    stack.stop().await?;
+    outcome
+}
+
+/// Loads, publishes, and with `--once` returns; without, it goes on until it is dropped.
+async fn publish(stack: &mut Stack, serve: &Serve, begun: Instant) -> Result<ExitCode, Failure> {
+    let mut problems = Vec::new();
+    let sources: Vec<Source> = match serve.content.as_slice() {
+        [] => vec![Source::Sample],
+        files => files.iter().cloned().map(Source::File).collect(),
+    };
+    let mut records = 0;
+    for source in &sources {
+        let loaded = load(stack.aws.dynamodb().await, CONTENT_TABLE, source).await?;
+        records += loaded.records;
+        problems.extend(loaded.problems);
+    }
+    report_problems(&problems);
+    println!("loaded {records} records");
+    stack.run().await?;
+    stack.settled().await?;
+    println!("ready {}/sitemap_index.xml", stack.site_endpoint);
+    if let hosts @ [_, _, ..] = stack.hosts().as_slice() {
+        println!("sites, by Host header: {}", hosts.join(", "));
+    }
+    if serve.once {
+        println!("\n{}", Report::of(stack).await?);
+        println!("{:<40} {:>9.1}s", "time", begun.elapsed().as_secs_f64());
+        let malformed = problems.iter().any(|problem| problem.closes);
+        return Ok(if malformed { ExitCode::FAILURE } else { ExitCode::SUCCESS });
+    }
+    println!("change a record through DynamoDB and look again; Ctrl-C stops");
+    std::future::pending().await
+}
+
+fn report_problems(problems: &[LineProblem]) {
+    for problem in problems.iter().take(MAX_PROBLEMS_SHOWN) {
+        eprintln!("{problem}");
+    }
+    if let Some(more @ 1..) = problems.len().checked_sub(MAX_PROBLEMS_SHOWN) {
+        eprintln!("… and {more} more problems");
+    }
+}

@@ -1,1 +1,188 @@
-//! eligibility
+//! Whether a page is listed, and if not, why.
+
+use crate::loc::{Loc, LocError};
+use crate::record::{ContentRecord, Kind, Problem, Status, Visibility};
+use crate::site::{SITE_TYPE, SiteSettings};
+use crate::time::When;
+
+/// Why a page is left out. The first that applies, in this order.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A field that decides about listing is bad.
+    #[error("{0}")]
+    BadField(Problem),
+    /// Its site has no record and is not among the deployment's sites.
+    #[error("site {0:?} is not known")]
+    UnknownSite(String),
+    /// The site is private.
+    #[error("the site is private")]
+    SitePrivate,
+    /// The site does not list this type.
+    #[error("the type {0} is not public on this site")]
+    TypeNotPublic(String),
+    /// Not published.
+    #[error("its status is not published")]
+    NotPublished,
+    /// Not for everybody.
+    #[error("it is not visible to the public")]
+    NotVisible,
+    /// Search engines are asked to leave it out.
+    #[error("noindex is set")]
+    Noindex,
+    /// Not a page of content.
+    #[error("it is a page of search results, of an error or of a paginated archive")]
+    NotContent,
+    /// Its url is none, or not of this site.
+    #[error("url: {0}")]
+    BadUrl(LocError),
+    /// Another address stands for it.
+    #[error("its canonical address is {0}")]
+    CanonicalElsewhere(Loc),
+    /// Too early.
+    #[error("it is published at {0}")]
+    NotYet(When),
+    /// Too late.
+    #[error("it expired at {0}")]
+    Expired(When),
+    /// Another record has the same address.
+    #[error("{0} lists the same address")]
+    Duplicate(String),
+}
+
+impl Refusal {
+    /// The refusal's stable name, for counts and metrics.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::BadField(_) => "bad_field",
+            Self::UnknownSite(_) => "unknown_site",
+            Self::SitePrivate => "site_private",
+            Self::TypeNotPublic(_) => "type_not_public",
+            Self::NotPublished => "not_published",
+            Self::NotVisible => "not_visible",
+            Self::Noindex => "noindex",
+            Self::NotContent => "not_content",
+            Self::BadUrl(LocError::ForeignOrigin { .. }) => "foreign_url",
+            Self::BadUrl(_) => "bad_url",
+            Self::CanonicalElsewhere(_) => "canonical_elsewhere",
+            Self::NotYet(_) => "not_yet",
+            Self::Expired(_) => "expired",
+            Self::Duplicate(_) => "duplicate",
+        }
+    }
+}
+
+/// The address under which the page is to be listed at `now` (Unix seconds), or why it is not. That no other record
+/// has the same address is not known here.
+///
+/// # Errors
+///
+/// The refusal.
+pub fn eligible(record: &ContentRecord, site: Option<&SiteSettings>, now: i64) -> Result<Loc, Refusal> {
+    if let Some(problem) = record.closing_problem() {
+        return Err(Refusal::BadField(problem.clone()));
+    }
+    let site = site.ok_or_else(|| Refusal::UnknownSite(record.site.clone()))?;
+    let refuse_if = |applies: bool, refusal: Refusal| if applies { Err(refusal) } else { Ok(()) };
+    refuse_if(!site.public, Refusal::SitePrivate)?;
+    let public = record.type_name != SITE_TYPE && site.type_settings(&record.type_name).public;
+    refuse_if(!public, Refusal::TypeNotPublic(record.type_name.clone()))?;
+    refuse_if(record.status != Status::Published, Refusal::NotPublished)?;
+    refuse_if(record.visibility != Visibility::Public, Refusal::NotVisible)?;
+    refuse_if(record.noindex, Refusal::Noindex)?;
+    refuse_if(record.kind != Kind::Content, Refusal::NotContent)?;
+    let loc = Loc::parse(&record.url, &site.origin).map_err(Refusal::BadUrl)?;
+    if let Some(canonical) = record.canonical_url.as_ref().filter(|canonical| **canonical != loc) {
+        return Err(Refusal::CanonicalElsewhere(canonical.clone()));
+    }
+    if let Some(at) = record.published_at.filter(|at| at.seconds() > now) {
+        return Err(Refusal::NotYet(at));
+    }
+    if let Some(at) = record.expires_at.filter(|at| at.seconds() <= now) {
+        return Err(Refusal::Expired(at));
+    }
+    Ok(loc)
+}
+
+/// The lastmod to write: none while it would be in the future.
+#[must_use]
+pub fn lastmod(record: &ContentRecord, now: i64) -> Option<When> {
+    record.last_change().filter(|at| at.seconds() <= now)
+}
+
+/// The next moment (Unix seconds) at which time alone changes what is listed of the record.
+#[must_use]
+pub fn next_due(record: &ContentRecord, now: i64) -> Option<i64> {
+    [record.published_at, record.expires_at, record.last_change()]
+        .into_iter()
+        .flatten()
+        .map(When::seconds)
+        .filter(|at| *at > now)
+        .min()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000; // 2027-01-15T08:00:00Z
+
+    fn check(fields: Value, expected: &str) {
+        let mut item = json!({"type": "post", "url": "https://www.example.com/a"});
+        item.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let record = ContentRecord::parse("post/1", &item);
+        let mut site = SiteSettings::default_for("www.example.com").unwrap();
+        site.types = serde_json::from_value(json!({"hidden": {"public": false}})).unwrap();
+        let name = eligible(&record, Some(&site), NOW).map_or_else(|refusal| refusal.name(), |_| "listed");
+        assert_eq!(name, expected, "{fields}");
+    }
+
+    #[test]
+    fn each_rule() {
+        check(json!({}), "listed");
+        for status in ["draft", "pending", "scheduled", "private", "trash", "error"] {
+            check(json!({"status": status}), "not_published");
+        }
+        check(json!({"visibility": "password"}), "not_visible");
+        check(json!({"visibility": "private"}), "not_visible");
+        check(json!({"noindex": true}), "noindex");
+        for kind in ["search_results", "error", "paginated_archive"] {
+            check(json!({"kind": kind}), "not_content");
+        }
+        check(json!({"type": "hidden"}), "type_not_public");
+        check(json!({"type": "site"}), "type_not_public");
+        check(json!({"url": "https://www.example.com.evil/"}), "foreign_url");
+        check(json!({"url": "http://www.example.com/a"}), "foreign_url");
+        check(json!({"url": "/a"}), "bad_url");
+        check(json!({"modified_at": "2020-02-30"}), "bad_field");
+        check(json!({"canonical_url": "https://www.example.com/b"}), "canonical_elsewhere");
+        check(json!({"canonical_url": "https://WWW.example.com:443/a"}), "listed");
+        check(json!({"canonical_url": "https://other.example/a"}), "canonical_elsewhere");
+        check(json!({"published_at": "2027-01-15T08:00:00Z"}), "listed");
+        check(json!({"published_at": "2027-01-15T08:00:01Z"}), "not_yet");
+        check(json!({"expires_at": "2027-01-15T08:00:00Z"}), "expired");
+        check(json!({"expires_at": "2027-01-15T08:00:01Z"}), "listed");
+    }
+
+    #[test]
+    fn sites() {
+        let record = ContentRecord::parse("p", &json!({"type": "post", "url": "https://www.example.com/a"}));
+        assert_eq!(eligible(&record, None, NOW).unwrap_err().name(), "unknown_site");
+        let private = SiteSettings { public: false, ..SiteSettings::default_for("www.example.com").unwrap() };
+        assert_eq!(eligible(&record, Some(&private), NOW), Err(Refusal::SitePrivate));
+    }
+
+    #[test]
+    fn time_decides_lastmod_and_what_is_due() {
+        let item = json!({"type": "post", "url": "https://www.example.com/a", "published_at": "2027-01-15T08:00:10Z",
+            "modified_at": "2027-01-15T08:00:20Z", "expires_at": "2027-01-15T08:00:30Z"});
+        let record = ContentRecord::parse("p", &item);
+        assert_eq!(next_due(&record, NOW), Some(NOW + 10));
+        assert_eq!(next_due(&record, NOW + 10), Some(NOW + 20));
+        assert_eq!(lastmod(&record, NOW + 19), None);
+        assert_eq!(lastmod(&record, NOW + 20), record.modified_at);
+        assert_eq!(next_due(&record, NOW + 30), None);
+    }
+}

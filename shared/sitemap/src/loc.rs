@@ -1,1 +1,450 @@
-//! loc
+//! Absolute URLs, parsed once at the boundary: inside, a [`Loc`] is valid and written in one way only.
+//!
+//! URLs are read as browsers read them (<https://url.spec.whatwg.org/>), except where that would hide a mistake: white
+//! space around a URL, control characters, user info and fragments are refused, not repaired, and a backslash is a
+//! character of the path, not a slash.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// The longest URL written, in bytes: "this value must be less than 2,048 characters",
+/// <https://www.sitemaps.org/protocol.html>.
+pub const MAX_LOC_BYTES: usize = 2_047;
+
+/// What a URL may not hold as it stands (RFC 3986, appendix A) though the WHATWG parser leaves some of it in some places.
+const ENCODED: &[u8] = b" \"<>\\^`{|}";
+
+/// The scheme, host and port that all pages of a site share.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Origin {
+    text: String,
+    /// Where the host begins in `text`.
+    host: usize,
+}
+
+/// An absolute `http` or `https` URL: ASCII, the host in lower case and punycode, percent-encoded exactly once, without
+/// user info and fragment, of at most [`MAX_LOC_BYTES`] bytes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Loc(String);
+
+/// Why a text is not the URL of a page.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocError {
+    /// It does not begin with `http://` or `https://` and a host.
+    #[error("not an absolute URL")]
+    NotAbsolute,
+    /// A scheme other than `http` and `https`.
+    #[error("the scheme {scheme} is neither http nor https")]
+    Scheme {
+        /// The scheme in lower case.
+        scheme: String,
+    },
+    /// It is on another host, port or scheme than the site's.
+    #[error("{origin} is not {expected}")]
+    ForeignOrigin {
+        /// The URL's own origin.
+        origin: String,
+        /// The site's.
+        expected: String,
+    },
+    /// A fragment, even an empty one: it names a part of a page.
+    #[error("has a fragment")]
+    Fragment,
+    /// A user name or password.
+    #[error("has user info")]
+    UserInfo,
+    /// White space before or after it.
+    #[error("white space around it")]
+    Whitespace,
+    /// A control character, tab or line break, which the WHATWG parser would silently drop.
+    #[error("has the control character U+{code:04X}")]
+    Control {
+        /// The character's code point.
+        code: u32,
+    },
+    /// It is longer than search engines read.
+    #[error("{bytes} bytes long, more than {limit}")]
+    TooLong {
+        /// Its length as it would be written.
+        bytes: usize,
+        /// [`MAX_LOC_BYTES`].
+        limit: usize,
+    },
+    /// An origin with a path or a query.
+    #[error("more than a scheme and a host")]
+    NotAnOrigin,
+    /// The host or port is none.
+    #[error("{reason}")]
+    Invalid {
+        /// What the parser says.
+        reason: String,
+    },
+}
+
+impl Origin {
+    /// Reads `https://www.example.com`, with a slash at the end or without.
+    ///
+    /// # Errors
+    ///
+    /// [`LocError::NotAnOrigin`] for one with a path or a query, else as [`Loc::parse_any`].
+    pub fn parse(text: &str) -> Result<Self, LocError> {
+        let url = parse(text)?;
+        if text.contains('?') || url.path() != "/" {
+            return Err(LocError::NotAnOrigin);
+        }
+        Ok(Self::of(&url))
+    }
+
+    /// Scheme and host, and the port unless it is the scheme's own: `https://www.example.com`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The host, and the port unless it is the scheme's own: `www.example.com`. Sites are named so.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.text[self.host..]
+    }
+
+    fn of(url: &Url) -> Self {
+        Self {
+            text: url.origin().ascii_serialization(),
+            host: url.scheme().len() + "://".len(),
+        }
+    }
+}
+
+impl Loc {
+    /// Reads the URL of one of the site's own pages.
+    ///
+    /// # Errors
+    ///
+    /// [`LocError::ForeignOrigin`] if scheme, host or port are not the site's, else as [`Loc::parse_any`].
+    pub fn parse(raw: &str, site: &Origin) -> Result<Self, LocError> {
+        let url = parse(raw)?;
+        let origin = Origin::of(&url);
+        if origin != *site {
+            return Err(LocError::ForeignOrigin {
+                origin: origin.text,
+                expected: site.text.clone(),
+            });
+        }
+        Self::within_limit(url)
+    }
+
+    /// Reads a URL on any host: an image's, a video's, an alternate's.
+    ///
+    /// # Errors
+    ///
+    /// [`LocError`] names what is wrong.
+    pub fn parse_any(raw: &str) -> Result<Self, LocError> {
+        Self::within_limit(parse(raw)?)
+    }
+
+    /// The URL as it is written, not yet escaped for XML.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    fn within_limit(url: Url) -> Result<Self, LocError> {
+        let text = String::from(url);
+        if text.len() > MAX_LOC_BYTES {
+            return Err(LocError::TooLong {
+                bytes: text.len(),
+                limit: MAX_LOC_BYTES,
+            });
+        }
+        Ok(Self(text))
+    }
+}
+
+fn parse(raw: &str) -> Result<Url, LocError> {
+    if raw.trim().len() != raw.len() {
+        return Err(LocError::Whitespace);
+    }
+    if let Some(control) = raw.chars().find(|c| c.is_control()) {
+        return Err(LocError::Control { code: control.into() });
+    }
+    if raw.contains('#') {
+        return Err(LocError::Fragment);
+    }
+    let after_scheme = after_scheme(raw)?;
+    let rest_at = after_scheme.find(['/', '?']).unwrap_or(after_scheme.len());
+    let (authority, rest) = after_scheme.split_at(rest_at);
+    if authority.is_empty() {
+        return Err(LocError::NotAbsolute);
+    }
+    if authority.contains('@') {
+        return Err(LocError::UserInfo);
+    }
+    // Browsers take a backslash for the end of the host, others do not.
+    if authority.contains('\\') {
+        return Err(LocError::Invalid {
+            reason: "a backslash in the host".to_owned(),
+        });
+    }
+    let mut text = String::with_capacity(raw.len() + raw.len() / 4);
+    text.push_str(&raw[..raw.len() - rest.len()]);
+    encode(rest, &mut text);
+    let url = Url::parse(&text).map_err(|error| LocError::Invalid {
+        reason: error.to_string(),
+    })?;
+    // The parser lets quotes and braces pass in a host.
+    let in_hosts = |c: char| c.is_ascii_alphanumeric() || "-._[:]".contains(c);
+    if !url.host_str().is_some_and(|host| host.chars().all(in_hosts)) {
+        return Err(LocError::Invalid {
+            reason: "a character in the host that is in no host's name".to_owned(),
+        });
+    }
+    Ok(url)
+}
+
+/// What follows `http://` or `https://`.
+fn after_scheme(raw: &str) -> Result<&str, LocError> {
+    /// Registered schemes are far shorter; a longer text before a colon is none, and does not belong in a message.
+    const MAX_SCHEME_BYTES: usize = 32;
+    let (scheme, rest) = raw.split_once(':').ok_or(LocError::NotAbsolute)?;
+    if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") {
+        return rest.strip_prefix("//").ok_or(LocError::NotAbsolute);
+    }
+    let named = scheme.len() <= MAX_SCHEME_BYTES
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    if !named {
+        return Err(LocError::NotAbsolute);
+    }
+    Err(LocError::Scheme {
+        scheme: scheme.to_ascii_lowercase(),
+    })
+}
+
+/// Percent-encodes what is not yet: an escape stays as it is, a `%` that begins none becomes `%25`.
+fn encode(rest: &str, out: &mut String) {
+    let bytes = rest.as_bytes();
+    for (at, &byte) in bytes.iter().enumerate() {
+        let escape = || matches!(bytes.get(at + 1..at + 3), Some([a, b]) if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+        if !byte.is_ascii() || ENCODED.contains(&byte) || (byte == b'%' && !escape()) {
+            out.push_str(percent_encoding::percent_encode_byte(byte));
+        } else {
+            out.push(char::from(byte));
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Display for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl TryFrom<String> for Origin {
+    type Error = LocError;
+
+    fn try_from(text: String) -> Result<Self, LocError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Origin> for String {
+    fn from(origin: Origin) -> Self {
+        origin.text
+    }
+}
+
+impl TryFrom<String> for Loc {
+    type Error = LocError;
+
+    fn try_from(text: String) -> Result<Self, LocError> {
+        Self::parse_any(&text)
+    }
+}
+
+impl From<Loc> for String {
+    fn from(loc: Loc) -> Self {
+        loc.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn site() -> Origin {
+        Origin::parse("https://www.example.com").unwrap()
+    }
+
+    #[track_caller]
+    fn check(raw: &str, expected: &str) {
+        let loc = Loc::parse(raw, &site()).unwrap();
+        assert_eq!(loc.as_str(), expected, "{raw}");
+        assert_eq!(Loc::parse(loc.as_str(), &site()), Ok(loc));
+    }
+
+    #[track_caller]
+    fn refused(raw: &str, expected: LocError) {
+        assert_eq!(Loc::parse(raw, &site()), Err(expected), "{raw:?}");
+    }
+
+    fn foreign(origin: &str) -> LocError {
+        LocError::ForeignOrigin {
+            origin: origin.to_owned(),
+            expected: "https://www.example.com".to_owned(),
+        }
+    }
+
+    #[test]
+    fn host_and_path_are_written_in_one_way() {
+        check("https://www.example.com", "https://www.example.com/");
+        check("HTTPS://WWW.Example.COM:443/A", "https://www.example.com/A");
+        check("https://www.example.com/a/../b/./c", "https://www.example.com/b/c");
+        check("https://www.example.com?a=b", "https://www.example.com/?a=b");
+        check("https://www.example.com//a//", "https://www.example.com//a//");
+    }
+
+    #[test]
+    fn everything_is_encoded_exactly_once() {
+        check("https://www.example.com/ü", "https://www.example.com/%C3%BC");
+        check("https://www.example.com/%C3%BC", "https://www.example.com/%C3%BC");
+        check("https://www.example.com/%c3%bc", "https://www.example.com/%c3%bc");
+        check("https://www.example.com/🦀?q=🦀", "https://www.example.com/%F0%9F%A6%80?q=%F0%9F%A6%80");
+        check("https://www.example.com/a b?c d", "https://www.example.com/a%20b?c%20d");
+        check("https://www.example.com/100%", "https://www.example.com/100%25");
+        check("https://www.example.com/%zz%2", "https://www.example.com/%25zz%252");
+        check("https://www.example.com/%%41", "https://www.example.com/%25%41");
+        check("https://www.example.com/a%20b%25", "https://www.example.com/a%20b%25");
+        check(
+            "https://www.example.com/|\"<>\\^`{}?|\"<>\\^`{}",
+            "https://www.example.com/%7C%22%3C%3E%5C%5E%60%7B%7D?%7C%22%3C%3E%5C%5E%60%7B%7D",
+        );
+        check("https://www.example.com/?a=1&b=2;c", "https://www.example.com/?a=1&b=2;c");
+        check("https://www.example.com/@me:80/", "https://www.example.com/@me:80/");
+        check("https://www.example.com/?u=https://x@y/", "https://www.example.com/?u=https://x@y/");
+    }
+
+    #[test]
+    fn another_origin_is_refused() {
+        refused("https://www.example.com.evil/", foreign("https://www.example.com.evil"));
+        refused("https://example.com/", foreign("https://example.com"));
+        refused("http://www.example.com/", foreign("http://www.example.com"));
+        refused("https://www.example.com:8443/", foreign("https://www.example.com:8443"));
+        refused("https://www.example.com./", foreign("https://www.example.com."));
+    }
+
+    #[test]
+    fn what_is_no_page_is_refused() {
+        refused("", LocError::NotAbsolute);
+        refused("/blog/", LocError::NotAbsolute);
+        refused("//www.example.com/", LocError::NotAbsolute);
+        refused("www.example.com/a:b", LocError::NotAbsolute);
+        refused("https:www.example.com", LocError::NotAbsolute);
+        refused("https:///www.example.com/", LocError::NotAbsolute);
+        refused("https:\\\\www.example.com/", LocError::NotAbsolute);
+        refused("javascript:alert(1)", LocError::Scheme { scheme: "javascript".to_owned() });
+        refused("FTP://www.example.com/", LocError::Scheme { scheme: "ftp".to_owned() });
+        refused("https://www.example.com/#a", LocError::Fragment);
+        refused("https://www.example.com/#", LocError::Fragment);
+        refused("https://me@www.example.com/", LocError::UserInfo);
+        refused("https://@www.example.com/", LocError::UserInfo);
+        refused(" https://www.example.com/", LocError::Whitespace);
+        refused("https://www.example.com/\n", LocError::Whitespace);
+        refused("https://www.example.com/\u{a0}", LocError::Whitespace);
+        refused("https://www.exa\tmple.com/", LocError::Control { code: 9 });
+        refused("https://www.example.com/a\nb", LocError::Control { code: 10 });
+        refused("https://www.example.com/a\0b", LocError::Control { code: 0 });
+        refused("https://www.example.com/a\u{85}b", LocError::Control { code: 0x85 });
+        for raw in [
+            "https://www.example.com\\.evil.example/",
+            "https://www.exa mple.com/",
+            "https://www.example.com:99999/",
+            "https://exa%2fmple.com/",
+            "https://exa\"mple.com/",
+            "https://exa%22mple.com/",
+            "https://exa{mple'&.com/",
+            "https://[::1/",
+        ] {
+            assert!(matches!(Loc::parse(raw, &site()), Err(LocError::Invalid { .. })), "{raw}");
+        }
+    }
+
+    #[test]
+    fn the_longest_url_has_2047_bytes() {
+        let base = "https://www.example.com/";
+        let url = |bytes: usize| format!("{base}{}", "a".repeat(bytes - base.len()));
+        check(&url(2_047), &url(2_047));
+        refused(&url(2_048), LocError::TooLong { bytes: 2_048, limit: 2_047 });
+        let umlauts = format!("{base}{}", "ü".repeat(400));
+        refused(&umlauts, LocError::TooLong { bytes: 2_424, limit: 2_047 });
+    }
+
+    #[test]
+    fn hosts_are_punycode() {
+        let loc = Loc::parse_any("http://Bücher.example:8080/ü").unwrap();
+        assert_eq!(loc.as_str(), "http://xn--bcher-kva.example:8080/%C3%BC");
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        for (text, written, host) in [
+            ("https://www.example.com", "https://www.example.com", "www.example.com"),
+            ("HTTPS://WWW.Example.com:443/", "https://www.example.com", "www.example.com"),
+            ("http://localhost:8080", "http://localhost:8080", "localhost:8080"),
+            ("https://bücher.example/", "https://xn--bcher-kva.example", "xn--bcher-kva.example"),
+            ("http://[::1]:81/", "http://[::1]:81", "[::1]:81"),
+        ] {
+            let origin = Origin::parse(text).unwrap();
+            assert_eq!((origin.as_str(), origin.host()), (written, host));
+            let json = serde_json::to_string(&origin).unwrap();
+            assert_eq!(serde_json::from_str::<Origin>(&json).unwrap(), origin);
+        }
+        assert_eq!(Origin::parse("https://www.example.com/a"), Err(LocError::NotAnOrigin));
+        assert_eq!(Origin::parse("https://www.example.com/?"), Err(LocError::NotAnOrigin));
+        assert_eq!(Origin::parse("https://me@www.example.com"), Err(LocError::UserInfo));
+        assert_eq!(Origin::parse("www.example.com"), Err(LocError::NotAbsolute));
+    }
+
+    #[test]
+    fn serde_checks_what_it_reads() {
+        let loc = Loc::parse_any("https://a.example/b").unwrap();
+        assert_eq!(serde_json::to_string(&loc).unwrap(), "\"https://a.example/b\"");
+        assert_eq!(serde_json::from_str::<Loc>("\"https://a.example/b\"").unwrap(), loc);
+        assert!(serde_json::from_str::<Loc>("\"a.example\"").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_as_itself(
+            scheme in "https?",
+            host in "(www\\.)?[a-zäß0-9\"&'{}`%-]{1,8}\\.(example|com\\.?|[0-9.]{1,6})|[0-9a-fx.]{1,9}",
+            rest in "([/?.%\\\\|^`{}\"<>' a-fA-F0-9]|%2[eE]|[^#\\p{Cc}]){0,40}",
+        ) {
+            if let Ok(loc) = Loc::parse_any(&format!("{scheme}://{host}/{rest}")) {
+                prop_assert!(loc.as_str().bytes().all(|b| b.is_ascii_graphic() && !ENCODED.contains(&b)));
+                let (mut as_loc, mut as_text) = (Vec::new(), Vec::new());
+                crate::xml::escape_loc(&loc, &mut as_loc);
+                crate::xml::escape(loc.as_str(), &mut as_text);
+                prop_assert_eq!(as_loc, as_text);
+                prop_assert_eq!(Loc::parse_any(loc.as_str()), Ok(loc));
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            let _ = (Loc::parse_any(&text), Loc::parse_any(&format!("https://{text}")));
+        }
+    }
+}

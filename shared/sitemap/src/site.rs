@@ -1,1 +1,206 @@
-//! site
+//! A site's settings: a content record of type `site`, whose id is `site/<host>`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::entry::{ChangeFreq, Priority};
+use crate::loc::{LocError, Origin};
+use crate::member::SEGMENT_SLOTS;
+use crate::record::{Problem, is_type_name};
+
+/// The type of the records that hold settings. No page has it.
+pub const SITE_TYPE: &str = "site";
+/// What the ids of the records that hold settings begin with.
+pub const SITE_ID_PREFIX: &str = "site/";
+/// Entries a sitemap may have (sitemaps.org).
+pub const MAX_ENTRIES: u32 = 50_000;
+/// Entries a sitemap has by default: what Yoast SEO does, small enough to be fetched often.
+pub const DEFAULT_ENTRIES: u32 = 1_000;
+/// Bytes a sitemap may have, unencoded (sitemaps.org).
+pub const MAX_BYTES: u64 = 52_428_800;
+/// The fewest bytes a site may ask for: room for two entries of the largest size.
+pub const MIN_BYTES: u64 = 1_000_000;
+
+const _: () = assert!(MAX_ENTRIES.is_multiple_of(SEGMENT_SLOTS), "the last segment of a full shard is full");
+
+/// What a site says of one type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TypeSettings {
+    /// Whether its pages are listed.
+    pub public: bool,
+    /// For entries whose record has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changefreq: Option<ChangeFreq>,
+    /// For entries whose record has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+}
+
+/// A site's settings, whole: what its record does not say has its default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SiteSettings {
+    /// The host by which records, tables and object keys name the site.
+    pub host: String,
+    /// Scheme and host that all its pages have: `https://www.example.com`.
+    pub origin: Origin,
+    /// Whether anything of it is listed.
+    pub public: bool,
+    /// Positions of a shard that are given to new entries.
+    pub entries_per_sitemap: u32,
+    /// Bytes of a shard, unencoded.
+    pub byte_limit: u64,
+    /// Types it says something of; any other is public.
+    pub types: BTreeMap<String, TypeSettings>,
+    /// Lines of robots.txt before the sitemaps.
+    pub robots: Vec<String>,
+    /// What is wrong with its record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
+}
+
+impl SiteSettings {
+    /// The settings of a site that has no record.
+    ///
+    /// # Errors
+    ///
+    /// If `host` is none.
+    pub fn default_for(host: &str) -> Result<Self, LocError> {
+        Ok(Self {
+            host: host.to_owned(),
+            origin: Origin::parse(&format!("https://{host}"))?,
+            public: true,
+            entries_per_sitemap: DEFAULT_ENTRIES,
+            byte_limit: MAX_BYTES,
+            types: BTreeMap::new(),
+            robots: vec!["User-agent: *".to_owned(), "Disallow:".to_owned()],
+            problems: Vec::new(),
+        })
+    }
+
+    /// The settings that a site's record gives. A bad field keeps its default and becomes a problem; a bad `public`
+    /// makes the site private.
+    ///
+    /// # Errors
+    ///
+    /// If `host` is none.
+    pub fn parse(host: &str, item: &Value) -> Result<Self, LocError> {
+        let mut settings = Self::default_for(host)?;
+        let empty = Map::new();
+        for (field, value) in item.as_object().unwrap_or(&empty).iter().filter(|(_, value)| !value.is_null()) {
+            if let Err(reason) = settings.set(field, value) {
+                settings.problems.push(Problem { field: field.clone(), reason, closes: field == "public" });
+            }
+        }
+        Ok(settings)
+    }
+
+    fn set(&mut self, field: &str, value: &Value) -> Result<(), String> {
+        match field {
+            "base_url" => {
+                let origin = Origin::parse(value.as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
+                if origin.host() != self.host {
+                    return Err(format!("its host is {}, the record's is {}", origin.host(), self.host));
+                }
+                self.origin = origin;
+            }
+            "public" => {
+                self.public = false;
+                self.public = value.as_bool().ok_or("neither true nor false: the site is private")?;
+            }
+            "entries_per_sitemap" => {
+                let entries = value.as_u64().and_then(|entries| u32::try_from(entries).ok());
+                self.entries_per_sitemap = entries
+                    .filter(|entries| (1..=MAX_ENTRIES).contains(entries))
+                    .ok_or_else(|| format!("{value} is not a whole number from 1 to {MAX_ENTRIES}"))?;
+            }
+            "byte_limit" => {
+                self.byte_limit = value
+                    .as_u64()
+                    .filter(|bytes| (MIN_BYTES..=MAX_BYTES).contains(bytes))
+                    .ok_or_else(|| format!("{value} is not a whole number from {MIN_BYTES} to {MAX_BYTES}"))?;
+            }
+            "types" => {
+                for (name, value) in value.as_object().ok_or("not an object")? {
+                    self.types.insert(name.clone(), type_settings(name, value)?);
+                }
+            }
+            "robots" => {
+                let lines = value.as_array().ok_or("not a list of lines")?;
+                let line = |value: &Value| value.as_str().filter(|line| !line.contains(['\r', '\n'])).map(str::to_owned);
+                self.robots = lines.iter().map(line).collect::<Option<_>>().ok_or("not a list of lines")?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What the site says of a type.
+    #[must_use]
+    pub fn type_settings(&self, name: &str) -> TypeSettings {
+        self.types.get(name).cloned().unwrap_or(TypeSettings { public: true, changefreq: None, priority: None })
+    }
+}
+
+fn type_settings(name: &str, value: &Value) -> Result<TypeSettings, String> {
+    let fields = value.as_object().filter(|_| is_type_name(name)).ok_or_else(|| format!("{name}: not a type's settings"))?;
+    let mut settings = TypeSettings { public: true, changefreq: None, priority: None };
+    for (field, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+        let bad = || format!("{name}.{field}: {value} is not valid");
+        match field.as_str() {
+            "public" => settings.public = value.as_bool().ok_or_else(bad)?,
+            "changefreq" => settings.changefreq = Some(value.as_str().and_then(ChangeFreq::parse).ok_or_else(bad)?),
+            "priority" => settings.priority = Some(value.as_f64().and_then(Priority::new).ok_or_else(bad)?),
+            _ => {}
+        }
+    }
+    Ok(settings)
+}
+
+/// The host that a settings record is about, if `id` is the id of one.
+#[must_use]
+pub fn host_of_site_id(id: &str) -> Option<&str> {
+    id.strip_prefix(SITE_ID_PREFIX).filter(|host| !host.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_record_overrides_the_defaults() {
+        let item = json!({"base_url": "http://www.example.com/", "entries_per_sitemap": 50_000, "byte_limit": 10_000_000,
+            "types": {"post": {"priority": 0.8}, "draft": {"public": false}}, "robots": ["User-agent: *", "Disallow: /x"]});
+        let settings = SiteSettings::parse("www.example.com", &item).unwrap();
+        assert_eq!(settings.problems, []);
+        assert_eq!(settings.origin.as_str(), "http://www.example.com");
+        assert_eq!((settings.entries_per_sitemap, settings.byte_limit), (50_000, 10_000_000));
+        assert!(!settings.type_settings("draft").public);
+        assert!(settings.type_settings("page").public);
+        let stored = serde_json::to_string(&settings).unwrap();
+        assert_eq!(serde_json::from_str::<SiteSettings>(&stored).unwrap(), settings);
+    }
+
+    #[test]
+    fn a_bad_field_keeps_its_default() {
+        let default = SiteSettings::default_for("www.example.com").unwrap();
+        for item in [
+            json!({"entries_per_sitemap": 0}),
+            json!({"entries_per_sitemap": 60_000}),
+            json!({"byte_limit": 5}),
+            json!({"base_url": "https://www.example.com/blog"}),
+            json!({"base_url": "https://www.example.com:8443"}),
+            json!({"base_url": "https://www.example.com.evil"}),
+            json!({"types": {"../x": {}}}),
+            json!({"robots": ["User-agent: *\nDisallow: /"]}),
+        ] {
+            let settings = SiteSettings::parse("www.example.com", &item).unwrap();
+            assert_eq!(settings.problems.len(), 1, "{item}");
+            assert_eq!(SiteSettings { problems: Vec::new(), ..settings }, default, "{item}");
+        }
+        assert!(!SiteSettings::parse("www.example.com", &json!({"public": "no"})).unwrap().public);
+    }
+}

@@ -29,3 +29,26 @@ pub enum StoreError {
         tries: u32,
     },
 }
+
+impl StoreError {
+    /// A body that broke off.
+    pub(crate) fn body(error: &impl std::fmt::Display) -> Self {
+        Self::Service { operation: "GetObject", message: error.to_string() }
+    }
+}
+
+/// The error of an API call, with the whole chain of its causes.
+pub(crate) fn service<E: std::error::Error>(operation: &'static str) -> impl FnOnce(E) -> StoreError {
+    move |error| {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !message.contains(&text) {
+                message = format!("{message}: {text}");
+            }
+            cause = error.source();
+        }
+        StoreError::Service { operation, message }
+    }
+}

@@ -140,6 +140,9 @@ pub struct Document {
     pub bytes: u64,
     /// `<url>` or `<sitemap>` elements; 0 for what has none.
     pub entries: u64,
+    /// The site's epoch and the sum of the versions of the rows it was made from. Equal stamps mean equal rows; equal
+    /// documents do not, so it is the stamp that decides whether to write.
+    pub stamp: String,
 }
 
 /// An object without its body.

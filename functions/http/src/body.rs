@@ -1,0 +1,208 @@
+//! Bodies that stream: a stored member as it is sent, inflated, or as text, in steps of bounded size.
+//!
+//! - Memory does not grow with the document: a chunk from the bucket, one step of output and one held back.
+//! - A document that breaks off ends in an error, never in what looks like its end: the last step of an inflated
+//!   document is held back until lengths and checksum have been found right.
+
+use std::error::Error;
+
+use async_stream::try_stream;
+use bytes::{Buf, Bytes, BytesMut};
+use futures::{Stream, StreamExt, TryStreamExt, pin_mut, stream};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use sitemap::member::{PLAIN_HEADER, payload_offset};
+use store::error::StoreError;
+use store::object::{BodyStream, ObjectKey};
+use tracing::error;
+
+use crate::inflater::{Inflater, TRAILER_BYTES};
+use crate::locs::Locs;
+
+/// What a body fails with.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A response's body, streamed if it is a document's.
+pub type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// The bytes of a member's header that tell where its payload begins: ten, and XLEN (RFC 1952, section 2.3.1).
+const HEADER_START_BYTES: usize = 12;
+
+/// No body.
+pub(crate) fn empty() -> Body {
+    Empty::new().map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A body at hand.
+pub(crate) fn full(text: &'static str) -> Body {
+    Full::new(Bytes::from_static(text.as_bytes()))
+        .map_err(|never| match never {})
+        .boxed_unsync()
+}
+
+/// A body that arrives. Its failure is logged here: by then the status has been sent, and the client learns no more
+/// than that the body broke off.
+pub(crate) fn streamed(
+    key: &ObjectKey,
+    chunks: impl Stream<Item = Result<Bytes, StoreError>> + Send + 'static,
+) -> Body {
+    let key = key.path();
+    let frames = chunks.map(move |chunk| match chunk {
+        Ok(chunk) => Ok(Frame::data(chunk)),
+        Err(error) => {
+            error!(key, %error, "the body of {key} broke off");
+            Err(BoxError::from(error))
+        }
+    });
+    StreamBody::new(frames).boxed_unsync()
+}
+
+/// An object as it is stored, checked to have the length that its metadata says.
+pub(crate) fn stored(
+    key: ObjectKey,
+    length: u64,
+    mut body: BodyStream,
+) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+    try_stream! {
+        let mut left = length;
+        while let Some(chunk) = body.try_next().await? {
+            left = left.checked_sub(chunk.len() as u64).ok_or_else(|| damaged(&key, "more bytes than its length"))?;
+            yield chunk;
+        }
+        if left > 0 {
+            Err(damaged(&key, &format!("{left} bytes are missing")))?;
+        }
+    }
+}
+
+/// A stored gzip member, its header read and its payload to come.
+pub(crate) struct StoredMember {
+    key: ObjectKey,
+    /// What has been read beyond the start of the header.
+    read: Bytes,
+    /// How many bytes of header are still in front of the payload, from `read` on.
+    skip: usize,
+    payload_bytes: u64,
+    rest: BodyStream,
+}
+
+impl StoredMember {
+    /// Reads the start of the header.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] if the body is no member of ours.
+    pub(crate) async fn open(
+        key: &ObjectKey,
+        length: u64,
+        mut rest: BodyStream,
+    ) -> Result<Self, StoreError> {
+        let mut read = Bytes::new();
+        while read.len() < HEADER_START_BYTES {
+            let Some(chunk) = rest.try_next().await? else {
+                return Err(damaged(key, "shorter than a gzip header"));
+            };
+            read = if read.is_empty() {
+                chunk
+            } else {
+                Bytes::from([read, chunk].concat())
+            };
+        }
+        let skip =
+            payload_offset(&read).ok_or_else(|| damaged(key, "not a gzip member of segments"))?;
+        let payload_bytes = length
+            .checked_sub(skip as u64)
+            .filter(|bytes| *bytes > TRAILER_BYTES as u64)
+            .ok_or_else(|| damaged(key, "shorter than its header says"))?;
+        Ok(Self {
+            key: key.clone(),
+            read,
+            skip,
+            payload_bytes,
+            rest,
+        })
+    }
+
+    /// The length of [`StoredMember::gzip`] in bytes.
+    pub(crate) fn gzip_bytes(&self) -> u64 {
+        PLAIN_HEADER.len() as u64 + self.payload_bytes
+    }
+
+    /// The member with the plain header in place of the directory: equal documents are equal bytes.
+    pub(crate) fn gzip(self) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+        stream::iter([Ok(Bytes::from_static(&PLAIN_HEADER))]).chain(self.payload())
+    }
+
+    /// The document, which must have this many bytes.
+    pub(crate) fn document(
+        self,
+        bytes: u64,
+    ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+        try_stream! {
+            let key = self.key.clone();
+            let mut inflater = Inflater::new(bytes);
+            let mut held: Option<Bytes> = None;
+            let payload = self.payload();
+            pin_mut!(payload);
+            while let Some(mut chunk) = payload.try_next().await? {
+                while let Some(step) = inflater.step(&mut chunk).map_err(|message| damaged(&key, message))? {
+                    if let Some(step) = held.replace(step) {
+                        yield step;
+                    }
+                }
+            }
+            inflater.finish().map_err(|message| damaged(&key, message))?;
+            if let Some(last) = held {
+                yield last;
+            }
+        }
+    }
+
+    /// The document's locs, one a line: of this many entries in this many bytes.
+    pub(crate) fn text(
+        self,
+        bytes: u64,
+        entries: u64,
+    ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+        try_stream! {
+            let key = self.key.clone();
+            let mut locs = Locs::default();
+            let mut lines = BytesMut::new();
+            let document = self.document(bytes);
+            pin_mut!(document);
+            while let Some(step) = document.try_next().await? {
+                locs.push(&step, &mut lines).map_err(|message| damaged(&key, message))?;
+                if !lines.is_empty() {
+                    yield lines.split().freeze();
+                }
+            }
+            locs.finish(entries).map_err(|message| damaged(&key, message))?;
+        }
+    }
+
+    fn payload(self) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+        let Self {
+            key,
+            read,
+            mut skip,
+            payload_bytes,
+            rest,
+        } = self;
+        let stored_bytes = skip as u64 + payload_bytes;
+        let whole: BodyStream = Box::pin(stream::iter([Ok(read)]).chain(rest));
+        stored(key, stored_bytes, whole).try_filter_map(move |mut chunk| {
+            let header = skip.min(chunk.len());
+            chunk.advance(header);
+            skip -= header;
+            std::future::ready(Ok((!chunk.is_empty()).then_some(chunk)))
+        })
+    }
+}
+
+fn damaged(key: &ObjectKey, message: &str) -> StoreError {
+    StoreError::Damaged {
+        what: key.path(),
+        message: message.to_owned(),
+    }
+}

@@ -1,0 +1,292 @@
+//! From a request to a response.
+
+use std::sync::{Arc, LazyLock};
+
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCATION, RETRY_AFTER,
+};
+use http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use lambda_http::RequestExt;
+use store::error::StoreError;
+use store::object::{BodyStream, ObjectKey, ObjectMeta, Objects};
+use store::site_file::SiteFile;
+use tracing::error;
+
+use crate::body::{self, Body, StoredMember};
+use crate::negotiation::accepts_gzip;
+use crate::representation::{Form, Representation, Variant};
+use crate::route::Route;
+use crate::site::{self, SiteFiles};
+use crate::validators::{self, Validators};
+
+/// The time in Unix seconds.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// A sitemap is no search result, but its links are to be followed.
+const X_ROBOTS_TAG_VALUE: HeaderValue = HeaderValue::from_static("noindex, follow");
+
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+
+/// Redirects and 404s: what is published next may be found a minute later.
+const BRIEF: HeaderValue = HeaderValue::from_static("public, max-age=60, s-maxage=60");
+
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// Changes with a deployment alone, and a stale one does no harm.
+const STYLESHEET_CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=86400");
+
+const STYLESHEET: &str = include_str!("sitemap.css");
+
+/// When to ask again what could not be answered: longer than a throttled bucket takes to recover, far shorter than a
+/// crawler waits of itself.
+const RETRY_AFTER_SECONDS: u64 = 30;
+
+const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// The front that crawlers and people see of the sites in a bucket.
+///
+/// - A site is named by [`SITE_HOST_HEADER`](crate::SITE_HOST_HEADER) alone, and nothing outside that site's
+///   published objects is ever read.
+/// - Every response says how long it may be kept, and that it is not to be indexed.
+/// - What went wrong is in the log, never in a response.
+pub struct SiteFront<O> {
+    objects: O,
+    clock: Clock,
+    sites: SiteFiles,
+}
+
+impl<O: Objects> SiteFront<O> {
+    /// A front before this bucket.
+    #[must_use]
+    pub fn new(objects: O, clock: Clock) -> Self {
+        Self {
+            objects,
+            clock,
+            sites: SiteFiles::default(),
+        }
+    }
+
+    /// Answers a request. Its body is not read.
+    pub async fn respond<B>(&self, request: Request<B>) -> Response<Body> {
+        let (parts, _) = request.into_parts();
+        let mut response = match self.answer(&parts).await {
+            Ok(response) => response,
+            Err(error) => {
+                error!(path = parts.uri.path(), %error, "could not answer");
+                unavailable()
+            }
+        };
+        let headers = response.headers_mut();
+        headers.insert(X_ROBOTS_TAG, X_ROBOTS_TAG_VALUE);
+        headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        if parts.method == Method::HEAD {
+            *response.body_mut() = body::empty();
+        }
+        response
+    }
+
+    async fn answer(&self, request: &Parts) -> Result<Response<Body>, StoreError> {
+        if request.method != Method::GET && request.method != Method::HEAD {
+            return Ok(method_not_allowed());
+        }
+        // Lambda's adapter resolves `..` in the URI, so there the raw path stands beside it.
+        let path = match request.raw_http_path() {
+            "" => request.uri.path(),
+            raw => raw,
+        };
+        let (Some(host), Some(route)) = (site::named(&request.headers), Route::parse(path)) else {
+            return Ok(not_found());
+        };
+        let now = (self.clock)();
+        let Some(file) = self.sites.get(&self.objects, host, now).await? else {
+            return Ok(not_found());
+        };
+        let site = host.to_owned();
+        let (key, variant) = match route {
+            Route::Redirect(location) => return Ok(moved(&location)),
+            Route::Stylesheet => return Ok(stylesheet(&request.headers)),
+            Route::Robots => (ObjectKey::Robots { site }, Variant::Stored),
+            Route::Index(form) => (ObjectKey::Index { site }, variant(form, request)),
+            Route::Shard { .. } if !file.public => return Ok(not_found()),
+            Route::Shard { series, n, form } => {
+                (ObjectKey::Shard { site, series, n }, variant(form, request))
+            }
+        };
+        let lookup = Lookup {
+            request,
+            key: &key,
+            variant,
+            file: &file,
+            now,
+        };
+        Ok(self.published(&lookup).await?.unwrap_or_else(not_found))
+    }
+
+    /// The answer from a published object, or nothing if there is none to show. One call on the bucket, two only for
+    /// a conditional request whose copy has changed.
+    async fn published(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, StoreError> {
+        let is_head = lookup.request.method == Method::HEAD;
+        if validators::is_conditional(&lookup.request.headers)
+            || (is_head && !lookup.variant.is_member())
+        {
+            let Some(meta) = self.objects.head(lookup.key).await? else {
+                return Ok(None);
+            };
+            let Some(found) = lookup.shown(meta)? else {
+                return Ok(None);
+            };
+            if found.validators().match_request(&lookup.request.headers) {
+                return Ok(Some(not_modified(found.cache_headers())));
+            }
+            if is_head && !lookup.variant.is_member() {
+                return Ok(Some(ok(found.headers(found.known_length()), body::empty())));
+            }
+        }
+        let Some((meta, stored)) = self.objects.open(lookup.key).await? else {
+            return Ok(None);
+        };
+        let Some(found) = lookup.shown(meta)? else {
+            return Ok(None);
+        };
+        send(&found, stored).await.map(Some)
+    }
+}
+
+/// What is looked for, and on what terms.
+struct Lookup<'a> {
+    request: &'a Parts,
+    key: &'a ObjectKey,
+    variant: Variant,
+    file: &'a SiteFile,
+    now: i64,
+}
+
+impl Lookup<'_> {
+    /// The object as it is sent, or nothing if it is a shard that has been empty for too long.
+    fn shown(&self, meta: ObjectMeta) -> Result<Option<Representation>, StoreError> {
+        let found = Representation::new(self.key, self.variant, meta)?;
+        let document = found.document();
+        let shown_until = document
+            .changed
+            .saturating_add(self.file.emptied_grace_seconds);
+        let is_gone = matches!(self.key, ObjectKey::Shard { .. })
+            && document.entries == 0
+            && self.now >= shown_until;
+        Ok((!is_gone).then_some(found))
+    }
+}
+
+fn variant(form: Form, request: &Parts) -> Variant {
+    form.variant(accepts_gzip(&request.headers))
+}
+
+async fn send(found: &Representation, stored: BodyStream) -> Result<Response<Body>, StoreError> {
+    let (key, length, document) = (found.key(), found.stored_bytes(), found.document());
+    if found.variant() == Variant::Stored {
+        let body = body::streamed(key, body::stored(key.clone(), length, stored));
+        return Ok(ok(found.headers(found.known_length()), body));
+    }
+    let member = StoredMember::open(key, length, stored).await?;
+    let (length, body) = match found.variant() {
+        Variant::Gzip | Variant::GzipFile => (
+            Some(member.gzip_bytes()),
+            body::streamed(key, member.gzip()),
+        ),
+        Variant::Text => (
+            None,
+            body::streamed(key, member.text(document.bytes, document.entries)),
+        ),
+        Variant::Identity | Variant::Stored => (
+            found.known_length(),
+            body::streamed(key, member.document(document.bytes)),
+        ),
+    };
+    Ok(ok(found.headers(length), body))
+}
+
+fn stylesheet(headers: &HeaderMap) -> Response<Body> {
+    static VALIDATORS: LazyLock<Option<Validators>> = LazyLock::new(|| {
+        let mut crc = flate2::Crc::new();
+        crc.update(STYLESHEET.as_bytes());
+        Validators::new(&format!("{:08x}-{}", crc.sum(), crc.amount()), None)
+    });
+    let mut answer = HeaderMap::new();
+    answer.insert(CACHE_CONTROL, STYLESHEET_CACHE_CONTROL);
+    if let Some(validators) = &*VALIDATORS {
+        answer.insert(ETAG, validators.etag().clone());
+        if validators.match_request(headers) {
+            return not_modified(answer);
+        }
+    }
+    answer.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/css; charset=utf-8"),
+    );
+    answer.insert(CONTENT_LENGTH, HeaderValue::from(STYLESHEET.len()));
+    ok(answer, body::full(STYLESHEET))
+}
+
+fn ok(headers: HeaderMap, body: Body) -> Response<Body> {
+    response(StatusCode::OK, headers, body)
+}
+
+fn not_modified(headers: HeaderMap) -> Response<Body> {
+    response(StatusCode::NOT_MODIFIED, headers, body::empty())
+}
+
+fn moved(location: &str) -> Response<Body> {
+    let mut response = plain(StatusCode::MOVED_PERMANENTLY, BRIEF, "Moved permanently\n");
+    // A route's path is ASCII without controls; were it not, a 301 without an address would mislead nobody.
+    match HeaderValue::try_from(location) {
+        Ok(location) => response.headers_mut().insert(LOCATION, location),
+        Err(_) => return not_found(),
+    };
+    response
+}
+
+fn not_found() -> Response<Body> {
+    plain(StatusCode::NOT_FOUND, BRIEF, "Not found\n")
+}
+
+fn method_not_allowed() -> Response<Body> {
+    let mut response = plain(
+        StatusCode::METHOD_NOT_ALLOWED,
+        NO_STORE,
+        "Method not allowed\n",
+    );
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    response
+}
+
+fn unavailable() -> Response<Body> {
+    let mut response = plain(
+        StatusCode::SERVICE_UNAVAILABLE,
+        NO_STORE,
+        "Unavailable for the moment\n",
+    );
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+    response
+}
+
+fn plain(status: StatusCode, cache_control: HeaderValue, text: &'static str) -> Response<Body> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CACHE_CONTROL, cache_control);
+    headers.insert(CONTENT_TYPE, PLAIN_TEXT);
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(text.len()));
+    response(status, headers, body::full(text))
+}
+
+fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}

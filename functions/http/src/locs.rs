@@ -1,0 +1,132 @@
+//! The text form of a urlset: each page's URL on a line of its own
+//! ([sitemaps.org](https://www.sitemaps.org/protocol.html#otherformats)).
+
+use bytes::BytesMut;
+use memchr::memmem;
+
+/// In our documents the sitemap namespace is the default one and no comment or CDATA occurs, so these tags are a
+/// `<url>`'s own `<loc>` and nothing else: an image's is `<image:loc>`, and text is escaped.
+const OPEN: &[u8] = b"<loc>";
+const CLOSE: &[u8] = b"</loc>";
+
+/// The longest loc, escaped: 2,047 bytes of which each may be a five-letter entity with its two marks.
+const MAX_ESCAPED_LOC_BYTES: usize = 2_047 * 6;
+
+const ENTITIES: [(&[u8], u8); 5] = [
+    (b"amp;", b'&'),
+    (b"lt;", b'<'),
+    (b"gt;", b'>'),
+    (b"quot;", b'"'),
+    (b"apos;", b'\''),
+];
+
+/// Finds the locs of a document that comes in pieces.
+#[derive(Debug, Default)]
+pub(crate) struct Locs {
+    /// From the last tag that may go on in the next piece.
+    unread: Vec<u8>,
+    found: u64,
+}
+
+impl Locs {
+    /// Appends the locs that this piece completes, a line each.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the document.
+    pub(crate) fn push(&mut self, piece: &[u8], lines: &mut BytesMut) -> Result<(), &'static str> {
+        self.unread.extend_from_slice(piece);
+        let mut done = 0;
+        loop {
+            let rest = &self.unread[done..];
+            let Some(open) = memmem::find(rest, OPEN) else {
+                // A tag may have been cut: all but its last byte may be there.
+                done += rest.len().saturating_sub(OPEN.len() - 1);
+                break;
+            };
+            let text = &rest[open + OPEN.len()..];
+            let Some(length) = memmem::find(text, CLOSE) else {
+                if text.len() > MAX_ESCAPED_LOC_BYTES + CLOSE.len() {
+                    return Err("a loc does not end");
+                }
+                done += open;
+                break;
+            };
+            unescape(&text[..length], lines)?;
+            lines.extend_from_slice(b"\n");
+            self.found += 1;
+            done += open + OPEN.len() + length + CLOSE.len();
+        }
+        self.unread.drain(..done);
+        Ok(())
+    }
+
+    /// That there were as many as there should be, and none is cut.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the document.
+    pub(crate) fn finish(&self, entries: u64) -> Result<(), &'static str> {
+        if self.found == entries {
+            Ok(())
+        } else {
+            Err("it has not as many locs as its metadata says")
+        }
+    }
+}
+
+fn unescape(mut text: &[u8], out: &mut BytesMut) -> Result<(), &'static str> {
+    while let Some(at) = memchr::memchr(b'&', text) {
+        let (plain, reference) = (&text[..at], &text[at + 1..]);
+        let (name, character) = ENTITIES
+            .iter()
+            .find(|(name, _)| reference.starts_with(name))
+            .ok_or("a loc has an unknown entity")?;
+        out.extend_from_slice(plain);
+        out.extend_from_slice(&[*character]);
+        text = &reference[name.len()..];
+    }
+    out.extend_from_slice(text);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URLSET: &str = "<?xml version=\"1.0\"?>\n<urlset>\n\
+        <url><loc>https://a.example/?x=1&amp;y=&lt;&gt;&quot;&apos;&amp;amp;</loc><image:image><image:loc>https://b.example/i.png</image:loc></image:image></url>\n\
+        <url><loc>https://a.example/</loc></url>\n</urlset>\n";
+    const TEXT: &str = "https://a.example/?x=1&y=<>\"'&amp;\nhttps://a.example/\n";
+
+    #[test]
+    fn locs_are_found_however_the_document_is_cut() {
+        for size in 1..=URLSET.len() {
+            let (mut locs, mut lines) = (Locs::default(), BytesMut::new());
+            for piece in URLSET.as_bytes().chunks(size) {
+                locs.push(piece, &mut lines).expect("a sound document");
+            }
+            assert_eq!(lines, TEXT, "in pieces of {size}");
+            assert_eq!(locs.finish(2), Ok(()));
+            assert!(locs.finish(3).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_no_document_of_ours_is_an_error() {
+        let endless = format!("<loc>{}", "x".repeat(MAX_ESCAPED_LOC_BYTES + 10));
+        for text in [
+            "<loc>&nbsp;</loc>",
+            "<loc>&amp</loc>",
+            "<loc>&</loc>",
+            "<loc>&#38;</loc>",
+            &endless,
+        ] {
+            let mut lines = BytesMut::new();
+            assert!(
+                Locs::default().push(text.as_bytes(), &mut lines).is_err(),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The forms in which a published object is sent, and the headers of each.
+
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, LAST_MODIFIED,
+    VARY,
+};
+use http::{HeaderMap, HeaderValue};
+use store::error::StoreError;
+use store::object::{Document, ObjectKey, ObjectMeta};
+
+use crate::validators::Validators;
+
+/// What the answers under one path depend on. Browsers' navigations are told apart by Sec-Fetch-Dest, so a cache must
+/// not hand one's answer to a crawler.
+const VARY_VALUE: HeaderValue = HeaderValue::from_static("Accept-Encoding, Sec-Fetch-Dest");
+
+/// The form that a path's extension asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The document.
+    Xml,
+    /// The document as a gzip file.
+    Gz,
+    /// One URL a line.
+    Text,
+}
+
+impl Form {
+    /// How its paths end.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Xml => ".xml",
+            Self::Gz => ".xml.gz",
+            Self::Text => ".txt",
+        }
+    }
+
+    /// What is sent of the form to one who reads gzip, or does not.
+    pub(crate) fn variant(self, accepts_gzip: bool) -> Variant {
+        match self {
+            Self::Xml if accepts_gzip => Variant::Gzip,
+            Self::Xml => Variant::Identity,
+            Self::Gz => Variant::GzipFile,
+            Self::Text => Variant::Text,
+        }
+    }
+}
+
+/// The bytes that are sent: each has an ETag of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// The object as it is stored, for one that is not stored compressed.
+    Stored,
+    /// The document, inflated.
+    Identity,
+    /// The gzip member, as an encoding of the document.
+    Gzip,
+    /// The gzip member, as a file.
+    GzipFile,
+    /// The locs of the document.
+    Text,
+}
+
+impl Variant {
+    fn tag_suffix(self) -> &'static str {
+        match self {
+            Self::Stored | Self::Identity => "",
+            Self::Gzip => "-gzip",
+            Self::GzipFile => "-gz",
+            Self::Text => "-txt",
+        }
+    }
+
+    /// Whether its length follows from the stored member's header alone.
+    pub(crate) fn is_member(self) -> bool {
+        matches!(self, Self::Gzip | Self::GzipFile)
+    }
+}
+
+/// An object as it is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Representation {
+    key: ObjectKey,
+    variant: Variant,
+    document: Document,
+    stored_bytes: u64,
+    validators: Validators,
+}
+
+impl Representation {
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] if the object's metadata does not describe a document: then nothing true can be said
+    /// of it in a header.
+    pub(crate) fn new(
+        key: &ObjectKey,
+        variant: Variant,
+        meta: ObjectMeta,
+    ) -> Result<Self, StoreError> {
+        let damaged = |message: &str| StoreError::Damaged {
+            what: key.path(),
+            message: message.to_owned(),
+        };
+        let document = meta
+            .document
+            .ok_or_else(|| damaged("no document in its metadata"))?;
+        if !document.digest.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(damaged("its digest is not hexadecimal"));
+        }
+        let tag = match document.digest.as_str() {
+            "" => return Err(damaged("its digest is empty")),
+            digest => format!("{digest}{}", variant.tag_suffix()),
+        };
+        let validators = Validators::new(&tag, Some(document.changed))
+            .ok_or_else(|| damaged("its digest cannot stand in an ETag"))?;
+        Ok(Self {
+            key: key.clone(),
+            variant,
+            document,
+            stored_bytes: meta.length,
+            validators,
+        })
+    }
+
+    pub(crate) fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    pub(crate) fn variant(&self) -> Variant {
+        self.variant
+    }
+
+    pub(crate) fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The stored length in bytes.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.stored_bytes
+    }
+
+    pub(crate) fn validators(&self) -> &Validators {
+        &self.validators
+    }
+
+    /// The length of the body where the metadata tells it: of a member it follows from the stored header, of the
+    /// text form from nothing but the text.
+    pub(crate) fn known_length(&self) -> Option<u64> {
+        match self.variant {
+            Variant::Stored => Some(self.stored_bytes),
+            Variant::Identity => Some(self.document.bytes),
+            Variant::Gzip | Variant::GzipFile | Variant::Text => None,
+        }
+    }
+
+    /// The headers that a 304 shares with the 200 it stands for.
+    pub(crate) fn cache_headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            CACHE_CONTROL,
+            HeaderValue::from_static(self.key.cache_control()),
+        );
+        headers.insert(VARY, VARY_VALUE);
+        headers.insert(ETAG, self.validators.etag().clone());
+        if let Some(date) = self.validators.last_modified() {
+            headers.insert(LAST_MODIFIED, date);
+        }
+        headers
+    }
+
+    /// The headers of a 200 whose body has this length, if it is known beforehand.
+    pub(crate) fn headers(&self, length: Option<u64>) -> HeaderMap {
+        let mut headers = self.cache_headers();
+        let content_type = match self.variant {
+            Variant::Stored | Variant::Identity | Variant::Gzip => self.key.content_type(),
+            Variant::GzipFile => "application/gzip",
+            Variant::Text => "text/plain; charset=utf-8",
+        };
+        insert_static(&mut headers, CONTENT_TYPE, content_type);
+        if self.variant == Variant::Gzip {
+            insert_static(&mut headers, CONTENT_ENCODING, "gzip");
+        }
+        if let Some(length) = length {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        headers
+    }
+}
+
+fn insert_static(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
+    headers.insert(name, HeaderValue::from_static(value));
+}

@@ -1,0 +1,171 @@
+//! ETag, Last-Modified and the conditional requests that use them
+//! ([RFC 9110, section 13](https://www.rfc-editor.org/rfc/rfc9110#section-13)).
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue};
+
+/// The last second that an HTTP date can tell: the end of the year 9999.
+const MAX_HTTP_DATE_SECONDS: i64 = 253_402_300_799;
+
+/// What a later request may compare its copy with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Validators {
+    etag: HeaderValue,
+    /// Unix seconds, between the epoch and [`MAX_HTTP_DATE_SECONDS`].
+    changed: Option<i64>,
+}
+
+impl Validators {
+    /// The strong ETag `"<tag>"`, and the time of the last change in Unix seconds if it is known. Nothing if the tag
+    /// cannot stand in an ETag.
+    pub(crate) fn new(tag: &str, changed: Option<i64>) -> Option<Self> {
+        let is_tag = !tag.is_empty() && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let etag = is_tag.then(|| HeaderValue::try_from(format!("\"{tag}\"")).ok())??;
+        let changed = changed.map(|seconds| seconds.clamp(0, MAX_HTTP_DATE_SECONDS));
+        Some(Self { etag, changed })
+    }
+
+    /// The ETag.
+    pub(crate) fn etag(&self) -> &HeaderValue {
+        &self.etag
+    }
+
+    /// Last-Modified.
+    pub(crate) fn last_modified(&self) -> Option<HeaderValue> {
+        let seconds = u64::try_from(self.changed?).ok()?;
+        HeaderValue::try_from(httpdate::fmt_http_date(
+            UNIX_EPOCH + Duration::from_secs(seconds),
+        ))
+        .ok()
+    }
+
+    /// Whether the copy that a conditional request speaks of is this one.
+    pub(crate) fn match_request(&self, headers: &HeaderMap) -> bool {
+        if headers.contains_key(IF_NONE_MATCH) {
+            return headers
+                .get_all(IF_NONE_MATCH)
+                .iter()
+                .any(|value| lists(value.as_bytes(), self.etag.as_bytes()));
+        }
+        let since = headers.get(IF_MODIFIED_SINCE).and_then(|value| {
+            let date = httpdate::parse_http_date(value.to_str().ok()?).ok()?;
+            i64::try_from(date.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()
+        });
+        matches!((self.changed, since), (Some(changed), Some(since)) if changed <= since)
+    }
+}
+
+/// Whether a request has a condition that [`Validators::match_request`] reads.
+pub(crate) fn is_conditional(headers: &HeaderMap) -> bool {
+    headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MODIFIED_SINCE)
+}
+
+/// Whether an If-None-Match value is `*` or has the tag, in the weak comparison that it prescribes: caches weaken a
+/// tag when they compress.
+fn lists(value: &[u8], etag: &[u8]) -> bool {
+    if value.trim_ascii() == b"*" {
+        return true;
+    }
+    let mut rest = value;
+    loop {
+        while let [b' ' | b'\t' | b',', tail @ ..] = rest {
+            rest = tail;
+        }
+        let tag = rest.strip_prefix(b"W/").unwrap_or(rest);
+        let [b'"', opaque @ ..] = tag else {
+            return false;
+        };
+        let Some(length) = opaque.iter().position(|b| *b == b'"') else {
+            return false;
+        };
+        if tag[..length + 2] == *etag {
+            return true;
+        }
+        rest = &tag[length + 2..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::header::HeaderName;
+
+    use super::*;
+
+    /// Sun, 06 Nov 1994 08:49:37 GMT.
+    const CHANGED: i64 = 784_111_777;
+
+    fn check(name: HeaderName, value: &'static str, expected: bool) {
+        let validators = Validators::new("abc-gzip", Some(CHANGED)).expect("a tag");
+        let headers = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
+        assert_eq!(validators.match_request(&headers), expected, "{headers:?}");
+    }
+
+    #[test]
+    fn if_none_match_is_a_list_in_weak_comparison() {
+        for (value, expected) in [
+            ("*", true),
+            (" * ", true),
+            ("\"abc-gzip\"", true),
+            ("W/\"abc-gzip\"", true),
+            ("\"x\", \"abc-gzip\"", true),
+            ("\"x\",,W/\"abc-gzip\" , \"y\"", true),
+            ("\"a,b\", \"abc-gzip\"", true),
+            ("\"abc\"", false),
+            ("\"abc-gzip\" *", true),
+            ("\"x\", *", false),
+            ("abc-gzip", false),
+            ("\"abc-gzip", false),
+            ("w/\"abc-gzip\"", false),
+            ("\"\"", false),
+            ("", false),
+        ] {
+            check(IF_NONE_MATCH, value, expected);
+        }
+    }
+
+    #[test]
+    fn if_modified_since_takes_the_three_forms_of_a_date() {
+        for (value, expected) in [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", true),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", true),
+            ("Sun Nov  6 08:49:37 1994", true),
+            ("Sun, 06 Nov 1994 08:49:38 GMT", true),
+            ("Sun, 06 Nov 1994 08:49:36 GMT", false),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", false),
+            ("784111777", false),
+            ("", false),
+        ] {
+            check(IF_MODIFIED_SINCE, value, expected);
+        }
+    }
+
+    #[test]
+    fn if_none_match_wins() {
+        let validators = Validators::new("abc", Some(CHANGED)).expect("a tag");
+        let headers = HeaderMap::from_iter([
+            (IF_NONE_MATCH, HeaderValue::from_static("\"other\"")),
+            (
+                IF_MODIFIED_SINCE,
+                HeaderValue::from_static("Sun, 06 Nov 1994 08:49:37 GMT"),
+            ),
+        ]);
+        assert!(!validators.match_request(&headers));
+    }
+
+    #[test]
+    fn no_time_and_no_tag_break_a_header() {
+        for (seconds, text) in [
+            (CHANGED, "Sun, 06 Nov 1994 08:49:37 GMT"),
+            (i64::MIN, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (i64::MAX, "Fri, 31 Dec 9999 23:59:59 GMT"),
+        ] {
+            let validators = Validators::new("abc", Some(seconds)).expect("a tag");
+            assert_eq!(validators.last_modified().expect("a date"), text);
+        }
+        for tag in ["", "a\"b", "a b", "a\nb", "é"] {
+            assert_eq!(Validators::new(tag, None), None, "{tag:?}");
+        }
+    }
+}

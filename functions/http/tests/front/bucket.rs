@@ -1,0 +1,190 @@
+//! A bucket in memory, and the members in it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use flate2::{Compress, Compression, Crc, FlushCompress};
+use futures::{StreamExt, stream};
+use sitemap::member::PLAIN_HEADER;
+use store::error::StoreError;
+use store::object::{BodyStream, Document, ObjectKey, ObjectMeta, Objects, Precondition, Put};
+
+use crate::fixture::{CHANGED, DIGEST, GRACE_SECONDS, SITE};
+
+/// A bucket in memory that counts what is asked of it, and fails on demand.
+#[derive(Clone, Default)]
+pub(crate) struct Bucket(pub(crate) Arc<State>);
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) objects: Mutex<HashMap<String, Stored>>,
+    pub(crate) calls: Mutex<Vec<&'static str>>,
+    pub(crate) fails: AtomicBool,
+    pub(crate) chunks_read: AtomicUsize,
+}
+
+#[derive(Clone)]
+pub(crate) struct Stored {
+    pub(crate) meta: ObjectMeta,
+    pub(crate) body: Bytes,
+    /// How much of the body arrives before the connection breaks.
+    pub(crate) arrives: usize,
+    pub(crate) chunk_bytes: usize,
+}
+
+impl Bucket {
+    pub(crate) fn insert(&self, key: &ObjectKey, stored: Stored) {
+        self.0.objects.lock().unwrap().insert(key.path(), stored);
+    }
+
+    pub(crate) fn site_file(&self, site: &str, public: bool) {
+        let key = ObjectKey::SiteFile {
+            site: site.to_owned(),
+        };
+        let json = format!(
+            r#"{{"site":"{site}","origin":"https://{site}","public":{public},"emptied_grace_seconds":{GRACE_SECONDS}}}"#
+        );
+        self.insert(&key, stored(json.into(), 0, 0));
+    }
+
+    pub(crate) fn calls(&self) -> Vec<&'static str> {
+        std::mem::take(&mut *self.0.calls.lock().unwrap())
+    }
+
+    pub(crate) fn look_up(
+        &self,
+        call: &'static str,
+        key: &ObjectKey,
+    ) -> Result<Option<Stored>, StoreError> {
+        self.0.calls.lock().unwrap().push(call);
+        if self.0.fails.load(Ordering::Relaxed) {
+            return Err(StoreError::Service {
+                operation: "GetObject",
+                message: "SlowDown: secret".to_owned(),
+            });
+        }
+        Ok(self.0.objects.lock().unwrap().get(&key.path()).cloned())
+    }
+}
+
+impl Objects for Bucket {
+    async fn head(&self, key: &ObjectKey) -> Result<Option<ObjectMeta>, StoreError> {
+        Ok(self.look_up("head", key)?.map(|stored| stored.meta))
+    }
+
+    async fn open(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, BodyStream)>, StoreError> {
+        let Some(Stored {
+            meta,
+            body,
+            arrives,
+            chunk_bytes,
+        }) = self.look_up("open", key)?
+        else {
+            return Ok(None);
+        };
+        let breaks = arrives < body.len();
+        let starts: Vec<usize> = (0..arrives).step_by(chunk_bytes).collect();
+        let state = Arc::clone(&self.0);
+        let chunks = stream::iter(starts).map(move |start| {
+            state.chunks_read.fetch_add(1, Ordering::Relaxed);
+            Ok(body.slice(start..arrives.min(start + chunk_bytes)))
+        });
+        let end = breaks.then(|| {
+            Err(StoreError::Service {
+                operation: "GetObject",
+                message: "connection reset: secret".to_owned(),
+            })
+        });
+        Ok(Some((meta, Box::pin(chunks.chain(stream::iter(end))))))
+    }
+
+    async fn get(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, Bytes)>, StoreError> {
+        Ok(self
+            .look_up("get", key)?
+            .map(|stored| (stored.meta, stored.body)))
+    }
+
+    async fn put(
+        &self,
+        _: &ObjectKey,
+        _: Bytes,
+        _: &Document,
+        _: &Precondition,
+    ) -> Result<Put, StoreError> {
+        panic!("the front writes nothing")
+    }
+
+    async fn list(&self, _: &str) -> Result<Vec<ObjectKey>, StoreError> {
+        panic!("the front lists nothing")
+    }
+}
+
+pub(crate) fn stored(body: Bytes, document_bytes: usize, entries: u64) -> Stored {
+    Stored {
+        meta: ObjectMeta {
+            etag: "\"s3\"".to_owned(),
+            length: body.len() as u64,
+            document: Some(Document {
+                digest: DIGEST.to_owned(),
+                changed: CHANGED,
+                bytes: document_bytes as u64,
+                entries,
+                stamp: String::new(),
+            }),
+        },
+        arrives: body.len(),
+        body,
+        chunk_bytes: 7,
+    }
+}
+
+/// A gzip member with a directory in FEXTRA, each piece deflated on its own.
+pub(crate) fn member<'a>(
+    directory_bytes: u16,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Bytes {
+    let mut bytes = vec![
+        0x1f,
+        0x8b,
+        8,
+        4,
+        0,
+        0,
+        0,
+        0,
+        PLAIN_HEADER[8],
+        PLAIN_HEADER[9],
+    ];
+    bytes.extend(directory_bytes.to_le_bytes());
+    bytes.extend((0..directory_bytes).map(|i| i as u8));
+    let (mut crc, mut deflate) = (Crc::new(), Compress::new(Compression::new(7), false));
+    let mut run = |input: &[u8], flush| {
+        let before = deflate.total_in();
+        bytes.reserve(input.len() + 1_024);
+        deflate.compress_vec(input, &mut bytes, flush).unwrap();
+        assert_eq!(deflate.total_in() - before, input.len() as u64);
+    };
+    for piece in pieces {
+        crc.update(piece);
+        run(piece, FlushCompress::Full);
+    }
+    run(&[], FlushCompress::Finish);
+    bytes.extend(crc.sum().to_le_bytes());
+    bytes.extend(crc.amount().to_le_bytes());
+    bytes.into()
+}
+
+pub(crate) fn document(xml: &str, entries: u64) -> Stored {
+    let (start, end) = xml.as_bytes().split_at(xml.len() / 2);
+    stored(member(300, [start, end]), xml.len(), entries)
+}
+
+pub(crate) fn shard(series: &str, n: u32) -> ObjectKey {
+    ObjectKey::Shard {
+        site: SITE.to_owned(),
+        series: series.to_owned(),
+        n,
+    }
+}

@@ -1,0 +1,145 @@
+//! A site, and the requests for it.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use flate2::read::GzDecoder;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use http_function::{SITE_HOST_HEADER, SiteFront};
+use sitemap::member::PLAIN_HEADER;
+use store::object::ObjectKey;
+
+use crate::bucket::{Bucket, document, shard, stored};
+
+pub(crate) const SITE: &str = "www.example.com";
+pub(crate) const DIGEST: &str = "0123abcd";
+/// Fri, 02 Jan 2026 03:04:05 GMT.
+pub(crate) const CHANGED: i64 = 1_767_323_045;
+pub(crate) const GRACE_SECONDS: i64 = 3_600;
+pub(crate) const DATE: &str = "Fri, 02 Jan 2026 03:04:05 GMT";
+pub(crate) const XML_TYPE: &str = "application/xml; charset=utf-8";
+pub(crate) const TEXT_TYPE: &str = "text/plain; charset=utf-8";
+pub(crate) const URLSET: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n\
+    <url><loc>https://www.example.com/?a=1&amp;b=2</loc><image:image><image:loc>https://i.example/1.png</image:loc></image:image></url>\n\
+    <url><loc>https://www.example.com/b</loc></url>\n</urlset>\n";
+pub(crate) const URLS: &str = "https://www.example.com/?a=1&b=2\nhttps://www.example.com/b\n";
+pub(crate) const INDEX: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex/>\n";
+pub(crate) const ROBOTS: &str = "User-agent: *\nDisallow:\n";
+
+/// A front before a public site with an index, `post-sitemap.xml`, `post-sitemap2.xml` and robots.txt.
+pub(crate) struct Fixture {
+    pub(crate) bucket: Bucket,
+    pub(crate) now: Arc<AtomicI64>,
+    pub(crate) front: SiteFront<Bucket>,
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        let bucket = Bucket::default();
+        bucket.site_file(SITE, true);
+        bucket.insert(
+            &ObjectKey::Index {
+                site: SITE.to_owned(),
+            },
+            document(INDEX, 0),
+        );
+        bucket.insert(
+            &ObjectKey::Robots {
+                site: SITE.to_owned(),
+            },
+            stored(ROBOTS.into(), ROBOTS.len(), 0),
+        );
+        for n in [1, 2] {
+            bucket.insert(&shard("post", n), document(URLSET, 2));
+        }
+        let now = Arc::new(AtomicI64::new(CHANGED));
+        let clock = Arc::clone(&now);
+        let front = SiteFront::new(
+            bucket.clone(),
+            Arc::new(move || clock.load(Ordering::Relaxed)),
+        );
+        Self { bucket, now, front }
+    }
+
+    pub(crate) fn wait(&self, seconds: i64) {
+        self.now.fetch_add(seconds, Ordering::Relaxed);
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, mut body) = self
+            .front
+            .respond(request.body(()).unwrap())
+            .await
+            .into_parts();
+        let mut bytes = Vec::new();
+        let mut error = None;
+        while let Some(frame) = body.frame().await {
+            match frame {
+                Ok(frame) => bytes.extend(frame.into_data().unwrap()),
+                Err(failure) => {
+                    error = Some(failure.to_string());
+                    break;
+                }
+            }
+        }
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: bytes,
+            error,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let site = [(SITE_HOST_HEADER, SITE)];
+        self.send(Method::GET, path, &[&site, headers].concat())
+            .await
+    }
+
+    pub(crate) async fn head(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let site = [(SITE_HOST_HEADER, SITE)];
+        self.send(Method::HEAD, path, &[&site, headers].concat())
+            .await
+    }
+}
+
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+    pub(crate) error: Option<String>,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        assert_eq!(self.error, None);
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// The document in the one gzip member that the body must be.
+    pub(crate) fn gunzip(&self) -> String {
+        assert_eq!(self.body[..10], PLAIN_HEADER);
+        let mut decoder = GzDecoder::new(self.body.as_slice());
+        let mut text = String::new();
+        decoder.read_to_string(&mut text).unwrap();
+        assert!(decoder.into_inner().is_empty(), "bytes are left over");
+        text
+    }
+}
+
+pub(crate) const GZIP: (&str, &str) = ("accept-encoding", "gzip, deflate, br");

@@ -1,0 +1,203 @@
+//! Publishing a shard: object, rows, splice, put, summary, in this order.
+//!
+//! - The rows are read after the object, and their versions only rise: what would be written is never older than what
+//!   it would replace, and equal stamps mean equal rows.
+//! - Only the segments named by the events are read, unless there is no object of this epoch to splice on.
+//! - Nothing over a limit is written: entries that do not fit are moved first, and the next event publishes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use futures::stream::{self, StreamExt};
+use sitemap::member::{Builder, Built, Frame, Member, SEGMENT_SLOTS, Segment, splice};
+use sitemap::plan::Slot;
+use sitemap::xml::{URLSET_EPILOGUE, urlset_prolog};
+use store::content::Content;
+use store::error::StoreError;
+use store::keys::ShardId;
+use store::object::{Document, ObjectKey, ObjectMeta, Objects, Precondition, Put};
+use store::segments::{SegmentRows, Summary};
+use store::sites::SiteRow;
+use store::slots::Slots;
+use tracing::{info, warn};
+
+use crate::{Regenerator, Table};
+
+/// Where the stylesheet is served that makes a raw sitemap readable.
+pub const STYLESHEET: &str = "/sitemap.css";
+/// Tries to put one object. A lost one has been overtaken by another publisher.
+const TRIES: u32 = 10;
+/// Segments read at the same time for a whole build.
+const READ_AHEAD: usize = 4;
+/// A shard over its byte limit is brought down to this share of it, in percent.
+const EVICT_TO_PERCENT: u64 = 90;
+
+/// What came of one try.
+enum Outcome {
+    /// Nothing was ever placed in the shard.
+    Nothing,
+    /// The shard's object is as it should be: its summary, and whether it was written.
+    Published(Summary, bool),
+    /// Another publisher was faster.
+    Lost,
+    /// Entries have to leave first: their owners and slots.
+    TooLarge(HashMap<String, Slot>),
+}
+
+impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
+    /// Publishes a shard. `touched` are the segments that may have changed; without them every one is read.
+    ///
+    /// # Errors
+    ///
+    /// If a table or the bucket fails, or every try was lost.
+    pub async fn publish(&self, site: &SiteRow, shard: &ShardId, touched: Option<&BTreeSet<u32>>) -> Result<(), StoreError> {
+        let mut touched = touched;
+        for _ in 0..TRIES {
+            match self.try_publish(site, shard, touched).await? {
+                Outcome::Nothing => return Ok(()),
+                Outcome::Published(summary, written) => {
+                    // Also when nothing was written: a run that wrote the object may have ended before this.
+                    self.reconciler.table.summarise(shard, &summary).await?;
+                    if written {
+                        info!(%shard, entries = summary.entries, bytes = summary.bytes, "published {shard}");
+                    }
+                    return Ok(());
+                }
+                Outcome::Lost => {}
+                Outcome::TooLarge(slots) => {
+                    warn!(%shard, entries = slots.len(), limit = site.settings.byte_limit, "too many bytes: moving entries");
+                    let ids: Vec<String> = slots.keys().cloned().collect();
+                    for outcome in self.reconciler.reconcile(&ids, Some((&shard.series, &slots))).await {
+                        outcome?;
+                    }
+                    // What was moved stood in other segments than those of the events.
+                    touched = None;
+                }
+            }
+        }
+        Err(StoreError::Contended { what: format!("shard {shard}"), tries: TRIES })
+    }
+
+    async fn try_publish(&self, site: &SiteRow, shard: &ShardId, touched: Option<&BTreeSet<u32>>) -> Result<Outcome, StoreError> {
+        let ShardId { series, n } = shard;
+        let key = ObjectKey::Shard { site: series.site.clone(), series: series.name.clone(), n: *n };
+        let table = &self.reconciler.table;
+        let frame = Frame { prolog: urlset_prolog(Some(STYLESHEET)), epilogue: URLSET_EPILOGUE };
+        let current = self.objects.get(&key).await?;
+        let old = current.as_ref().and_then(|(meta, bytes)| readable(&key, meta, bytes, site.epoch));
+        let built = match &old {
+            Some(old) => {
+                let every = old.directory().segments.len();
+                let touched: Vec<u32> = match touched {
+                    Some(touched) => touched.iter().copied().collect(),
+                    None => (0..segments_of(table, shard).await?.max(u32::try_from(every).unwrap_or(u32::MAX))).collect(),
+                };
+                let stamps = &old.directory().segments;
+                let mut changed = BTreeMap::new();
+                for k in touched {
+                    let rows = table.segment(shard, k).await?;
+                    if rows.stamp != stamps.get(k as usize).map_or(0, |segment| segment.stamp) {
+                        changed.insert(k, rows);
+                    }
+                }
+                if changed.is_empty() {
+                    return Ok(Outcome::Published(summary(old.directory()), false));
+                }
+                splice(old, &frame, &changed.iter().map(|(k, rows)| (*k, segment(rows))).collect())
+            }
+            None => {
+                let count = segments_of(table, shard).await?;
+                let reads = stream::iter(0..count).map(|k| table.segment(shard, k)).buffered(READ_AHEAD);
+                let mut reads = std::pin::pin!(reads);
+                let mut builder = Builder::new(&frame, site.epoch);
+                while let Some(rows) = reads.next().await {
+                    builder.push(&segment(&rows?));
+                }
+                builder.finish()
+            }
+        };
+        if built.directory.generation() == 0 && current.is_none() {
+            return Ok(Outcome::Nothing);
+        }
+        let bytes = built.directory.document_bytes();
+        if bytes > site.settings.byte_limit {
+            let excess = bytes - site.settings.byte_limit * EVICT_TO_PERCENT / 100;
+            return Ok(Outcome::TooLarge(self.highest(shard, built.directory.segments.len(), excess).await?));
+        }
+        let summary = summary(&built.directory);
+        let document = document(&built, current.as_ref().map(|(meta, _)| meta), self.reconciler.clock.now());
+        let precondition = precondition(current.as_ref().map(|(meta, _)| meta));
+        Ok(match self.objects.put(&key, built.bytes.into(), &document, &precondition).await? {
+            Put::Done => Outcome::Published(summary, true),
+            Put::Lost => Outcome::Lost,
+        })
+    }
+
+    /// The entries at a shard's highest positions that make up `excess` bytes.
+    async fn highest(&self, shard: &ShardId, segments: usize, excess: u64) -> Result<HashMap<String, Slot>, StoreError> {
+        let mut slots = HashMap::new();
+        let mut bytes = 0;
+        for k in (0..u32::try_from(segments).unwrap_or(u32::MAX)).rev() {
+            for owner in self.reconciler.table.owners(shard, k).await?.into_iter().rev() {
+                if bytes >= excess {
+                    return Ok(slots);
+                }
+                bytes += owner.bytes;
+                slots.insert(owner.id, owner.slot);
+            }
+        }
+        Ok(slots)
+    }
+}
+
+/// How many segments a shard can have.
+async fn segments_of<T: Slots>(table: &T, shard: &ShardId) -> Result<u32, StoreError> {
+    Ok(table.extent(&shard.series).await?.positions.div_ceil(SEGMENT_SLOTS))
+}
+
+fn segment(rows: &SegmentRows) -> Segment<'_> {
+    Segment { stamp: rows.stamp, entries: rows.entries, newest: rows.newest, xml: &rows.xml }
+}
+
+fn summary(directory: &sitemap::member::Directory) -> Summary {
+    Summary {
+        generation: directory.generation(),
+        entries: directory.entries(),
+        lastmod: directory.newest(),
+        bytes: directory.document_bytes(),
+    }
+}
+
+/// The object as a member that may be spliced on: ours, whole, and of this epoch.
+pub(crate) fn readable<'a>(key: &ObjectKey, meta: &ObjectMeta, bytes: &'a [u8], epoch: u64) -> Option<Member<'a>> {
+    match Member::parse(bytes) {
+        // Without its metadata `http` cannot serve it.
+        Ok(member) => (member.directory().epoch == epoch && meta.document.is_some()).then_some(member),
+        Err(error) => {
+            warn!(object = %key, %error, "not a member of ours: building it again");
+            None
+        }
+    }
+}
+
+/// What the metadata of a built member says. The time of change stays while the document does.
+pub(crate) fn document(built: &Built, current: Option<&ObjectMeta>, now: i64) -> Document {
+    let digest = built.directory.digest();
+    let before = current.and_then(|meta| meta.document.as_ref()).filter(|document| document.digest == digest);
+    Document {
+        changed: before.map_or(now, |document| document.changed),
+        digest,
+        bytes: built.directory.document_bytes(),
+        entries: built.directory.entries(),
+        stamp: stamp(built.directory.epoch, built.directory.generation()),
+    }
+}
+
+/// An epoch and a generation as one text.
+pub(crate) fn stamp(epoch: u64, generation: u64) -> String {
+    format!("{epoch:016x}-{generation}")
+}
+
+/// That the object is still as it was read.
+pub(crate) fn precondition(current: Option<&ObjectMeta>) -> Precondition {
+    current.map_or(Precondition::Absent, |meta| Precondition::Unchanged(meta.etag.clone()))
+}

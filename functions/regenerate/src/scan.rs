@@ -1,0 +1,129 @@
+//! The background scan of the content table: a site's first load, the rebuild of a dropped table, new settings, a new
+//! rendering.
+//!
+//! - One pass serves every site that waits when it begins. It works in slices: the write of a slice's progress is the
+//!   event for the next one. A slice that runs twice does its work twice, and only one of them counts.
+//! - For sites on hold, a pass ends by publishing every shard and then releasing the site, whose row's event publishes
+//!   the index. Edits go on meanwhile.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use sitemap::plan::Series;
+use store::content::Content;
+use store::error::StoreError;
+use store::keys::ShardId;
+use store::object::{ObjectKey, Objects};
+use store::sites::{Hold, Job, Pass, Step};
+use tracing::info;
+
+use crate::{Regenerator, Table};
+
+/// Records read and reconciled at a time.
+const PAGE: i32 = 500;
+/// How long a slice goes on beginning new work, far below the function's time limit.
+const SLICE: Duration = Duration::from_secs(20);
+
+impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
+    /// Does a slice of what the scan's row says is left.
+    ///
+    /// # Errors
+    ///
+    /// If a table or the bucket fails. The row is as it was.
+    pub async fn scan_slice(&self) -> Result<(), StoreError> {
+        let Some(job) = self.reconciler.table.job().await? else { return Ok(()) };
+        let until = Instant::now() + SLICE;
+        let at = self.reconciler.clock.now();
+        let version = job.version;
+        let next = match job.pass {
+            None if job.waiting.is_empty() => None,
+            None => {
+                let sites = job.waiting;
+                info!(?sites, "a scan begins");
+                let pass = Pass { sites, step: Step::Scan { after: None }, records: 0, at };
+                Some(Job { pass: Some(pass), ..Job::default() })
+            }
+            Some(mut pass) => {
+                pass.at = at;
+                let waiting = job.waiting;
+                let pass = match pass.step.clone() {
+                    Step::Scan { after } => Some(self.scan_records(pass, after, until).await?),
+                    Step::Publish { after } => self.publish_sites(pass, after, until).await?,
+                };
+                (pass.is_some() || !waiting.is_empty()).then_some(Job { pass, waiting, ..Job::default() })
+            }
+        };
+        // If another slice was faster, or a site has begun to wait: that write is an event, and what is left is in it.
+        self.reconciler.table.advance_job(version, next.as_ref()).await?;
+        Ok(())
+    }
+
+    async fn scan_records(&self, mut pass: Pass, mut after: Option<String>, until: Instant) -> Result<Pass, StoreError> {
+        loop {
+            let page = self.reconciler.content.scan(after.as_deref(), PAGE).await?;
+            let served = page.records.into_iter().filter(|(_, site)| pass.sites.contains(site));
+            let ids: Vec<String> = served.map(|(id, _)| id).collect();
+            for outcome in self.reconciler.reconcile(&ids, None).await {
+                outcome?;
+            }
+            pass.records += ids.len() as u64;
+            info!(records = pass.records, "scanned");
+            pass.step = match page.next {
+                None => Step::Publish { after: None },
+                Some(next) if Instant::now() >= until => Step::Scan { after: Some(next) },
+                next => {
+                    after = next;
+                    continue;
+                }
+            };
+            return Ok(pass);
+        }
+    }
+
+    /// Publishes the shards of the pass's sites on hold, and releases the sites. Nothing is returned at the end.
+    async fn publish_sites(&self, mut pass: Pass, after: Option<(String, String)>, until: Instant) -> Result<Option<Pass>, StoreError> {
+        let table = &self.reconciler.table;
+        for site in &pass.sites {
+            // From now on, what changes is published by its own event.
+            table.move_hold(site, Hold::Loading, Hold::Publishing).await?;
+            let Some(row) = table.site(site).await?.filter(|row| row.hold == Hold::Publishing) else { continue };
+            let shards = self.shards(site).await?;
+            for (path, shard) in shards {
+                // Sites and their paths come in order, so all up to the last one are done.
+                let place = (site.clone(), path);
+                if after.as_ref().is_some_and(|after| place <= *after) {
+                    continue;
+                }
+                self.publish(&row, &shard, None).await?;
+                if Instant::now() >= until {
+                    pass.step = Step::Publish { after: Some(place) };
+                    return Ok(Some(pass));
+                }
+            }
+        }
+        for site in &pass.sites {
+            table.move_hold(site, Hold::Publishing, Hold::Released).await?;
+        }
+        info!(sites = ?pass.sites, records = pass.records, "a scan is complete");
+        Ok(None)
+    }
+
+    /// Every shard of a site with its path, in the order of the paths: those that slots were given of, and those that
+    /// have an object, which may be of a table that was dropped.
+    async fn shards(&self, site: &str) -> Result<BTreeSet<(String, ShardId)>, StoreError> {
+        let mut shards = BTreeSet::new();
+        let mut insert = |series: Series, n: u32| {
+            let key = ObjectKey::Shard { site: site.to_owned(), series: series.name.clone(), n };
+            shards.insert((key.path(), ShardId { series, n }));
+        };
+        for (series, extent) in self.reconciler.table.series(site).await? {
+            (1..=extent.shards).for_each(|n| insert(series.clone(), n));
+        }
+        for key in self.objects.list(site).await? {
+            if let ObjectKey::Shard { series, n, .. } = key {
+                insert(Series { site: site.to_owned(), name: series }, n);
+            }
+        }
+        Ok(shards)
+    }
+}

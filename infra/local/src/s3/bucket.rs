@@ -1,0 +1,242 @@
+//! A bucket: its objects in key order, and S3's preconditions on reading, writing and deleting them.
+//!
+//! - Every operation takes the bucket's lock once and decides under it: of concurrent writers with the same
+//!   precondition one wins, and a read sees every write that was answered before it.
+//! - <https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-requests.html>
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::disk::Folder;
+
+/// An object: what it was put with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Object {
+    pub(super) head: Head,
+    pub(super) body: Bytes,
+}
+
+/// All of an object but its body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    pub(super) key: String,
+    /// The body's MD5 in hex, without quotes.
+    pub(super) etag: String,
+    /// In Unix seconds: HTTP dates, and so preconditions on them, know no fractions.
+    pub(super) modified: u64,
+    pub(super) content_type: Option<String>,
+    pub(super) content_encoding: Option<String>,
+    pub(super) content_language: Option<String>,
+    pub(super) content_disposition: Option<String>,
+    pub(super) cache_control: Option<String>,
+    pub(super) metadata: HashMap<String, String>,
+}
+
+/// A precondition on an ETag: a certain one (its value without quotes), or any at all (`*`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    Is(String),
+    Any,
+}
+
+impl Tag {
+    fn matches(&self, object: &Object) -> bool {
+        match self {
+            Self::Is(etag) => *etag == object.head.etag,
+            Self::Any => true,
+        }
+    }
+}
+
+/// What must hold for a put to happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PutCondition {
+    None,
+    /// `If-None-Match: *`
+    Absent,
+    /// `If-Match`
+    Is(String),
+}
+
+/// What must hold for a read to send the object. Times are in Unix seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ReadConditions {
+    pub(super) if_match: Option<Tag>,
+    pub(super) if_none_match: Option<Tag>,
+    pub(super) if_modified_since: Option<u64>,
+    pub(super) if_unmodified_since: Option<u64>,
+}
+
+/// Why an operation did not happen.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// 404
+    NoSuchKey,
+    /// 412
+    Precondition,
+    /// 304: nothing has changed since the client's copy, whose head this still is.
+    NotModified(Arc<Object>),
+    /// The data folder could not be written; nothing was changed.
+    Disk(std::io::Error),
+}
+
+impl ReadConditions {
+    /// RFC 9110, section 13.2.2: a date counts only where there is no ETag condition of the same kind.
+    fn check(&self, object: &Arc<Object>) -> Result<(), Refused> {
+        let modified = object.head.modified;
+        let current = match (&self.if_match, self.if_unmodified_since) {
+            (Some(tag), _) => tag.matches(object),
+            (None, Some(since)) => modified <= since,
+            (None, None) => true,
+        };
+        if !current {
+            return Err(Refused::Precondition);
+        }
+        let known = match (&self.if_none_match, self.if_modified_since) {
+            (Some(tag), _) => tag.matches(object),
+            (None, Some(since)) => modified <= since,
+            (None, None) => false,
+        };
+        if known { Err(Refused::NotModified(Arc::clone(object))) } else { Ok(()) }
+    }
+}
+
+/// A page of a listing.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) objects: Vec<Arc<Object>>,
+    pub(super) common_prefixes: Vec<String>,
+    /// Where the next page begins, if there is one.
+    pub(super) next: Option<Position>,
+}
+
+/// A place in a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Position {
+    /// After this key.
+    After(String),
+    /// After all keys with this prefix.
+    Past(String),
+}
+
+/// What to list.
+#[derive(Clone, Debug)]
+pub(super) struct Listing<'a> {
+    pub(super) prefix: &'a str,
+    pub(super) delimiter: &'a str,
+    pub(super) from: Option<Position>,
+    pub(super) max_keys: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Bucket {
+    pub(super) created: SystemTime,
+    objects: Mutex<BTreeMap<String, Arc<Object>>>,
+    folder: Option<Folder>,
+}
+
+impl Bucket {
+    pub(super) fn new(created: SystemTime, folder: Option<Folder>, objects: Vec<Object>) -> Self {
+        let objects = objects.into_iter().map(|object| (object.head.key.clone(), Arc::new(object)));
+        Self { created, objects: Mutex::new(objects.collect()), folder }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Object>>> {
+        // No operation leaves the map half changed, so a panic under the lock does not spoil it.
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file is written under the lock too: it must never say less than what was answered.
+    pub(super) fn put(&self, object: Object, condition: &PutCondition) -> Result<(), Refused> {
+        let mut objects = self.lock();
+        match (condition, objects.get(&object.head.key)) {
+            (PutCondition::None, _) | (PutCondition::Absent, None) => {}
+            (PutCondition::Absent, Some(_)) => return Err(Refused::Precondition),
+            (PutCondition::Is(_), None) => return Err(Refused::NoSuchKey),
+            (PutCondition::Is(etag), Some(present)) => {
+                if *etag != present.head.etag {
+                    return Err(Refused::Precondition);
+                }
+            }
+        }
+        if let Some(folder) = &self.folder {
+            folder.write(&object).map_err(Refused::Disk)?;
+        }
+        objects.insert(object.head.key.clone(), Arc::new(object));
+        Ok(())
+    }
+
+    pub(super) fn get(&self, key: &str, conditions: &ReadConditions) -> Result<Arc<Object>, Refused> {
+        let object = self.lock().get(key).cloned().ok_or(Refused::NoSuchKey)?;
+        conditions.check(&object)?;
+        Ok(object)
+    }
+
+    /// Deleting what is not there succeeds, unless the caller said what it expects there.
+    pub(super) fn delete(&self, key: &str, if_match: Option<&Tag>) -> Result<(), Refused> {
+        let mut objects = self.lock();
+        match (objects.get(key), if_match) {
+            (None, None) => return Ok(()),
+            (None, Some(_)) => return Err(Refused::NoSuchKey),
+            (Some(present), Some(tag)) if !tag.matches(present) => return Err(Refused::Precondition),
+            (Some(_), _) => {}
+        }
+        if let Some(folder) = &self.folder {
+            folder.remove(key).map_err(Refused::Disk)?;
+        }
+        objects.remove(key);
+        Ok(())
+    }
+
+    /// Keys in order. All keys with the same text up to the first delimiter after the prefix count as one common prefix.
+    pub(super) fn list(&self, listing: &Listing<'_>) -> Page {
+        let objects = self.lock();
+        let mut page = Page::default();
+        let mut last = None;
+        let after = match &listing.from {
+            None => Bound::Unbounded,
+            // Every key with a prefix sorts after the prefix itself.
+            Some(Position::After(key) | Position::Past(key)) => Bound::Excluded(key.as_str()),
+        };
+        let passed = match &listing.from {
+            Some(Position::Past(prefix)) => Some(prefix.clone()),
+            _ => None,
+        };
+        let start = match after {
+            Bound::Excluded(key) if key >= listing.prefix => after,
+            _ => Bound::Included(listing.prefix),
+        };
+        for (key, object) in objects.range::<str, _>((start, Bound::Unbounded)) {
+            let Some(rest) = key.strip_prefix(listing.prefix) else { break };
+            if passed.as_ref().is_some_and(|passed| key.starts_with(passed.as_str())) {
+                continue;
+            }
+            let common = match rest.find(listing.delimiter) {
+                Some(at) if !listing.delimiter.is_empty() => {
+                    Some(&key[..listing.prefix.len() + at + listing.delimiter.len()])
+                }
+                _ => None,
+            };
+            if common.is_some() && common == page.common_prefixes.last().map(String::as_str) {
+                continue;
+            }
+            if page.objects.len() + page.common_prefixes.len() == listing.max_keys {
+                page.next = last;
+                break;
+            }
+            if let Some(prefix) = common {
+                page.common_prefixes.push(prefix.to_owned());
+                last = Some(Position::Past(prefix.to_owned()));
+            } else {
+                page.objects.push(Arc::clone(object));
+                last = Some(Position::After(key.clone()));
+            }
+        }
+        page
+    }
+}

@@ -1,0 +1,77 @@
+//! A bucket's folder: a file an object, written whole before it is seen.
+//!
+//! A file is the object's head, as one line of JSON, then its body. Its name is the SHA-256 of the key, since a key may
+//! be longer than a file name and hold what a file name may not.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::bucket::Object;
+
+/// Ends the names of files that are being written. One that is found at the start was never finished.
+const UNFINISHED: &str = ".tmp";
+
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// Opens the folder, makes it if need be, and reads what is in it.
+    pub(super) fn open(path: PathBuf) -> io::Result<(Self, Vec<Object>)> {
+        fs::create_dir_all(&path)?;
+        let mut objects = Vec::new();
+        for entry in fs::read_dir(&path)? {
+            let file = entry?.path();
+            if file.to_string_lossy().ends_with(UNFINISHED) {
+                fs::remove_file(&file)?;
+                continue;
+            }
+            objects.push(read(&file)?);
+        }
+        Ok((Self(path), objects))
+    }
+
+    /// In one step: a reader of the folder sees the old object or the new one.
+    pub(super) fn write(&self, object: &Object) -> io::Result<()> {
+        let file = self.file(&object.head.key);
+        let mut unfinished = file.clone().into_os_string();
+        unfinished.push(UNFINISHED);
+        let mut out = File::create(&unfinished)?;
+        serde_json::to_writer(&mut out, &object.head)?;
+        out.write_all(b"\n")?;
+        out.write_all(&object.body)?;
+        drop(out);
+        fs::rename(unfinished, file)
+    }
+
+    pub(super) fn remove(&self, key: &str) -> io::Result<()> {
+        fs::remove_file(self.file(key))
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        let mut name = String::with_capacity(64);
+        for byte in Sha256::digest(key.as_bytes()) {
+            // Writing to a string cannot fail.
+            write!(name, "{byte:02x}").ok();
+        }
+        self.0.join(name)
+    }
+}
+
+fn read(file: &Path) -> io::Result<Object> {
+    let damaged = |message: String| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("{}: {message}", file.display()))
+    };
+    let mut bytes = Bytes::from(fs::read(file)?);
+    let end = bytes
+        .iter()
+        .position(|&byte| byte == b'\n')
+        .ok_or_else(|| damaged("not an object of ours".to_owned()))?;
+    let body = bytes.split_off(end + 1);
+    let head = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+    Ok(Object { head, body })
+}

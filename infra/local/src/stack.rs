@@ -1,0 +1,344 @@
+//! The stack: the embedded servers, the functions behind their event sources, the sweep, and the sites over HTTP.
+//!
+//! [`Stack::start`] starts the servers and creates tables and bucket; content is loaded; [`Stack::run`] starts the
+//! functions. A first load then costs one pass over the content, since no record is reconciled before the scan begins.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use futures::FutureExt;
+use http::header::{HOST, HeaderValue};
+use http_function::{SITE_HOST_HEADER, SiteFront};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use regenerate::Regenerator;
+use store::SitemapTable;
+use store::aws::Aws;
+use store::clock::Clock;
+use store::content::ContentTable;
+use store::deployment::Deployment;
+use store::error::StoreError;
+use store::reconcile::{KnownSites, Reconciler};
+use store::s3::S3Objects;
+use store::sites::Sites;
+use tokio::task::JoinHandle;
+
+use crate::dynamodb::{DynamoDb, DynamoDbError};
+use crate::event_source::{EventSource, FailureQueue, Faults, Handler, Mapping, Starting};
+use crate::loopback::{ListenError, Server};
+use crate::s3::{S3, StartError};
+use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+
+/// How often the sweep runs, in place of the schedule's minute.
+const SWEEP_PERIOD: Duration = Duration::from_secs(1);
+/// Stream records of one invocation.
+const BATCH: usize = 500;
+/// How long a batch waits to fill.
+const WINDOW: Duration = Duration::from_millis(50);
+/// The functions' time limit, as in `template.yaml`.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// How often [`Stack::settled`] looks.
+const SETTLE_POLL: Duration = Duration::from_millis(20);
+
+/// How a stack is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The sites' port; 0 for any.
+    pub port: u16,
+    /// DynamoDB's port; 0 for any.
+    pub dynamodb_port: u16,
+    /// S3's port; 0 for any.
+    pub s3_port: u16,
+    /// Where state is kept; without it in a temporary folder.
+    pub data: Option<PathBuf>,
+    /// The functions' clock.
+    pub clock: Clock,
+    /// The deployment's sites.
+    pub known: KnownSites,
+    /// What the event sources do wrong.
+    pub faults: Faults,
+}
+
+impl Default for Options {
+    /// Any ports, no state, the system's clock, any site, no faults.
+    fn default() -> Self {
+        let (clock, known, faults) = (Clock::system(), KnownSites::Any, Faults::default());
+        Self { port: 0, dynamodb_port: 0, s3_port: 0, data: None, clock, known, faults }
+    }
+}
+
+/// Why a stack does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StackError {
+    /// DynamoDB does not start or stop.
+    #[error(transparent)]
+    DynamoDb(#[from] DynamoDbError),
+    /// S3 does not start.
+    #[error(transparent)]
+    S3(#[from] StartError),
+    /// The sites' port.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// Tables or bucket.
+    #[error(transparent)]
+    Create(#[from] tables::CreateError),
+    /// The folder for state.
+    #[error("{folder}: {error}")]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A table or the bucket fails.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The functions, running.
+struct Running {
+    ingest: EventSource,
+    regenerate: EventSource,
+    sweep: JoinHandle<()>,
+}
+
+/// A stack.
+pub struct Stack {
+    /// The clients.
+    pub aws: Aws,
+    /// The tables and the bucket as the functions see them.
+    pub deployment: Deployment,
+    /// Stream batches that were given up.
+    pub failed: FailureQueue,
+    /// DynamoDB's endpoint.
+    pub dynamodb_endpoint: String,
+    /// S3's endpoint.
+    pub s3_endpoint: String,
+    /// The sites' endpoint.
+    pub site_endpoint: String,
+    /// S3, for its counts.
+    pub s3: S3,
+    dynamodb: DynamoDb,
+    streams: aws_sdk_dynamodbstreams::Client,
+    faults: Faults,
+    server: Server,
+    hosts: Hosts,
+    running: Option<Running>,
+    /// Deleted with the stack.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+/// The hosts of the sites that have objects.
+type Hosts = Arc<RwLock<Vec<String>>>;
+
+impl Stack {
+    /// Starts the servers, and creates tables and bucket.
+    ///
+    /// # Errors
+    ///
+    /// If a port is taken or the folder cannot be used.
+    pub async fn start(options: Options) -> Result<Self, StackError> {
+        let (folder, temporary) = folder(options.data.as_deref())?;
+        let dynamodb = DynamoDb::start(options.dynamodb_port, &folder)?;
+        let s3 = S3::start(options.s3_port, options.data.is_some().then_some(folder.as_path()))?;
+        let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint);
+        tables::create(&aws).await?;
+        let reconciler = Reconciler {
+            content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
+            table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
+            known: options.known,
+            clock: options.clock.clone(),
+        };
+        let objects = S3Objects::new(aws.clone(), BUCKET.to_owned());
+        let hosts = Hosts::default();
+        let server = serve_sites(options.port, objects.clone(), options.clock, hosts.clone())?;
+        let streams = streams_client(aws.dynamodb().await, &dynamodb.endpoint);
+        Ok(Self {
+            deployment: Deployment { reconciler, objects },
+            failed: FailureQueue::default(),
+            dynamodb_endpoint: dynamodb.endpoint.clone(),
+            s3_endpoint: s3.endpoint.clone(),
+            site_endpoint: format!("http://{}", server.address),
+            aws,
+            s3,
+            dynamodb,
+            streams,
+            faults: options.faults,
+            server,
+            hosts,
+            running: None,
+            _temporary: temporary,
+        })
+    }
+
+    /// Starts the functions.
+    ///
+    /// # Errors
+    ///
+    /// If the bucket fails.
+    pub async fn run(&mut self) -> Result<(), StackError> {
+        let deployment = self.deployment.clone();
+        let reconciler = deployment.reconciler.clone();
+        let ingest = self.source("ingest", CONTENT_TABLE, Arc::new(|_| true), Arc::new(move |event| {
+            let reconciler = reconciler.clone();
+            async move { Ok(ingest::ingest(&reconciler, &event).await) }.boxed()
+        }));
+        // The scan begins with the first event of the sitemap table's stream: until the content's is read, `ingest`
+        // leaves the records of a first load to it.
+        ingest.caught_up().await;
+        let regenerator = Regenerator { reconciler: deployment.reconciler, objects: deployment.objects };
+        let filter = Arc::new(|record: &_| regenerate::subject(record).is_some());
+        let regenerate = self.source("regenerate", SITEMAP_TABLE, filter, Arc::new(move |event| {
+            let regenerator = regenerator.clone();
+            async move { Ok(regenerator.regenerate(&event).await) }.boxed()
+        }));
+        let sweep = tokio::spawn(sweep_for_ever(self.deployment.clone(), self.hosts.clone()));
+        self.running = Some(Running { ingest, regenerate, sweep });
+        Ok(())
+    }
+
+    fn source(&self, name: &str, table: &str, filter: crate::event_source::Filter, handler: Handler) -> EventSource {
+        let mapping = Mapping {
+            name: name.to_owned(),
+            table: table.to_owned(),
+            batch_size: BATCH,
+            window: WINDOW,
+            filter,
+            retries: None,
+            bisect: true,
+            timeout: TIMEOUT,
+            starting: Starting::TrimHorizon,
+            parallel: 1,
+        };
+        EventSource::start(self.streams.clone(), mapping, handler, self.faults.clone(), self.failed.clone())
+    }
+
+    /// Waits until every event is handled, nothing is left to scan and no site is on hold. Timers of the future and
+    /// events that fail again and again are not waited for.
+    ///
+    /// # Errors
+    ///
+    /// If a table or the bucket fails.
+    pub async fn settled(&self) -> Result<(), StackError> {
+        let Some(running) = &self.running else { return Ok(()) };
+        let mut before = None;
+        loop {
+            let now = (running.ingest.progress(), running.regenerate.progress());
+            let at_end = now.0.at_end && now.1.at_end;
+            if at_end && before.as_ref() == Some(&now) && self.deployment.reconciler.table.job().await?.is_none() {
+                // The job's row may have gone, and its last events come, between the two looks.
+                if (running.ingest.progress(), running.regenerate.progress()) == now {
+                    self.refresh_hosts().await?;
+                    return Ok(());
+                }
+            }
+            before = Some(now);
+            tokio::time::sleep(SETTLE_POLL).await;
+        }
+    }
+
+    /// The hosts of the sites that are published, in order.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<String> {
+        self.hosts.read().map(|hosts| hosts.clone()).unwrap_or_default()
+    }
+
+    async fn refresh_hosts(&self) -> Result<(), StackError> {
+        remember(&self.hosts, self.deployment.objects.sites().await?);
+        Ok(())
+    }
+
+    /// Stops everything, the functions first.
+    ///
+    /// # Errors
+    ///
+    /// If DynamoDB had failed.
+    pub async fn stop(self) -> Result<(), StackError> {
+        if let Some(running) = self.running {
+            running.sweep.abort();
+            running.ingest.stop().await;
+            running.regenerate.stop().await;
+        }
+        self.server.stop().await;
+        self.s3.stop().await;
+        self.dynamodb.stop().await?;
+        Ok(())
+    }
+}
+
+/// The folder for state: the one given, or a temporary one.
+fn folder(data: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>), StackError> {
+    match data {
+        Some(folder) => {
+            let failed = |error| StackError::Folder { folder: folder.to_owned(), error };
+            std::fs::create_dir_all(folder).map_err(failed)?;
+            Ok((folder.to_owned(), None))
+        }
+        None => {
+            let failed = |error| StackError::Folder { folder: std::env::temp_dir(), error };
+            let temporary = tempfile::Builder::new().prefix("waymark-").tempdir().map_err(failed)?;
+            Ok((temporary.path().to_owned(), Some(temporary)))
+        }
+    }
+}
+
+fn streams_client(dynamodb: &aws_sdk_dynamodb::Client, endpoint: &str) -> aws_sdk_dynamodbstreams::Client {
+    use aws_sdk_dynamodbstreams::config::{BehaviorVersion, Credentials};
+    let credentials = Credentials::new("local", "local", None, None, "local");
+    let config = aws_sdk_dynamodbstreams::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(dynamodb.config().region().cloned())
+        .credentials_provider(credentials)
+        .endpoint_url(endpoint)
+        .build();
+    aws_sdk_dynamodbstreams::Client::from_conf(config)
+}
+
+async fn sweep_for_ever(deployment: Deployment, hosts: Hosts) {
+    loop {
+        tokio::time::sleep(SWEEP_PERIOD).await;
+        let swept = async {
+            let published = deployment.objects.sites().await?;
+            remember(&hosts, published.clone());
+            sweep::sweep(&deployment.reconciler, &published).await
+        };
+        if let Err(error) = swept.await {
+            tracing::error!(%error, "a sweep failed");
+        }
+    }
+}
+
+fn remember(hosts: &Hosts, published: Vec<String>) {
+    if let Ok(mut hosts) = hosts.write() {
+        *hosts = published;
+    }
+}
+
+/// Serves the sites as the CDN does: the site's header is set here, whatever the client sent.
+fn serve_sites(port: u16, objects: S3Objects, clock: Clock, hosts: Hosts) -> Result<Server, ListenError> {
+    let front = Arc::new(SiteFront::new(objects, clock));
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        let (front, host) = (front.clone(), site_of(&request, &hosts));
+        async move {
+            request.headers_mut().remove(SITE_HOST_HEADER);
+            if let Some(host) = host {
+                request.headers_mut().insert(SITE_HOST_HEADER, host);
+            }
+            Ok::<_, Infallible>(front.respond(request).await)
+        }
+    });
+    Server::start("the sites", port, service)
+}
+
+/// The site that a request is for: its host's, or the only one there is.
+fn site_of(request: &hyper::Request<Incoming>, hosts: &Hosts) -> Option<HeaderValue> {
+    let host = request.headers().get(HOST)?.to_str().ok()?.to_ascii_lowercase();
+    let hosts = hosts.read().ok()?;
+    let site = match hosts.as_slice() {
+        [only] if *only != host => only.clone(),
+        _ => host,
+    };
+    HeaderValue::from_str(&site).ok()
+}

@@ -1,0 +1,78 @@
+//! The tables and the bucket, as `template.yaml` declares them.
+
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::create_table::CreateTableError;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType, StreamSpecification, StreamViewType,
+};
+use aws_sdk_s3::operation::create_bucket::CreateBucketError;
+use store::aws::Aws;
+
+/// The content table's name.
+pub const CONTENT_TABLE: &str = "waymark-content";
+/// The sitemap table's name.
+pub const SITEMAP_TABLE: &str = "waymark-sitemap";
+/// The bucket's name.
+pub const BUCKET: &str = "waymark-sitemaps";
+
+/// Why the tables or the bucket could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// DynamoDB refused.
+    #[error("creating table {table}: {message}")]
+    Table {
+        /// The table.
+        table: String,
+        /// DynamoDB's reason.
+        message: String,
+    },
+    /// S3 refused.
+    #[error("creating bucket {BUCKET}: {0}")]
+    Bucket(String),
+}
+
+/// Creates what does not exist yet.
+///
+/// # Errors
+///
+/// [`CreateError`].
+pub async fn create(aws: &Aws) -> Result<(), CreateError> {
+    create_table(aws, CONTENT_TABLE, &["id"]).await?;
+    create_table(aws, SITEMAP_TABLE, &["pk", "sk"]).await?;
+    match aws.s3().await.create_bucket().bucket(BUCKET).send().await {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.as_service_error(), Some(CreateBucketError::BucketAlreadyOwnedByYou(_))) => Ok(()),
+        Err(error) => Err(CreateError::Bucket(error.into_service_error().to_string())),
+    }
+}
+
+async fn create_table(aws: &Aws, table: &str, keys: &[&str]) -> Result<(), CreateError> {
+    let failed = |message: String| CreateError::Table { table: table.to_owned(), message };
+    let (attributes, schema) = key_schema(keys).map_err(|error| failed(error.to_string()))?;
+    let stream = StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::KeysOnly).build();
+    let request = aws
+        .dynamodb()
+        .await
+        .create_table()
+        .table_name(table)
+        .set_attribute_definitions(Some(attributes))
+        .set_key_schema(Some(schema))
+        .billing_mode(BillingMode::PayPerRequest)
+        .stream_specification(stream.map_err(|error| failed(error.to_string()))?);
+    match request.send().await {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.as_service_error(), Some(CreateTableError::ResourceInUseException(_))) => Ok(()),
+        Err(error) => Err(failed(error.into_service_error().to_string())),
+    }
+}
+
+fn key_schema(keys: &[&str]) -> Result<(Vec<AttributeDefinition>, Vec<KeySchemaElement>), BuildError> {
+    let mut attributes = Vec::new();
+    let mut schema = Vec::new();
+    for (name, key_type) in keys.iter().zip([KeyType::Hash, KeyType::Range]) {
+        let definition = AttributeDefinition::builder().attribute_name(*name).attribute_type(ScalarAttributeType::S);
+        attributes.push(definition.build()?);
+        schema.push(KeySchemaElement::builder().attribute_name(*name).key_type(key_type).build()?);
+    }
+    Ok((attributes, schema))
+}

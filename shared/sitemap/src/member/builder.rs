@@ -1,0 +1,176 @@
+//! Writing a member, whole or on top of an older one.
+
+use std::collections::BTreeMap;
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+
+use super::directory::{Block, Directory, SegmentInfo};
+use super::{Frame, LEVEL, MAX_SEGMENTS, Member, Segment, TRAILER_BYTES};
+
+/// A finished member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// The directory in it.
+    pub directory: Directory,
+}
+
+/// Builds a member from its segments, one at a time: it holds the deflated bytes alone.
+#[derive(Debug)]
+pub struct Builder {
+    deflate: Deflate,
+    epilogue: &'static [u8],
+    epoch: u64,
+    prolog: Block,
+    segments: Vec<SegmentInfo>,
+    /// Prolog and segments, deflated.
+    body: Vec<u8>,
+}
+
+impl Builder {
+    /// Begins a member.
+    #[must_use]
+    pub fn new(frame: &Frame, epoch: u64) -> Self {
+        let mut deflate = Deflate::new();
+        let deflated = deflate.block(&frame.prolog, FlushCompress::Full);
+        let prolog = Block::of(&frame.prolog, deflated);
+        let body = deflated.to_vec();
+        Self {
+            deflate,
+            epilogue: frame.epilogue,
+            epoch,
+            prolog,
+            segments: Vec::new(),
+            body,
+        }
+    }
+
+    /// Adds the next segment.
+    ///
+    /// # Panics
+    ///
+    /// If there are [`MAX_SEGMENTS`] already: the positions of a shard end there.
+    pub fn push(&mut self, segment: &Segment<'_>) {
+        let deflated: &[u8] = if segment.xml.is_empty() {
+            &[]
+        } else {
+            self.deflate.block(segment.xml, FlushCompress::Full)
+        };
+        let block = Block::of(segment.xml, deflated);
+        self.body.extend_from_slice(deflated);
+        self.list(SegmentInfo::new(
+            segment.stamp,
+            segment.entries,
+            segment.newest,
+            block,
+        ));
+    }
+
+    /// Adds a segment that is deflated already.
+    fn copy(&mut self, info: SegmentInfo, deflated: &[u8]) {
+        self.body.extend_from_slice(deflated);
+        self.list(info);
+    }
+
+    fn list(&mut self, info: SegmentInfo) {
+        assert!(
+            self.segments.len() < MAX_SEGMENTS,
+            "more than {MAX_SEGMENTS} segments"
+        );
+        self.segments.push(info);
+    }
+
+    /// Ends the member.
+    #[must_use]
+    pub fn finish(mut self) -> Built {
+        while self.segments.last().is_some_and(SegmentInfo::is_blank) {
+            self.segments.pop();
+        }
+        let last = self.deflate.block(self.epilogue, FlushCompress::Finish);
+        let directory = Directory {
+            epoch: self.epoch,
+            segments: self.segments,
+            prolog: self.prolog,
+            epilogue: Block::of(self.epilogue, last),
+        };
+        let length = directory.header_bytes() + self.body.len() + last.len() + TRAILER_BYTES;
+        let mut bytes = Vec::with_capacity(length);
+        directory.write_header(&mut bytes);
+        bytes.extend_from_slice(&self.body);
+        bytes.extend_from_slice(last);
+        bytes.extend_from_slice(&directory.trailer());
+        Built { bytes, directory }
+    }
+}
+
+/// The member with some segments replaced or added, and with this frame; the deflated bytes of all others are copied.
+/// The epoch stays. Byte for byte what [`Builder`] makes of the same segments.
+///
+/// A segment beyond the end extends the member, with never-written ones before it if need be. One of stamp 0 without
+/// content removes what was there.
+///
+/// # Panics
+///
+/// If a segment's number is not below [`MAX_SEGMENTS`].
+#[must_use]
+pub fn splice(old: &Member<'_>, frame: &Frame, changes: &BTreeMap<u32, Segment<'_>>) -> Built {
+    const NEVER_WRITTEN: Segment<'_> = Segment {
+        stamp: 0,
+        entries: 0,
+        newest: None,
+        xml: b"",
+    };
+    // The frame is a few hundred bytes: to deflate it again costs less than to find out whether it is the same.
+    let mut builder = Builder::new(frame, old.directory().epoch);
+    let added = changes.last_key_value().map_or(0, |(&last, _)| last.saturating_add(1));
+    let mut kept = old.segments();
+    for number in 0.. {
+        let kept = kept.next();
+        match (changes.get(&number), kept) {
+            (Some(change), _) => builder.push(change),
+            (None, Some((info, deflated))) => builder.copy(info, deflated),
+            (None, None) if number < added => builder.push(&NEVER_WRITTEN),
+            (None, None) => break,
+        }
+    }
+    builder.finish()
+}
+
+/// One compressor and one buffer for all blocks.
+#[derive(Debug)]
+struct Deflate {
+    compress: Compress,
+    buffer: Vec<u8>,
+}
+
+impl Deflate {
+    fn new() -> Self {
+        Self {
+            compress: Compress::new(Compression::new(LEVEL), false),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The content deflated, on its own: the result depends on nothing before it.
+    fn block(&mut self, content: &[u8], flush: FlushCompress) -> &[u8] {
+        self.compress.reset();
+        self.buffer.clear();
+        // Above what zlib's `deflateBound` says, so that one call does it. A flush that fills its buffer to the last byte
+        // is followed by a second one, and the bytes would depend on the buffer's size.
+        self.buffer.reserve(content.len() + content.len() / 8 + 64);
+        let status = self
+            .compress
+            .compress_vec(content, &mut self.buffer, flush)
+            .expect("a compressor that was just reset takes any input");
+        let expected = match flush {
+            FlushCompress::Finish => Status::StreamEnd,
+            _ => Status::Ok,
+        };
+        assert!(
+            status == expected && self.compress.total_in() == content.len() as u64,
+            "the buffer holds any deflated content"
+        );
+        &self.buffer
+    }
+}

@@ -1,0 +1,134 @@
+//! Reading a stored member.
+
+use crc32fast::Hasher;
+use flate2::{Decompress, FlushDecompress, Status};
+use sha2::{Digest, Sha256};
+
+use super::directory::{Block, Directory, EXTRA_OFFSET, SegmentInfo};
+use super::{FEXTRA, MemberError, Part, TRAILER_BYTES, damaged, first_bytes, header};
+
+/// A stored member whose directory fits its bytes.
+#[derive(Clone, Debug)]
+pub struct Member<'a> {
+    directory: Directory,
+    payload: &'a [u8],
+}
+
+impl<'a> Member<'a> {
+    /// Reads the directory and holds it against the file: its own checksum, the blocks' lengths and checksums, the
+    /// trailer. Nothing is inflated.
+    ///
+    /// # Errors
+    ///
+    /// [`MemberError`]: the file is foreign, of another version, or damaged.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, MemberError> {
+        let start = payload_offset(bytes).ok_or(MemberError::NotOurs)?;
+        let (Some(extra), Some(payload)) = (bytes.get(EXTRA_OFFSET..start), bytes.get(start..)) else {
+            return Err(damaged(Part::Length));
+        };
+        let directory = Directory::parse(extra)?;
+        let deflated: u64 = directory.blocks().map(|(_, block)| u64::from(block.length)).sum();
+        if Some(deflated) != payload.len().checked_sub(TRAILER_BYTES).map(|length| length as u64) {
+            return Err(damaged(Part::Length));
+        }
+        let member = Self { directory, payload };
+        for (part, block, deflated) in member.blocks() {
+            if crc32fast::hash(deflated) != block.deflated_crc {
+                return Err(damaged(part));
+            }
+        }
+        if !payload.ends_with(&member.directory.trailer()) {
+            return Err(damaged(Part::Trailer));
+        }
+        Ok(member)
+    }
+
+    /// What the member says of itself.
+    #[must_use]
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// All that follows the header: after [`PLAIN_HEADER`](super::PLAIN_HEADER) it is a plain gzip file of the document.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// Inflates everything and holds sizes, checksums and digests against the directory.
+    ///
+    /// # Errors
+    ///
+    /// [`MemberError::Damaged`] with the first block that is not what the directory says.
+    pub fn verify(&self) -> Result<(), MemberError> {
+        let mut buffer = vec![0; INFLATED_BYTES];
+        for (part, block, deflated) in self.blocks() {
+            // An empty segment has no block at all; an empty prolog still has one.
+            let absent = matches!(part, Part::Segment(_)) && block.size == 0 && deflated.is_empty();
+            let holds = if absent {
+                block.crc == 0 && block.digest == super::digest(b"")
+            } else {
+                inflates_to(block, deflated, part == Part::Epilogue, &mut buffer)
+            };
+            if !holds {
+                return Err(damaged(part));
+            }
+        }
+        Ok(())
+    }
+
+    /// The segments with their deflated bytes.
+    pub(super) fn segments(&self) -> impl Iterator<Item = (SegmentInfo, &'a [u8])> {
+        let deflated = self.blocks().skip(1).map(|(_, _, deflated)| deflated);
+        self.directory.segments.iter().copied().zip(deflated)
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = (Part, Block, &'a [u8])> {
+        let mut rest = self.payload;
+        self.directory.blocks().map(move |(part, block)| {
+            // `parse` has seen that the lengths add up.
+            let (deflated, left) = rest.split_at(block.length as usize);
+            rest = left;
+            (part, block, deflated)
+        })
+    }
+}
+
+/// How much is inflated at a time, whatever a block claims to hold.
+const INFLATED_BYTES: usize = 32 * 1024;
+
+/// Whether these bytes are the block. The last ends the deflate stream, no other does.
+fn inflates_to(block: Block, deflated: &[u8], last: bool, buffer: &mut [u8]) -> bool {
+    let mut inflate = Decompress::new(false);
+    let (mut crc, mut hash) = (Hasher::new(), Sha256::new());
+    loop {
+        let (consumed, produced) = (inflate.total_in(), inflate.total_out());
+        let Some(rest) = deflated.get(consumed as usize..) else {
+            return false;
+        };
+        let Ok(status) = inflate.decompress(rest, buffer, FlushDecompress::None) else {
+            return false;
+        };
+        let Some(inflated) = buffer.get(..(inflate.total_out() - produced) as usize) else {
+            return false;
+        };
+        crc.update(inflated);
+        hash.update(inflated);
+        let ended = status == Status::StreamEnd;
+        if ended || inflate.total_out() > u64::from(block.size) || (inflated.len() < buffer.len()) {
+            return ended == last
+                && inflate.total_in() == deflated.len() as u64
+                && inflate.total_out() == u64::from(block.size)
+                && crc.finalize() == block.crc
+                && u64::from_be_bytes(first_bytes(hash.finalize().into())) == block.digest;
+        }
+    }
+}
+
+/// Where the deflated bytes of a stored member begin, from its first 12 bytes or more; nothing if it does not begin as
+/// ours do.
+#[must_use]
+pub fn payload_offset(prefix: &[u8]) -> Option<usize> {
+    let (length, _) = prefix.strip_prefix(&header(FEXTRA))?.split_first_chunk()?;
+    Some(EXTRA_OFFSET + usize::from(u16::from_le_bytes(*length)))
+}

@@ -1,0 +1,280 @@
+//! The primary keys of the sitemap table: one place that writes them and one that reads them.
+//!
+//! Key parts but the last are `[A-Za-z0-9._-]` or percent-escaped, so that `#` always separates.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use sha2::{Digest, Sha256};
+use sitemap::plan::{Series, Slot};
+use sitemap::record::MAX_ID_BYTES;
+
+/// Partition key prefixes. The stream's filter in `template.yaml` names some of them.
+pub mod prefix {
+    /// What a record has placed where.
+    pub const LEDGER: &str = "LEDGER#";
+    /// Entries, 500 slots to a partition.
+    pub const SEGMENT: &str = "SEGMENT#";
+    /// Who has an address, and who waits for it.
+    pub const LOC: &str = "LOC#";
+    /// The next slot of each series of a site.
+    pub const SERIES: &str = "SERIES#";
+    /// Slots given back.
+    pub const FREE: &str = "FREE#";
+    /// Published shards of a site.
+    pub const INDEX: &str = "INDEX#";
+    /// Records to be reconciled at a time.
+    pub const TIMER: &str = "TIMER#";
+    /// A site's epoch, hold and settings.
+    pub const SITE: &str = "SITE#";
+    /// The background scan.
+    pub const JOB: &str = "JOB#";
+}
+
+/// The sort key of an item that is alone in its partition, or first in it.
+pub const ALONE: &str = "-";
+/// The ledger's sort key of a page itself; the parts of a multi-part page follow.
+pub const FIRST_PART: &str = "1";
+/// Sort key prefix of the records that wait for an address.
+pub const WAITER: &str = "w#";
+
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
+
+/// A partition key and a sort key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Partition key.
+    pub pk: String,
+    /// Sort key.
+    pub sk: String,
+}
+
+fn key(pk: String, sk: impl Into<String>) -> Key {
+    Key { pk, sk: sk.into() }
+}
+
+fn escape(part: &str) -> String {
+    utf8_percent_encode(part, ESCAPED).to_string()
+}
+
+fn unescape(part: &str) -> Option<String> {
+    percent_decode_str(part).decode_utf8().ok().map(Into::into)
+}
+
+/// Lower-case hex of the SHA-256 of a text.
+#[must_use]
+pub fn sha256_hex(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A record's id as it stands in keys. One that is too long has no page, but still a ledger that says so.
+fn id_part(id: &str) -> String {
+    if id.len() <= MAX_ID_BYTES { id.to_owned() } else { format!("sha256:{}", sha256_hex(id)) }
+}
+
+/// `LEDGER#<record id>`, part.
+#[must_use]
+pub fn ledger(id: &str) -> Key {
+    key(format!("{}{}", prefix::LEDGER, id_part(id)), FIRST_PART)
+}
+
+/// `SEGMENT#<site>#<series>#<n>#<k>`.
+#[must_use]
+pub fn segment(shard: &ShardId, segment: u32) -> String {
+    let ShardId { series, n } = shard;
+    format!("{}{}#{}#{n}#{segment}", prefix::SEGMENT, escape(&series.site), escape(&series.name))
+}
+
+/// An entry: its segment's partition, and its position.
+#[must_use]
+pub fn entry(series: &Series, slot: Slot) -> Key {
+    let shard = ShardId { series: series.clone(), n: slot.n };
+    key(segment(&shard, slot.segment()), format!("{:05}", slot.i))
+}
+
+fn loc_partition(site: &str, loc: &str) -> String {
+    format!("{}{}#{}", prefix::LOC, escape(site), sha256_hex(loc))
+}
+
+/// The claim of an address.
+#[must_use]
+pub fn claim(site: &str, loc: &str) -> Key {
+    key(loc_partition(site, loc), ALONE)
+}
+
+/// A record that waits for an address.
+#[must_use]
+pub fn waiter(site: &str, loc: &str, id: &str) -> Key {
+    key(loc_partition(site, loc), format!("{WAITER}{id}"))
+}
+
+/// `SERIES#<site>`, series.
+#[must_use]
+pub fn series(series: &Series) -> Key {
+    key(series_partition(&series.site), &series.name)
+}
+
+/// The partition of a site's series.
+#[must_use]
+pub fn series_partition(site: &str) -> String {
+    format!("{}{}", prefix::SERIES, escape(site))
+}
+
+/// `FREE#<site>#<series>`.
+#[must_use]
+pub fn free_partition(series: &Series) -> String {
+    format!("{}{}#{}", prefix::FREE, escape(&series.site), escape(&series.name))
+}
+
+/// A slot that was given back.
+#[must_use]
+pub fn free(series: &Series, slot: Slot) -> Key {
+    key(free_partition(series), format!("{:010}#{:05}", slot.n, slot.i))
+}
+
+/// The slot that [`free`] wrote as a sort key.
+#[must_use]
+pub fn free_slot(sk: &str) -> Option<Slot> {
+    let (n, i) = sk.split_once('#')?;
+    Some(Slot { n: n.parse().ok()?, i: i.parse().ok()? })
+}
+
+/// `INDEX#<site>`.
+#[must_use]
+pub fn index_partition(site: &str) -> String {
+    format!("{}{}", prefix::INDEX, escape(site))
+}
+
+/// A published shard's summary.
+#[must_use]
+pub fn summary(shard: &ShardId) -> Key {
+    key(index_partition(&shard.series.site), format!("{}#{:010}", escape(&shard.series.name), shard.n))
+}
+
+/// The shard whose summary has this sort key.
+#[must_use]
+pub fn summary_shard(site: &str, sk: &str) -> Option<ShardId> {
+    let (name, n) = sk.split_once('#')?;
+    Some(ShardId { series: Series { site: site.to_owned(), name: unescape(name)? }, n: n.parse().ok()? })
+}
+
+/// `TIMER#<hour>`: the partition of an hour since 1970.
+#[must_use]
+pub fn timer_partition(hour: i64) -> String {
+    format!("{}{hour}", prefix::TIMER)
+}
+
+/// A timer, due at a time in Unix seconds.
+#[must_use]
+pub fn timer(due: i64, id: &str) -> Key {
+    key(timer_partition(due.div_euclid(3_600)), format!("{due:012}#{id}"))
+}
+
+/// The due time and the record id of a timer's sort key.
+#[must_use]
+pub fn timer_parts(sk: &str) -> Option<(i64, &str)> {
+    let (due, id) = sk.split_once('#')?;
+    Some((due.parse().ok()?, id))
+}
+
+/// The hour from which `sweep` reads timers.
+#[must_use]
+pub fn timer_cursor() -> Key {
+    key(format!("{}cursor", prefix::TIMER), ALONE)
+}
+
+/// `SITE#<site>`.
+#[must_use]
+pub fn site(site: &str) -> Key {
+    key(format!("{}{}", prefix::SITE, escape(site)), ALONE)
+}
+
+/// The one background scan.
+#[must_use]
+pub fn job() -> Key {
+    key(format!("{}scan", prefix::JOB), ALONE)
+}
+
+/// A shard of a series.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShardId {
+    /// Its series.
+    pub series: Series,
+    /// Its number, from 1.
+    pub n: u32,
+}
+
+impl std::fmt::Display for ShardId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}/{}", self.series.site, self.series.name, self.n)
+    }
+}
+
+/// What an item of the sitemap table is about, for those that something else depends on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A segment of a shard.
+    Segment(ShardId, u32),
+    /// A site's summaries.
+    Index(String),
+    /// The claim of an address; the partition key.
+    Claim(String),
+    /// A site's row.
+    Site(String),
+    /// The background scan.
+    Job,
+}
+
+impl Subject {
+    /// What the item with this primary key is about, or nothing if nothing depends on it.
+    #[must_use]
+    pub fn of(pk: &str, sk: &str) -> Option<Self> {
+        if let Some(parts) = pk.strip_prefix(prefix::SEGMENT) {
+            let mut parts = parts.split('#');
+            let site = unescape(parts.next()?)?;
+            let series = Series { site, name: unescape(parts.next()?)? };
+            let n = parts.next()?.parse().ok()?;
+            let segment = parts.next()?.parse().ok()?;
+            return Some(Self::Segment(ShardId { series, n }, segment));
+        }
+        if let Some(site) = pk.strip_prefix(prefix::INDEX) {
+            return Some(Self::Index(unescape(site)?));
+        }
+        if let Some(site) = pk.strip_prefix(prefix::SITE) {
+            return Some(Self::Site(unescape(site)?));
+        }
+        if pk.starts_with(prefix::LOC) && sk == ALONE {
+            return Some(Self::Claim(pk.to_owned()));
+        }
+        (pk == job().pk).then_some(Self::Job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_as_they_were_written() {
+        let series = Series { site: "www.example.com:8080".to_owned(), name: "my_type".to_owned() };
+        let shard = ShardId { series: series.clone(), n: 12 };
+        let slot = Slot { n: 12, i: 501 };
+        let Key { pk, sk } = entry(&series, slot);
+        assert_eq!((pk.as_str(), sk.as_str()), ("SEGMENT#www.example.com%3A8080#my_type#12#1", "00501"));
+        assert_eq!(Subject::of(&pk, &sk), Some(Subject::Segment(shard.clone(), 1)));
+        assert_eq!(free_slot(&free(&series, slot).sk), Some(slot));
+        assert_eq!(summary_shard(&series.site, &summary(&shard).sk), Some(shard));
+        assert_eq!(timer_parts(&timer(1_800_000_000, "a#b").sk), Some((1_800_000_000, "a#b")));
+        assert_eq!(Subject::of(&site(&series.site).pk, ALONE), Some(Subject::Site(series.site.clone())));
+        assert_eq!(Subject::of(&index_partition("a.example"), "x"), Some(Subject::Index("a.example".to_owned())));
+        assert_eq!(Subject::of(&job().pk, ALONE), Some(Subject::Job));
+        let claim = claim("a.example", "https://a.example/");
+        assert_eq!(Subject::of(&claim.pk, ALONE), Some(Subject::Claim(claim.pk.clone())));
+        assert_eq!(Subject::of(&claim.pk, "w#post/1"), None);
+        assert_eq!(Subject::of("LEDGER#post/1", "1"), None);
+    }
+
+    #[test]
+    fn a_ledger_key_is_bounded_whatever_the_id() {
+        assert!(ledger(&"x".repeat(2_000)).pk.len() < 1_000);
+        assert_ne!(ledger(&"x".repeat(2_000)), ledger(&"x".repeat(2_001)));
+    }
+}

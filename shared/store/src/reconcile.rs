@@ -1,0 +1,314 @@
+//! Reconcile: make what is placed for a record agree with what is true of it.
+//!
+//! fence → read → plan → commit, and again from the fence if the commit was lost. Records are reconciled in batches:
+//! their reads and the series' counter are shared, their transactions are their own.
+
+use std::collections::{BTreeMap, HashMap};
+
+use futures::stream::{self, StreamExt};
+use sitemap::plan::{self, Claim, Inputs, Plan, Series, Slot};
+use sitemap::record::ContentRecord;
+use sitemap::site::{SITE_TYPE, SiteSettings};
+
+use crate::clock::Clock;
+use crate::content::{Content, backoff};
+use crate::error::StoreError;
+use crate::ledgers::{Commit, Fenced, Ledgers};
+use crate::sites::{RENDER_VERSION, SiteRow, Sites};
+use crate::slots::{Offer, Slots};
+
+/// Records of one batch whose requests are under way at the same time.
+const CONCURRENCY: usize = 16;
+/// Times a record is started again from its fence before its event is left to be delivered again.
+const TRIES: u32 = 8;
+
+/// Which sites there are beside those that have a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KnownSites {
+    /// Any host is a site.
+    Any,
+    /// These hosts.
+    Only(Vec<String>),
+}
+
+impl KnownSites {
+    /// Reads a list of hosts separated by commas; `*` means any.
+    #[must_use]
+    pub fn parse(list: &str) -> Self {
+        match list.trim() {
+            "*" => Self::Any,
+            list => {
+                let hosts = list.split(',').map(|host| host.trim().to_ascii_lowercase());
+                Self::Only(hosts.filter(|host| !host.is_empty()).collect())
+            }
+        }
+    }
+
+    fn include(&self, host: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Only(hosts) => hosts.iter().any(|known| known == host),
+        }
+    }
+}
+
+/// How a record's reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconciled {
+    /// Nothing was to be done.
+    Unchanged,
+    /// What was placed for it has changed.
+    Changed,
+}
+
+/// Both tables, and what a reconcile needs to know beside them.
+#[derive(Clone, Debug)]
+pub struct Reconciler<C, T> {
+    /// The content table.
+    pub content: C,
+    /// The sitemap table.
+    pub table: T,
+    /// The sites of the deployment.
+    pub known: KnownSites,
+    /// The clock.
+    pub clock: Clock,
+}
+
+/// A record under its fence, with what was read after it.
+struct Read<'a> {
+    id: &'a str,
+    fenced: Fenced,
+    claim: Claim,
+}
+
+impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
+    /// Reconciles records: for each its outcome, in their order. The ids must differ.
+    ///
+    /// `evict` names a slot that its owner among them has to leave.
+    pub async fn reconcile(
+        &self,
+        ids: &[String],
+        evict: Option<(&Series, &HashMap<String, Slot>)>,
+    ) -> Vec<Result<Reconciled, StoreError>> {
+        let mut outcomes: HashMap<&str, Result<Reconciled, StoreError>> = HashMap::new();
+        let mut pending: Vec<&str> = ids.iter().map(String::as_str).collect();
+        for round in 0..TRIES {
+            if pending.is_empty() {
+                break;
+            }
+            backoff(round).await;
+            pending = self.round(&pending, evict, &mut outcomes).await;
+        }
+        let mut outcome = |id: &String| {
+            let lost = || Err(StoreError::Contended { what: format!("record {id}"), tries: TRIES });
+            outcomes.remove(id.as_str()).unwrap_or_else(lost)
+        };
+        ids.iter().map(&mut outcome).collect()
+    }
+
+    /// One try for each of the records; returns those that lost.
+    async fn round<'a>(
+        &self,
+        ids: &[&'a str],
+        evict: Option<(&Series, &HashMap<String, Slot>)>,
+        outcomes: &mut HashMap<&'a str, Result<Reconciled, StoreError>>,
+    ) -> Vec<&'a str> {
+        let now = self.clock.now();
+        // The fence precedes every read: a run that finds nothing to do writes nothing else, and an older run, which
+        // read an older truth, must not be able to commit after it.
+        let fences = stream::iter(ids.iter().copied()).map(async |id| (id, self.table.fence(id).await));
+        let mut fenced = Vec::with_capacity(ids.len());
+        for (id, fence) in fences.buffered(CONCURRENCY).collect::<Vec<_>>().await {
+            match fence {
+                Ok(fence) => fenced.push((id, fence)),
+                Err(error) => drop(outcomes.insert(id, Err(error))),
+            }
+        }
+        let ids: Vec<String> = fenced.iter().map(|(id, _)| (*id).to_owned()).collect();
+        let (records, sites) = match self.truth(&ids).await {
+            Ok(truth) => truth,
+            // Every record of the batch has failed for the same passing reason.
+            Err(error) => {
+                let message = error.to_string();
+                let failed = |message: &str| StoreError::Service { operation: "reconcile", message: message.to_owned() };
+                outcomes.extend(fenced.iter().map(|(id, _)| (*id, Err(failed(&message)))));
+                return Vec::new();
+            }
+        };
+        let site = |record: Option<&ContentRecord>| sites.get(&record?.site).and_then(Option::as_ref);
+        let claims = stream::iter(fenced).map(async |(id, fenced)| {
+            let record = records.get(id);
+            let claim = match plan::wanted_address(record, site(record), &fenced.ledger, now) {
+                Some(address) => self.table.claim(&address, id).await,
+                None => Ok(Claim::Unread),
+            };
+            claim.map(|claim| Read { id, fenced, claim }).map_err(|error| (id, error))
+        });
+        let mut plans = Vec::with_capacity(ids.len());
+        for read in claims.buffered(CONCURRENCY).collect::<Vec<_>>().await {
+            match read {
+                Ok(read) => {
+                    let record = records.get(read.id);
+                    let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(read.id)?)));
+                    let inputs =
+                        Inputs { record, site: site(record), ledger: &read.fenced.ledger, claim: &read.claim, evict };
+                    let plan = plan::plan(&inputs, now);
+                    plans.push((read, plan));
+                }
+                Err((id, error)) => drop(outcomes.insert(id, Err(error))),
+            }
+        }
+        let avoid = evict.and_then(|(_, slots)| slots.values().next()).map(|slot| slot.n);
+        let mut offers = match self.offers(&plans, &sites, avoid).await {
+            Ok(offers) => offers,
+            Err(error) => {
+                // Those that need no slot could go on, but their events will be delivered again with the others'.
+                let message = error.to_string();
+                let failed = |message: &str| StoreError::Service { operation: "offer", message: message.to_owned() };
+                outcomes.extend(plans.iter().map(|(read, _)| (read.id, Err(failed(&message)))));
+                return Vec::new();
+            }
+        };
+        let with_offer = |(read, mut plan): (Read<'a>, Plan)| {
+            let offer = plan.needs_slot().cloned().and_then(|series| offers.get_mut(&series)?.pop());
+            if let Some(offer) = &offer {
+                plan.place(offer.slot);
+            }
+            (read, plan, offer)
+        };
+        let commits: Vec<_> = plans.into_iter().map(with_offer).collect();
+        let commits = stream::iter(commits).map(async |(read, plan, offer)| {
+            (read.id, self.commit(&read, &plan, offer.as_ref()).await)
+        });
+        let mut lost = Vec::new();
+        for (id, outcome) in commits.buffer_unordered(CONCURRENCY).collect::<Vec<_>>().await {
+            match outcome {
+                Ok(Some(reconciled)) => drop(outcomes.insert(id, Ok(reconciled))),
+                Ok(None) => lost.push(id),
+                Err(error) => drop(outcomes.insert(id, Err(error))),
+            }
+        }
+        lost
+    }
+
+    /// The records as they are, and the settings of their sites. Read after all fences.
+    #[expect(clippy::type_complexity, reason = "two maps that one caller takes apart at once")]
+    async fn truth(
+        &self,
+        ids: &[String],
+    ) -> Result<(HashMap<String, ContentRecord>, HashMap<String, Option<SiteSettings>>), StoreError> {
+        let records = self.content.records(ids).await?;
+        let mut sites = HashMap::new();
+        for record in records.values().filter(|record| record.type_name != SITE_TYPE) {
+            if !sites.contains_key(&record.site) {
+                let row = self.ensure_site(&record.site).await?;
+                sites.insert(record.site.clone(), row.map(|row| row.settings));
+            }
+        }
+        Ok((records, sites))
+    }
+
+    /// Slots for the plans that need one, by series.
+    async fn offers(
+        &self,
+        plans: &[(Read<'_>, Plan)],
+        sites: &HashMap<String, Option<SiteSettings>>,
+        avoid: Option<u32>,
+    ) -> Result<HashMap<Series, Vec<Offer>>, StoreError> {
+        let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
+        for series in plans.iter().filter_map(|(_, plan)| plan.needs_slot()) {
+            *wanted.entry(series).or_default() += 1;
+        }
+        let mut offers = HashMap::new();
+        for (series, count) in wanted {
+            if let Some(Some(settings)) = sites.get(&series.site) {
+                let mut slots = self.table.offer(series, count, settings.entries_per_sitemap, avoid).await?;
+                // Taken from the end: the batch's first record gets the lowest slot.
+                slots.reverse();
+                offers.insert(series.clone(), slots);
+            }
+        }
+        Ok(offers)
+    }
+
+    /// Applies a plan. Nothing is returned if the race was lost.
+    async fn commit(&self, read: &Read<'_>, plan: &Plan, offer: Option<&Offer>) -> Result<Option<Reconciled>, StoreError> {
+        // Without a ledger to keep there is one to delete: at least the fence's own.
+        if plan.is_empty() && plan.ledger.is_some() {
+            return Ok(Some(Reconciled::Unchanged));
+        }
+        match self.table.commit(read.id, &read.fenced.token, plan, offer).await? {
+            Commit::Done if plan.is_empty() => Ok(Some(Reconciled::Unchanged)),
+            Commit::Done => Ok(Some(Reconciled::Changed)),
+            Commit::Lost { occupied } => {
+                // An occupied slot must not be offered for ever.
+                if let Some(offer) = offer.filter(|offer| occupied && offer.given_back) {
+                    self.table.forget_free(offer).await?;
+                }
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl<C: Content, T: Sites> Reconciler<C, T> {
+    /// A site's row. A site that is known and has none gets one, on hold; one whose entries are of an older rendering
+    /// is put on the scan's list.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails.
+    pub async fn ensure_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+        match self.table.site(host).await? {
+            Some(row) if row.render == RENDER_VERSION => Ok(Some(row)),
+            Some(_) => self.reconcile_site(host).await,
+            None => {
+                let Some(settings) = self.settings(host).await? else { return Ok(None) };
+                self.table.create_site(&settings, self.clock.now()).await?;
+                self.table.site(host).await
+            }
+        }
+    }
+
+    /// What a site's record says, or the defaults of a known site that has none.
+    async fn settings(&self, host: &str) -> Result<Option<SiteSettings>, StoreError> {
+        let item = self.content.item(&format!("{}{host}", sitemap::site::SITE_ID_PREFIX)).await?;
+        let settings = match item.filter(|item| item.get("type").and_then(|name| name.as_str()) == Some(SITE_TYPE)) {
+            Some(item) => SiteSettings::parse(host, &item),
+            None if self.known.include(host) => SiteSettings::default_for(host),
+            None => return Ok(None),
+        };
+        // A host that is no host is no site.
+        Ok(settings.ok().filter(|settings| settings.origin.host() == host))
+    }
+
+    /// Makes a site's row agree with its record. One that is no longer known is private.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails, or every try was lost.
+    pub async fn reconcile_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+        for round in 0..TRIES {
+            backoff(round).await;
+            let Some((token, row)) = self.table.fence_site(host).await? else {
+                return match self.settings(host).await? {
+                    Some(settings) => {
+                        self.table.create_site(&settings, self.clock.now()).await?;
+                        self.table.site(host).await
+                    }
+                    None => Ok(None),
+                };
+            };
+            let unknown = SiteSettings { public: false, ..row.settings.clone() };
+            let settings = self.settings(host).await?.unwrap_or(unknown);
+            if settings == row.settings && row.render == RENDER_VERSION {
+                return Ok(Some(row));
+            }
+            if self.table.change_site(&token, &settings).await? {
+                return self.table.site(host).await;
+            }
+        }
+        Err(StoreError::Contended { what: format!("site {host}"), tries: TRIES })
+    }
+
+}

@@ -1,0 +1,153 @@
+//! The bucket on S3.
+
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::get_object::GetObjectOutput;
+use aws_sdk_s3::primitives::ByteStream;
+use bytes::Bytes;
+
+use crate::aws::Aws;
+use crate::error::{StoreError, service};
+use crate::object::{BodyStream, Document, ObjectKey, ObjectMeta, Objects, PUBLISHED_PREFIX, Precondition, Put};
+
+/// The names of a document's facts in an object's metadata.
+const DIGEST: &str = "document-digest";
+const CHANGED: &str = "document-changed";
+const BYTES: &str = "document-bytes";
+const ENTRIES: &str = "document-entries";
+const STAMP: &str = "document-stamp";
+
+/// [`Objects`] in a bucket.
+#[derive(Clone, Debug)]
+pub struct S3Objects {
+    aws: Aws,
+    bucket: String,
+}
+
+impl S3Objects {
+    /// The objects of `bucket`.
+    #[must_use]
+    pub fn new(aws: Aws, bucket: String) -> Self {
+        Self { aws, bucket }
+    }
+
+    /// The hosts of the sites that have objects.
+    ///
+    /// # Errors
+    ///
+    /// If S3 fails.
+    pub async fn sites(&self) -> Result<Vec<String>, StoreError> {
+        let request = self.aws.s3().await.list_objects_v2().bucket(&self.bucket).prefix(PUBLISHED_PREFIX).delimiter("/");
+        let mut pages = request.into_paginator().send();
+        let mut sites = Vec::new();
+        while let Some(page) = pages.next().await {
+            for prefix in page.map_err(service("ListObjectsV2"))?.common_prefixes() {
+                let site = prefix.prefix().and_then(|prefix| prefix.strip_prefix(PUBLISHED_PREFIX)?.strip_suffix('/'));
+                sites.extend(site.map(str::to_owned));
+            }
+        }
+        Ok(sites)
+    }
+
+    async fn get_object(&self, key: &ObjectKey) -> Result<Option<GetObjectOutput>, StoreError> {
+        match self.aws.s3().await.get_object().bucket(&self.bucket).key(key.path()).send().await {
+            Ok(output) => Ok(Some(output)),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(service("GetObject")(error)),
+        }
+    }
+}
+
+/// Whether the answer was that there is no such object.
+fn is_missing<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> bool {
+    matches!(error.code(), Some("NoSuchKey" | "NotFound"))
+}
+
+/// The S3 ETag, the length and the document's facts of an answer.
+fn meta(
+    etag: Option<&str>,
+    length: Option<i64>,
+    metadata: Option<&std::collections::HashMap<String, String>>,
+) -> ObjectMeta {
+    let document = metadata.and_then(|metadata| {
+        Some(Document {
+            digest: metadata.get(DIGEST)?.clone(),
+            changed: metadata.get(CHANGED)?.parse().ok()?,
+            bytes: metadata.get(BYTES)?.parse().ok()?,
+            entries: metadata.get(ENTRIES)?.parse().ok()?,
+            stamp: metadata.get(STAMP)?.clone(),
+        })
+    });
+    let length = length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0);
+    ObjectMeta { etag: etag.unwrap_or_default().to_owned(), length, document }
+}
+
+impl Objects for S3Objects {
+    async fn head(&self, key: &ObjectKey) -> Result<Option<ObjectMeta>, StoreError> {
+        match self.aws.s3().await.head_object().bucket(&self.bucket).key(key.path()).send().await {
+            Ok(output) => Ok(Some(meta(output.e_tag(), output.content_length(), output.metadata()))),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(service("HeadObject")(error)),
+        }
+    }
+
+    async fn open(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, BodyStream)>, StoreError> {
+        let Some(output) = self.get_object(key).await? else { return Ok(None) };
+        let meta = meta(output.e_tag(), output.content_length(), output.metadata());
+        let body = futures::stream::unfold(output.body, async |mut body: ByteStream| {
+            let chunk = body.next().await?;
+            Some((chunk.map_err(|error| StoreError::body(&error)), body))
+        });
+        Ok(Some((meta, Box::pin(body))))
+    }
+
+    async fn get(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, Bytes)>, StoreError> {
+        let Some(output) = self.get_object(key).await? else { return Ok(None) };
+        let meta = meta(output.e_tag(), output.content_length(), output.metadata());
+        let body = output.body.collect().await.map_err(|error| StoreError::body(&error))?;
+        Ok(Some((meta, body.into_bytes())))
+    }
+
+    async fn put(
+        &self,
+        key: &ObjectKey,
+        body: Bytes,
+        document: &Document,
+        precondition: &Precondition,
+    ) -> Result<Put, StoreError> {
+        let request = self.aws.s3().await.put_object().bucket(&self.bucket).key(key.path());
+        let request = match precondition {
+            Precondition::Absent => request.if_none_match("*"),
+            Precondition::Unchanged(etag) => request.if_match(etag),
+        };
+        let result = request
+            .content_type(key.content_type())
+            .set_content_encoding(key.content_encoding().map(str::to_owned))
+            .cache_control(key.cache_control())
+            .metadata(DIGEST, &document.digest)
+            .metadata(CHANGED, document.changed.to_string())
+            .metadata(BYTES, document.bytes.to_string())
+            .metadata(ENTRIES, document.entries.to_string())
+            .metadata(STAMP, &document.stamp)
+            .body(ByteStream::from(body))
+            .send()
+            .await;
+        match result {
+            Ok(_) => Ok(Put::Done),
+            // A put whose answer was lost and that was sent again also ends here: the next try finds its own bytes.
+            Err(error) if matches!(error.code(), Some("PreconditionFailed" | "ConditionalRequestConflict")) => Ok(Put::Lost),
+            Err(error) if is_missing(&error) => Ok(Put::Lost),
+            Err(error) => Err(service("PutObject")(error)),
+        }
+    }
+
+    async fn list(&self, site: &str) -> Result<Vec<ObjectKey>, StoreError> {
+        let prefix = format!("{PUBLISHED_PREFIX}{site}/");
+        let mut pages = self.aws.s3().await.list_objects_v2().bucket(&self.bucket).prefix(prefix).into_paginator().send();
+        let mut keys = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(service("ListObjectsV2"))?;
+            keys.extend(page.contents().iter().filter_map(|object| ObjectKey::from_path(object.key()?)));
+        }
+        Ok(keys)
+    }
+}

@@ -1,0 +1,146 @@
+//! Segments and summaries: what publishing reads, and what it leaves for the index.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use sitemap::plan::Slot;
+use sitemap::time::When;
+
+use crate::error::{StoreError, service};
+use crate::keys::{self, Key, ShardId};
+use crate::table::{Item, SitemapTable, damaged, get_number, get_text, key_item, number, text};
+
+/// The rows of a segment, put together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SegmentRows {
+    /// The sum of their versions, which only rise: equal stamps mean equal rows.
+    pub stamp: u64,
+    /// How many hold an entry.
+    pub entries: u32,
+    /// The newest lastmod of them.
+    pub newest: Option<When>,
+    /// Their entries, rendered, in the order of the positions.
+    pub xml: Vec<u8>,
+}
+
+/// Entries, read for publishing.
+pub trait Segments: Send + Sync {
+    /// The rows of a segment, read consistently.
+    fn segment(&self, shard: &ShardId, segment: u32) -> impl Future<Output = Result<SegmentRows, StoreError>> + Send;
+
+    /// The owners of a segment's entries: position, record id and bytes.
+    fn owners(&self, shard: &ShardId, segment: u32) -> impl Future<Output = Result<Vec<Owner>, StoreError>> + Send;
+}
+
+/// An entry's owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Where the entry is.
+    pub slot: Slot,
+    /// The record's id.
+    pub id: String,
+    /// Bytes of the entry.
+    pub bytes: u64,
+}
+
+/// A published shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The sum of the shard's stamps: only rises.
+    pub generation: u64,
+    /// Its entries.
+    pub entries: u64,
+    /// The newest lastmod of them.
+    pub lastmod: Option<When>,
+    /// The document's bytes.
+    pub bytes: u64,
+}
+
+/// Summaries of published shards. None is ever deleted.
+pub trait Summaries: Send + Sync {
+    /// All of a site, in the order of series and number, read consistently.
+    fn summaries(&self, site: &str) -> impl Future<Output = Result<BTreeMap<ShardId, Summary>, StoreError>> + Send;
+
+    /// Writes a summary if its generation is higher than what stands there.
+    fn summarise(&self, shard: &ShardId, summary: &Summary) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+impl Segments for SitemapTable {
+    async fn segment(&self, shard: &ShardId, segment: u32) -> Result<SegmentRows, StoreError> {
+        let pk = keys::segment(shard, segment);
+        let mut rows = SegmentRows::default();
+        for item in self.partition(&pk, None).await? {
+            let damaged = |name| damaged(&Key { pk: pk.clone(), sk: get_text(&item, "sk").unwrap_or_default().to_owned() }, name);
+            rows.stamp += get_number::<u64>(&item, "version").ok_or_else(|| damaged("version"))?;
+            if let Some(xml) = get_text(&item, "xml") {
+                rows.entries += 1;
+                rows.xml.extend_from_slice(xml.as_bytes());
+                if let Some(lastmod) = get_text(&item, "lastmod") {
+                    rows.newest = rows.newest.max(Some(When::parse(lastmod).map_err(|_| damaged("lastmod"))?));
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    async fn owners(&self, shard: &ShardId, segment: u32) -> Result<Vec<Owner>, StoreError> {
+        let items = self.partition(&keys::segment(shard, segment), None).await?;
+        let owner = |item: &Item| {
+            let slot = Slot { n: shard.n, i: get_text(item, "sk")?.parse().ok()? };
+            let bytes = get_text(item, "xml")?.len() as u64;
+            Some(Owner { slot, id: get_text(item, "owner")?.to_owned(), bytes })
+        };
+        Ok(items.iter().filter_map(owner).collect())
+    }
+}
+
+impl Summaries for SitemapTable {
+    async fn summaries(&self, site: &str) -> Result<BTreeMap<ShardId, Summary>, StoreError> {
+        let pk = keys::index_partition(site);
+        let mut summaries = BTreeMap::new();
+        for item in self.partition(&pk, None).await? {
+            let sk = get_text(&item, "sk").unwrap_or_default();
+            let damaged = |name| damaged(&Key { pk: pk.clone(), sk: sk.to_owned() }, name);
+            let shard = keys::summary_shard(site, sk).ok_or_else(|| damaged("sk"))?;
+            let lastmod = get_text(&item, "lastmod").map(When::parse).transpose().map_err(|_| damaged("lastmod"))?;
+            let summary = Summary {
+                generation: get_number(&item, "generation").ok_or_else(|| damaged("generation"))?,
+                entries: get_number(&item, "entries").ok_or_else(|| damaged("entries"))?,
+                bytes: get_number(&item, "bytes").ok_or_else(|| damaged("bytes"))?,
+                lastmod,
+            };
+            summaries.insert(shard, summary);
+        }
+        Ok(summaries)
+    }
+
+    async fn summarise(&self, shard: &ShardId, summary: &Summary) -> Result<(), StoreError> {
+        let key = keys::summary(shard);
+        let lastmod = summary.lastmod.map(|at| text(at.to_string()));
+        let expression = match lastmod {
+            Some(_) => "SET generation = :generation, entries = :entries, #bytes = :bytes, lastmod = :lastmod",
+            None => "SET generation = :generation, entries = :entries, #bytes = :bytes REMOVE lastmod",
+        };
+        let mut request = self
+            .aws
+            .dynamodb()
+            .await
+            .update_item()
+            .table_name(&self.name)
+            .set_key(Some(key_item(&key)))
+            .update_expression(expression)
+            .condition_expression("attribute_not_exists(generation) OR generation < :generation")
+            .expression_attribute_names("#bytes", "bytes")
+            .expression_attribute_values(":generation", number(summary.generation))
+            .expression_attribute_values(":entries", number(summary.entries))
+            .expression_attribute_values(":bytes", number(summary.bytes));
+        if let Some(lastmod) = lastmod {
+            request = request.expression_attribute_values(":lastmod", lastmod);
+        }
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error) if matches!(error.as_service_error(), Some(UpdateItemError::ConditionalCheckFailedException(_))) => Ok(()),
+            Err(error) => Err(service("UpdateItem")(error)),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Slots: where new entries go.
+//!
+//! - A slot that was given back is offered first, then the next ones of the series' counter, taken once for a batch.
+//! - An offer binds nobody: the entry's own condition decides. Holes are harmless.
+
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use sitemap::plan::{Series, Slot};
+
+use crate::content::backoff;
+use crate::error::{StoreError, service};
+use crate::keys;
+use crate::table::{SitemapTable, get_number, get_text, key_item, number};
+
+/// How many of the slots that were given back are looked at: random ones of them are offered, so that concurrent
+/// batches seldom offer the same.
+const FREE_SLOTS_READ: i32 = 100;
+/// Tries to move the counter on.
+const COUNTER_TRIES: u32 = 12;
+
+/// A slot for a new entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Of this series.
+    pub series: Series,
+    /// The slot.
+    pub slot: Slot,
+    /// Whether it was given back: then its row is deleted with the insertion.
+    pub given_back: bool,
+}
+
+/// The slots of all series.
+pub trait Slots: Send + Sync {
+    /// `count` slots at positions below `capacity`, none of them in the shard `avoid`.
+    fn offer(
+        &self,
+        series: &Series,
+        count: usize,
+        capacity: u32,
+        avoid: Option<u32>,
+    ) -> impl Future<Output = Result<Vec<Offer>, StoreError>> + Send;
+
+    /// Forgets that a slot was given back: it turned out to be occupied.
+    fn forget_free(&self, offer: &Offer) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// The series of a site, each with its extent.
+    fn series(&self, site: &str) -> impl Future<Output = Result<Vec<(Series, Extent)>, StoreError>> + Send;
+
+    /// How far a series has grown.
+    fn extent(&self, series: &Series) -> impl Future<Output = Result<Extent, StoreError>> + Send;
+}
+
+/// How far a series has grown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Shards 1 to this have been given slots of; 0 if none has.
+    pub shards: u32,
+    /// No slot was ever given at this position or beyond, in any shard.
+    pub positions: u32,
+}
+
+/// Takes `count` slots from the counter: the slots, and the counter afterwards.
+fn take(mut next: Slot, count: usize, capacity: u32, avoid: Option<u32>) -> (Vec<Slot>, Slot) {
+    let mut slots = Vec::with_capacity(count);
+    while slots.len() < count {
+        if next.i >= capacity || Some(next.n) == avoid {
+            next = Slot { n: next.n + 1, i: 0 };
+        } else {
+            slots.push(next);
+            next.i += 1;
+        }
+    }
+    (slots, next)
+}
+
+impl Slots for SitemapTable {
+    async fn offer(&self, series: &Series, count: usize, capacity: u32, avoid: Option<u32>) -> Result<Vec<Offer>, StoreError> {
+        let offer = |slot, given_back| Offer { series: series.clone(), slot, given_back };
+        let mut free: Vec<Slot> = self
+            .partition(&keys::free_partition(series), Some(FREE_SLOTS_READ))
+            .await?
+            .iter()
+            .filter_map(|item| keys::free_slot(get_text(item, "sk")?))
+            .filter(|slot| slot.i < capacity && Some(slot.n) != avoid)
+            .collect();
+        fastrand::shuffle(&mut free);
+        let mut offers: Vec<Offer> = free.into_iter().take(count).map(|slot| offer(slot, true)).collect();
+        let missing = count - offers.len();
+        if missing > 0 {
+            let slots = self.count_on(series, missing, capacity, avoid).await?;
+            offers.extend(slots.into_iter().map(|slot| offer(slot, false)));
+        }
+        Ok(offers)
+    }
+
+    async fn forget_free(&self, offer: &Offer) -> Result<(), StoreError> {
+        self.delete(&keys::free(&offer.series, offer.slot)).await
+    }
+
+    async fn series(&self, site: &str) -> Result<Vec<(Series, Extent)>, StoreError> {
+        let items = self.partition(&keys::series_partition(site), None).await?;
+        let series = |item| {
+            let name = get_text(item, "sk")?.to_owned();
+            Some((Series { site: site.to_owned(), name }, extent(item)))
+        };
+        Ok(items.iter().filter_map(series).collect())
+    }
+
+    async fn extent(&self, series: &Series) -> Result<Extent, StoreError> {
+        Ok(self.item(&keys::series(series)).await?.as_ref().map(extent).unwrap_or_default())
+    }
+}
+
+fn extent(item: &crate::table::Item) -> Extent {
+    Extent { shards: get_number(item, "next_n").unwrap_or(1), positions: get_number(item, "positions").unwrap_or(0) }
+}
+
+impl SitemapTable {
+    /// Moves the counter on by `count` slots and returns them.
+    async fn count_on(&self, series: &Series, count: usize, capacity: u32, avoid: Option<u32>) -> Result<Vec<Slot>, StoreError> {
+        let key = keys::series(series);
+        for round in 0..COUNTER_TRIES {
+            backoff(round).await;
+            let item = self.item(&key).await?.unwrap_or_default();
+            let (n, i): (Option<u32>, Option<u32>) = (get_number(&item, "next_n"), get_number(&item, "next_i"));
+            let (slots, next) = take(Slot { n: n.unwrap_or(1), i: i.unwrap_or(0) }, count, capacity, avoid);
+            let reached = slots.iter().map(|slot| slot.i + 1).max().unwrap_or(0);
+            let positions = reached.max(extent(&item).positions);
+            let request = self
+                .aws
+                .dynamodb()
+                .await
+                .update_item()
+                .table_name(&self.name)
+                .set_key(Some(key_item(&key)))
+                .update_expression("SET next_n = :next_n, next_i = :next_i, positions = :positions")
+                .expression_attribute_values(":next_n", number(next.n))
+                .expression_attribute_values(":next_i", number(next.i))
+                .expression_attribute_values(":positions", number(positions));
+            let request = match n.zip(i) {
+                Some((n, i)) => request
+                    .condition_expression("next_n = :n AND next_i = :i")
+                    .expression_attribute_values(":n", number(n))
+                    .expression_attribute_values(":i", number(i)),
+                None => request.condition_expression("attribute_not_exists(pk)"),
+            };
+            match request.send().await {
+                Ok(_) => return Ok(slots),
+                Err(error) if matches!(error.as_service_error(), Some(UpdateItemError::ConditionalCheckFailedException(_))) => {}
+                Err(error) => return Err(service("UpdateItem")(error)),
+            }
+        }
+        Err(StoreError::Contended { what: format!("{} {}", key.pk, key.sk), tries: COUNTER_TRIES })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counter_goes_on_to_the_next_shard_when_one_is_full_or_to_be_avoided() {
+        let slots = |n, i, count, capacity, avoid| {
+            let (slots, next) = take(Slot { n, i }, count, capacity, avoid);
+            (slots.iter().map(|slot| (slot.n, slot.i)).collect::<Vec<_>>(), (next.n, next.i))
+        };
+        assert_eq!(slots(1, 0, 2, 5, None), (vec![(1, 0), (1, 1)], (1, 2)));
+        assert_eq!(slots(1, 4, 2, 5, None), (vec![(1, 4), (2, 0)], (2, 1)));
+        assert_eq!(slots(1, 2, 1, 5, Some(1)), (vec![(2, 0)], (2, 1)));
+        // A capacity that was lowered under the counter.
+        assert_eq!(slots(3, 800, 1, 500, None), (vec![(4, 0)], (4, 1)));
+        assert_eq!(slots(1, 1, 2, 1, None), (vec![(2, 0), (3, 0)], (3, 1)));
+    }
+}

@@ -1,0 +1,94 @@
+//! Batches of stream records: what each is about, and the answer that lets the stream go on behind what succeeded.
+
+use aws_lambda_events::event::dynamodb::{Event, EventRecord};
+use aws_lambda_events::event::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
+
+/// The subjects of a batch, each once, in the order of their first records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch<S> {
+    /// Each subject with the position of its first record.
+    subjects: Vec<(S, usize)>,
+    /// The sequence numbers of the batch's records.
+    sequence_numbers: Vec<String>,
+}
+
+impl<S: Clone + Ord> Batch<S> {
+    /// Reads an event. Records that are about nothing are left out: nothing can be done about them.
+    pub fn of(event: &Event, subject: impl Fn(&EventRecord) -> Option<S>) -> Self {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut subjects = Vec::new();
+        for (position, record) in event.records.iter().enumerate() {
+            match subject(record) {
+                Some(subject) if seen.insert(subject.clone()) => subjects.push((subject, position)),
+                Some(_) => {}
+                None => tracing::warn!(event = %record.event_id, "a stream record with keys that are not ours"),
+            }
+        }
+        let number = |record: &EventRecord| record.change.sequence_number.clone().unwrap_or_default();
+        Self { subjects, sequence_numbers: event.records.iter().map(number).collect() }
+    }
+
+    /// The subjects.
+    pub fn subjects(&self) -> impl Iterator<Item = &S> {
+        self.subjects.iter().map(|(subject, _)| subject)
+    }
+
+    /// The answer to the stream when these subjects have failed: it delivers again from the first record of the first
+    /// of them on. Nothing before that record failed, and what succeeded behind it may run twice.
+    pub fn response<'a>(&self, failed: impl IntoIterator<Item = &'a S>) -> DynamoDbEventResponse
+    where
+        S: 'a,
+    {
+        let failed: std::collections::BTreeSet<&S> = failed.into_iter().collect();
+        let first = self.subjects.iter().find(|(subject, _)| failed.contains(subject));
+        let mut response = DynamoDbEventResponse::default();
+        // An empty identifier would fail the whole batch, which is right for a record without a number.
+        response.batch_item_failures.extend(first.map(|(_, position)| {
+            let mut failure = DynamoDbBatchItemFailure::default();
+            failure.item_identifier = Some(self.sequence_numbers[*position].clone());
+            failure
+        }));
+        response
+    }
+}
+
+/// A text attribute of a stream record's key.
+#[must_use]
+pub fn key_text<'a>(record: &'a EventRecord, name: &str) -> Option<&'a str> {
+    match record.change.keys.get(name)? {
+        serde_dynamo::AttributeValue::S(text) => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(ids: &[&str]) -> Event {
+        let record = |(at, id): (usize, &&str)| {
+            serde_json::json!({"awsRegion": "local", "eventID": at.to_string(), "eventName": "MODIFY", "dynamodb": {
+                "ApproximateCreationDateTime": 0, "Keys": {"id": {"S": id}}, "SequenceNumber": (100 + at).to_string(), "SizeBytes": 1}})
+        };
+        let records: Vec<_> = ids.iter().enumerate().map(record).collect();
+        serde_json::from_value(serde_json::json!({"Records": records})).unwrap()
+    }
+
+    fn check(ids: &[&str], failed: &[&str], expected: Option<&str>) {
+        let batch = Batch::of(&event(ids), |record| key_text(record, "id").map(str::to_owned));
+        let failed: Vec<String> = failed.iter().map(|id| (*id).to_owned()).collect();
+        let response = batch.response(&failed);
+        let reported: Vec<_> = response.batch_item_failures.iter().map(|failure| failure.item_identifier.as_deref()).collect();
+        assert_eq!(reported, Vec::from_iter(expected.map(Some)));
+    }
+
+    #[test]
+    fn records_of_one_key_are_one_subject_and_the_first_failure_is_reported() {
+        let batch = Batch::of(&event(&["a", "b", "a"]), |record| key_text(record, "id").map(str::to_owned));
+        assert_eq!(batch.subjects().collect::<Vec<_>>(), ["a", "b"]);
+        check(&["a", "b", "a"], &[], None);
+        check(&["a", "b", "a"], &["b"], Some("101"));
+        check(&["a", "b", "a"], &["b", "a"], Some("100"));
+        check(&["c", "b", "a", "b"], &["a", "b"], Some("101"));
+    }
+}

@@ -1,0 +1,92 @@
+//! What the adapters of both tables share: the narrow part of DynamoDB's API that Waymark uses.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use crate::aws::Aws;
+use crate::error::{StoreError, service};
+use crate::keys::Key;
+
+/// A raw item.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// The sitemap table on DynamoDB. Its ports are the traits of this crate's other modules.
+#[derive(Clone, Debug)]
+pub struct SitemapTable {
+    pub(crate) aws: Aws,
+    pub(crate) name: String,
+}
+
+impl SitemapTable {
+    /// The sitemap table of this name.
+    #[must_use]
+    pub fn new(aws: Aws, name: String) -> Self {
+        Self { aws, name }
+    }
+
+    /// An item, read consistently.
+    pub(crate) async fn item(&self, key: &Key) -> Result<Option<Item>, StoreError> {
+        let request = self.aws.dynamodb().await.get_item().table_name(&self.name).consistent_read(true);
+        let output = request.set_key(Some(key_item(key))).send().await.map_err(service("GetItem"))?;
+        Ok(output.item)
+    }
+
+    /// The items of a partition in the order of their sort keys, read consistently: all, or the first `limit`.
+    pub(crate) async fn partition(&self, pk: &str, limit: Option<i32>) -> Result<Vec<Item>, StoreError> {
+        let query = self
+            .aws
+            .dynamodb()
+            .await
+            .query()
+            .table_name(&self.name)
+            .consistent_read(true)
+            .key_condition_expression("pk = :pk")
+            .expression_attribute_values(":pk", text(pk))
+            .set_limit(limit);
+        if limit.is_some() {
+            return Ok(query.send().await.map_err(service("Query"))?.items.unwrap_or_default());
+        }
+        let mut pages = query.into_paginator().send();
+        let mut items = Vec::new();
+        while let Some(page) = pages.next().await {
+            items.extend(page.map_err(service("Query"))?.items.unwrap_or_default());
+        }
+        Ok(items)
+    }
+
+    /// Deletes an item, whatever it holds.
+    pub(crate) async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+        let request = self.aws.dynamodb().await.delete_item().table_name(&self.name);
+        request.set_key(Some(key_item(key))).send().await.map_err(service("DeleteItem"))?;
+        Ok(())
+    }
+}
+
+/// A primary key as an item.
+pub(crate) fn key_item(key: &Key) -> Item {
+    HashMap::from([("pk".to_owned(), text(&key.pk)), ("sk".to_owned(), text(&key.sk))])
+}
+
+pub(crate) fn text(value: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(value.into())
+}
+
+pub(crate) fn number(value: impl ToString) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+/// An attribute's text, if it has one.
+pub(crate) fn get_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name)?.as_s().ok().map(String::as_str)
+}
+
+/// An attribute's number, if it is one of this type.
+pub(crate) fn get_number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
+    item.get(name)?.as_n().ok()?.parse().ok()
+}
+
+/// The error of an item of ours that lacks an attribute or has a wrong one.
+pub(crate) fn damaged(key: &Key, name: &str) -> StoreError {
+    StoreError::Damaged { what: format!("{} {}", key.pk, key.sk), message: format!("attribute {name} is missing or wrong") }
+}
