@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
-use futures::stream::{self, StreamExt};
+use store::concurrency::concurrently;
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::{ShardId, Subject};
@@ -70,14 +70,14 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 other => others.push(other),
             }
         }
-        let publish = async |(shard, (segments, subjects)): (&ShardId, (BTreeSet<u32>, Vec<_>))| {
+        let publish = shards.into_iter().map(|(shard, (segments, subjects))| async move {
             let outcome = self.segments_changed(shard, &segments).await;
-            (shard.to_string(), subjects, outcome)
-        };
-        let published = stream::iter(shards).map(publish).buffer_unordered(CONCURRENT_SHARDS).collect::<Vec<_>>().await;
+            (shard, subjects, outcome)
+        });
+        let published = concurrently(CONCURRENT_SHARDS, publish).await;
         for (shard, subjects, outcome) in published {
             if let Err(error) = outcome {
-                error!(shard, %error, "a shard was not published");
+                error!(%shard, %error, "a shard was not published");
                 failed.extend(subjects);
             }
         }

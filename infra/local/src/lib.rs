@@ -7,3 +7,4 @@ pub mod content;
 pub mod report;
 pub mod stack;
 pub mod tables;
+pub mod event_source;

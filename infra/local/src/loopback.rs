@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
-use hyper::service::HttpService;
+use hyper::service::Service;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -78,7 +79,7 @@ impl Server {
     /// Outside a tokio runtime.
     pub fn start<S, B>(name: &'static str, port: u16, service: S) -> Result<Self, ListenError>
     where
-        S: HttpService<Incoming, ResBody = B> + Clone + Send + 'static,
+        S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
         S::Future: Send + 'static,
         S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
         B: Body + Send + 'static,
@@ -108,7 +109,7 @@ async fn accept<S, B>(
     service: S,
     mut stopped: oneshot::Receiver<()>,
 ) where
-    S: HttpService<Incoming, ResBody = B> + Clone + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     B: Body + Send + 'static,

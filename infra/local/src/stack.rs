@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use aws_sdk_dynamodb::config::SharedInterceptor;
 use futures::FutureExt;
 use http::header::{HOST, HeaderValue};
 use http_function::{SITE_HOST_HEADER, SiteFront};
@@ -26,7 +27,7 @@ use store::sites::Sites;
 use tokio::task::JoinHandle;
 
 use crate::dynamodb::{DynamoDb, DynamoDbError};
-use crate::event_source::{EventSource, FailureQueue, Faults, Handler, Mapping, Starting};
+use crate::event_source::{EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting};
 use crate::loopback::{ListenError, Server};
 use crate::s3::{S3, StartError};
 use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
@@ -39,8 +40,6 @@ const BATCH: usize = 500;
 const WINDOW: Duration = Duration::from_millis(50);
 /// The functions' time limit, as in `template.yaml`.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// How often [`Stack::settled`] looks.
-const SETTLE_POLL: Duration = Duration::from_millis(20);
 
 /// How a stack is started.
 #[derive(Clone, Debug)]
@@ -59,13 +58,15 @@ pub struct Options {
     pub known: KnownSites,
     /// What the event sources do wrong.
     pub faults: Faults,
+    /// Sees every request of the functions, and may fail it.
+    pub interceptor: Option<SharedInterceptor>,
 }
 
 impl Default for Options {
     /// Any ports, no state, the system's clock, any site, no faults.
     fn default() -> Self {
         let (clock, known, faults) = (Clock::system(), KnownSites::Any, Faults::default());
-        Self { port: 0, dynamodb_port: 0, s3_port: 0, data: None, clock, known, faults }
+        Self { port: 0, dynamodb_port: 0, s3_port: 0, data: None, clock, known, faults, interceptor: None }
     }
 }
 
@@ -143,7 +144,7 @@ impl Stack {
         let (folder, temporary) = folder(options.data.as_deref())?;
         let dynamodb = DynamoDb::start(options.dynamodb_port, &folder)?;
         let s3 = S3::start(options.s3_port, options.data.is_some().then_some(folder.as_path()))?;
-        let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint);
+        let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, options.interceptor);
         tables::create(&aws).await?;
         let reconciler = Reconciler {
             content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
@@ -153,7 +154,7 @@ impl Stack {
         };
         let objects = S3Objects::new(aws.clone(), BUCKET.to_owned());
         let hosts = Hosts::default();
-        let server = serve_sites(options.port, objects.clone(), options.clock, hosts.clone())?;
+        let server = serve_sites(options.port, objects.clone(), &options.clock, hosts.clone())?;
         let streams = streams_client(aws.dynamodb().await, &dynamodb.endpoint);
         Ok(Self {
             deployment: Deployment { reconciler, objects },
@@ -199,7 +200,7 @@ impl Stack {
         Ok(())
     }
 
-    fn source(&self, name: &str, table: &str, filter: crate::event_source::Filter, handler: Handler) -> EventSource {
+    fn source(&self, name: &str, table: &str, filter: Filter, handler: Handler) -> EventSource {
         let mapping = Mapping {
             name: name.to_owned(),
             table: table.to_owned(),
@@ -222,20 +223,18 @@ impl Stack {
     ///
     /// If a table or the bucket fails.
     pub async fn settled(&self) -> Result<(), StackError> {
-        let Some(running) = &self.running else { return Ok(()) };
-        let mut before = None;
+        let Some(Running { ingest, regenerate, .. }) = &self.running else { return Ok(()) };
+        let counts = |progress: Progress| (progress.read, progress.done);
         loop {
-            let now = (running.ingest.progress(), running.regenerate.progress());
-            let at_end = now.0.at_end && now.1.at_end;
-            if at_end && before.as_ref() == Some(&now) && self.deployment.reconciler.table.job().await?.is_none() {
-                // The job's row may have gone, and its last events come, between the two looks.
-                if (running.ingest.progress(), running.regenerate.progress()) == now {
-                    self.refresh_hosts().await?;
-                    return Ok(());
-                }
+            let before = (counts(ingest.progress()), counts(regenerate.progress()));
+            // Both have looked once more, one after the other, and neither has found what the other may have written.
+            ingest.caught_up().await;
+            regenerate.caught_up().await;
+            ingest.caught_up().await;
+            let after = (counts(ingest.progress()), counts(regenerate.progress()));
+            if before == after && self.deployment.reconciler.table.job().await?.is_none() {
+                return self.refresh_hosts().await;
             }
-            before = Some(now);
-            tokio::time::sleep(SETTLE_POLL).await;
         }
     }
 
@@ -317,8 +316,9 @@ fn remember(hosts: &Hosts, published: Vec<String>) {
 }
 
 /// Serves the sites as the CDN does: the site's header is set here, whatever the client sent.
-fn serve_sites(port: u16, objects: S3Objects, clock: Clock, hosts: Hosts) -> Result<Server, ListenError> {
-    let front = Arc::new(SiteFront::new(objects, clock));
+fn serve_sites(port: u16, objects: S3Objects, clock: &Clock, hosts: Hosts) -> Result<Server, ListenError> {
+    let clock = clock.clone();
+    let front = Arc::new(SiteFront::new(objects, Arc::new(move || clock.now())));
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let (front, host) = (front.clone(), site_of(&request, &hosts));
         async move {

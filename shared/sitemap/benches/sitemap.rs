@@ -16,7 +16,9 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use sitemap::entry::{self, Entry};
 use sitemap::loc::Loc;
-use sitemap::member::{Builder, Built, Frame, MAX_SEGMENTS, Member, SEGMENT_SLOTS, Segment, splice};
+use sitemap::member::{
+    Builder, Built, Frame, MAX_SEGMENTS, Member, SEGMENT_SLOTS, Segment, splice,
+};
 use sitemap::time::When;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -39,12 +41,18 @@ fn main() -> Outcome {
         return Ok(());
     }
     let pages = pages(0..PAGES, Images::Mixed)?;
-    let rows: Vec<Vec<u8>> = pages.iter().map(|page| rendered(std::slice::from_ref(page))).collect();
+    let rows: Vec<Vec<u8>> = pages
+        .iter()
+        .map(|page| rendered(std::slice::from_ref(page)))
+        .collect();
     let frame = Frame::urlset(None);
     let mut document = frame.prolog.clone();
     document.extend(rows.iter().flatten());
     document.extend_from_slice(frame.epilogue);
-    println!("{PAGES} URLs, one image each: {} bytes of XML\n", document.len());
+    println!(
+        "{PAGES} URLs, one image each: {} bytes of XML\n",
+        document.len()
+    );
     println!("{:<58} {:>9} {:>9}", "", "measured", "aim");
 
     rendering(&pages, &document)?;
@@ -60,7 +68,9 @@ fn rendering(pages: &[Page], document: &[u8]) -> Outcome {
         &mut [
             &mut || {
                 ours.clear();
-                pages.iter().for_each(|page| entry::render(&page.entry(), &mut ours));
+                pages
+                    .iter()
+                    .for_each(|page| entry::render(&page.entry(), &mut ours));
                 black_box(&ours);
                 Ok(())
             },
@@ -78,8 +88,18 @@ fn rendering(pages: &[Page], document: &[u8]) -> Outcome {
             },
         ],
     )?;
-    report("rendering, against memcpy of the same bytes", ratio(times[0], times[1]), Some(3.5), "x");
-    report("rendering, against quick-xml's events API", ratio(times[0], times[2]), None, "x");
+    report(
+        "rendering, against memcpy of the same bytes",
+        ratio(times[0], times[1]),
+        Some(3.5),
+        "x",
+    );
+    report(
+        "rendering, against quick-xml's events API",
+        ratio(times[0], times[2]),
+        None,
+        "x",
+    );
     Ok(())
 }
 
@@ -94,7 +114,9 @@ fn shard(pages: &[Page], document: &[u8], frame: &Frame) -> Outcome {
                 let mut xml = Vec::new();
                 for pages in pages.chunks(SEGMENT) {
                     xml.clear();
-                    pages.iter().for_each(|page| entry::render(&page.entry(), &mut xml));
+                    pages
+                        .iter()
+                        .for_each(|page| entry::render(&page.entry(), &mut xml));
                     builder.push(&segment(&xml));
                 }
                 whole = builder.finish().bytes;
@@ -115,8 +137,18 @@ fn shard(pages: &[Page], document: &[u8], frame: &Frame) -> Outcome {
         ],
     )?;
     assert_eq!(whole, segmented);
-    report("whole shard, against gzip alone", ratio(times[0], times[1]), Some(1.3), "x");
-    report("segmented, against monolithic: time", ratio(times[2], times[1]), Some(1.05), "x");
+    report(
+        "whole shard, against gzip alone",
+        ratio(times[0], times[1]),
+        Some(1.3),
+        "x",
+    );
+    report(
+        "segmented, against monolithic: time",
+        ratio(times[2], times[1]),
+        Some(1.05),
+        "x",
+    );
     report(
         "segmented, against monolithic: size",
         percent_larger(&segmented, &gzip),
@@ -130,7 +162,10 @@ fn shard(pages: &[Page], document: &[u8], frame: &Frame) -> Outcome {
 /// been copied from the one before it, the more a segment's fresh start weighs.
 fn sizes(frame: &Frame) -> Outcome {
     for (what, images) in [
-        ("- the same, all images named after their posts", Images::Titled),
+        (
+            "- the same, all images named after their posts",
+            Images::Titled,
+        ),
         ("- the same, no images", Images::None),
     ] {
         let pages = pages(0..PAGES, images)?;
@@ -143,7 +178,12 @@ fn sizes(frame: &Frame) -> Outcome {
             encoder.write_all(&xml)?;
         }
         encoder.write_all(frame.epilogue)?;
-        report(what, percent_larger(&builder.finish().bytes, &encoder.finish()?), None, "% more");
+        report(
+            what,
+            percent_larger(&builder.finish().bytes, &encoder.finish()?),
+            None,
+            "% more",
+        );
     }
     Ok(())
 }
@@ -180,14 +220,24 @@ fn one_record(rows: &[Vec<u8>], frame: &Frame) -> Outcome {
         ],
     )?;
     assert_eq!(spliced, built);
-    report("one record spliced: a rebuild is so many times dearer", ratio(times[1], times[0]), Some(-40.0), "x");
+    report(
+        "one record spliced: a rebuild is so many times dearer",
+        ratio(times[1], times[0]),
+        Some(-40.0),
+        "x",
+    );
     Ok(())
 }
 
 fn memory() -> Outcome {
     let output = Command::new(std::env::current_exe()?).arg(PEAK).output()?;
     let kib: f64 = String::from_utf8(output.stdout)?.trim().parse()?;
-    report("peak memory of a whole build, over the process's floor", kib / 1024.0, Some(20.0), "MiB");
+    report(
+        "peak memory of a whole build, over the process's floor",
+        kib / 1024.0,
+        Some(20.0),
+        "MiB",
+    );
     Ok(())
 }
 
@@ -253,22 +303,47 @@ fn page(number: usize, images: Images) -> Outcome<Page> {
     let mut random = Random(number as u64);
     let published = FIRST + number as i64 * APART + random.below(APART as u64) as i64;
     let age = (FIRST + PAGES as i64 * APART - published) as u64;
-    let edited = if random.below(4) == 0 { random.below(age) as i64 } else { 0 };
+    let edited = if random.below(4) == 0 {
+        random.below(age) as i64
+    } else {
+        0
+    };
     let date = When::at(published).to_string()[..10].replace('-', "/");
     let words: Vec<String> = (0..3 + random.below(5)).map(|_| random.word()).collect();
     let title = words.join("-");
-    let query = if random.below(20) == 0 { "?page=2&view=full" } else { "" };
+    let query = if random.below(20) == 0 {
+        "?page=2&view=full"
+    } else {
+        ""
+    };
     let image = match (images, random.below(3)) {
         (Images::None, _) => None,
-        (Images::Titled, _) | (Images::Mixed, 0) => {
-            Some(format!("{title}-{}x{}", 300 + random.below(1_700), 300 + random.below(900)))
-        }
-        (Images::Mixed, 1) => Some(format!("IMG_{:08}_{:06}", random.below(100_000_000), random.below(1_000_000))),
-        (Images::Mixed, _) => Some(format!("{:016x}{:016x}", random.below(u64::MAX), random.below(u64::MAX))),
+        (Images::Titled, _) | (Images::Mixed, 0) => Some(format!(
+            "{title}-{}x{}",
+            300 + random.below(1_700),
+            300 + random.below(900)
+        )),
+        (Images::Mixed, 1) => Some(format!(
+            "IMG_{:08}_{:06}",
+            random.below(100_000_000),
+            random.below(1_000_000)
+        )),
+        (Images::Mixed, _) => Some(format!(
+            "{:016x}{:016x}",
+            random.below(u64::MAX),
+            random.below(u64::MAX)
+        )),
     };
-    let image = image.map(|name| Loc::parse_any(&format!("https://cdn.example.com/uploads/{}/{name}.jpg", &date[..7])));
+    let image = image.map(|name| {
+        Loc::parse_any(&format!(
+            "https://cdn.example.com/uploads/{}/{name}.jpg",
+            &date[..7]
+        ))
+    });
     Ok(Page {
-        loc: Loc::parse_any(&format!("https://www.example.com/blog/{date}/{title}/{query}"))?,
+        loc: Loc::parse_any(&format!(
+            "https://www.example.com/blog/{date}/{title}/{query}"
+        ))?,
         lastmod: When::at(published + edited),
         image: image.transpose()?,
     })
@@ -288,17 +363,21 @@ impl Random {
     /// One of 8,000 words, the short ones far more often, as in a language.
     fn word(&mut self) -> String {
         const SYLLABLES: [&str; 20] = [
-            "ma", "ter", "in", "co", "de", "re", "li", "sto", "ver", "ny", "pa", "ble", "tu", "ra", "gen", "so", "win",
-            "lo", "ch", "es",
+            "ma", "ter", "in", "co", "de", "re", "li", "sto", "ver", "ny", "pa", "ble", "tu", "ra",
+            "gen", "so", "win", "lo", "ch", "es",
         ];
         let count = 1 + self.below(3);
-        (0..count).map(|_| SYLLABLES[self.below(20) as usize]).collect()
+        (0..count)
+            .map(|_| SYLLABLES[self.below(20) as usize])
+            .collect()
     }
 }
 
 fn rendered(pages: &[Page]) -> Vec<u8> {
     let mut xml = Vec::new();
-    pages.iter().for_each(|page| entry::render(&page.entry(), &mut xml));
+    pages
+        .iter()
+        .for_each(|page| entry::render(&page.entry(), &mut xml));
     xml
 }
 
@@ -317,14 +396,17 @@ fn write_events(pages: &[Page], out: &mut Vec<u8>) -> std::io::Result<()> {
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let mut root = BytesStart::new("urlset");
     root.push_attribute(("xmlns", "http://www.sitemaps.org/schemas/sitemap/0.9"));
-    root.push_attribute(("xmlns:image", "http://www.google.com/schemas/sitemap-image/1.1"));
+    root.push_attribute((
+        "xmlns:image",
+        "http://www.google.com/schemas/sitemap-image/1.1",
+    ));
     root.push_attribute(("xmlns:xhtml", "http://www.w3.org/1999/xhtml"));
     writer.write_event(Event::Start(root))?;
     for page in pages {
         writer.write_event(Event::Start(BytesStart::new("url")))?;
         write_element(&mut writer, "loc", page.loc.as_str())?;
         write_element(&mut writer, "lastmod", &page.lastmod.to_string())?;
-        for image in &page.image {
+        if let Some(image) = &page.image {
             writer.write_event(Event::Start(BytesStart::new("image:image")))?;
             write_element(&mut writer, "image:loc", image.as_str())?;
             writer.write_event(Event::End(BytesEnd::new("image:image")))?;
@@ -369,8 +451,14 @@ fn ratio(time: Duration, base: Duration) -> f64 {
 fn report(what: &str, measured: f64, aim: Option<f64>, unit: &str) {
     let (aim, verdict) = match aim {
         None => (String::new(), ""),
-        Some(least) if least < 0.0 => (format!(">= {}", -least), if measured >= -least { "ok" } else { "under" }),
-        Some(most) => (format!("<= {most}"), if measured <= most { "ok" } else { "over" }),
+        Some(least) if least < 0.0 => (
+            format!(">= {}", -least),
+            if measured >= -least { "ok" } else { "under" },
+        ),
+        Some(most) => (
+            format!("<= {most}"),
+            if measured <= most { "ok" } else { "over" },
+        ),
     };
     println!("{what:<58} {measured:>9.2} {aim:>9} {unit:<7} {verdict}");
 }

@@ -70,7 +70,9 @@ impl ChangeFreq {
     /// Reads the protocol's own word, in lower case.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|frequency| frequency.as_str() == text)
+        Self::ALL
+            .into_iter()
+            .find(|frequency| frequency.as_str() == text)
     }
 
     /// The protocol's word.
@@ -132,7 +134,8 @@ impl Serialize for Priority {
 impl<'de> Deserialize<'de> for Priority {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = f64::deserialize(deserializer)?;
-        Self::new(value).ok_or_else(|| de::Error::custom(format_args!("{value} is not within 0.0 to 1.0")))
+        Self::new(value)
+            .ok_or_else(|| de::Error::custom(format_args!("{value} is not within 0.0 to 1.0")))
     }
 }
 
@@ -222,7 +225,10 @@ mod tests {
             lastmod: Some(When::at(1)),
             changefreq: Some(ChangeFreq::Weekly),
             priority: Priority::new(0.8),
-            images: &[loc("https://img.example/a.png"), loc("https://img.example/b.png?x&y")],
+            images: &[
+                loc("https://img.example/a.png"),
+                loc("https://img.example/b.png?x&y"),
+            ],
             alternates: &[Alternate {
                 hreflang: "de".to_owned(),
                 href: loc("https://www.example.de/ü"),
@@ -290,7 +296,10 @@ mod tests {
     fn serde_uses_the_protocols_own_values() {
         let priority: Priority = serde_json::from_str("0.8").unwrap();
         assert_eq!(serde_json::to_string(&priority).unwrap(), "0.8");
-        assert_eq!(serde_json::from_str::<Priority>("1").unwrap().to_string(), "1.0");
+        assert_eq!(
+            serde_json::from_str::<Priority>("1").unwrap().to_string(),
+            "1.0"
+        );
         assert!(serde_json::from_str::<Priority>("1.7").is_err());
         for frequency in ChangeFreq::ALL {
             assert_eq!(ChangeFreq::parse(frequency.as_str()), Some(frequency));

@@ -170,7 +170,9 @@ fn parse(raw: &str) -> Result<Url, LocError> {
         return Err(LocError::Whitespace);
     }
     if let Some(control) = raw.chars().find(|c| c.is_control()) {
-        return Err(LocError::Control { code: control.into() });
+        return Err(LocError::Control {
+            code: control.into(),
+        });
     }
     if raw.contains('#') {
         return Err(LocError::Fragment);
@@ -198,7 +200,10 @@ fn parse(raw: &str) -> Result<Url, LocError> {
     })?;
     // The parser lets quotes and braces pass in a host.
     let in_hosts = |c: char| c.is_ascii_alphanumeric() || "-._[:]".contains(c);
-    if !url.host_str().is_some_and(|host| host.chars().all(in_hosts)) {
+    if !url
+        .host_str()
+        .is_some_and(|host| host.chars().all(in_hosts))
+    {
         return Err(LocError::Invalid {
             reason: "a character in the host that is in no host's name".to_owned(),
         });
@@ -216,7 +221,9 @@ fn after_scheme(raw: &str) -> Result<&str, LocError> {
     }
     let named = scheme.len() <= MAX_SCHEME_BYTES
         && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     if !named {
         return Err(LocError::NotAbsolute);
     }
@@ -279,172 +286,4 @@ impl From<Loc> for String {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn site() -> Origin {
-        Origin::parse("https://www.example.com").unwrap()
-    }
-
-    #[track_caller]
-    fn check(raw: &str, expected: &str) {
-        let loc = Loc::parse(raw, &site()).unwrap();
-        assert_eq!(loc.as_str(), expected, "{raw}");
-        assert_eq!(Loc::parse(loc.as_str(), &site()), Ok(loc));
-    }
-
-    #[track_caller]
-    fn refused(raw: &str, expected: LocError) {
-        assert_eq!(Loc::parse(raw, &site()), Err(expected), "{raw:?}");
-    }
-
-    fn foreign(origin: &str) -> LocError {
-        LocError::ForeignOrigin {
-            origin: origin.to_owned(),
-            expected: "https://www.example.com".to_owned(),
-        }
-    }
-
-    #[test]
-    fn host_and_path_are_written_in_one_way() {
-        check("https://www.example.com", "https://www.example.com/");
-        check("HTTPS://WWW.Example.COM:443/A", "https://www.example.com/A");
-        check("https://www.example.com/a/../b/./c", "https://www.example.com/b/c");
-        check("https://www.example.com?a=b", "https://www.example.com/?a=b");
-        check("https://www.example.com//a//", "https://www.example.com//a//");
-    }
-
-    #[test]
-    fn everything_is_encoded_exactly_once() {
-        check("https://www.example.com/ü", "https://www.example.com/%C3%BC");
-        check("https://www.example.com/%C3%BC", "https://www.example.com/%C3%BC");
-        check("https://www.example.com/%c3%bc", "https://www.example.com/%c3%bc");
-        check("https://www.example.com/🦀?q=🦀", "https://www.example.com/%F0%9F%A6%80?q=%F0%9F%A6%80");
-        check("https://www.example.com/a b?c d", "https://www.example.com/a%20b?c%20d");
-        check("https://www.example.com/100%", "https://www.example.com/100%25");
-        check("https://www.example.com/%zz%2", "https://www.example.com/%25zz%252");
-        check("https://www.example.com/%%41", "https://www.example.com/%25%41");
-        check("https://www.example.com/a%20b%25", "https://www.example.com/a%20b%25");
-        check(
-            "https://www.example.com/|\"<>\\^`{}?|\"<>\\^`{}",
-            "https://www.example.com/%7C%22%3C%3E%5C%5E%60%7B%7D?%7C%22%3C%3E%5C%5E%60%7B%7D",
-        );
-        check("https://www.example.com/?a=1&b=2;c", "https://www.example.com/?a=1&b=2;c");
-        check("https://www.example.com/@me:80/", "https://www.example.com/@me:80/");
-        check("https://www.example.com/?u=https://x@y/", "https://www.example.com/?u=https://x@y/");
-    }
-
-    #[test]
-    fn another_origin_is_refused() {
-        refused("https://www.example.com.evil/", foreign("https://www.example.com.evil"));
-        refused("https://example.com/", foreign("https://example.com"));
-        refused("http://www.example.com/", foreign("http://www.example.com"));
-        refused("https://www.example.com:8443/", foreign("https://www.example.com:8443"));
-        refused("https://www.example.com./", foreign("https://www.example.com."));
-    }
-
-    #[test]
-    fn what_is_no_page_is_refused() {
-        refused("", LocError::NotAbsolute);
-        refused("/blog/", LocError::NotAbsolute);
-        refused("//www.example.com/", LocError::NotAbsolute);
-        refused("www.example.com/a:b", LocError::NotAbsolute);
-        refused("https:www.example.com", LocError::NotAbsolute);
-        refused("https:///www.example.com/", LocError::NotAbsolute);
-        refused("https:\\\\www.example.com/", LocError::NotAbsolute);
-        refused("javascript:alert(1)", LocError::Scheme { scheme: "javascript".to_owned() });
-        refused("FTP://www.example.com/", LocError::Scheme { scheme: "ftp".to_owned() });
-        refused("https://www.example.com/#a", LocError::Fragment);
-        refused("https://www.example.com/#", LocError::Fragment);
-        refused("https://me@www.example.com/", LocError::UserInfo);
-        refused("https://@www.example.com/", LocError::UserInfo);
-        refused(" https://www.example.com/", LocError::Whitespace);
-        refused("https://www.example.com/\n", LocError::Whitespace);
-        refused("https://www.example.com/\u{a0}", LocError::Whitespace);
-        refused("https://www.exa\tmple.com/", LocError::Control { code: 9 });
-        refused("https://www.example.com/a\nb", LocError::Control { code: 10 });
-        refused("https://www.example.com/a\0b", LocError::Control { code: 0 });
-        refused("https://www.example.com/a\u{85}b", LocError::Control { code: 0x85 });
-        for raw in [
-            "https://www.example.com\\.evil.example/",
-            "https://www.exa mple.com/",
-            "https://www.example.com:99999/",
-            "https://exa%2fmple.com/",
-            "https://exa\"mple.com/",
-            "https://exa%22mple.com/",
-            "https://exa{mple'&.com/",
-            "https://[::1/",
-        ] {
-            assert!(matches!(Loc::parse(raw, &site()), Err(LocError::Invalid { .. })), "{raw}");
-        }
-    }
-
-    #[test]
-    fn the_longest_url_has_2047_bytes() {
-        let base = "https://www.example.com/";
-        let url = |bytes: usize| format!("{base}{}", "a".repeat(bytes - base.len()));
-        check(&url(2_047), &url(2_047));
-        refused(&url(2_048), LocError::TooLong { bytes: 2_048, limit: 2_047 });
-        let umlauts = format!("{base}{}", "ü".repeat(400));
-        refused(&umlauts, LocError::TooLong { bytes: 2_424, limit: 2_047 });
-    }
-
-    #[test]
-    fn hosts_are_punycode() {
-        let loc = Loc::parse_any("http://Bücher.example:8080/ü").unwrap();
-        assert_eq!(loc.as_str(), "http://xn--bcher-kva.example:8080/%C3%BC");
-    }
-
-    #[test]
-    fn an_origin_is_scheme_host_and_port() {
-        for (text, written, host) in [
-            ("https://www.example.com", "https://www.example.com", "www.example.com"),
-            ("HTTPS://WWW.Example.com:443/", "https://www.example.com", "www.example.com"),
-            ("http://localhost:8080", "http://localhost:8080", "localhost:8080"),
-            ("https://bücher.example/", "https://xn--bcher-kva.example", "xn--bcher-kva.example"),
-            ("http://[::1]:81/", "http://[::1]:81", "[::1]:81"),
-        ] {
-            let origin = Origin::parse(text).unwrap();
-            assert_eq!((origin.as_str(), origin.host()), (written, host));
-            let json = serde_json::to_string(&origin).unwrap();
-            assert_eq!(serde_json::from_str::<Origin>(&json).unwrap(), origin);
-        }
-        assert_eq!(Origin::parse("https://www.example.com/a"), Err(LocError::NotAnOrigin));
-        assert_eq!(Origin::parse("https://www.example.com/?"), Err(LocError::NotAnOrigin));
-        assert_eq!(Origin::parse("https://me@www.example.com"), Err(LocError::UserInfo));
-        assert_eq!(Origin::parse("www.example.com"), Err(LocError::NotAbsolute));
-    }
-
-    #[test]
-    fn serde_checks_what_it_reads() {
-        let loc = Loc::parse_any("https://a.example/b").unwrap();
-        assert_eq!(serde_json::to_string(&loc).unwrap(), "\"https://a.example/b\"");
-        assert_eq!(serde_json::from_str::<Loc>("\"https://a.example/b\"").unwrap(), loc);
-        assert!(serde_json::from_str::<Loc>("\"a.example\"").is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_written_is_read_as_itself(
-            scheme in "https?",
-            host in "(www\\.)?[a-zäß0-9\"&'{}`%-]{1,8}\\.(example|com\\.?|[0-9.]{1,6})|[0-9a-fx.]{1,9}",
-            rest in "([/?.%\\\\|^`{}\"<>' a-fA-F0-9]|%2[eE]|[^#\\p{Cc}]){0,40}",
-        ) {
-            if let Ok(loc) = Loc::parse_any(&format!("{scheme}://{host}/{rest}")) {
-                prop_assert!(loc.as_str().bytes().all(|b| b.is_ascii_graphic() && !ENCODED.contains(&b)));
-                let (mut as_loc, mut as_text) = (Vec::new(), Vec::new());
-                crate::xml::escape_loc(&loc, &mut as_loc);
-                crate::xml::escape(loc.as_str(), &mut as_text);
-                prop_assert_eq!(as_loc, as_text);
-                prop_assert_eq!(Loc::parse_any(loc.as_str()), Ok(loc));
-            }
-        }
-
-        #[test]
-        fn no_text_panics(text in any::<String>()) {
-            let _ = (Loc::parse_any(&text), Loc::parse_any(&format!("https://{text}")));
-        }
-    }
-}
+mod tests;

@@ -14,7 +14,8 @@ const SECONDS_PER_DAY: i64 = 86_400;
 const FIRST_SECOND: i64 = -62_135_596_800;
 /// `9999-12-31T23:59:59Z` in Unix seconds. Content systems write it for "never", so it must be within.
 const LAST_SECOND: i64 = 253_402_300_799;
-const _: () = assert!(FIRST_SECOND % SECONDS_PER_DAY == 0 && (LAST_SECOND + 1) % SECONDS_PER_DAY == 0);
+const _: () =
+    assert!(FIRST_SECOND % SECONDS_PER_DAY == 0 && (LAST_SECOND + 1) % SECONDS_PER_DAY == 0);
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
@@ -265,14 +266,21 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: Result<&str, TimeError>) {
         let written = When::parse(text).map(|when| when.to_string());
-        assert_eq!(written.as_deref().map_err(|error| *error), expected, "{text}");
+        assert_eq!(
+            written.as_deref().map_err(|error| *error),
+            expected,
+            "{text}"
+        );
     }
 
     #[test]
     fn times_are_written_in_utc() {
         check("2020-01-02T03:04:05Z", Ok("2020-01-02T03:04:05+00:00"));
         check("2020-01-02t03:04:05z", Ok("2020-01-02T03:04:05+00:00"));
-        check("2020-01-02T03:04:05.999999999999Z", Ok("2020-01-02T03:04:05+00:00"));
+        check(
+            "2020-01-02T03:04:05.999999999999Z",
+            Ok("2020-01-02T03:04:05+00:00"),
+        );
         check("2020-01-02T03:04:05+02:00", Ok("2020-01-02T01:04:05+00:00"));
         check("2020-02-28T23:30:00-01:00", Ok("2020-02-29T00:30:00+00:00"));
         check("2020-01-02T03:04:05-00:00", Ok("2020-01-02T03:04:05+00:00"));

@@ -34,7 +34,11 @@ pub fn index_prolog(stylesheet: Option<&str>) -> Vec<u8> {
 fn prolog(stylesheet: Option<&str>, start: &[u8]) -> Vec<u8> {
     let mut out = DECLARATION.to_vec();
     if let Some(href) = stylesheet {
-        let kind: &[u8] = if href.ends_with(".xsl") { b"text/xsl" } else { b"text/css" };
+        let kind: &[u8] = if href.ends_with(".xsl") {
+            b"text/xsl"
+        } else {
+            b"text/css"
+        };
         out.extend_from_slice(b"<?xml-stylesheet type=\"");
         out.extend_from_slice(kind);
         out.extend_from_slice(b"\" href=\"");
@@ -70,7 +74,11 @@ pub fn escape_loc(loc: &Loc, out: &mut Vec<u8>) {
     let mut rest = loc.as_str().as_bytes();
     while let Some(at) = memchr::memchr2(b'&', b'\'', rest) {
         out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(if rest[at] == b'&' { b"&amp;" } else { b"&apos;" });
+        out.extend_from_slice(if rest[at] == b'&' {
+            b"&amp;"
+        } else {
+            b"&apos;"
+        });
         rest = &rest[at + 1..];
     }
     out.extend_from_slice(rest);
@@ -116,8 +124,16 @@ mod tests {
 
     #[test]
     fn what_xml_forbids_is_removed() {
-        assert_eq!(escaped("a\0b\u{8}c\u{1f}d\u{FFFE}e\u{FFFF}f\u{FFFD}"), "abcdef\u{FFFD}");
-        for (c, allowed) in [('\u{b}', false), ('\u{7f}', true), ('\u{85}', true), ('\u{10FFFF}', true)] {
+        assert_eq!(
+            escaped("a\0b\u{8}c\u{1f}d\u{FFFE}e\u{FFFF}f\u{FFFD}"),
+            "abcdef\u{FFFD}"
+        );
+        for (c, allowed) in [
+            ('\u{b}', false),
+            ('\u{7f}', true),
+            ('\u{85}', true),
+            ('\u{10FFFF}', true),
+        ] {
             assert_eq!(is_xml_char(c), allowed, "{c:?}");
         }
     }
@@ -144,14 +160,20 @@ mod tests {
     fn a_stylesheet_cannot_end_its_instruction() {
         let text = String::from_utf8(index_prolog(Some("/a?><b>\".xsl"))).unwrap();
         assert!(
-            text.contains("<?xml-stylesheet type=\"text/xsl\" href=\"/a?&gt;&lt;b&gt;&quot;.xsl\"?>\n"),
+            text.contains(
+                "<?xml-stylesheet type=\"text/xsl\" href=\"/a?&gt;&lt;b&gt;&quot;.xsl\"?>\n"
+            ),
             "{text}"
         );
     }
 
     #[test]
     fn a_url_is_escaped_as_any_text() {
-        for raw in ["https://a.example/", "https://a.example/'&''&&x&", "http://a.example/\"<>&amp;?'"] {
+        for raw in [
+            "https://a.example/",
+            "https://a.example/'&''&&x&",
+            "http://a.example/\"<>&amp;?'",
+        ] {
             let loc = Loc::parse_any(raw).unwrap();
             let mut out = Vec::new();
             escape_loc(&loc, &mut out);

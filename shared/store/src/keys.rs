@@ -4,6 +4,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};
+use sitemap::member::MAX_SEGMENTS;
 use sitemap::plan::{Series, Slot};
 use sitemap::record::MAX_ID_BYTES;
 
@@ -232,7 +233,7 @@ impl Subject {
             let site = unescape(parts.next()?)?;
             let series = Series { site, name: unescape(parts.next()?)? };
             let n = parts.next()?.parse().ok()?;
-            let segment = parts.next()?.parse().ok()?;
+            let segment = parts.next()?.parse().ok().filter(|segment| (*segment as usize) < MAX_SEGMENTS)?;
             return Some(Self::Segment(ShardId { series, n }, segment));
         }
         if let Some(site) = pk.strip_prefix(prefix::INDEX) {
@@ -270,6 +271,7 @@ mod tests {
         assert_eq!(Subject::of(&claim.pk, ALONE), Some(Subject::Claim(claim.pk.clone())));
         assert_eq!(Subject::of(&claim.pk, "w#post/1"), None);
         assert_eq!(Subject::of("LEDGER#post/1", "1"), None);
+        assert_eq!(Subject::of("SEGMENT#a.example#post#1#100", "00000"), None, "beyond any shard's segments");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 pub mod aws;
 pub mod clock;
+pub mod concurrency;
 pub mod content;
 pub mod deployment;
 pub mod error;

@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use futures::stream::{self, StreamExt};
 use sitemap::plan::{self, Claim, Inputs, Plan, Series, Slot};
 use sitemap::record::ContentRecord;
 use sitemap::site::{SITE_TYPE, SiteSettings};
 
 use crate::clock::Clock;
+use crate::concurrency::concurrently;
 use crate::content::{Content, backoff};
 use crate::error::StoreError;
 use crate::ledgers::{Commit, Fenced, Ledgers};
@@ -74,13 +74,6 @@ pub struct Reconciler<C, T> {
     pub clock: Clock,
 }
 
-/// A record under its fence, with what was read after it.
-struct Read<'a> {
-    id: &'a str,
-    fenced: Fenced,
-    claim: Claim,
-}
-
 impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     /// Reconciles records: for each its outcome, in their order. The ids must differ.
     ///
@@ -116,11 +109,11 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         let now = self.clock.now();
         // The fence precedes every read: a run that finds nothing to do writes nothing else, and an older run, which
         // read an older truth, must not be able to commit after it.
-        let fences = stream::iter(ids.iter().copied()).map(async |id| (id, self.table.fence(id).await));
+        let fences = concurrently(CONCURRENCY, ids.iter().map(|id| self.table.fence(id))).await;
         let mut fenced = Vec::with_capacity(ids.len());
-        for (id, fence) in fences.buffered(CONCURRENCY).collect::<Vec<_>>().await {
+        for (id, fence) in ids.iter().zip(fences) {
             match fence {
-                Ok(fence) => fenced.push((id, fence)),
+                Ok(fence) => fenced.push((*id, fence)),
                 Err(error) => drop(outcomes.insert(id, Err(error))),
             }
         }
@@ -136,26 +129,28 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             }
         };
         let site = |record: Option<&ContentRecord>| sites.get(&record?.site).and_then(Option::as_ref);
-        let claims = stream::iter(fenced).map(async |(id, fenced)| {
-            let record = records.get(id);
-            let claim = match plan::wanted_address(record, site(record), &fenced.ledger, now) {
-                Some(address) => self.table.claim(&address, id).await,
-                None => Ok(Claim::Unread),
-            };
-            claim.map(|claim| Read { id, fenced, claim }).map_err(|error| (id, error))
-        });
-        let mut plans = Vec::with_capacity(ids.len());
-        for read in claims.buffered(CONCURRENCY).collect::<Vec<_>>().await {
-            match read {
-                Ok(read) => {
-                    let record = records.get(read.id);
-                    let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(read.id)?)));
-                    let inputs =
-                        Inputs { record, site: site(record), ledger: &read.fenced.ledger, claim: &read.claim, evict };
-                    let plan = plan::plan(&inputs, now);
-                    plans.push((read, plan));
+        let claims = fenced.iter().map(|(id, fenced)| {
+            let record = records.get(*id);
+            let wanted = plan::wanted_address(record, site(record), &fenced.ledger, now);
+            async move {
+                match wanted {
+                    Some(address) => self.table.claim(&address, id).await,
+                    None => Ok(Claim::Unread),
                 }
-                Err((id, error)) => drop(outcomes.insert(id, Err(error))),
+            }
+        });
+        let claims = concurrently(CONCURRENCY, claims).await;
+        let mut plans = Vec::with_capacity(ids.len());
+        for ((id, fenced), claim) in fenced.into_iter().zip(claims) {
+            match claim {
+                Ok(claim) => {
+                    let record = records.get(id);
+                    let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(id)?)));
+                    let inputs = Inputs { record, site: site(record), ledger: &fenced.ledger, claim: &claim, evict };
+                    let plan = plan::plan(&inputs, now);
+                    plans.push((id, fenced, plan));
+                }
+                Err(error) => drop(outcomes.insert(id, Err(error))),
             }
         }
         let avoid = evict.and_then(|(_, slots)| slots.values().next()).map(|slot| slot.n);
@@ -165,23 +160,19 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 // Those that need no slot could go on, but their events will be delivered again with the others'.
                 let message = error.to_string();
                 let failed = |message: &str| StoreError::Service { operation: "offer", message: message.to_owned() };
-                outcomes.extend(plans.iter().map(|(read, _)| (read.id, Err(failed(&message)))));
+                outcomes.extend(plans.iter().map(|(id, ..)| (*id, Err(failed(&message)))));
                 return Vec::new();
             }
         };
-        let with_offer = |(read, mut plan): (Read<'a>, Plan)| {
+        let commits = plans.into_iter().map(|(id, fenced, mut plan)| {
             let offer = plan.needs_slot().cloned().and_then(|series| offers.get_mut(&series)?.pop());
             if let Some(offer) = &offer {
                 plan.place(offer.slot);
             }
-            (read, plan, offer)
-        };
-        let commits: Vec<_> = plans.into_iter().map(with_offer).collect();
-        let commits = stream::iter(commits).map(async |(read, plan, offer)| {
-            (read.id, self.commit(&read, &plan, offer.as_ref()).await)
+            async move { (id, self.commit(id, &fenced, &plan, offer.as_ref()).await) }
         });
         let mut lost = Vec::new();
-        for (id, outcome) in commits.buffer_unordered(CONCURRENCY).collect::<Vec<_>>().await {
+        for (id, outcome) in concurrently(CONCURRENCY, commits).await {
             match outcome {
                 Ok(Some(reconciled)) => drop(outcomes.insert(id, Ok(reconciled))),
                 Ok(None) => lost.push(id),
@@ -192,7 +183,6 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     }
 
     /// The records as they are, and the settings of their sites. Read after all fences.
-    #[expect(clippy::type_complexity, reason = "two maps that one caller takes apart at once")]
     async fn truth(
         &self,
         ids: &[String],
@@ -211,12 +201,12 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     /// Slots for the plans that need one, by series.
     async fn offers(
         &self,
-        plans: &[(Read<'_>, Plan)],
+        plans: &[(&str, Fenced, Plan)],
         sites: &HashMap<String, Option<SiteSettings>>,
         avoid: Option<u32>,
     ) -> Result<HashMap<Series, Vec<Offer>>, StoreError> {
         let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
-        for series in plans.iter().filter_map(|(_, plan)| plan.needs_slot()) {
+        for series in plans.iter().filter_map(|(_, _, plan)| plan.needs_slot()) {
             *wanted.entry(series).or_default() += 1;
         }
         let mut offers = HashMap::new();
@@ -232,12 +222,18 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     }
 
     /// Applies a plan. Nothing is returned if the race was lost.
-    async fn commit(&self, read: &Read<'_>, plan: &Plan, offer: Option<&Offer>) -> Result<Option<Reconciled>, StoreError> {
+    async fn commit(
+        &self,
+        id: &str,
+        fenced: &Fenced,
+        plan: &Plan,
+        offer: Option<&Offer>,
+    ) -> Result<Option<Reconciled>, StoreError> {
         // Without a ledger to keep there is one to delete: at least the fence's own.
         if plan.is_empty() && plan.ledger.is_some() {
             return Ok(Some(Reconciled::Unchanged));
         }
-        match self.table.commit(read.id, &read.fenced.token, plan, offer).await? {
+        match self.table.commit(id, &fenced.token, plan, offer).await? {
             Commit::Done if plan.is_empty() => Ok(Some(Reconciled::Unchanged)),
             Commit::Done => Ok(Some(Reconciled::Changed)),
             Commit::Lost { occupied } => {

@@ -123,7 +123,9 @@ pub fn splice(old: &Member<'_>, frame: &Frame, changes: &BTreeMap<u32, Segment<'
     };
     // The frame is a few hundred bytes: to deflate it again costs less than to find out whether it is the same.
     let mut builder = Builder::new(frame, old.directory().epoch);
-    let added = changes.last_key_value().map_or(0, |(&last, _)| last.saturating_add(1));
+    let added = changes
+        .last_key_value()
+        .map_or(0, |(&last, _)| last.saturating_add(1));
     let mut kept = old.segments();
     for number in 0.. {
         let kept = kept.next();

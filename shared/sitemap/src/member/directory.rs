@@ -16,7 +16,9 @@
 use crc32fast::Hasher;
 use sha2::{Digest, Sha256};
 
-use super::{FEXTRA, FORMAT_VERSION, MAX_SEGMENTS, MemberError, Part, damaged, digest, first_bytes, header};
+use super::{
+    FEXTRA, FORMAT_VERSION, MAX_SEGMENTS, MemberError, Part, damaged, digest, first_bytes, header,
+};
 use crate::time::When;
 
 const SUBFIELD: [u8; 2] = *b"WM";
@@ -119,13 +121,19 @@ impl Directory {
     /// How many entries the document holds.
     #[must_use]
     pub fn entries(&self) -> u64 {
-        self.segments.iter().map(|segment| u64::from(segment.entries)).sum()
+        self.segments
+            .iter()
+            .map(|segment| u64::from(segment.entries))
+            .sum()
     }
 
     /// The newest lastmod in the document.
     #[must_use]
     pub fn newest(&self) -> Option<When> {
-        self.segments.iter().filter_map(|segment| segment.newest).max()
+        self.segments
+            .iter()
+            .filter_map(|segment| segment.newest)
+            .max()
     }
 
     /// The document's length in bytes, inflated.
@@ -163,7 +171,10 @@ impl Directory {
     pub(super) fn trailer(&self) -> [u8; super::TRAILER_BYTES] {
         let mut whole = Hasher::new();
         for (_, block) in self.blocks() {
-            whole.combine(&Hasher::new_with_initial_len(block.crc, u64::from(block.size)));
+            whole.combine(&Hasher::new_with_initial_len(
+                block.crc,
+                u64::from(block.size),
+            ));
         }
         let crc = whole.finalize();
         let size = self.document_bytes() as u32; // modulo 2^32, says RFC 1952

@@ -23,12 +23,21 @@ impl<'a> Member<'a> {
     /// [`MemberError`]: the file is foreign, of another version, or damaged.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, MemberError> {
         let start = payload_offset(bytes).ok_or(MemberError::NotOurs)?;
-        let (Some(extra), Some(payload)) = (bytes.get(EXTRA_OFFSET..start), bytes.get(start..)) else {
+        let (Some(extra), Some(payload)) = (bytes.get(EXTRA_OFFSET..start), bytes.get(start..))
+        else {
             return Err(damaged(Part::Length));
         };
         let directory = Directory::parse(extra)?;
-        let deflated: u64 = directory.blocks().map(|(_, block)| u64::from(block.length)).sum();
-        if Some(deflated) != payload.len().checked_sub(TRAILER_BYTES).map(|length| length as u64) {
+        let deflated: u64 = directory
+            .blocks()
+            .map(|(_, block)| u64::from(block.length))
+            .sum();
+        if Some(deflated)
+            != payload
+                .len()
+                .checked_sub(TRAILER_BYTES)
+                .map(|length| length as u64)
+        {
             return Err(damaged(Part::Length));
         }
         let member = Self { directory, payload };

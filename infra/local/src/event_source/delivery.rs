@@ -1,0 +1,175 @@
+//! Delivery: a batch is handed over until it is done or given up.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use aws_lambda_events::event::dynamodb::{Event, EventRecord};
+use aws_lambda_events::event::streams::DynamoDbEventResponse;
+use futures::future::join_all;
+
+use super::{Counters, FailedBatch, FailureQueue, Faults, Handler, Mapping};
+
+/// The pause before a batch is tried again, doubled with each try.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) struct Delivery {
+    pub(super) mapping: Mapping,
+    pub(super) handler: Handler,
+    pub(super) faults: Faults,
+    pub(super) failed: FailureQueue,
+    pub(super) counters: Arc<Counters>,
+}
+
+/// A part of a batch, and how often it has failed.
+struct Part {
+    records: Vec<EventRecord>,
+    tries: u32,
+}
+
+/// How an invocation ended.
+enum Ended {
+    /// Records before this position are done; the length of the batch if all are.
+    DoneBefore(usize),
+    /// It failed as a whole.
+    Failed(String),
+}
+
+impl Delivery {
+    /// Hands a batch over: in as many parts as the mapping allows at the same time, a key's records in one of them.
+    pub(super) async fn deliver(&self, records: Vec<EventRecord>) {
+        let mut lanes: BTreeMap<u64, Vec<EventRecord>> = BTreeMap::new();
+        for record in records {
+            let lane = key_hash(&record) % self.mapping.parallel.max(1) as u64;
+            lanes.entry(lane).or_default().push(record);
+        }
+        join_all(lanes.into_values().map(|records| self.deliver_lane(records))).await;
+    }
+
+    async fn deliver_lane(&self, records: Vec<EventRecord>) {
+        let mut parts = VecDeque::from([Part { records, tries: 0 }]);
+        while let Some(mut part) = parts.pop_front() {
+            if self.faults.happens(self.faults.split) && part.records.len() > 1 {
+                let rest = part.records.split_off(self.faults.random(|random| random.usize(1..part.records.len())));
+                parts.push_front(Part { records: rest, tries: part.tries });
+            }
+            if self.faults.happens(self.faults.reorder) {
+                self.reorder(&mut part.records);
+            }
+            let reason = match self.invoke(&part.records).await {
+                Ended::DoneBefore(done) => {
+                    part.records.drain(..done);
+                    self.count_done(done);
+                    if part.records.is_empty() {
+                        continue;
+                    }
+                    // What comes first now has failed once, whatever came before it.
+                    part.tries = if done > 0 { 0 } else { part.tries };
+                    "reported by the function".to_owned()
+                }
+                Ended::Failed(reason) => {
+                    if self.mapping.bisect && part.records.len() > 1 {
+                        let rest = part.records.split_off(part.records.len() / 2);
+                        parts.push_front(Part { records: rest, tries: part.tries });
+                    }
+                    reason
+                }
+            };
+            part.tries += 1;
+            if self.mapping.retries.is_some_and(|retries| part.tries > retries) {
+                self.count_done(part.records.len());
+                let mut event = Event::default();
+                event.records = part.records;
+                self.failed.push(FailedBatch { function: self.mapping.name.clone(), event, reason });
+                continue;
+            }
+            tracing::debug!(function = self.mapping.name, tries = part.tries, reason, "trying again");
+            tokio::time::sleep((FIRST_PAUSE * (1 << part.tries.min(12))).min(LONGEST_PAUSE)).await;
+            parts.push_front(part);
+        }
+    }
+
+    fn count_done(&self, records: usize) {
+        self.counters.done.fetch_add(records as u64, Ordering::SeqCst);
+    }
+
+    async fn invoke(&self, records: &[EventRecord]) -> Ended {
+        if self.faults.happens(self.faults.delay) {
+            tokio::time::sleep(self.faults.moment()).await;
+        }
+        let mut timeout = self.mapping.timeout;
+        if self.faults.happens(self.faults.time_out) {
+            timeout = self.faults.moment();
+        }
+        let mut ended = self.call(records, timeout).await;
+        if self.faults.happens(self.faults.duplicate) {
+            ended = self.call(records, timeout).await;
+        }
+        if self.faults.happens(self.faults.lose_answer) {
+            ended = Ended::Failed("its answer was lost".to_owned());
+        }
+        ended
+    }
+
+    /// Calls the function once, in a task of its own: a panic is its failure, and at its time limit it is stopped
+    /// wherever it is.
+    async fn call(&self, records: &[EventRecord], timeout: Duration) -> Ended {
+        let mut event = Event::default();
+        event.records = records.to_vec();
+        let mut task = AbortOnDrop(tokio::spawn((self.handler)(event)));
+        match tokio::time::timeout(timeout, &mut task.0).await {
+            Ok(Ok(Ok(response))) => done_before(records, &response),
+            Ok(Ok(Err(error))) => Ended::Failed(error.to_string()),
+            Ok(Err(error)) => Ended::Failed(error.to_string()),
+            Err(_) => {
+                task.0.abort();
+                // It may be between two awaits: the next call must not overlap with it.
+                let ended = (&mut task.0).await;
+                Ended::Failed(format!("its time limit of {timeout:?} ({})", if ended.is_ok() { "just ended" } else { "stopped" }))
+            }
+        }
+    }
+
+    /// Shuffles the keys; a key's records keep their order.
+    fn reorder(&self, records: &mut [EventRecord]) {
+        let salt = self.faults.random(|random| random.u64(..));
+        records.sort_by_cached_key(|record| key_hash(record) ^ salt);
+    }
+}
+
+/// Ends a task with its waiter: when a source is stopped, so is the function.
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Lambda's reading of an answer: everything before the lowest reported record is done; a number that is empty or none
+/// of the batch's fails it whole.
+fn done_before(records: &[EventRecord], response: &DynamoDbEventResponse) -> Ended {
+    let mut done = records.len();
+    for failure in &response.batch_item_failures {
+        let position = |number: &String| {
+            records.iter().position(|record| !number.is_empty() && record.change.sequence_number.as_ref() == Some(number))
+        };
+        match failure.item_identifier.as_ref().and_then(position) {
+            Some(position) => done = done.min(position),
+            None => return Ended::Failed(format!("an identifier that is none: {:?}", failure.item_identifier)),
+        }
+    }
+    Ended::DoneBefore(done)
+}
+
+fn key_hash(record: &EventRecord) -> u64 {
+    let keys: BTreeMap<&String, String> =
+        record.change.keys.iter().map(|(name, value)| (name, format!("{value:?}"))).collect();
+    let mut hasher = DefaultHasher::new();
+    keys.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,45 @@
+//! The failure queue: what was given up, whole, so that it can be delivered again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_lambda_events::event::dynamodb::Event;
+
+/// A batch that was given up.
+#[derive(Clone, Debug)]
+pub struct FailedBatch {
+    /// The function that failed.
+    pub function: String,
+    /// The invocation's event.
+    pub event: Event,
+    /// Why the last try failed.
+    pub reason: String,
+}
+
+/// Batches that were given up, oldest first. Cloning shares it.
+#[derive(Clone, Debug, Default)]
+pub struct FailureQueue(Arc<Mutex<Vec<FailedBatch>>>);
+
+impl FailureQueue {
+    pub(super) fn push(&self, batch: FailedBatch) {
+        tracing::error!(function = batch.function, records = batch.event.records.len(), reason = batch.reason, "given up");
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
+    }
+
+    /// Takes everything out, for whoever delivers it again.
+    #[must_use]
+    pub fn drain(&self) -> Vec<FailedBatch> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How many batches are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether it is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

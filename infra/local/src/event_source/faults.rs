@@ -1,0 +1,56 @@
+//! Faults of the event source: what Lambda may do to a function, on demand and by a seed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The longest delay, and the longest time limit that a fault sets.
+const LONGEST: Duration = Duration::from_millis(30);
+
+/// How likely each fault is, from 0 to 1, for each delivery of a batch.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    /// Delivered twice.
+    pub duplicate: f64,
+    /// Delivered late.
+    pub delay: f64,
+    /// Records of different keys change places.
+    pub reorder: f64,
+    /// The function is stopped after a short random time, wherever it is.
+    pub time_out: f64,
+    /// The function succeeds and its answer is lost: delivered again.
+    pub lose_answer: f64,
+    /// Delivered in two parts.
+    pub split: f64,
+    random: Arc<Mutex<fastrand::Rng>>,
+}
+
+impl Default for Faults {
+    /// None.
+    fn default() -> Self {
+        Self::seeded(0, 0.0)
+    }
+}
+
+impl Faults {
+    /// Every fault with the same probability, drawn from a seed.
+    #[must_use]
+    pub fn seeded(seed: u64, probability: f64) -> Self {
+        let p = probability;
+        let random = Arc::new(Mutex::new(fastrand::Rng::with_seed(seed)));
+        Self { duplicate: p, delay: p, reorder: p, time_out: p, lose_answer: p, split: p, random }
+    }
+
+    /// Whether a fault of this probability happens now.
+    pub(super) fn happens(&self, probability: f64) -> bool {
+        probability > 0.0 && self.random(|random| random.f64()) < probability
+    }
+
+    /// A short random time.
+    pub(super) fn moment(&self) -> Duration {
+        self.random(|random| LONGEST.mul_f64(random.f64()))
+    }
+
+    pub(super) fn random<T>(&self, draw: impl FnOnce(&mut fastrand::Rng) -> T) -> T {
+        draw(&mut self.random.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

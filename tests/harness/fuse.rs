@@ -1,0 +1,110 @@
+//! A crash on demand: the functions' process dies before its n-th write, as far as anything outside can tell.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents, SharedInterceptor};
+use aws_sdk_dynamodb::error::BoxError;
+
+/// Lets so many writes pass, and fails every later one before it is sent.
+#[derive(Clone, Debug)]
+pub struct Fuse {
+    left: Arc<AtomicI64>,
+}
+
+impl Default for Fuse {
+    /// A fuse that never blows.
+    fn default() -> Self {
+        Self { left: Arc::new(AtomicI64::new(i64::MAX)) }
+    }
+}
+
+impl Fuse {
+    /// As an interceptor of the functions' clients.
+    #[must_use]
+    pub fn interceptor(&self) -> SharedInterceptor {
+        SharedInterceptor::new(self.clone())
+    }
+
+    /// Lets `writes` more writes pass.
+    pub fn set(&self, writes: i64) {
+        self.left.store(writes, Ordering::SeqCst);
+    }
+
+    /// Lets everything pass; says whether it had blown.
+    #[must_use]
+    pub fn lift(&self) -> bool {
+        self.left.swap(i64::MAX, Ordering::SeqCst) < 0
+    }
+
+    /// Whether it has blown.
+    #[must_use]
+    pub fn blown(&self) -> bool {
+        self.left.load(Ordering::SeqCst) < 0
+    }
+}
+
+impl Intercept for Fuse {
+    fn name(&self) -> &'static str {
+        "Fuse"
+    }
+
+    fn read_before_transmit(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let request = context.request();
+        let write = match request.headers().get("x-amz-target") {
+            Some(target) => ["Put", "Update", "Delete", "TransactWrite", "BatchWrite"].iter().any(|name| target.contains(name)),
+            None => request.method() == "PUT",
+        };
+        if write && self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
+            return Err("the process has died".into());
+        }
+        Ok(())
+    }
+}
+
+/// Notes the partitions that the functions query.
+#[derive(Clone, Debug, Default)]
+pub struct Queries {
+    partitions: Arc<std::sync::Mutex<Vec<String>>>,
+}
+
+impl Queries {
+    /// As an interceptor of the functions' clients.
+    #[must_use]
+    pub fn interceptor(&self) -> SharedInterceptor {
+        SharedInterceptor::new(self.clone())
+    }
+
+    /// The partition keys queried since the last call.
+    #[must_use]
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.partitions.lock().expect("not poisoned"))
+    }
+}
+
+impl Intercept for Queries {
+    fn name(&self) -> &'static str {
+        "Queries"
+    }
+
+    fn read_before_transmit(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let request = context.request();
+        if request.headers().get("x-amz-target").is_some_and(|target| target.ends_with(".Query")) {
+            let body: serde_json::Value = serde_json::from_slice(request.body().bytes().unwrap_or_default())?;
+            let pk = body["ExpressionAttributeValues"][":pk"]["S"].as_str().unwrap_or_default().to_owned();
+            self.partitions.lock().expect("not poisoned").push(pk);
+        }
+        Ok(())
+    }
+}

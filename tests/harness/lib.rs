@@ -1,0 +1,166 @@
+//! A world to test in: the whole stack on loopback, and a crawler that reads what it publishes.
+//!
+//! - Content is changed as any client would change it, through DynamoDB's endpoint; what is published is read over HTTP.
+//! - The crawler is strict: what it cannot read as the schemas say is a failed test.
+
+pub mod crawler;
+pub mod fuse;
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use local::stack::{Options, Stack};
+use local::tables::{CONTENT_TABLE, SITEMAP_TABLE};
+use serde_json::{Value, json};
+use store::aws::Aws;
+use store::clock::Clock;
+
+pub use crawler::{Crawler, Entry, Response};
+pub use fuse::Fuse;
+
+/// The site of the tests.
+pub const SITE: &str = "www.example.com";
+
+/// A running stack with one site, and its crawler.
+pub struct World {
+    /// The stack.
+    pub stack: Stack,
+    /// The functions' clock.
+    pub clock: Clock,
+    /// Reads what is published.
+    pub crawler: Crawler,
+    /// A client of the user's own: no fault is injected into it.
+    client: aws_sdk_dynamodb::Client,
+}
+
+impl World {
+    /// A stack on which nothing was ever loaded.
+    pub async fn start() -> Self {
+        Self::with(Options::default(), &[]).await
+    }
+
+    /// A stack that finds these records in its content table.
+    pub async fn with(options: Options, records: &[Value]) -> Self {
+        let clock = options.clock.clone();
+        let mut stack = Stack::start(options).await.expect("the stack starts");
+        let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, None);
+        let client = aws.dynamodb().await.clone();
+        for record in records {
+            put(&client, record).await;
+        }
+        stack.run().await.expect("the functions start");
+        let crawler = Crawler::new(&stack.site_endpoint, SITE);
+        let world = Self { stack, clock, crawler, client };
+        world.settle().await;
+        world
+    }
+
+    /// Writes a record into the content table.
+    pub async fn put(&self, record: &Value) {
+        put(&self.client, record).await;
+    }
+
+    /// Deletes a record of the content table.
+    pub async fn delete(&self, id: &str) {
+        let id = AttributeValue::S(id.to_owned());
+        self.client.delete_item().table_name(CONTENT_TABLE).key("id", id).send().await.expect("deleted");
+    }
+
+    /// Waits until everything that has happened is published.
+    pub async fn settle(&self) {
+        self.stack.settled().await.expect("the stack settles");
+    }
+
+    /// What is listed, by loc: waits first.
+    pub async fn listed(&self) -> BTreeMap<String, Entry> {
+        self.settle().await;
+        self.crawler.entries().await
+    }
+
+    /// The paths of what is listed, in order: waits first.
+    pub async fn paths(&self) -> Vec<String> {
+        let prefix = format!("https://{SITE}");
+        self.listed().await.into_keys().map(|loc| loc.strip_prefix(&prefix).expect("on the site").to_owned()).collect()
+    }
+
+    /// The names of the sitemaps that the index lists: waits first.
+    pub async fn sitemaps(&self) -> Vec<String> {
+        self.settle().await;
+        let name = |(loc, _): (String, _)| loc.rsplit('/').next().unwrap_or_default().to_owned();
+        self.crawler.index().await.into_iter().map(name).collect()
+    }
+
+    /// Deletes every item of the sitemap table.
+    pub async fn drop_sitemap_table(&self) {
+        let mut pages = self.client.scan().table_name(SITEMAP_TABLE).projection_expression("pk, sk").into_paginator().send();
+        while let Some(page) = pages.next().await {
+            for key in page.expect("scanned").items.unwrap_or_default() {
+                self.client.delete_item().table_name(SITEMAP_TABLE).set_key(Some(key)).send().await.expect("deleted");
+            }
+        }
+    }
+
+    /// The items of the sitemap table whose partition key begins so, by key.
+    pub async fn rows(&self, prefix: &str) -> BTreeMap<(String, String), BTreeMap<String, String>> {
+        let mut rows = BTreeMap::new();
+        let scan = self.client.scan().table_name(SITEMAP_TABLE).consistent_read(true);
+        let mut pages = scan.into_paginator().send();
+        while let Some(page) = pages.next().await {
+            for item in page.expect("scanned").items.unwrap_or_default() {
+                let text = |value: &AttributeValue| match value {
+                    AttributeValue::S(text) | AttributeValue::N(text) => text.clone(),
+                    other => format!("{other:?}"),
+                };
+                let row: BTreeMap<String, String> = item.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+                if row["pk"].starts_with(prefix) {
+                    rows.insert((row["pk"].clone(), row["sk"].clone()), row);
+                }
+            }
+        }
+        rows
+    }
+
+    /// Why a record's page is left out, by the name of the reason.
+    pub async fn refusal(&self, id: &str) -> Option<String> {
+        use store::ledgers::Ledgers;
+        self.settle().await;
+        let ledger = self.stack.deployment.reconciler.table.ledger(id).await.expect("read");
+        ledger.and_then(|ledger| ledger.refused).map(|(name, _)| name)
+    }
+
+    /// Ends it.
+    pub async fn stop(self) {
+        let failed = self.stack.failed.clone();
+        self.stack.stop().await.expect("the stack stops");
+        assert_eq!(failed.len(), 0, "no batch was given up");
+    }
+}
+
+async fn put(client: &aws_sdk_dynamodb::Client, record: &Value) {
+    let item = serde_dynamo::to_item(record).expect("an item");
+    client.put_item().table_name(CONTENT_TABLE).set_item(Some(item)).send().await.expect("put");
+}
+
+/// A published post at a path of the site, last changed on a day of January 2026.
+#[must_use]
+pub fn post(path: &str, day: u32) -> Value {
+    json!({
+        "id": format!("post{path}"), "type": "post", "url": format!("https://{SITE}{path}"),
+        "status": "published", "modified_at": format!("2026-01-{day:02}T12:00:00Z"),
+    })
+}
+
+/// A record with some fields changed.
+#[must_use]
+pub fn with(record: &Value, fields: Value) -> Value {
+    let mut record = record.clone();
+    let (Value::Object(to), Value::Object(from)) = (&mut record, fields) else { panic!("records are objects") };
+    to.extend(from);
+    record
+}
+
+/// The site's settings with these fields.
+#[must_use]
+pub fn settings(fields: Value) -> Value {
+    with(&json!({"id": format!("site/{SITE}"), "type": "site"}), fields)
+}

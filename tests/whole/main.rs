@@ -1,0 +1,9 @@
+//! Whole-pipeline tests: real clients, real servers, everything over HTTP on loopback.
+
+mod bad_input;
+mod crash;
+mod pages;
+mod publishing;
+mod sites;
+mod template;
+mod time;

@@ -1,0 +1,1 @@
+//! The template and the code agree.
