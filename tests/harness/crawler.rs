@@ -157,7 +157,7 @@ fn elements(document: &[u8], root: &str, item: &str) -> Vec<Vec<(String, String)
     loop {
         match reader.read_event().expect("well-formed") {
             Event::Start(start) => {
-                let name = String::from_utf8(start.name().as_ref().to_vec()).expect("UTF-8");
+                let name = start.name().as_ref().to_owned();
                 path.push(name);
                 leaf.clear();
                 match path.len() {
@@ -170,12 +170,11 @@ fn elements(document: &[u8], root: &str, item: &str) -> Vec<Vec<(String, String)
                 }
             }
             Event::Empty(start) => {
-                let name = String::from_utf8(start.name().as_ref().to_vec()).expect("UTF-8");
+                let name = start.name().as_ref().to_owned();
                 items.last_mut().expect("inside an item").push((name, String::new()));
             }
-            Event::Text(text) => leaf.push_str(&text.decode().expect("UTF-8")),
+            Event::Text(text) => leaf.push_str(&text),
             Event::GeneralRef(entity) => {
-                let entity = entity.decode().expect("UTF-8");
                 leaf.push_str(quick_xml::escape::resolve_predefined_entity(&entity).expect("a predefined entity"));
             }
             Event::End(_) => {

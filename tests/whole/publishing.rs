@@ -111,6 +111,7 @@ async fn a_damaged_object_is_built_again_and_never_spliced_on() {
     for bytes in [damaged, b"not a member at all".to_vec(), Vec::new()] {
         s3.put_object().bucket(local::tables::BUCKET).key(&key).body(bytes.into()).send().await.unwrap();
         world.put(&with(&posts(3)[0], json!({"modified_at": "2026-06-06"}))).await;
+        assert_eq!(world.listed().await.len(), 3);
         world.put(&posts(3)[0]).await;
         assert_eq!(world.listed().await.len(), 3);
     }
@@ -124,7 +125,7 @@ async fn a_change_reads_one_segment_of_a_large_sitemap() {
     let options = Options { interceptor: Some(queries.interceptor()), ..Options::default() };
     let world = World::with(options, &records).await;
     assert_eq!(world.sitemaps().await, ["post-sitemap.xml"]);
-    queries.take();
+    drop(queries.take());
     world.put(&with(&records[700], json!({"modified_at": "2026-03-01"}))).await;
     world.settle().await;
     let mut segments: Vec<String> = queries.take().into_iter().filter(|pk| pk.starts_with("SEGMENT#")).collect();

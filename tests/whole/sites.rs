@@ -39,7 +39,7 @@ async fn settings_change_every_entry_of_a_type() {
     }
     world.settle().await;
     world.put(&settings(json!({"entries_per_sitemap": 2}))).await;
-    assert_eq!(world.listed().await.len(), 6);
+    assert_eq!(world.listed().await.len(), 7);
     for sitemap in world.sitemaps().await {
         assert!(world.crawler.urlset(&format!("/{sitemap}")).await.len() <= 2, "{sitemap}");
     }

@@ -35,6 +35,9 @@ pub enum Refusal {
     /// Its url is none, or not of this site.
     #[error("url: {0}")]
     BadUrl(LocError),
+    /// An archive page. It would be listed only with an eligible member, and members are not counted yet.
+    #[error("archive pages are not listed yet: their members are not counted")]
+    Archive,
     /// Another address stands for it.
     #[error("its canonical address is {0}")]
     CanonicalElsewhere(Loc),
@@ -62,6 +65,7 @@ impl Refusal {
             Self::NotVisible => "not_visible",
             Self::Noindex => "noindex",
             Self::NotContent => "not_content",
+            Self::Archive => "archive",
             Self::BadUrl(LocError::ForeignOrigin { .. }) => "foreign_url",
             Self::BadUrl(_) => "bad_url",
             Self::CanonicalElsewhere(_) => "canonical_elsewhere",
@@ -91,6 +95,7 @@ pub fn eligible(record: &ContentRecord, site: Option<&SiteSettings>, now: i64) -
     refuse_if(record.visibility != Visibility::Public, Refusal::NotVisible)?;
     refuse_if(record.noindex, Refusal::Noindex)?;
     refuse_if(record.kind != Kind::Content, Refusal::NotContent)?;
+    refuse_if(record.archive_of.is_some(), Refusal::Archive)?;
     let loc = Loc::parse(&record.url, &site.origin).map_err(Refusal::BadUrl)?;
     if let Some(canonical) = record.canonical_url.as_ref().filter(|canonical| **canonical != loc) {
         return Err(Refusal::CanonicalElsewhere(canonical.clone()));
@@ -151,6 +156,7 @@ mod tests {
         for kind in ["search_results", "error", "paginated_archive"] {
             check(json!({"kind": kind}), "not_content");
         }
+        check(json!({"archive_of": {"taxonomy": "tag", "term": "rust"}}), "archive");
         check(json!({"type": "hidden"}), "type_not_public");
         check(json!({"type": "site"}), "type_not_public");
         check(json!({"url": "https://www.example.com.evil/"}), "foreign_url");

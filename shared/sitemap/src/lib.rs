@@ -1,4 +1,70 @@
 //! What a sitemap lists, and its exact bytes: pure functions over values.
+//!
+//! ```text
+//! item ─▶ ContentRecord ─▶ eligible? ─▶ plan ─▶ entry ─▶ segment ─▶ gzip member
+//!         (record)         (eligibility) (plan)  (entry)  (member: built whole, or spliced)
+//! ```
+//!
+//! - Nothing here reads a clock, the environment, a network or a source of randomness: time is an argument, in Unix
+//!   seconds, and a caller picks slots and epochs.
+//! - Same input, same bytes: no map without an order is ever written into a document.
+//! - A value is valid where it has its type. A [`Loc`](loc::Loc) is an absolute ASCII URL, encoded once; a
+//!   [`When`](time::When) is a time that sitemaps can write; neither is checked twice.
+//! - What is wrong with a record is data, not an error. It has a reason, and a page whose listing a bad field decides
+//!   is left out.
+//! - Limits bind before anything is published, and each is a constant with its source.
+//! - A stored file is believed only after it was checked, and a foreign or damaged one is never spliced on.
+//!
+//! A record becomes a sitemap:
+//!
+//! ```
+//! use std::io::Read;
+//!
+//! use sitemap::member::{Builder, Frame, Segment};
+//! use sitemap::plan::{Change, Claim, Inputs, Ledger, Slot, plan};
+//! use sitemap::record::ContentRecord;
+//! use sitemap::site::SiteSettings;
+//!
+//! let item = serde_json::json!({
+//!     "type": "post", "url": "https://www.example.com/käse?a=1&b=2", "modified_at": "2026-01-02T04:04:05+01:00",
+//! });
+//! let record = ContentRecord::parse("post/1", &item);
+//! let site = SiteSettings::default_for(&record.site)?;
+//!
+//! // Nothing was placed for it yet, and nobody else has its address.
+//! let (ledger, claim) = (Ledger::default(), Claim::Free);
+//! let inputs = Inputs { record: Some(&record), site: Some(&site), ledger: &ledger, claim: &claim, evict: None };
+//! let mut plan = plan(&inputs, 1_800_000_000);
+//! plan.place(Slot { n: 1, i: 0 });
+//! let entry = plan.changes.iter().find_map(|change| match change {
+//!     Change::Replace(_, entry) => Some(entry),
+//!     _ => None,
+//! });
+//! let entry = entry.ok_or("a page that is listed has an entry")?;
+//!
+//! let mut shard = Builder::new(&Frame::urlset(None), 7);
+//! shard.push(&Segment { stamp: 1, entries: 1, newest: entry.lastmod, xml: entry.xml.as_bytes() });
+//! let mut document = String::new();
+//! flate2::read::GzDecoder::new(&shard.finish().bytes[..]).read_to_string(&mut document)?;
+//! assert!(document.contains("<loc>https://www.example.com/k%C3%A4se?a=1&amp;b=2</loc>"));
+//! assert!(document.contains("<lastmod>2026-01-02T03:04:05+00:00</lastmod>"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What the bytes must be:
+//!
+//! - Sitemaps: <https://www.sitemaps.org/protocol.html>, with Google's
+//!   [image](https://www.google.com/schemas/sitemap-image/1.1/) extension and XHTML's `link` for
+//!   [other languages](https://developers.google.com/search/docs/specialty/international/localized-versions#sitemap).
+//! - Times: [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), as [XML Schema](https://www.w3.org/TR/xmlschema11-2/#dateTime)
+//!   narrows it.
+//! - URLs: the [URL standard](https://url.spec.whatwg.org/); what it leaves unencoded,
+//!   [RFC 3986](https://www.rfc-editor.org/rfc/rfc3986) decides.
+//! - Files: gzip, [RFC 1952](https://www.rfc-editor.org/rfc/rfc1952), and deflate,
+//!   [RFC 1951](https://www.rfc-editor.org/rfc/rfc1951).
+//!
+//! Incomplete support: a record's `videos`, `news`, `translation_group`, `terms` and `pages` are read and not yet
+//! written, and an archive page is listed as any page is.
 
 pub mod eligibility;
 pub mod entry;
