@@ -124,7 +124,7 @@ impl World {
     pub async fn refusal(&self, id: &str) -> Option<String> {
         use store::ledgers::Ledgers;
         self.settle().await;
-        let ledger = self.stack.deployment.reconciler.table.ledger(id).await.expect("read");
+        let ledger = self.stack.reconciler.table.ledger(id).await.expect("read");
         ledger.and_then(|ledger| ledger.refused).map(|(name, _)| name)
     }
 

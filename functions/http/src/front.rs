@@ -1,6 +1,6 @@
 //! From a request to a response.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCATION, RETRY_AFTER,
@@ -9,6 +9,7 @@ use http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use lambda_http::RequestExt;
+use store::clock::Clock;
 use store::error::StoreError;
 use store::object::{BodyStream, ObjectKey, ObjectMeta, Objects};
 use store::site_file::SiteFile;
@@ -20,9 +21,6 @@ use crate::representation::{Form, Representation, Variant};
 use crate::route::Route;
 use crate::site::{self, SiteFiles};
 use crate::validators::{self, Validators};
-
-/// The time in Unix seconds.
-pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
@@ -73,7 +71,8 @@ impl<O: Objects> SiteFront<O> {
     /// Answers a request. Its body is not read.
     pub async fn respond<B>(&self, request: Request<B>) -> Response<Body> {
         let (parts, _) = request.into_parts();
-        let mut response = match self.answer(&parts).await {
+        // Boxed: with the SDK's futures inside, one flat state machine is deeper than the compiler lays out.
+        let mut response = match Box::pin(self.answer(&parts)).await {
             Ok(response) => response,
             Err(error) => {
                 error!(path = parts.uri.path(), %error, "could not answer");
@@ -101,7 +100,7 @@ impl<O: Objects> SiteFront<O> {
         let (Some(host), Some(route)) = (site::named(&request.headers), Route::parse(path)) else {
             return Ok(not_found());
         };
-        let now = (self.clock)();
+        let now = self.clock.now();
         let Some(file) = self.sites.get(&self.objects, host, now).await? else {
             return Ok(not_found());
         };

@@ -25,5 +25,8 @@ mod site;
 mod validators;
 
 pub use body::{Body, BoxError};
-pub use front::{Clock, SiteFront};
+pub use front::SiteFront;
 pub use site::{MAX_CACHED_SITES, SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};
+
+/// The environment variables of the function.
+pub const ENVIRONMENT: [&str; 1] = [store::deployment::BUCKET_NAME];

@@ -9,6 +9,7 @@ use aws_lambda_events::event::dynamodb::Event;
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use sitemap::site::host_of_site_id;
 use store::content::Content;
+use store::deployment::RECONCILER_VARIABLES;
 use store::error::StoreError;
 use store::ledgers::Ledgers;
 use store::reconcile::{Reconciled, Reconciler};
@@ -16,6 +17,9 @@ use store::sites::{Hold, Sites};
 use store::slots::Slots;
 use store::stream::{Batch, key_text};
 use tracing::{error, info};
+
+/// The environment variables of the function.
+pub const ENVIRONMENT: [&str; 3] = RECONCILER_VARIABLES;
 
 /// Handles a batch of the content table's stream.
 pub async fn ingest<C, T>(reconciler: &Reconciler<C, T>, event: &Event) -> DynamoDbEventResponse

@@ -2,14 +2,13 @@
 
 use aws_lambda_events::event::dynamodb::Event;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use store::deployment::Deployment;
+use store::aws::Aws;
+use store::deployment;
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     lambda_runtime::tracing::init_default_subscriber();
-    let deployment = Deployment::from_environment()?;
-    let handler = async |event: LambdaEvent<Event>| {
-        Ok::<_, Error>(ingest::ingest(&deployment.reconciler, &event.payload).await)
-    };
+    let reconciler = deployment::reconciler(&Aws::from_environment())?;
+    let handler = async |event: LambdaEvent<Event>| Ok::<_, Error>(ingest::ingest(&reconciler, &event.payload).await);
     lambda_runtime::run(service_fn(handler)).await
 }

@@ -10,6 +10,7 @@ use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use store::concurrency::concurrently;
 use store::content::Content;
+use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
 use store::error::StoreError;
 use store::keys::{ShardId, Subject};
 use store::ledgers::Ledgers;
@@ -27,6 +28,9 @@ pub mod site_files;
 
 /// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
 const CONCURRENT_SHARDS: usize = 4;
+
+/// The environment variables of the function.
+pub const ENVIRONMENT: [&str; 4] = [CONTENT_TABLE, SITEMAP_TABLE, SITES, BUCKET_NAME];
 
 /// All that publishing needs of the sitemap table.
 pub trait Table: Ledgers + Slots + Sites + Segments + Summaries {}

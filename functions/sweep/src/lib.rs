@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use sitemap::time::When;
 use store::content::Content;
+use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
 use store::error::StoreError;
 use store::ledgers::Ledgers;
 use store::reconcile::{KnownSites, Reconciled, Reconciler};
@@ -16,6 +17,8 @@ use store::slots::Slots;
 use store::timers::Timers;
 use tracing::{info, warn};
 
+/// The environment variables of the function.
+pub const ENVIRONMENT: [&str; 4] = [CONTENT_TABLE, SITEMAP_TABLE, SITES, BUCKET_NAME];
 /// Records of one batch of due timers.
 const BATCH: usize = 500;
 /// Seconds without progress after which the scan is started again: longer than a slice may take.

@@ -139,3 +139,174 @@ fn index_streams(file: &Path) -> rusqlite::Result<()> {
     connection.execute("DELETE FROM _stream_records WHERE created_at < ?1", [oldest])?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::Client;
+    use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
+    use aws_sdk_dynamodb::types::{
+        AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
+        StreamSpecification, StreamViewType,
+    };
+
+    use super::*;
+
+    fn client(endpoint: &str) -> Client {
+        let config = aws_sdk_dynamodb::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("us-east-1"))
+            .credentials_provider(Credentials::new("any", "secret", None, None, "test"))
+            .endpoint_url(endpoint)
+            .build();
+        Client::from_conf(config)
+    }
+
+    async fn create_table(client: &Client) {
+        let attribute = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
+        let key = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash);
+        let stream = StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::KeysOnly);
+        client
+            .create_table()
+            .table_name("table")
+            .attribute_definitions(attribute.build().expect("an attribute"))
+            .key_schema(key.build().expect("a key"))
+            .billing_mode(BillingMode::PayPerRequest)
+            .stream_specification(stream.build().expect("a stream"))
+            .send()
+            .await
+            .expect("created");
+    }
+
+    async fn put(client: &Client, id: &str) {
+        let id = AttributeValue::S(id.to_owned());
+        client.put_item().table_name("table").item("id", id).send().await.expect("put");
+    }
+
+    fn stream_records(data: &Path) -> i64 {
+        let connection = Connection::open(data.join(FILE)).expect("opened");
+        let count = connection.query_row("SELECT count(*) FROM _stream_records", [], |row| row.get(0));
+        count.expect("counted")
+    }
+
+    #[tokio::test]
+    async fn items_and_the_last_day_s_stream_are_there_after_a_restart() {
+        let data = tempfile::tempdir().expect("a folder");
+        let dynamodb = DynamoDb::start(0, data.path()).expect("it starts");
+        let first = client(&dynamodb.endpoint);
+        create_table(&first).await;
+        put(&first, "old").await;
+        put(&first, "new").await;
+        dynamodb.stop().await.expect("it stops");
+
+        let connection = Connection::open(data.path().join(FILE)).expect("opened");
+        let aged = "UPDATE _stream_records SET created_at = created_at - 90000 WHERE keys_json LIKE '%old%'";
+        assert_eq!(connection.execute(aged, []).expect("aged"), 1);
+        drop(connection);
+
+        let dynamodb = DynamoDb::start(0, data.path()).expect("it starts again");
+        let second = client(&dynamodb.endpoint);
+        let items = second.scan().table_name("table").send().await.expect("scanned");
+        assert_eq!(items.count, 2);
+        dynamodb.stop().await.expect("it stops");
+        assert_eq!(stream_records(data.path()), 1);
+    }
+
+    #[tokio::test]
+    async fn the_next_number_of_a_stream_is_found_by_the_index() {
+        let data = tempfile::tempdir().expect("a folder");
+        let dynamodb = DynamoDb::start(0, data.path()).expect("it starts");
+        let connection = Connection::open(data.path().join(FILE)).expect("opened");
+        let plan = connection.query_row(
+            "EXPLAIN QUERY PLAN SELECT COALESCE(MAX(CAST(sequence_number AS INTEGER)), 0) + 1
+             FROM _stream_records WHERE table_name = ?1",
+            ["table"],
+            |row| row.get::<_, String>("detail"),
+        );
+        let plan = plan.expect("planned");
+        assert!(plan.contains("COVERING INDEX waymark_stream_order"), "{plan}");
+        dynamodb.stop().await.expect("it stops");
+    }
+
+    #[tokio::test]
+    async fn a_port_in_use_and_a_file_that_is_none_of_ours_are_named() {
+        let data = tempfile::tempdir().expect("a folder");
+        let dynamodb = DynamoDb::start(0, data.path()).expect("it starts");
+        let port: u16 = dynamodb.endpoint.rsplit(':').next().expect("a port").parse().expect("a number");
+        let error = DynamoDb::start(port, data.path()).expect_err("taken").to_string();
+        assert!(error.contains(&format!("port {port} is in use")), "{error}");
+        dynamodb.stop().await.expect("it stops");
+        DynamoDb::start(port, data.path()).expect("free again").stop().await.expect("it stops");
+
+        let other = tempfile::tempdir().expect("a folder");
+        std::fs::write(other.path().join(FILE), "not a database").expect("written");
+        let error = DynamoDb::start(0, other.path()).expect_err("refused").to_string();
+        assert!(error.contains(FILE), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_never_finishes_does_not_hold_up_the_stop() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let data = tempfile::tempdir().expect("a folder");
+        let dynamodb = DynamoDb::start(0, data.path()).expect("it starts");
+        let address = dynamodb.endpoint.trim_start_matches("http://").to_owned();
+        let mut stream = tokio::net::TcpStream::connect(address).await.expect("connected");
+        let head = b"POST / HTTP/1.1\r\nHost: local\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
+        stream.write_all(head).await.expect("sent");
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.expect("answered");
+        assert_eq!(&answer, b"HTTP/1.1 100");
+        tokio::time::timeout(STOP_GRACE * 2, dynamodb.stop()).await.expect("in time").expect("it stops");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore]
+    async fn bench() {
+        use aws_sdk_dynamodb::types::*;
+        use std::time::Instant;
+        let data = tempfile::tempdir().expect("a folder");
+        let dynamodb = DynamoDb::start(0, data.path()).expect("it starts");
+        let c = client(&dynamodb.endpoint);
+        create_table(&c).await;
+        let body = "x".repeat(600);
+        let s = |t: &str| AttributeValue::S(t.to_owned());
+        for block in 0..5 {
+            let t = Instant::now();
+            let mut set = tokio::task::JoinSet::new();
+            for lane in 0..8 {
+                let (c, body) = (c.clone(), body.clone());
+                set.spawn(async move { for i in 0..500 {
+                    c.put_item().table_name("table").item("id", AttributeValue::S(format!("{block}-{lane}-{i}"))).item("body", AttributeValue::S(body.clone())).send().await.unwrap();
+                }});
+            }
+            set.join_all().await;
+            println!("4000 puts, 8 lanes: {:?}", t.elapsed());
+        }
+        for lanes in [1usize, 2, 4, 16] {
+            let n = 2000 / lanes;
+            macro_rules! run { ($name:expr, $op:expr) => {{
+                let t = Instant::now();
+                let mut set = tokio::task::JoinSet::new();
+                for lane in 0..lanes { let c = c.clone(); let body = body.clone(); set.spawn(async move { for i in 0..n { let f = $op; f(c.clone(), body.clone(), lane, i).await; } }); }
+                set.join_all().await;
+                println!("{:30} lanes {lanes:2}: {:6.0} us each", $name, t.elapsed().as_secs_f64() * 1e6 / (n * lanes) as f64);
+            }}}
+            run!("PutItem", |c: Client, b: String, l: usize, i: usize| async move { c.put_item().table_name("table").item("id", AttributeValue::S(format!("0-{}-{}", l % 8, i % 500))).item("body", AttributeValue::S(b)).send().await.unwrap(); });
+            run!("GetItem consistent", |c: Client, _b: String, l: usize, i: usize| async move { c.get_item().table_name("table").key("id", AttributeValue::S(format!("0-{}-{}", l % 8, i % 500))).consistent_read(true).send().await.unwrap(); });
+            run!("UpdateItem ALL_NEW", |c: Client, _b: String, l: usize, i: usize| async move { c.update_item().table_name("table").key("id", AttributeValue::S(format!("0-{}-{}", l % 8, i % 500))).update_expression("SET fence = :t").expression_attribute_values(":t", AttributeValue::S(i.to_string())).return_values(ReturnValue::AllNew).send().await.unwrap(); });
+            run!("TransactWriteItems of 4", |c: Client, b: String, l: usize, i: usize| async move {
+                let mut r = c.transact_write_items();
+                for k in 0..4 { r = r.transact_items(TransactWriteItem::builder().put(Put::builder().table_name("table").item("id", AttributeValue::S(format!("t-{l}-{i}-{k}"))).item("body", AttributeValue::S(b.clone())).build().unwrap()).build()); }
+                r.send().await.unwrap(); });
+            run!("BatchWriteItem of 25", |c: Client, b: String, l: usize, i: usize| async move {
+                if i % 25 != 0 { return }
+                let w: Vec<_> = (0..25).map(|k| WriteRequest::builder().put_request(PutRequest::builder().item("id", AttributeValue::S(format!("b-{l}-{i}-{k}"))).item("body", AttributeValue::S(b.clone())).build().unwrap()).build()).collect();
+                c.batch_write_item().request_items("table", w).send().await.unwrap(); });
+        }
+        let t = Instant::now();
+        let db = data.path().join(FILE);
+        let size = std::fs::metadata(&db).unwrap().len();
+        println!("file {size}, wal {:?}", std::fs::metadata(db.with_extension("sqlite-wal")).map(|m| m.len()));
+        let _ = s; dynamodb.stop().await.unwrap();
+        println!("stop {:?}", t.elapsed());
+    }
+}

@@ -45,7 +45,7 @@ impl Report {
     pub async fn of(stack: &Stack) -> Result<Self, StoreError> {
         let mut report = Self::default();
         for site in stack.hosts() {
-            for (shard, summary) in stack.deployment.reconciler.table.summaries(&site).await? {
+            for (shard, summary) in stack.reconciler.table.summaries(&site).await? {
                 if summary.entries > 0 {
                     let total = report.series.entry((site.clone(), shard.series.name)).or_default();
                     total.entries += summary.entries;

@@ -19,7 +19,6 @@ use store::SitemapTable;
 use store::aws::Aws;
 use store::clock::Clock;
 use store::content::ContentTable;
-use store::deployment::Deployment;
 use store::error::StoreError;
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
@@ -38,8 +37,8 @@ const SWEEP_PERIOD: Duration = Duration::from_secs(1);
 const BATCH: usize = 500;
 /// How long a batch waits to fill.
 const WINDOW: Duration = Duration::from_millis(50);
-/// The functions' time limit, as in `template.yaml`.
-const TIMEOUT: Duration = Duration::from_secs(120);
+/// The functions' time limit: `regenerate`'s of `template.yaml`.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How a stack is started.
 #[derive(Clone, Debug)]
@@ -109,8 +108,10 @@ struct Running {
 pub struct Stack {
     /// The clients.
     pub aws: Aws,
-    /// The tables and the bucket as the functions see them.
-    pub deployment: Deployment,
+    /// Both tables as the functions see them.
+    pub reconciler: Reconciler<ContentTable, SitemapTable>,
+    /// The bucket as the functions see it.
+    pub objects: S3Objects,
     /// Stream batches that were given up.
     pub failed: FailureQueue,
     /// DynamoDB's endpoint.
@@ -154,10 +155,11 @@ impl Stack {
         };
         let objects = S3Objects::new(aws.clone(), BUCKET.to_owned());
         let hosts = Hosts::default();
-        let server = serve_sites(options.port, objects.clone(), &options.clock, hosts.clone())?;
+        let server = serve_sites(options.port, objects.clone(), options.clock, hosts.clone())?;
         let streams = streams_client(aws.dynamodb().await, &dynamodb.endpoint);
         Ok(Self {
-            deployment: Deployment { reconciler, objects },
+            reconciler,
+            objects,
             failed: FailureQueue::default(),
             dynamodb_endpoint: dynamodb.endpoint.clone(),
             s3_endpoint: s3.endpoint.clone(),
@@ -180,8 +182,7 @@ impl Stack {
     ///
     /// If the bucket fails.
     pub async fn run(&mut self) -> Result<(), StackError> {
-        let deployment = self.deployment.clone();
-        let reconciler = deployment.reconciler.clone();
+        let reconciler = self.reconciler.clone();
         let ingest = self.source("ingest", CONTENT_TABLE, Arc::new(|_| true), Arc::new(move |event| {
             let reconciler = reconciler.clone();
             async move { Ok(ingest::ingest(&reconciler, &event).await) }.boxed()
@@ -189,13 +190,13 @@ impl Stack {
         // The scan begins with the first event of the sitemap table's stream: until the content's is read, `ingest`
         // leaves the records of a first load to it.
         ingest.caught_up().await;
-        let regenerator = Regenerator { reconciler: deployment.reconciler, objects: deployment.objects };
+        let regenerator = Regenerator { reconciler: self.reconciler.clone(), objects: self.objects.clone() };
         let filter = Arc::new(|record: &_| regenerate::subject(record).is_some());
         let regenerate = self.source("regenerate", SITEMAP_TABLE, filter, Arc::new(move |event| {
             let regenerator = regenerator.clone();
             async move { Ok(regenerator.regenerate(&event).await) }.boxed()
         }));
-        let sweep = tokio::spawn(sweep_for_ever(self.deployment.clone(), self.hosts.clone()));
+        let sweep = tokio::spawn(sweep_for_ever(self.reconciler.clone(), self.objects.clone(), self.hosts.clone()));
         self.running = Some(Running { ingest, regenerate, sweep });
         Ok(())
     }
@@ -232,7 +233,7 @@ impl Stack {
             regenerate.caught_up().await;
             ingest.caught_up().await;
             let after = (counts(ingest.progress()), counts(regenerate.progress()));
-            if before == after && self.deployment.reconciler.table.job().await?.is_none() {
+            if before == after && self.reconciler.table.job().await?.is_none() {
                 return self.refresh_hosts().await;
             }
         }
@@ -245,7 +246,7 @@ impl Stack {
     }
 
     async fn refresh_hosts(&self) -> Result<(), StackError> {
-        remember(&self.hosts, self.deployment.objects.sites().await?);
+        remember(&self.hosts, self.objects.sites().await?);
         Ok(())
     }
 
@@ -295,13 +296,13 @@ fn streams_client(dynamodb: &aws_sdk_dynamodb::Client, endpoint: &str) -> aws_sd
     aws_sdk_dynamodbstreams::Client::from_conf(config)
 }
 
-async fn sweep_for_ever(deployment: Deployment, hosts: Hosts) {
+async fn sweep_for_ever(reconciler: Reconciler<ContentTable, SitemapTable>, objects: S3Objects, hosts: Hosts) {
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
         let swept = async {
-            let published = deployment.objects.sites().await?;
+            let published = objects.sites().await?;
             remember(&hosts, published.clone());
-            sweep::sweep(&deployment.reconciler, &published).await
+            sweep::sweep(&reconciler, &published).await
         };
         if let Err(error) = swept.await {
             tracing::error!(%error, "a sweep failed");
@@ -316,9 +317,8 @@ fn remember(hosts: &Hosts, published: Vec<String>) {
 }
 
 /// Serves the sites as the CDN does: the site's header is set here, whatever the client sent.
-fn serve_sites(port: u16, objects: S3Objects, clock: &Clock, hosts: Hosts) -> Result<Server, ListenError> {
-    let clock = clock.clone();
-    let front = Arc::new(SiteFront::new(objects, Arc::new(move || clock.now())));
+fn serve_sites(port: u16, objects: S3Objects, clock: Clock, hosts: Hosts) -> Result<Server, ListenError> {
+    let front = Arc::new(SiteFront::new(objects, clock));
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let (front, host) = (front.clone(), site_of(&request, &hosts));
         async move {

@@ -64,7 +64,7 @@
 //!   [RFC 1951](https://www.rfc-editor.org/rfc/rfc1951).
 //!
 //! Incomplete support: a record's `videos`, `news`, `translation_group`, `terms` and `pages` are read and not yet
-//! written, and an archive page is listed as any page is.
+//! written. Archive pages are left out: they would be listed only with an eligible member, and members are not counted.
 
 pub mod eligibility;
 pub mod entry;

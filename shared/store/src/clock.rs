@@ -7,7 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Tells the time in Unix seconds. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// What is added to the system's time.
+    /// The time it stands at; without it, it goes with the system's.
+    stopped: Option<i64>,
+    /// What is added to that.
     ahead: Arc<AtomicI64>,
 }
 
@@ -15,14 +17,21 @@ impl Clock {
     /// The system's clock.
     #[must_use]
     pub fn system() -> Self {
-        Self { ahead: Arc::new(AtomicI64::new(0)) }
+        Self { stopped: None, ahead: Arc::default() }
+    }
+
+    /// A clock that stands at a time in Unix seconds and goes on by [`Clock::advance`] alone.
+    #[must_use]
+    pub fn stopped(at: i64) -> Self {
+        Self { stopped: Some(at), ahead: Arc::default() }
     }
 
     /// Unix seconds.
     #[must_use]
     pub fn now(&self) -> i64 {
-        let system = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        i64::try_from(system).unwrap_or(i64::MAX) + self.ahead.load(Ordering::SeqCst)
+        let system = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now = self.stopped.unwrap_or_else(|| i64::try_from(system()).unwrap_or(i64::MAX));
+        now + self.ahead.load(Ordering::SeqCst)
     }
 
     /// Moves this clock and all its clones forward.

@@ -1,4 +1,4 @@
-//! What a deployment consists of, as its functions see it.
+//! What a deployment consists of, as its functions find it in their environment.
 
 use std::env::VarError;
 
@@ -35,27 +35,28 @@ pub fn variable(name: &'static str) -> Result<String, EnvironmentError> {
     std::env::var(name).map_err(|cause| EnvironmentError { name, cause })
 }
 
-/// The tables, the bucket and the clock.
-#[derive(Clone, Debug)]
-pub struct Deployment {
-    /// Both tables, ready to reconcile.
-    pub reconciler: Reconciler<ContentTable, SitemapTable>,
-    /// The bucket.
-    pub objects: S3Objects,
+/// What a function that reconciles reads from its environment.
+pub const RECONCILER_VARIABLES: [&str; 3] = [CONTENT_TABLE, SITEMAP_TABLE, SITES];
+
+/// Both tables as the environment names them. No client is built yet.
+///
+/// # Errors
+///
+/// If a variable is missing.
+pub fn reconciler(aws: &Aws) -> Result<Reconciler<ContentTable, SitemapTable>, EnvironmentError> {
+    Ok(Reconciler {
+        content: ContentTable::new(aws.clone(), variable(CONTENT_TABLE)?),
+        table: SitemapTable::new(aws.clone(), variable(SITEMAP_TABLE)?),
+        known: KnownSites::parse(&variable(SITES)?),
+        clock: Clock::system(),
+    })
 }
 
-impl Deployment {
-    /// The deployment that the environment names. No client is built yet.
-    ///
-    /// # Errors
-    ///
-    /// If a variable is missing.
-    pub fn from_environment() -> Result<Self, EnvironmentError> {
-        let aws = Aws::from_environment();
-        let content = ContentTable::new(aws.clone(), variable(CONTENT_TABLE)?);
-        let table = SitemapTable::new(aws.clone(), variable(SITEMAP_TABLE)?);
-        let known = KnownSites::parse(&variable(SITES)?);
-        let objects = S3Objects::new(aws, variable(BUCKET_NAME)?);
-        Ok(Self { reconciler: Reconciler { content, table, known, clock: Clock::system() }, objects })
-    }
+/// The bucket as the environment names it.
+///
+/// # Errors
+///
+/// If its variable is missing.
+pub fn objects(aws: &Aws) -> Result<S3Objects, EnvironmentError> {
+    Ok(S3Objects::new(aws.clone(), variable(BUCKET_NAME)?))
 }

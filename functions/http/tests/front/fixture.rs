@@ -1,14 +1,13 @@
 //! A site, and the requests for it.
 
 use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use flate2::read::GzDecoder;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use http_function::{SITE_HOST_HEADER, SiteFront};
 use sitemap::member::PLAIN_HEADER;
+use store::clock::Clock;
 use store::object::ObjectKey;
 
 use crate::bucket::{Bucket, document, shard, stored};
@@ -31,7 +30,7 @@ pub(crate) const ROBOTS: &str = "User-agent: *\nDisallow:\n";
 /// A front before a public site with an index, `post-sitemap.xml`, `post-sitemap2.xml` and robots.txt.
 pub(crate) struct Fixture {
     pub(crate) bucket: Bucket,
-    pub(crate) now: Arc<AtomicI64>,
+    clock: Clock,
     pub(crate) front: SiteFront<Bucket>,
 }
 
@@ -54,17 +53,13 @@ impl Fixture {
         for n in [1, 2] {
             bucket.insert(&shard("post", n), document(URLSET, 2));
         }
-        let now = Arc::new(AtomicI64::new(CHANGED));
-        let clock = Arc::clone(&now);
-        let front = SiteFront::new(
-            bucket.clone(),
-            Arc::new(move || clock.load(Ordering::Relaxed)),
-        );
-        Self { bucket, now, front }
+        let clock = Clock::stopped(CHANGED);
+        let front = SiteFront::new(bucket.clone(), clock.clone());
+        Self { bucket, clock, front }
     }
 
     pub(crate) fn wait(&self, seconds: i64) {
-        self.now.fetch_add(seconds, Ordering::Relaxed);
+        self.clock.advance(seconds);
     }
 
     pub(crate) async fn send(
