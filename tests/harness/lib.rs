@@ -43,7 +43,7 @@ impl World {
     pub async fn with(options: Options, records: &[Value]) -> Self {
         let clock = options.clock.clone();
         let mut stack = Stack::start(options).await.expect("the stack starts");
-        let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, None);
+        let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, Vec::new());
         let client = aws.dynamodb().await.clone();
         for record in records {
             put(&client, record).await;

@@ -7,4 +7,5 @@ pub mod content;
 pub mod report;
 pub mod stack;
 pub mod tables;
+mod tokens;
 pub mod event_source;

@@ -30,6 +30,7 @@ use crate::event_source::{EventSource, FailureQueue, Faults, Filter, Handler, Ma
 use crate::loopback::{ListenError, Server};
 use crate::s3::{S3, StartError};
 use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+use crate::tokens::without_tokens;
 
 /// How often the sweep runs, in place of the schedule's minute.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
@@ -145,7 +146,8 @@ impl Stack {
         let (folder, temporary) = folder(options.data.as_deref())?;
         let dynamodb = DynamoDb::start(options.dynamodb_port, &folder)?;
         let s3 = S3::start(options.s3_port, options.data.is_some().then_some(folder.as_path()))?;
-        let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, options.interceptor);
+        let interceptors = std::iter::once(without_tokens()).chain(options.interceptor).collect();
+        let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, interceptors);
         tables::create(&aws).await?;
         let reconciler = Reconciler {
             content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),

@@ -16,8 +16,8 @@ const MAX_TRIES: u32 = 6;
 enum Source {
     /// Wherever the environment says: in Lambda, AWS.
     Environment,
-    /// Two servers on this machine. The interceptor sees every request: tests inject faults with it.
-    Loopback { dynamodb: String, s3: String, interceptor: Option<SharedInterceptor> },
+    /// Two servers on this machine. The interceptors see every request: tests inject faults with them.
+    Loopback { dynamodb: String, s3: String, interceptors: Vec<SharedInterceptor> },
 }
 
 /// The clients of one process. Cloning shares them.
@@ -50,11 +50,11 @@ impl Aws {
     ///
     /// If an endpoint is not on the loopback interface: nothing that runs here may reach beyond this machine.
     #[must_use]
-    pub fn on_loopback(dynamodb: &str, s3: &str, interceptor: Option<SharedInterceptor>) -> Self {
+    pub fn on_loopback(dynamodb: &str, s3: &str, interceptors: Vec<SharedInterceptor>) -> Self {
         for endpoint in [dynamodb, s3] {
             assert!(endpoint.starts_with("http://127.0.0.1:"), "{endpoint} is not on the loopback interface");
         }
-        Self::new(Source::Loopback { dynamodb: dynamodb.to_owned(), s3: s3.to_owned(), interceptor })
+        Self::new(Source::Loopback { dynamodb: dynamodb.to_owned(), s3: s3.to_owned(), interceptors })
     }
 
     async fn config(&self) -> &SdkConfig {
@@ -76,9 +76,9 @@ impl Aws {
     pub async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
         let build = async || {
             let mut config = aws_sdk_dynamodb::config::Builder::from(self.config().await);
-            if let Source::Loopback { dynamodb, interceptor, .. } = &self.0.source {
+            if let Source::Loopback { dynamodb, interceptors, .. } = &self.0.source {
                 config = config.endpoint_url(dynamodb);
-                config.set_interceptors(interceptor.iter().cloned());
+                config.set_interceptors(interceptors.iter().cloned());
             }
             aws_sdk_dynamodb::Client::from_conf(config.build())
         };
@@ -89,9 +89,9 @@ impl Aws {
     pub async fn s3(&self) -> &aws_sdk_s3::Client {
         let build = async || {
             let mut config = aws_sdk_s3::config::Builder::from(self.config().await);
-            if let Source::Loopback { s3, interceptor, .. } = &self.0.source {
+            if let Source::Loopback { s3, interceptors, .. } = &self.0.source {
                 config = config.endpoint_url(s3).force_path_style(true);
-                config.set_interceptors(interceptor.iter().cloned());
+                config.set_interceptors(interceptors.iter().cloned());
             }
             aws_sdk_s3::Client::from_conf(config.build())
         };

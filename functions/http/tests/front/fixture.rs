@@ -55,7 +55,11 @@ impl Fixture {
         }
         let clock = Clock::stopped(CHANGED);
         let front = SiteFront::new(bucket.clone(), clock.clone());
-        Self { bucket, clock, front }
+        Self {
+            bucket,
+            clock,
+            front,
+        }
     }
 
     pub(crate) fn wait(&self, seconds: i64) {

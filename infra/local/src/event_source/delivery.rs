@@ -73,8 +73,12 @@ impl Delivery {
                 }
                 Ended::Failed(reason) => {
                     if self.mapping.bisect && part.records.len() > 1 {
+                        // Halving is no retry (Lambda does not count it either): else a small quota would give up on
+                        // records that only share a batch with a poisonous one.
                         let rest = part.records.split_off(part.records.len() / 2);
                         parts.push_front(Part { records: rest, tries: part.tries });
+                        parts.push_front(part);
+                        continue;
                     }
                     reason
                 }
@@ -120,7 +124,8 @@ impl Delivery {
     async fn call(&self, records: &[EventRecord], timeout: Duration) -> Ended {
         let mut event = Event::default();
         event.records = records.to_vec();
-        let mut task = AbortOnDrop(tokio::spawn((self.handler)(event)));
+        let handler = self.handler.clone();
+        let mut task = AbortOnDrop(tokio::spawn(async move { handler(event).await }));
         match tokio::time::timeout(timeout, &mut task.0).await {
             Ok(Ok(Ok(response))) => done_before(records, &response),
             Ok(Ok(Err(error))) => Ended::Failed(error.to_string()),

@@ -1,11 +1,17 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures::FutureExt;
+use futures::future::join_all;
 use serde_json::json;
+use store::aws::Aws;
 
 use super::delivery::Delivery;
 use super::*;
+use crate::dynamodb::DynamoDb;
+use crate::s3::S3;
+use crate::tables::{self, CONTENT_TABLE};
 
 fn records(keys: &[&str]) -> Vec<EventRecord> {
     let record = |(at, key): (usize, &&str)| {
@@ -84,7 +90,7 @@ async fn an_identifier_that_is_none_fails_the_whole_batch() {
 
 #[tokio::test]
 async fn halving_isolates_a_poisonous_record_and_it_alone_is_given_up() {
-    let change = |mapping: &mut Mapping| (mapping.bisect, mapping.retries) = (true, Some(4));
+    let change = |mapping: &mut Mapping| (mapping.bisect, mapping.retries) = (true, Some(0));
     let (delivery, _) = delivery(change, Faults::default(), |_, event| {
         if event.records.iter().any(|record| key(record) == "poison") { async { Err("poison".into()) }.boxed() } else { ok() }
     });
@@ -143,4 +149,88 @@ async fn with_every_fault_each_key_is_handled_at_least_once_and_ends_with_its_la
         let numbers: Vec<&String> = calls.iter().flatten().filter(|(other, _)| *other == key).map(|(_, number)| number).collect();
         assert_eq!(numbers.last(), numbers.iter().max(), "{key}");
     }
+}
+
+/// The content table of an embedded DynamoDB, and a client of its stream.
+async fn content_table(dynamodb: &DynamoDb) -> (aws_sdk_dynamodb::Client, Client) {
+    use aws_sdk_dynamodbstreams::config::{BehaviorVersion, Credentials, Region};
+    let s3 = S3::start(0, None).unwrap();
+    let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, Vec::new());
+    tables::create(&aws).await.unwrap();
+    s3.stop().await;
+    let config = aws_sdk_dynamodbstreams::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("us-east-1"))
+        .credentials_provider(Credentials::new("any", "secret", None, None, "test"))
+        .endpoint_url(&dynamodb.endpoint)
+        .build();
+    (aws.dynamodb().await.clone(), Client::from_conf(config))
+}
+
+async fn put(client: &aws_sdk_dynamodb::Client, id: &str, n: usize) {
+    let item = [("id", AttributeValue::S(id.to_owned())), ("n", AttributeValue::N(n.to_string()))];
+    let item = item.map(|(name, value)| (name.to_owned(), value)).into();
+    client.put_item().table_name(CONTENT_TABLE).set_item(Some(item)).send().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_is_passed_over() {
+    let data = tempfile::tempdir().unwrap();
+    let dynamodb = DynamoDb::start(0, data.path()).unwrap();
+    let (client, streams) = content_table(&dynamodb).await;
+    let (keys, rounds) = (60, 20);
+    for round in 0..rounds {
+        join_all((0..keys).map(|key| {
+            let client = client.clone();
+            async move { put(&client, &format!("k{key}"), round).await }
+        }))
+        .await;
+    }
+
+    let change = |mapping: &mut Mapping| {
+        mapping.table = CONTENT_TABLE.to_owned();
+        mapping.batch_size = 70;
+        mapping.parallel = 4;
+        mapping.filter = Arc::new(|record| key(record) != "k0");
+    };
+    let handled = Calls::default();
+    let seen = handled.clone();
+    let (Delivery { mapping, handler, failed, .. }, calls) = delivery(change, Faults::default(), move |call, event| {
+        if call % 5 == 1 {
+            return async { Err("a passing failure".into()) }.boxed();
+        }
+        let numbers = |record: &EventRecord| (key(record), record.change.sequence_number.clone().unwrap());
+        seen.lock().unwrap().push(event.records.iter().map(numbers).collect());
+        ok()
+    });
+    let source = EventSource::start(streams.clone(), mapping.clone(), handler, Faults::default(), failed.clone());
+    source.caught_up().await;
+    assert_eq!(source.progress().read, (rounds * (keys - 1)) as u64);
+    assert_eq!(source.progress().done, source.progress().read);
+    assert!(calls.lock().unwrap().iter().all(|call| call.len() <= 70));
+
+    put(&client, "later", 0).await;
+    source.caught_up().await;
+    source.stop().await;
+    {
+        let handled = handled.lock().unwrap();
+        assert_eq!(handled.last().unwrap()[0].0, "later");
+        for key in (1..keys).map(|key| format!("k{key}")) {
+            let numbers: Vec<&String> = handled.iter().flatten().filter(|(other, _)| *other == key).map(|(_, n)| n).collect();
+            assert_eq!(numbers.len(), rounds, "{key}");
+            assert!(numbers.is_sorted(), "{key}: {numbers:?}");
+        }
+        assert!(!handled.iter().flatten().any(|(key, _)| key == "k0"));
+    }
+
+    // Another function, from the stream's end on.
+    let (Delivery { handler, .. }, calls) = delivery(|_| {}, Faults::default(), |_, _| ok());
+    let mapping = Mapping { starting: Starting::Latest, ..mapping };
+    let source = EventSource::start(streams, mapping, handler, Faults::default(), failed);
+    source.caught_up().await;
+    put(&client, "latest", 0).await;
+    source.caught_up().await;
+    source.stop().await;
+    assert_eq!(self::keys(&calls), [["latest"]]);
+    dynamodb.stop().await.unwrap();
 }
