@@ -29,7 +29,9 @@ impl Response {
     /// A header's text; empty if there is none.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("text"))
     }
 }
 
@@ -59,32 +61,58 @@ impl Crawler {
     #[must_use]
     pub fn new(endpoint: &str, site: &str) -> Self {
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { client, endpoint: endpoint.to_owned(), site: site.to_owned() }
+        Self {
+            client,
+            endpoint: endpoint.to_owned(),
+            site: site.to_owned(),
+        }
     }
 
     /// The same crawler for another site.
     #[must_use]
     pub fn of(&self, site: &str) -> Self {
-        Self { site: site.to_owned(), ..self.clone() }
+        Self {
+            site: site.to_owned(),
+            ..self.clone()
+        }
     }
 
     /// GET with gzip accepted.
     pub async fn get(&self, path: &str) -> Response {
-        self.request(Method::GET, path, &[(ACCEPT_ENCODING.as_str(), "gzip")]).await
+        self.request(Method::GET, path, &[(ACCEPT_ENCODING.as_str(), "gzip")])
+            .await
     }
 
     /// Any request.
     pub async fn request(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.endpoint)).header(HOST, &self.site);
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.endpoint))
+            .header(HOST, &self.site);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = self.client.request(request.body(Empty::new()).expect("a request")).await.expect("an answer");
+        let response = self
+            .client
+            .request(request.body(Empty::new()).expect("a request"))
+            .await
+            .expect("an answer");
         let (parts, body) = response.into_parts();
         let body = body.collect().await.expect("a whole body").to_bytes();
-        let gzip = parts.headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding == "gzip");
-        let body = if gzip && !body.is_empty() { gunzip(&body) } else { body.to_vec() };
-        Response { status: parts.status.as_u16(), headers: parts.headers, body }
+        let gzip = parts
+            .headers
+            .get(CONTENT_ENCODING)
+            .is_some_and(|encoding| encoding == "gzip");
+        let body = if gzip && !body.is_empty() {
+            gunzip(&body)
+        } else {
+            body.to_vec()
+        };
+        Response {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+        }
     }
 
     /// The index: locs with their lastmods, in order.
@@ -93,7 +121,12 @@ impl Crawler {
         assert_eq!(response.status, 200, "the index is there");
         let sitemaps = elements(&response.body, "sitemapindex", "sitemap");
         let line = |children: Vec<(String, String)>| {
-            let find = |name: &str| children.iter().find(|(child, _)| child == name).map(|(_, text)| text.clone());
+            let find = |name: &str| {
+                children
+                    .iter()
+                    .find(|(child, _)| child == name)
+                    .map(|(_, text)| text.clone())
+            };
             (find("loc").expect("a loc"), find("lastmod"))
         };
         sitemaps.into_iter().map(line).collect()
@@ -108,10 +141,15 @@ impl Crawler {
     pub async fn entries(&self) -> BTreeMap<String, Entry> {
         let mut all = BTreeMap::new();
         for (sitemap, lastmod) in self.index().await {
-            let path = sitemap.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
+            let path = sitemap
+                .split_once("://")
+                .and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
             let entries = self.urlset(path.expect("an absolute loc")).await;
             assert!(!entries.is_empty(), "{sitemap} is listed and empty");
-            let newest = entries.iter().filter_map(|(_, entry)| entry.lastmod.clone()).max();
+            let newest = entries
+                .iter()
+                .filter_map(|(_, entry)| entry.lastmod.clone())
+                .max();
             assert_eq!(lastmod, newest, "the index's lastmod of {sitemap}");
             for (loc, entry) in entries {
                 let before = all.insert(loc.clone(), entry);
@@ -126,13 +164,30 @@ impl Crawler {
         let response = self.get(path).await;
         assert_eq!(response.status, 200, "{path} is there");
         let entry = |children: Vec<(String, String)>| {
-            let of = |name: &str| children.iter().filter(|(child, _)| child == name).map(|(_, text)| text.clone()).collect::<Vec<_>>();
+            let of = |name: &str| {
+                children
+                    .iter()
+                    .filter(|(child, _)| child == name)
+                    .map(|(_, text)| text.clone())
+                    .collect::<Vec<_>>()
+            };
             let loc = of("loc").pop().expect("a loc");
             let elements = children.iter().map(|(name, _)| name.clone()).collect();
             let sitemap = path.trim_start_matches('/').to_owned();
-            (loc, Entry { sitemap, lastmod: of("lastmod").pop(), images: of("image:loc"), elements })
+            (
+                loc,
+                Entry {
+                    sitemap,
+                    lastmod: of("lastmod").pop(),
+                    images: of("image:loc"),
+                    elements,
+                },
+            )
         };
-        elements(&response.body, "urlset", "url").into_iter().map(entry).collect()
+        elements(&response.body, "urlset", "url")
+            .into_iter()
+            .map(entry)
+            .collect()
     }
 }
 
@@ -141,14 +196,23 @@ impl Crawler {
 pub fn gunzip(bytes: &[u8]) -> Vec<u8> {
     let mut rest = bytes;
     let mut decoded = Vec::new();
-    GzDecoder::new(&mut rest).read_to_end(&mut decoded).expect("a gzip member");
-    assert!(rest.is_empty(), "{} bytes after the gzip member", rest.len());
+    GzDecoder::new(&mut rest)
+        .read_to_end(&mut decoded)
+        .expect("a gzip member");
+    assert!(
+        rest.is_empty(),
+        "{} bytes after the gzip member",
+        rest.len()
+    );
     decoded
 }
 
 /// The leaves of each `item` in a `root`: name and text, in order. Anything else in the document is a failure.
 fn elements(document: &[u8], root: &str, item: &str) -> Vec<Vec<(String, String)>> {
-    assert!(document.starts_with(b"<?xml"), "nothing before the declaration");
+    assert!(
+        document.starts_with(b"<?xml"),
+        "nothing before the declaration"
+    );
     let text = std::str::from_utf8(document).expect("UTF-8");
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_end_names = true;
@@ -171,16 +235,25 @@ fn elements(document: &[u8], root: &str, item: &str) -> Vec<Vec<(String, String)
             }
             Event::Empty(start) => {
                 let name = start.name().as_ref().to_owned();
-                items.last_mut().expect("inside an item").push((name, String::new()));
+                items
+                    .last_mut()
+                    .expect("inside an item")
+                    .push((name, String::new()));
             }
             Event::Text(text) => leaf.push_str(&text),
             Event::GeneralRef(entity) => {
-                leaf.push_str(quick_xml::escape::resolve_predefined_entity(&entity).expect("a predefined entity"));
+                leaf.push_str(
+                    quick_xml::escape::resolve_predefined_entity(&entity)
+                        .expect("a predefined entity"),
+                );
             }
             Event::End(_) => {
                 let name = path.pop().expect("balanced");
                 if path.len() >= 2 && !leaf.trim().is_empty() {
-                    items.last_mut().expect("inside an item").push((name, std::mem::take(&mut leaf)));
+                    items
+                        .last_mut()
+                        .expect("inside an item")
+                        .push((name, std::mem::take(&mut leaf)));
                 }
             }
             Event::Eof => break,

@@ -16,7 +16,9 @@ pub struct Fuse {
 impl Default for Fuse {
     /// A fuse that never blows.
     fn default() -> Self {
-        Self { left: Arc::new(AtomicI64::new(i64::MAX)) }
+        Self {
+            left: Arc::new(AtomicI64::new(i64::MAX)),
+        }
     }
 }
 
@@ -58,7 +60,9 @@ impl Intercept for Fuse {
     ) -> Result<(), BoxError> {
         let request = context.request();
         let write = match request.headers().get("x-amz-target") {
-            Some(target) => ["Put", "Update", "Delete", "TransactWrite", "BatchWrite"].iter().any(|name| target.contains(name)),
+            Some(target) => ["Put", "Update", "Delete", "TransactWrite", "BatchWrite"]
+                .iter()
+                .any(|name| target.contains(name)),
             None => request.method() == "PUT",
         };
         if write && self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
@@ -100,9 +104,17 @@ impl Intercept for Queries {
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         let request = context.request();
-        if request.headers().get("x-amz-target").is_some_and(|target| target.ends_with(".Query")) {
-            let body: serde_json::Value = serde_json::from_slice(request.body().bytes().unwrap_or_default())?;
-            let pk = body["ExpressionAttributeValues"][":pk"]["S"].as_str().unwrap_or_default().to_owned();
+        if request
+            .headers()
+            .get("x-amz-target")
+            .is_some_and(|target| target.ends_with(".Query"))
+        {
+            let body: serde_json::Value =
+                serde_json::from_slice(request.body().bytes().unwrap_or_default())?;
+            let pk = body["ExpressionAttributeValues"][":pk"]["S"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
             self.partitions.lock().expect("not poisoned").push(pk);
         }
         Ok(())

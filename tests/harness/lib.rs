@@ -50,7 +50,12 @@ impl World {
         }
         stack.run().await.expect("the functions start");
         let crawler = Crawler::new(&stack.site_endpoint, SITE);
-        let world = Self { stack, clock, crawler, client };
+        let world = Self {
+            stack,
+            clock,
+            crawler,
+            client,
+        };
         world.settle().await;
         world
     }
@@ -63,7 +68,13 @@ impl World {
     /// Deletes a record of the content table.
     pub async fn delete(&self, id: &str) {
         let id = AttributeValue::S(id.to_owned());
-        self.client.delete_item().table_name(CONTENT_TABLE).key("id", id).send().await.expect("deleted");
+        self.client
+            .delete_item()
+            .table_name(CONTENT_TABLE)
+            .key("id", id)
+            .send()
+            .await
+            .expect("deleted");
     }
 
     /// Waits until everything that has happened is published.
@@ -80,7 +91,11 @@ impl World {
     /// The paths of what is listed, in order: waits first.
     pub async fn paths(&self) -> Vec<String> {
         let prefix = format!("https://{SITE}");
-        self.listed().await.into_keys().map(|loc| loc.strip_prefix(&prefix).expect("on the site").to_owned()).collect()
+        self.listed()
+            .await
+            .into_keys()
+            .map(|loc| loc.strip_prefix(&prefix).expect("on the site").to_owned())
+            .collect()
     }
 
     /// The names of the sitemaps that the index lists: waits first.
@@ -92,10 +107,22 @@ impl World {
 
     /// Deletes every item of the sitemap table.
     pub async fn drop_sitemap_table(&self) {
-        let mut pages = self.client.scan().table_name(SITEMAP_TABLE).projection_expression("pk, sk").into_paginator().send();
+        let mut pages = self
+            .client
+            .scan()
+            .table_name(SITEMAP_TABLE)
+            .projection_expression("pk, sk")
+            .into_paginator()
+            .send();
         while let Some(page) = pages.next().await {
             for key in page.expect("scanned").items.unwrap_or_default() {
-                self.client.delete_item().table_name(SITEMAP_TABLE).set_key(Some(key)).send().await.expect("deleted");
+                self.client
+                    .delete_item()
+                    .table_name(SITEMAP_TABLE)
+                    .set_key(Some(key))
+                    .send()
+                    .await
+                    .expect("deleted");
             }
         }
     }
@@ -103,7 +130,11 @@ impl World {
     /// The items of the sitemap table whose partition key begins so, by key.
     pub async fn rows(&self, prefix: &str) -> BTreeMap<(String, String), BTreeMap<String, String>> {
         let mut rows = BTreeMap::new();
-        let scan = self.client.scan().table_name(SITEMAP_TABLE).consistent_read(true);
+        let scan = self
+            .client
+            .scan()
+            .table_name(SITEMAP_TABLE)
+            .consistent_read(true);
         let mut pages = scan.into_paginator().send();
         while let Some(page) = pages.next().await {
             for item in page.expect("scanned").items.unwrap_or_default() {
@@ -111,7 +142,10 @@ impl World {
                     AttributeValue::S(text) | AttributeValue::N(text) => text.clone(),
                     other => format!("{other:?}"),
                 };
-                let row: BTreeMap<String, String> = item.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+                let row: BTreeMap<String, String> = item
+                    .iter()
+                    .map(|(name, value)| (name.clone(), text(value)))
+                    .collect();
                 if row["pk"].starts_with(prefix) {
                     rows.insert((row["pk"].clone(), row["sk"].clone()), row);
                 }
@@ -125,7 +159,9 @@ impl World {
         use store::ledgers::Ledgers;
         self.settle().await;
         let ledger = self.stack.reconciler.table.ledger(id).await.expect("read");
-        ledger.and_then(|ledger| ledger.refused).map(|(name, _)| name)
+        ledger
+            .and_then(|ledger| ledger.refused)
+            .map(|(name, _)| name)
     }
 
     /// Ends it.
@@ -138,7 +174,13 @@ impl World {
 
 async fn put(client: &aws_sdk_dynamodb::Client, record: &Value) {
     let item = serde_dynamo::to_item(record).expect("an item");
-    client.put_item().table_name(CONTENT_TABLE).set_item(Some(item)).send().await.expect("put");
+    client
+        .put_item()
+        .table_name(CONTENT_TABLE)
+        .set_item(Some(item))
+        .send()
+        .await
+        .expect("put");
 }
 
 /// A published post at a path of the site, last changed on a day of January 2026.
@@ -154,7 +196,9 @@ pub fn post(path: &str, day: u32) -> Value {
 #[must_use]
 pub fn with(record: &Value, fields: Value) -> Value {
     let mut record = record.clone();
-    let (Value::Object(to), Value::Object(from)) = (&mut record, fields) else { panic!("records are objects") };
+    let (Value::Object(to), Value::Object(from)) = (&mut record, fields) else {
+        panic!("records are objects")
+    };
     to.extend(from);
     record
 }
@@ -162,5 +206,8 @@ pub fn with(record: &Value, fields: Value) -> Value {
 /// The site's settings with these fields.
 #[must_use]
 pub fn settings(fields: Value) -> Value {
-    with(&json!({"id": format!("site/{SITE}"), "type": "site"}), fields)
+    with(
+        &json!({"id": format!("site/{SITE}"), "type": "site"}),
+        fields,
+    )
 }

@@ -13,29 +13,81 @@ async fn each_bad_record_is_left_out_for_its_reason_and_its_neighbours_are_not()
     let bad = |id: &str, fields: Value| with(&with(&post("/x", 1), json!({"id": id})), fields);
     let url = |path: &str| json!({"url": format!("https://{SITE}{path}")});
     let cases = [
-        (bad("long", url(&format!("/{}", "x".repeat(2_048 - SITE.len() - 9)))), Some("bad_url")),
-        (bad("foreign", json!({"url": "https://other.example/"})), Some("unknown_or_foreign")),
-        (bad("evil", json!({"url": format!("https://{SITE}.evil/")})), Some("unknown_or_foreign")),
-        (bad("evil2", json!({"url": format!("https://{SITE}.evil/"), "site": SITE})), Some("foreign_url")),
+        (
+            bad(
+                "long",
+                url(&format!("/{}", "x".repeat(2_048 - SITE.len() - 9))),
+            ),
+            Some("bad_url"),
+        ),
+        (
+            bad("foreign", json!({"url": "https://other.example/"})),
+            Some("unknown_or_foreign"),
+        ),
+        (
+            bad("evil", json!({"url": format!("https://{SITE}.evil/")})),
+            Some("unknown_or_foreign"),
+        ),
+        (
+            bad(
+                "evil2",
+                json!({"url": format!("https://{SITE}.evil/"), "site": SITE}),
+            ),
+            Some("foreign_url"),
+        ),
         (bad("control", url("/\u{1}")), Some("bad_url")),
         (bad("fragment", url("/a#b")), Some("bad_url")),
-        (bad("date", json!({"modified_at": "2020-02-30"})), Some("bad_field")),
+        (
+            bad("date", json!({"modified_at": "2020-02-30"})),
+            Some("bad_field"),
+        ),
         (bad("untyped", json!({"type": null})), Some("bad_field")),
         (bad("traversal", json!({"type": "../x"})), Some("bad_field")),
         (bad("no-url", json!({"url": null})), Some("bad_field")),
-        (bad("priority", with(&url("/priority"), json!({"priority": 1.7}))), None),
-        (bad("title", with(&url("/title"), json!({"title": "a\u{0}b\u{1f}]]>"}))), None),
-        (bad("longest", url(&format!("/{}", "x".repeat(2_047 - SITE.len() - 9)))), None),
+        (
+            bad(
+                "priority",
+                with(&url("/priority"), json!({"priority": 1.7})),
+            ),
+            None,
+        ),
+        (
+            bad(
+                "title",
+                with(&url("/title"), json!({"title": "a\u{0}b\u{1f}]]>"})),
+            ),
+            None,
+        ),
+        (
+            bad(
+                "longest",
+                url(&format!("/{}", "x".repeat(2_047 - SITE.len() - 9))),
+            ),
+            None,
+        ),
     ];
     let known = store::reconcile::KnownSites::Only(vec![SITE.to_owned()]);
-    let records: Vec<Value> = cases.iter().map(|(record, _)| record.clone()).chain([post("/good", 1)]).collect();
-    let world = World::with(Options { known, ..Options::default() }, &records).await;
+    let records: Vec<Value> = cases
+        .iter()
+        .map(|(record, _)| record.clone())
+        .chain([post("/good", 1)])
+        .collect();
+    let world = World::with(
+        Options {
+            known,
+            ..Options::default()
+        },
+        &records,
+    )
+    .await;
     assert!(world.paths().await.contains(&"/good".to_owned()));
     for (record, expected) in &cases {
         let id = record["id"].as_str().unwrap();
         let refusal = world.refusal(id).await;
         match expected {
-            Some("unknown_or_foreign") => assert_eq!(refusal.as_deref(), Some("unknown_site"), "{id}"),
+            Some("unknown_or_foreign") => {
+                assert_eq!(refusal.as_deref(), Some("unknown_site"), "{id}")
+            }
             _ => assert_eq!(refusal.as_deref(), *expected, "{id}"),
         }
     }
@@ -47,10 +99,22 @@ async fn each_bad_record_is_left_out_for_its_reason_and_its_neighbours_are_not()
 async fn an_item_of_400_kb_and_1001_images_is_listed_without_what_does_not_fit() {
     let world = World::start().await;
     let images = |count: usize, bytes: usize| -> Vec<Value> {
-        (0..count).map(|n| json!({"url": format!("https://cdn.example.net/{n:0>bytes$}")})).collect()
+        (0..count)
+            .map(|n| json!({"url": format!("https://cdn.example.net/{n:0>bytes$}")}))
+            .collect()
     };
-    world.put(&with(&post("/many", 1), json!({"images": images(1_001, 5)}))).await;
-    world.put(&with(&post("/large", 1), json!({"images": images(1_000, 360)}))).await;
+    world
+        .put(&with(
+            &post("/many", 1),
+            json!({"images": images(1_001, 5)}),
+        ))
+        .await;
+    world
+        .put(&with(
+            &post("/large", 1),
+            json!({"images": images(1_000, 360)}),
+        ))
+        .await;
     let listed = world.listed().await;
     assert_eq!(listed[&format!("https://{SITE}/many")].images.len(), 1_000);
     let kept = listed[&format!("https://{SITE}/large")].images.len();
@@ -61,15 +125,23 @@ async fn an_item_of_400_kb_and_1001_images_is_listed_without_what_does_not_fit()
 async fn loaded(bytes: &[u8]) -> (local::content::Loaded, Vec<String>) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
-    let mut stack = local::stack::Stack::start(Options::default()).await.unwrap();
+    let mut stack = local::stack::Stack::start(Options::default())
+        .await
+        .unwrap();
     let source = Source::File(file.path().to_owned());
-    let loaded = load(stack.aws.dynamodb().await, CONTENT_TABLE, &source).await.unwrap();
+    let loaded = load(stack.aws.dynamodb().await, CONTENT_TABLE, &source)
+        .await
+        .unwrap();
     stack.run().await.unwrap();
     stack.settled().await.unwrap();
     let paths = if stack.hosts().is_empty() {
         Vec::new()
     } else {
-        harness::Crawler::new(&stack.site_endpoint, SITE).entries().await.into_keys().collect()
+        harness::Crawler::new(&stack.site_endpoint, SITE)
+            .entries()
+            .await
+            .into_keys()
+            .collect()
     };
     stack.stop().await.unwrap();
     (loaded, paths)
@@ -86,25 +158,53 @@ async fn malformed_lines_are_reported_with_number_field_and_reason_and_the_rest_
         json!({"id": 7}).to_string(),
         with(&post("/b", 1), json!({"modified_at": "2020-02-30"})).to_string(),
         with(&post("/c", 1), json!({"priority": 1.7})).to_string(),
-        with(&post("/huge", 1), json!({"description": "x".repeat(500_000)})).to_string(),
+        with(
+            &post("/huge", 1),
+            json!({"description": "x".repeat(500_000)}),
+        )
+        .to_string(),
         post("/d", 1).to_string(),
     ];
     let (loaded, paths) = loaded(lines.join("\r\n").as_bytes()).await;
-    let found: Vec<_> = loaded.problems.iter().map(|p| (p.line, p.field.as_str(), p.closes)).collect();
-    let expected =
-        [(2, "-", true), (3, "-", true), (5, "id", true), (6, "id", true), (7, "modified_at", true), (8, "priority", false), (9, "-", true)];
+    let found: Vec<_> = loaded
+        .problems
+        .iter()
+        .map(|p| (p.line, p.field.as_str(), p.closes))
+        .collect();
+    let expected = [
+        (2, "-", true),
+        (3, "-", true),
+        (5, "id", true),
+        (6, "id", true),
+        (7, "modified_at", true),
+        (8, "priority", false),
+        (9, "-", true),
+    ];
     assert_eq!(found, expected, "{:#?}", loaded.problems);
     assert_eq!(loaded.records, 4);
-    assert_eq!(paths, ["/a", "/c", "/d"].map(|path| format!("https://{SITE}{path}")));
+    assert_eq!(
+        paths,
+        ["/a", "/c", "/d"].map(|path| format!("https://{SITE}{path}"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_file_loads_nothing_and_a_missing_one_is_an_error() {
     let (loaded, paths) = loaded(b"").await;
-    assert_eq!((loaded.records, loaded.problems.len(), paths.len()), (0, 0, 0));
-    let stack = local::stack::Stack::start(Options::default()).await.unwrap();
+    assert_eq!(
+        (loaded.records, loaded.problems.len(), paths.len()),
+        (0, 0, 0)
+    );
+    let stack = local::stack::Stack::start(Options::default())
+        .await
+        .unwrap();
     let missing = Source::File("/no/such/file.jsonl".into());
-    let error = load(stack.aws.dynamodb().await, CONTENT_TABLE, &missing).await.unwrap_err();
-    assert!(error.to_string().starts_with("/no/such/file.jsonl: "), "{error}");
+    let error = load(stack.aws.dynamodb().await, CONTENT_TABLE, &missing)
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().starts_with("/no/such/file.jsonl: "),
+        "{error}"
+    );
     stack.stop().await.unwrap();
 }

@@ -7,9 +7,17 @@ use local::stack::Options;
 use serde_json::{Value, json};
 
 /// Runs `change` with a crash before the first, second, … of the writes that follow from it, until it needs no more.
-async fn crash_everywhere(records: &[Value], change: impl AsyncFn(&World), undo: impl AsyncFn(&World), expected: &[&str]) {
+async fn crash_everywhere(
+    records: &[Value],
+    change: impl AsyncFn(&World),
+    undo: impl AsyncFn(&World),
+    expected: &[&str],
+) {
     let fuse = Fuse::default();
-    let options = Options { interceptor: Some(fuse.interceptor()), ..Options::default() };
+    let options = Options {
+        interceptor: Some(fuse.interceptor()),
+        ..Options::default()
+    };
     let world = World::with(options, records).await;
     let mut crashes = 0;
     loop {
@@ -29,7 +37,12 @@ async fn crash_everywhere(records: &[Value], change: impl AsyncFn(&World), undo:
             () = blown => {}
         }
         let crashed = fuse.lift();
-        assert_eq!(world.paths().await, expected, "after a crash before write {}", crashes + 1);
+        assert_eq!(
+            world.paths().await,
+            expected,
+            "after a crash before write {}",
+            crashes + 1
+        );
         audit(&world).await;
         if !crashed {
             break;
@@ -44,22 +57,50 @@ async fn crash_everywhere(records: &[Value], change: impl AsyncFn(&World), undo:
 
 /// Claims and ledgers belong together, and no timer is left.
 async fn audit(world: &World) {
-    let claims = world.rows("LOC#").await.into_keys().filter(|(_, sk)| sk == "-").count();
-    let entries = world.rows("SEGMENT#").await.into_values().filter(|row| row.contains_key("xml")).count();
-    assert_eq!(claims, entries, "each entry has its claim, and no claim is without one");
+    let claims = world
+        .rows("LOC#")
+        .await
+        .into_keys()
+        .filter(|(_, sk)| sk == "-")
+        .count();
+    let entries = world
+        .rows("SEGMENT#")
+        .await
+        .into_values()
+        .filter(|row| row.contains_key("xml"))
+        .count();
+    assert_eq!(
+        claims, entries,
+        "each entry has its claim, and no claim is without one"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_page_is_created() {
     let (a, b) = (post("/a", 1), post("/b", 1));
-    crash_everywhere(&[a], async |world| world.put(&b).await, async |world| world.delete("post/b").await, &["/a", "/b"]).await;
+    crash_everywhere(
+        &[a],
+        async |world| world.put(&b).await,
+        async |world| world.delete("post/b").await,
+        &["/a", "/b"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_page_moves_to_another_address() {
     let a = post("/a", 1);
-    let moved = with(&a, json!({"url": format!("https://{SITE}/moved"), "type": "page"}));
-    crash_everywhere(&[a.clone()], async |world| world.put(&moved).await, async |world| world.put(&a).await, &["/moved"]).await;
+    let moved = with(
+        &a,
+        json!({"url": format!("https://{SITE}/moved"), "type": "page"}),
+    );
+    crash_everywhere(
+        &[a.clone()],
+        async |world| world.put(&moved).await,
+        async |world| world.put(&a).await,
+        &["/moved"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

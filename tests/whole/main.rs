@@ -5,5 +5,6 @@ mod crash;
 mod pages;
 mod publishing;
 mod sites;
+mod store;
 mod template;
 mod time;

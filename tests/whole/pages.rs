@@ -20,19 +20,38 @@ async fn a_page_is_created_edited_unpublished_republished_and_deleted() {
     let entry = &listed[&format!("https://{SITE}/hello/")];
     assert_eq!(entry.lastmod.as_deref(), Some("2026-02-03T02:05:06+00:00"));
     assert_eq!(entry.images, ["https://cdn.example.net/%C3%BC.png"]);
-    assert_eq!(entry.elements, ["loc", "lastmod", "changefreq", "priority", "image:loc", "xhtml:link"]);
+    assert_eq!(
+        entry.elements,
+        [
+            "loc",
+            "lastmod",
+            "changefreq",
+            "priority",
+            "image:loc",
+            "xhtml:link"
+        ]
+    );
 
     world.put(&with(&hello, json!({"status": "draft"}))).await;
     assert!(world.paths().await.is_empty());
-    assert_eq!(world.refusal("post/hello/").await.as_deref(), Some("not_published"));
-    assert!(world.sitemaps().await.is_empty(), "the last page's going takes the sitemap out of the index");
+    assert_eq!(
+        world.refusal("post/hello/").await.as_deref(),
+        Some("not_published")
+    );
+    assert!(
+        world.sitemaps().await.is_empty(),
+        "the last page's going takes the sitemap out of the index"
+    );
 
     world.put(&hello).await;
     assert_eq!(world.paths().await, ["/hello/"]);
 
     world.delete("post/hello/").await;
     assert!(world.paths().await.is_empty());
-    assert!(world.rows("LEDGER#").await.is_empty(), "nothing is remembered of it");
+    assert!(
+        world.rows("LEDGER#").await.is_empty(),
+        "nothing is remembered of it"
+    );
     assert!(world.rows("LOC#").await.is_empty());
     world.stop().await;
 }
@@ -40,35 +59,62 @@ async fn a_page_is_created_edited_unpublished_republished_and_deleted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_changes_its_type_or_its_address_is_listed_once() {
     let world = World::with(Default::default(), &[post("/a", 1), post("/b", 2)]).await;
-    world.put(&with(&post("/a", 1), json!({"type": "page"}))).await;
+    world
+        .put(&with(&post("/a", 1), json!({"type": "page"})))
+        .await;
     let listed = world.listed().await;
-    assert_eq!(listed[&format!("https://{SITE}/a")].sitemap, "page-sitemap.xml");
+    assert_eq!(
+        listed[&format!("https://{SITE}/a")].sitemap,
+        "page-sitemap.xml"
+    );
     assert_eq!(listed.len(), 2);
-    world.put(&with(&post("/a", 1), json!({"url": format!("https://{SITE}/moved")}))).await;
+    world
+        .put(&with(
+            &post("/a", 1),
+            json!({"url": format!("https://{SITE}/moved")}),
+        ))
+        .await;
     assert_eq!(world.paths().await, ["/b", "/moved"]);
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_series_grows_over_several_sitemaps_and_reuses_what_becomes_free() {
-    let world = World::with(Default::default(), &[settings(json!({"entries_per_sitemap": 3})), post("/0", 1)]).await;
+    let world = World::with(
+        Default::default(),
+        &[settings(json!({"entries_per_sitemap": 3})), post("/0", 1)],
+    )
+    .await;
     for n in 1..8 {
         world.put(&post(&format!("/{n}"), 1)).await;
     }
     assert_eq!(world.paths().await.len(), 8);
-    assert_eq!(world.sitemaps().await, ["post-sitemap.xml", "post-sitemap2.xml", "post-sitemap3.xml"]);
+    assert_eq!(
+        world.sitemaps().await,
+        ["post-sitemap.xml", "post-sitemap2.xml", "post-sitemap3.xml"]
+    );
 
     world.delete("post/1").await;
     world.settle().await;
     assert_eq!(world.rows("FREE#").await.len(), 1);
-    let place = |listed: &std::collections::BTreeMap<String, harness::Entry>, path: &str| listed[&format!("https://{SITE}{path}")].sitemap.clone();
+    let place = |listed: &std::collections::BTreeMap<String, harness::Entry>, path: &str| {
+        listed[&format!("https://{SITE}{path}")].sitemap.clone()
+    };
     let before = world.listed().await;
     world.put(&post("/new", 2)).await;
     let after = world.listed().await;
-    assert_eq!(place(&after, "/new"), "post-sitemap.xml", "the freed slot is used again");
+    assert_eq!(
+        place(&after, "/new"),
+        "post-sitemap.xml",
+        "the freed slot is used again"
+    );
     assert!(world.rows("FREE#").await.is_empty());
     for path in ["/0", "/2", "/7"] {
-        assert_eq!(place(&after, path), place(&before, path), "nothing else has moved");
+        assert_eq!(
+            place(&after, path),
+            place(&before, path),
+            "nothing else has moved"
+        );
     }
     world.stop().await;
 }
@@ -86,11 +132,18 @@ async fn an_address_is_listed_for_one_record_and_handed_over() {
     world.delete("first").await;
     assert_eq!(world.paths().await, ["/same"]);
     let refused = [world.refusal("second").await, world.refusal("third").await];
-    assert_eq!(refused.iter().flatten().count(), 1, "one of them has taken over: {refused:?}");
+    assert_eq!(
+        refused.iter().flatten().count(),
+        1,
+        "one of them has taken over: {refused:?}"
+    );
     world.delete("second").await;
     world.delete("third").await;
     assert!(world.paths().await.is_empty());
-    assert!(world.rows("LOC#").await.is_empty(), "no claim and no waiter is left");
+    assert!(
+        world.rows("LOC#").await.is_empty(),
+        "no claim and no waiter is left"
+    );
     world.stop().await;
 }
 
@@ -107,8 +160,23 @@ async fn addresses_are_normalised_and_escaped() {
         world.put(&with(&post(url, 1), json!({"id": id}))).await;
     }
     let host = format!("https://{}", SITE.to_uppercase());
-    world.put(&with(&post("/upper", 1), json!({"url": format!("{host}:443/upper")}))).await;
+    world
+        .put(&with(
+            &post("/upper", 1),
+            json!({"url": format!("{host}:443/upper")}),
+        ))
+        .await;
     let paths = world.paths().await;
-    assert_eq!(paths, ["/%C3%B6", "/%C3%BC", "/%F0%9F%A6%80", "/?a=1&b=%272%27", "/upper", "/with%20space"]);
+    assert_eq!(
+        paths,
+        [
+            "/%C3%B6",
+            "/%C3%BC",
+            "/%F0%9F%A6%80",
+            "/?a=1&b=%272%27",
+            "/upper",
+            "/with%20space"
+        ]
+    );
     world.stop().await;
 }

@@ -6,7 +6,9 @@ use local::stack::Options;
 use serde_json::{Value, json};
 
 fn posts(count: u32) -> Vec<Value> {
-    (0..count).map(|n| post(&format!("/{n:05}"), 1 + n % 28)).collect()
+    (0..count)
+        .map(|n| post(&format!("/{n:05}"), 1 + n % 28))
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -14,25 +16,46 @@ async fn a_no_op_edit_writes_nothing() {
     let world = World::with(Options::default(), &posts(3)).await;
     let before = world.stack.s3.counts();
     let rows = world.rows("SEGMENT#").await;
-    let tagged = world.crawler.get("/post-sitemap.xml").await.header("etag").to_owned();
+    let tagged = world
+        .crawler
+        .get("/post-sitemap.xml")
+        .await
+        .header("etag")
+        .to_owned();
     world.put(&posts(3)[1]).await;
-    world.put(&with(&posts(3)[1], json!({"title": "not in a sitemap"}))).await;
+    world
+        .put(&with(&posts(3)[1], json!({"title": "not in a sitemap"})))
+        .await;
     world.settle().await;
     let after = world.stack.s3.counts();
-    assert_eq!((after.puts, after.puts_refused), (before.puts, before.puts_refused));
+    assert_eq!(
+        (after.puts, after.puts_refused),
+        (before.puts, before.puts_refused)
+    );
     assert_eq!(world.rows("SEGMENT#").await, rows);
-    assert_eq!(world.crawler.get("/post-sitemap.xml").await.header("etag"), tagged);
+    assert_eq!(
+        world.crawler.get("/post-sitemap.xml").await.header("etag"),
+        tagged
+    );
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_edit_is_one_put_of_one_shard_and_at_most_one_of_the_index() {
-    let records: Vec<Value> = posts(25).into_iter().chain([settings(json!({"entries_per_sitemap": 10}))]).collect();
+    let records: Vec<Value> = posts(25)
+        .into_iter()
+        .chain([settings(json!({"entries_per_sitemap": 10}))])
+        .collect();
     let world = World::with(Options::default(), &records).await;
     let before = world.stack.s3.counts();
-    world.put(&with(&records[12], json!({"modified_at": "2026-03-01"}))).await;
+    world
+        .put(&with(&records[12], json!({"modified_at": "2026-03-01"})))
+        .await;
     let listed = world.listed().await;
-    assert_eq!(listed[&format!("https://{SITE}/00012")].lastmod.as_deref(), Some("2026-03-01"));
+    assert_eq!(
+        listed[&format!("https://{SITE}/00012")].lastmod.as_deref(),
+        Some("2026-03-01")
+    );
     assert_eq!(world.stack.s3.counts().puts - before.puts, 2);
     world.stop().await;
 }
@@ -41,23 +64,39 @@ async fn one_edit_is_one_put_of_one_shard_and_at_most_one_of_the_index() {
 async fn equal_documents_keep_their_etag_while_their_stamps_rise() {
     let world = World::with(Options::default(), &posts(2)).await;
     let before = world.crawler.get("/post-sitemap.xml").await;
-    world.put(&with(&posts(2)[0], json!({"modified_at": "2026-05-05"}))).await;
+    world
+        .put(&with(&posts(2)[0], json!({"modified_at": "2026-05-05"})))
+        .await;
     world.settle().await;
     let edited = world.crawler.get("/post-sitemap.xml").await;
     assert_ne!(edited.header("etag"), before.header("etag"));
     world.put(&posts(2)[0]).await;
     world.settle().await;
     let back = world.crawler.get("/post-sitemap.xml").await;
-    assert_eq!((back.header("etag"), &back.body), (before.header("etag"), &before.body));
+    assert_eq!(
+        (back.header("etag"), &back.body),
+        (before.header("etag"), &before.body)
+    );
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_emptied_sitemap_leaves_the_index_at_once_and_is_gone_after_its_grace() {
-    let world = World::with(Options::default(), &[post("/only", 1), with(&post("/page", 1), json!({"type": "page"}))]).await;
+    let world = World::with(
+        Options::default(),
+        &[
+            post("/only", 1),
+            with(&post("/page", 1), json!({"type": "page"})),
+        ],
+    )
+    .await;
     world.delete("post/only").await;
     assert_eq!(world.sitemaps().await, ["page-sitemap.xml"]);
-    assert_eq!(world.crawler.get("/post-sitemap.xml").await.status, 200, "a cached index may still list it");
+    assert_eq!(
+        world.crawler.get("/post-sitemap.xml").await.status,
+        200,
+        "a cached index may still list it"
+    );
     world.clock.advance(3 * 86_400);
     assert_eq!(world.crawler.get("/post-sitemap.xml").await.status, 404);
     world.put(&post("/only", 2)).await;
@@ -92,7 +131,11 @@ async fn a_dropped_sitemap_table_is_rebuilt_under_the_old_sitemaps() {
     }
     assert_eq!(world.sitemaps().await.len(), 2);
     world.clock.advance(3 * 86_400);
-    assert_eq!(world.crawler.get("/post-sitemap3.xml").await.status, 404, "an old table's sitemap is emptied");
+    assert_eq!(
+        world.crawler.get("/post-sitemap3.xml").await.status,
+        404,
+        "an old table's sitemap is emptied"
+    );
     // And life goes on in the new epoch.
     world.put(&post("/later", 3)).await;
     assert_eq!(world.listed().await.len(), 9);
@@ -104,13 +147,31 @@ async fn a_damaged_object_is_built_again_and_never_spliced_on() {
     let world = World::with(Options::default(), &posts(3)).await;
     let s3 = world.stack.aws.s3().await;
     let key = format!("published/{SITE}/post-sitemap.xml");
-    let body = s3.get_object().bucket(local::tables::BUCKET).key(&key).send().await.unwrap().body.collect().await.unwrap();
+    let body = s3
+        .get_object()
+        .bucket(local::tables::BUCKET)
+        .key(&key)
+        .send()
+        .await
+        .unwrap()
+        .body
+        .collect()
+        .await
+        .unwrap();
     let mut damaged = body.into_bytes().to_vec();
     let middle = damaged.len() - 30;
     damaged[middle] ^= 0x55;
     for bytes in [damaged, b"not a member at all".to_vec(), Vec::new()] {
-        s3.put_object().bucket(local::tables::BUCKET).key(&key).body(bytes.into()).send().await.unwrap();
-        world.put(&with(&posts(3)[0], json!({"modified_at": "2026-06-06"}))).await;
+        s3.put_object()
+            .bucket(local::tables::BUCKET)
+            .key(&key)
+            .body(bytes.into())
+            .send()
+            .await
+            .unwrap();
+        world
+            .put(&with(&posts(3)[0], json!({"modified_at": "2026-06-06"})))
+            .await;
         assert_eq!(world.listed().await.len(), 3);
         world.put(&posts(3)[0]).await;
         assert_eq!(world.listed().await.len(), 3);
@@ -120,15 +181,27 @@ async fn a_damaged_object_is_built_again_and_never_spliced_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_reads_one_segment_of_a_large_sitemap() {
-    let records: Vec<Value> = posts(1_400).into_iter().chain([settings(json!({"entries_per_sitemap": 50_000}))]).collect();
+    let records: Vec<Value> = posts(1_400)
+        .into_iter()
+        .chain([settings(json!({"entries_per_sitemap": 50_000}))])
+        .collect();
     let queries = harness::fuse::Queries::default();
-    let options = Options { interceptor: Some(queries.interceptor()), ..Options::default() };
+    let options = Options {
+        interceptor: Some(queries.interceptor()),
+        ..Options::default()
+    };
     let world = World::with(options, &records).await;
     assert_eq!(world.sitemaps().await, ["post-sitemap.xml"]);
     drop(queries.take());
-    world.put(&with(&records[700], json!({"modified_at": "2026-03-01"}))).await;
+    world
+        .put(&with(&records[700], json!({"modified_at": "2026-03-01"})))
+        .await;
     world.settle().await;
-    let mut segments: Vec<String> = queries.take().into_iter().filter(|pk| pk.starts_with("SEGMENT#")).collect();
+    let mut segments: Vec<String> = queries
+        .take()
+        .into_iter()
+        .filter(|pk| pk.starts_with("SEGMENT#"))
+        .collect();
     segments.dedup();
     assert_eq!(segments.len(), 1, "{segments:?}");
     assert_eq!(world.listed().await.len(), 1_400);
@@ -137,17 +210,29 @@ async fn a_change_reads_one_segment_of_a_large_sitemap() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_over_the_byte_limit_is_published_and_nothing_is_lost() {
-    let images: Vec<Value> = (0..1_000).map(|n| json!({"url": format!("https://cdn.example.net/{n:0>180}.png")})).collect();
+    let images: Vec<Value> = (0..1_000)
+        .map(|n| json!({"url": format!("https://cdn.example.net/{n:0>180}.png")}))
+        .collect();
     let large = |n: u32| with(&post(&format!("/{n}"), 1), json!({"images": images}));
-    let records: Vec<Value> = (0..9).map(large).chain([settings(json!({"byte_limit": 1_000_000}))]).collect();
+    let records: Vec<Value> = (0..9)
+        .map(large)
+        .chain([settings(json!({"byte_limit": 1_000_000}))])
+        .collect();
     let world = World::with(Options::default(), &records).await;
     world.put(&large(9)).await;
     assert_eq!(world.listed().await.len(), 10);
     let sitemaps = world.sitemaps().await;
     assert!(sitemaps.len() >= 3, "{sitemaps:?}");
     for sitemap in sitemaps {
-        let response = world.crawler.request(Method::GET, &format!("/{sitemap}"), &[]).await;
-        assert!(response.body.len() <= 1_000_000, "{sitemap}: {} bytes", response.body.len());
+        let response = world
+            .crawler
+            .request(Method::GET, &format!("/{sitemap}"), &[])
+            .await;
+        assert!(
+            response.body.len() <= 1_000_000,
+            "{sitemap}: {} bytes",
+            response.body.len()
+        );
     }
     world.stop().await;
 }

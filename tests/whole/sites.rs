@@ -9,42 +9,84 @@ use store::reconcile::KnownSites;
 async fn a_private_site_has_an_empty_index_no_sitemaps_and_says_so_in_robots_txt() {
     let world = World::with(Options::default(), &[settings(json!({})), post("/a", 1)]).await;
     let robots = String::from_utf8(world.crawler.get("/robots.txt").await.body).unwrap();
-    assert_eq!(robots, format!("User-agent: *\nDisallow:\n\nSitemap: https://{SITE}/sitemap_index.xml\n"));
+    assert_eq!(
+        robots,
+        format!("User-agent: *\nDisallow:\n\nSitemap: https://{SITE}/sitemap_index.xml\n")
+    );
     world.put(&settings(json!({"public": false}))).await;
     world.settle().await;
     // The origin itself remembers a site's file for seconds.
     world.clock.advance(10);
     assert!(world.sitemaps().await.is_empty());
     assert_eq!(world.crawler.get("/post-sitemap.xml").await.status, 404);
-    assert_eq!(world.crawler.get("/robots.txt").await.body, b"User-agent: *\nDisallow: /\n");
-    assert_eq!(world.refusal("post/a").await.as_deref(), Some("site_private"));
-    world.put(&settings(json!({"public": true, "robots": ["User-agent: *", "Disallow: /admin"]}))).await;
+    assert_eq!(
+        world.crawler.get("/robots.txt").await.body,
+        b"User-agent: *\nDisallow: /\n"
+    );
+    assert_eq!(
+        world.refusal("post/a").await.as_deref(),
+        Some("site_private")
+    );
+    world
+        .put(&settings(
+            json!({"public": true, "robots": ["User-agent: *", "Disallow: /admin"]}),
+        ))
+        .await;
     world.settle().await;
     world.clock.advance(10);
     assert_eq!(world.paths().await, ["/a"]);
-    assert!(world.crawler.get("/robots.txt").await.body.starts_with(b"User-agent: *\nDisallow: /admin\n"));
+    assert!(
+        world
+            .crawler
+            .get("/robots.txt")
+            .await
+            .body
+            .starts_with(b"User-agent: *\nDisallow: /admin\n")
+    );
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_change_every_entry_of_a_type() {
-    let world = World::with(Options::default(), &[post("/a", 1), with(&post("/b", 1), json!({"type": "page"}))]).await;
-    world.put(&settings(json!({"types": {"post": {"priority": 0.3}, "page": {"public": false}}}))).await;
+    let world = World::with(
+        Options::default(),
+        &[post("/a", 1), with(&post("/b", 1), json!({"type": "page"}))],
+    )
+    .await;
+    world
+        .put(&settings(
+            json!({"types": {"post": {"priority": 0.3}, "page": {"public": false}}}),
+        ))
+        .await;
     let listed = world.listed().await;
-    assert_eq!(listed.keys().collect::<Vec<_>>(), [&format!("https://{SITE}/a")]);
-    assert!(listed[&format!("https://{SITE}/a")].elements.contains(&"priority".to_owned()));
+    assert_eq!(
+        listed.keys().collect::<Vec<_>>(),
+        [&format!("https://{SITE}/a")]
+    );
+    assert!(
+        listed[&format!("https://{SITE}/a")]
+            .elements
+            .contains(&"priority".to_owned())
+    );
     // A lower capacity moves what no longer fits, a higher one nothing.
     for n in 0..5 {
         world.put(&post(&format!("/{n}"), 1)).await;
     }
     world.settle().await;
-    world.put(&settings(json!({"entries_per_sitemap": 2}))).await;
+    world
+        .put(&settings(json!({"entries_per_sitemap": 2})))
+        .await;
     assert_eq!(world.listed().await.len(), 7);
     for sitemap in world.sitemaps().await {
-        assert!(world.crawler.urlset(&format!("/{sitemap}")).await.len() <= 2, "{sitemap}");
+        assert!(
+            world.crawler.urlset(&format!("/{sitemap}")).await.len() <= 2,
+            "{sitemap}"
+        );
     }
     let before = world.listed().await;
-    world.put(&settings(json!({"entries_per_sitemap": 100}))).await;
+    world
+        .put(&settings(json!({"entries_per_sitemap": 100})))
+        .await;
     assert_eq!(world.listed().await, before);
     world.stop().await;
 }
@@ -52,22 +94,72 @@ async fn settings_change_every_entry_of_a_type() {
 #[tokio::test(flavor = "multi_thread")]
 async fn several_sites_are_apart_and_unknown_ones_are_left_out() {
     let known = KnownSites::Only(vec!["a.example".to_owned(), "b.example".to_owned()]);
-    let page = |host: &str| with(&post("/p", 1), json!({"id": host, "url": format!("https://{host}/p")}));
+    let page = |host: &str| {
+        with(
+            &post("/p", 1),
+            json!({"id": host, "url": format!("https://{host}/p")}),
+        )
+    };
     let recorded = json!({"id": "site/d.example", "type": "site", "base_url": "http://d.example"});
-    let records: Vec<Value> = ["a.example", "b.example", "c.example"].into_iter().map(page).chain([recorded]).collect();
-    let world = World::with(Options { known, ..Options::default() }, &records).await;
-    world.put(&with(&page("d.example"), json!({"url": "http://d.example/p"}))).await;
+    let records: Vec<Value> = ["a.example", "b.example", "c.example"]
+        .into_iter()
+        .map(page)
+        .chain([recorded])
+        .collect();
+    let world = World::with(
+        Options {
+            known,
+            ..Options::default()
+        },
+        &records,
+    )
+    .await;
+    world
+        .put(&with(
+            &page("d.example"),
+            json!({"url": "http://d.example/p"}),
+        ))
+        .await;
     world.settle().await;
-    for (host, scheme) in [("a.example", "https"), ("b.example", "https"), ("d.example", "http")] {
+    for (host, scheme) in [
+        ("a.example", "https"),
+        ("b.example", "https"),
+        ("d.example", "http"),
+    ] {
         let entries = world.crawler.of(host).entries().await;
-        assert_eq!(entries.into_keys().collect::<Vec<_>>(), [format!("{scheme}://{host}/p")]);
+        assert_eq!(
+            entries.into_keys().collect::<Vec<_>>(),
+            [format!("{scheme}://{host}/p")]
+        );
     }
-    assert_eq!(world.crawler.of("c.example").get("/sitemap_index.xml").await.status, 404);
-    assert_eq!(world.refusal("c.example").await.as_deref(), Some("unknown_site"));
+    assert_eq!(
+        world
+            .crawler
+            .of("c.example")
+            .get("/sitemap_index.xml")
+            .await
+            .status,
+        404
+    );
+    assert_eq!(
+        world.refusal("c.example").await.as_deref(),
+        Some("unknown_site")
+    );
     // A viewer cannot name another site than the CDN does.
-    let headers = [("x-waymark-host", "b.example"), ("x-forwarded-host", "b.example")];
-    let response = world.crawler.of("a.example").request(http::Method::GET, "/robots.txt", &headers).await;
-    assert!(String::from_utf8(response.body).unwrap().contains("https://a.example/"));
+    let headers = [
+        ("x-waymark-host", "b.example"),
+        ("x-forwarded-host", "b.example"),
+    ];
+    let response = world
+        .crawler
+        .of("a.example")
+        .request(http::Method::GET, "/robots.txt", &headers)
+        .await;
+    assert!(
+        String::from_utf8(response.body)
+            .unwrap()
+            .contains("https://a.example/")
+    );
     world.stop().await;
 }
 

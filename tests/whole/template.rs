@@ -7,7 +7,8 @@ use store::keys::prefix;
 
 /// The template, with CloudFormation's tags taken off.
 fn template() -> Value {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../template.yaml")).unwrap();
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../template.yaml")).unwrap();
     untagged(serde_norway::from_str(&text).unwrap())
 }
 
@@ -15,48 +16,102 @@ fn untagged(value: Value) -> Value {
     match value {
         Value::Tagged(tagged) => untagged(tagged.value),
         Value::Sequence(values) => Value::Sequence(values.into_iter().map(untagged).collect()),
-        Value::Mapping(fields) => Value::Mapping(fields.into_iter().map(|(name, value)| (name, untagged(value))).collect()),
+        Value::Mapping(fields) => Value::Mapping(
+            fields
+                .into_iter()
+                .map(|(name, value)| (name, untagged(value)))
+                .collect(),
+        ),
         value => value,
     }
 }
 
 fn names(value: &Value) -> BTreeSet<String> {
-    value.as_mapping().unwrap().keys().map(|name| name.as_str().unwrap().to_owned()).collect()
+    value
+        .as_mapping()
+        .unwrap()
+        .keys()
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn texts(value: &Value) -> Vec<String> {
-    value.as_sequence().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+    value
+        .as_sequence()
+        .unwrap()
+        .iter()
+        .map(|text| text.as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
 fn each_function_gets_the_variables_that_it_reads_and_is_built_from_its_folder() {
     let template = template();
     for (function, folder, variables) in [
-        ("IngestFunction", "functions/ingest", ingest::ENVIRONMENT.as_slice()),
-        ("RegenerateFunction", "functions/regenerate", regenerate::ENVIRONMENT.as_slice()),
-        ("HttpFunction", "functions/http", http_function::ENVIRONMENT.as_slice()),
-        ("SweepFunction", "functions/sweep", sweep::ENVIRONMENT.as_slice()),
+        (
+            "IngestFunction",
+            "functions/ingest",
+            ingest::ENVIRONMENT.as_slice(),
+        ),
+        (
+            "RegenerateFunction",
+            "functions/regenerate",
+            regenerate::ENVIRONMENT.as_slice(),
+        ),
+        (
+            "HttpFunction",
+            "functions/http",
+            http_function::ENVIRONMENT.as_slice(),
+        ),
+        (
+            "SweepFunction",
+            "functions/sweep",
+            sweep::ENVIRONMENT.as_slice(),
+        ),
     ] {
         let resource = &template["Resources"][function];
         let properties = &resource["Properties"];
-        assert_eq!(names(&properties["Environment"]["Variables"]), variables.iter().map(|name| (*name).to_owned()).collect(), "{function}");
+        assert_eq!(
+            names(&properties["Environment"]["Variables"]),
+            variables.iter().map(|name| (*name).to_owned()).collect(),
+            "{function}"
+        );
         assert_eq!(properties["CodeUri"].as_str(), Some(folder));
-        assert_eq!(resource["Metadata"]["BuildMethod"].as_str(), Some("rust-cargolambda"));
+        assert_eq!(
+            resource["Metadata"]["BuildMethod"].as_str(),
+            Some("rust-cargolambda")
+        );
         let manifest = format!("{}/../{folder}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
         assert!(std::fs::exists(manifest).unwrap(), "{folder}");
     }
-    assert_eq!(template["Globals"]["Function"]["Handler"].as_str(), Some("bootstrap"));
+    assert_eq!(
+        template["Globals"]["Function"]["Handler"].as_str(),
+        Some("bootstrap")
+    );
 }
 
 #[test]
 fn the_tables_are_the_local_stacks() {
     let template = template();
-    for (table, keys) in [("ContentTable", vec![("id", "HASH")]), ("SitemapTable", vec![("pk", "HASH"), ("sk", "RANGE")])] {
+    for (table, keys) in [
+        ("ContentTable", vec![("id", "HASH")]),
+        ("SitemapTable", vec![("pk", "HASH"), ("sk", "RANGE")]),
+    ] {
         let properties = &template["Resources"][table]["Properties"];
-        assert_eq!(properties["StreamSpecification"]["StreamViewType"].as_str(), Some("KEYS_ONLY"));
+        assert_eq!(
+            properties["StreamSpecification"]["StreamViewType"].as_str(),
+            Some("KEYS_ONLY")
+        );
         let schema = properties["KeySchema"].as_sequence().unwrap();
-        let schema: Vec<_> =
-            schema.iter().map(|key| (key["AttributeName"].as_str().unwrap(), key["KeyType"].as_str().unwrap())).collect();
+        let schema: Vec<_> = schema
+            .iter()
+            .map(|key| {
+                (
+                    key["AttributeName"].as_str().unwrap(),
+                    key["KeyType"].as_str().unwrap(),
+                )
+            })
+            .collect();
         assert_eq!(schema, keys);
     }
 }
@@ -64,11 +119,19 @@ fn the_tables_are_the_local_stacks() {
 /// Whether an event filter of Lambda's matches a stream record: the operators that the template uses.
 fn matches(pattern: &serde_json::Value, event: &serde_json::Value) -> bool {
     match pattern {
-        serde_json::Value::Object(fields) => fields.iter().all(|(name, pattern)| matches(pattern, &event[name])),
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            .all(|(name, pattern)| matches(pattern, &event[name])),
         serde_json::Value::Array(any) => any.iter().any(|rule| match rule {
             serde_json::Value::Object(rule) => {
-                assert_eq!(rule.keys().collect::<Vec<_>>(), ["prefix"], "an operator this test does not know");
-                event.as_str().is_some_and(|text| text.starts_with(rule["prefix"].as_str().unwrap()))
+                assert_eq!(
+                    rule.keys().collect::<Vec<_>>(),
+                    ["prefix"],
+                    "an operator this test does not know"
+                );
+                event
+                    .as_str()
+                    .is_some_and(|text| text.starts_with(rule["prefix"].as_str().unwrap()))
             }
             rule => rule == event,
         }),
@@ -79,10 +142,15 @@ fn matches(pattern: &serde_json::Value, event: &serde_json::Value) -> bool {
 #[test]
 fn the_streams_filter_lets_through_what_the_code_follows() {
     let template = template();
-    let properties = &template["Resources"]["RegenerateFunction"]["Properties"]["Events"]["SitemapStream"]["Properties"];
-    let filters = properties["FilterCriteria"]["Filters"].as_sequence().unwrap();
-    let patterns: Vec<serde_json::Value> =
-        filters.iter().map(|filter| serde_json::from_str(filter["Pattern"].as_str().unwrap()).unwrap()).collect();
+    let properties = &template["Resources"]["RegenerateFunction"]["Properties"]["Events"]["SitemapStream"]
+        ["Properties"];
+    let filters = properties["FilterCriteria"]["Filters"]
+        .as_sequence()
+        .unwrap();
+    let patterns: Vec<serde_json::Value> = filters
+        .iter()
+        .map(|filter| serde_json::from_str(filter["Pattern"].as_str().unwrap()).unwrap())
+        .collect();
     let (mut passed, mut stopped) = (0, 0);
     for pk in [
         "LEDGER#post/1",
@@ -101,8 +169,16 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
                     "ApproximateCreationDateTime": 0, "Keys": {"pk": {"S": pk}, "sk": {"S": sk}}, "SequenceNumber": "1", "SizeBytes": 1}});
                 let by_template = patterns.iter().any(|pattern| matches(pattern, &event));
                 let record = serde_json::from_value(event).unwrap();
-                assert_eq!(by_template, regenerate::subject(&record).is_some(), "{name} {pk} {sk}");
-                if by_template { passed += 1 } else { stopped += 1 }
+                assert_eq!(
+                    by_template,
+                    regenerate::subject(&record).is_some(),
+                    "{name} {pk} {sk}"
+                );
+                if by_template {
+                    passed += 1
+                } else {
+                    stopped += 1
+                }
             }
         }
     }
@@ -112,14 +188,36 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
 #[test]
 fn batches_fail_in_part_and_nothing_is_retried_for_ever() {
     let template = template();
-    for (function, source) in [("IngestFunction", "ContentStream"), ("RegenerateFunction", "SitemapStream")] {
-        let properties = &template["Resources"][function]["Properties"]["Events"][source]["Properties"];
-        assert_eq!(texts(&properties["FunctionResponseTypes"]), ["ReportBatchItemFailures"]);
-        assert_eq!(properties["StartingPosition"].as_str(), Some("TRIM_HORIZON"));
-        for knob in ["BatchSize", "MaximumBatchingWindowInSeconds", "MaximumRetryAttempts", "MaximumRecordAgeInSeconds", "ParallelizationFactor"] {
-            assert!(properties[knob].as_u64().is_some(), "{function}: {knob} is stated");
+    for (function, source) in [
+        ("IngestFunction", "ContentStream"),
+        ("RegenerateFunction", "SitemapStream"),
+    ] {
+        let properties =
+            &template["Resources"][function]["Properties"]["Events"][source]["Properties"];
+        assert_eq!(
+            texts(&properties["FunctionResponseTypes"]),
+            ["ReportBatchItemFailures"]
+        );
+        assert_eq!(
+            properties["StartingPosition"].as_str(),
+            Some("TRIM_HORIZON")
+        );
+        for knob in [
+            "BatchSize",
+            "MaximumBatchingWindowInSeconds",
+            "MaximumRetryAttempts",
+            "MaximumRecordAgeInSeconds",
+            "ParallelizationFactor",
+        ] {
+            assert!(
+                properties[knob].as_u64().is_some(),
+                "{function}: {knob} is stated"
+            );
         }
-        assert_eq!(properties["BisectBatchOnFunctionError"].as_bool(), Some(true));
+        assert_eq!(
+            properties["BisectBatchOnFunctionError"].as_bool(),
+            Some(true)
+        );
         assert!(!properties["DestinationConfig"]["OnFailure"]["Destination"].is_null());
     }
 }
@@ -131,13 +229,21 @@ fn roles_write_the_key_prefixes_that_the_code_has() {
     let mut collect = |statements: &Value| {
         for statement in statements.as_sequence().unwrap() {
             let keys = &statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
-            granted.extend(keys.as_sequence().into_iter().flatten().map(|key| key.as_str().unwrap().to_owned()));
+            granted.extend(
+                keys.as_sequence()
+                    .into_iter()
+                    .flatten()
+                    .map(|key| key.as_str().unwrap().to_owned()),
+            );
         }
     };
     let resources = &template["Resources"];
     collect(&resources["ReconcilePolicy"]["Properties"]["PolicyDocument"]["Statement"]);
     for role in ["IngestRole", "RegenerateRole", "SweepRole", "HttpRole"] {
-        for policy in resources[role]["Properties"]["Policies"].as_sequence().unwrap() {
+        for policy in resources[role]["Properties"]["Policies"]
+            .as_sequence()
+            .unwrap()
+        {
             collect(&policy["PolicyDocument"]["Statement"]);
         }
     }
@@ -152,5 +258,8 @@ fn roles_write_the_key_prefixes_that_the_code_has() {
         prefix::SITE,
         prefix::JOB,
     ];
-    assert_eq!(granted, written.iter().map(|prefix| format!("{prefix}*")).collect());
+    assert_eq!(
+        granted,
+        written.iter().map(|prefix| format!("{prefix}*")).collect()
+    );
 }

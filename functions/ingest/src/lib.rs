@@ -66,15 +66,25 @@ where
 /// Which of these records the background scan will reconcile: those of sites that are on hold and wait for a pass. The
 /// pass has not begun, so it will read what these events tell of, or something newer. Without this, every record of a
 /// first load would be reconciled twice.
-async fn left_to_scan<C, T>(reconciler: &Reconciler<C, T>, ids: &[String]) -> Result<BTreeSet<String>, StoreError>
+async fn left_to_scan<C, T>(
+    reconciler: &Reconciler<C, T>,
+    ids: &[String],
+) -> Result<BTreeSet<String>, StoreError>
 where
     C: Content,
     T: Sites,
 {
-    let Some(job) = reconciler.table.job().await? else { return Ok(BTreeSet::new()) };
+    let Some(job) = reconciler.table.job().await? else {
+        return Ok(BTreeSet::new());
+    };
     let mut sites = BTreeSet::new();
     for host in job.waiting {
-        if reconciler.table.site(&host).await?.is_some_and(|row| row.hold == Hold::Loading) {
+        if reconciler
+            .table
+            .site(&host)
+            .await?
+            .is_some_and(|row| row.hold == Hold::Loading)
+        {
             sites.insert(host);
         }
     }
@@ -82,5 +92,9 @@ where
         return Ok(BTreeSet::new());
     }
     let records = reconciler.content.records(ids).await?;
-    Ok(records.into_iter().filter(|(_, record)| sites.contains(&record.site)).map(|(id, _)| id).collect())
+    Ok(records
+        .into_iter()
+        .filter(|(_, record)| sites.contains(&record.site))
+        .map(|(id, _)| id)
+        .collect())
 }

@@ -9,6 +9,8 @@ use store::deployment;
 async fn main() -> Result<(), Error> {
     lambda_runtime::tracing::init_default_subscriber();
     let reconciler = deployment::reconciler(&Aws::from_environment())?;
-    let handler = async |event: LambdaEvent<Event>| Ok::<_, Error>(ingest::ingest(&reconciler, &event.payload).await);
+    let handler = async |event: LambdaEvent<Event>| {
+        Ok::<_, Error>(ingest::ingest(&reconciler, &event.payload).await)
+    };
     lambda_runtime::run(service_fn(handler)).await
 }

@@ -74,10 +74,12 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 other => others.push(other),
             }
         }
-        let publish = shards.into_iter().map(|(shard, (segments, subjects))| async move {
-            let outcome = self.segments_changed(shard, &segments).await;
-            (shard, subjects, outcome)
-        });
+        let publish = shards
+            .into_iter()
+            .map(|(shard, (segments, subjects))| async move {
+                let outcome = self.segments_changed(shard, &segments).await;
+                (shard, subjects, outcome)
+            });
         let published = concurrently(CONCURRENT_SHARDS, publish).await;
         for (shard, subjects, outcome) in published {
             if let Err(error) = outcome {
@@ -95,10 +97,16 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         batch.response(failed)
     }
 
-    async fn segments_changed(&self, shard: &ShardId, segments: &BTreeSet<u32>) -> Result<(), StoreError> {
+    async fn segments_changed(
+        &self,
+        shard: &ShardId,
+        segments: &BTreeSet<u32>,
+    ) -> Result<(), StoreError> {
         match self.reconciler.table.site(&shard.series.site).await? {
             // On hold, the scan publishes every shard when its time comes.
-            Some(row) if row.hold != Hold::Loading => self.publish(&row, shard, Some(segments)).await,
+            Some(row) if row.hold != Hold::Loading => {
+                self.publish(&row, shard, Some(segments)).await
+            }
             _ => Ok(()),
         }
     }
@@ -113,7 +121,11 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             }
             Subject::Claim(pk) => {
                 let waiters = self.reconciler.table.waiters(pk).await?;
-                self.reconciler.reconcile(&waiters, None).await.into_iter().try_for_each(|outcome| outcome.map(drop))
+                self.reconciler
+                    .reconcile(&waiters, None)
+                    .await
+                    .into_iter()
+                    .try_for_each(|outcome| outcome.map(drop))
             }
             Subject::Job => self.scan_slice().await,
         }
@@ -121,6 +133,11 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
 
     /// A site's row, if the site may be published whole.
     async fn released(&self, site: &str) -> Result<Option<SiteRow>, StoreError> {
-        Ok(self.reconciler.table.site(site).await?.filter(|row| row.hold == Hold::Released))
+        Ok(self
+            .reconciler
+            .table
+            .site(site)
+            .await?
+            .filter(|row| row.hold == Hold::Released))
     }
 }

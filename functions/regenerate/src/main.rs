@@ -10,7 +10,12 @@ use store::deployment;
 async fn main() -> Result<(), Error> {
     lambda_runtime::tracing::init_default_subscriber();
     let aws = Aws::from_environment();
-    let regenerator = Regenerator { reconciler: deployment::reconciler(&aws)?, objects: deployment::objects(&aws)? };
-    let handler = async |event: LambdaEvent<Event>| Ok::<_, Error>(regenerator.regenerate(&event.payload).await);
+    let regenerator = Regenerator {
+        reconciler: deployment::reconciler(&aws)?,
+        objects: deployment::objects(&aws)?,
+    };
+    let handler = async |event: LambdaEvent<Event>| {
+        Ok::<_, Error>(regenerator.regenerate(&event.payload).await)
+    };
     lambda_runtime::run(service_fn(handler)).await
 }

@@ -49,7 +49,12 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish(&self, site: &SiteRow, shard: &ShardId, touched: Option<&BTreeSet<u32>>) -> Result<(), StoreError> {
+    pub async fn publish(
+        &self,
+        site: &SiteRow,
+        shard: &ShardId,
+        touched: Option<&BTreeSet<u32>>,
+    ) -> Result<(), StoreError> {
         let mut touched = touched;
         for _ in 0..TRIES {
             match self.try_publish(site, shard, touched).await? {
@@ -66,7 +71,11 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 Outcome::TooLarge(slots) => {
                     warn!(%shard, entries = slots.len(), limit = site.settings.byte_limit, "too many bytes: moving entries");
                     let ids: Vec<String> = slots.keys().cloned().collect();
-                    for outcome in self.reconciler.reconcile(&ids, Some((&shard.series, &slots))).await {
+                    for outcome in self
+                        .reconciler
+                        .reconcile(&ids, Some((&shard.series, &slots)))
+                        .await
+                    {
                         outcome?;
                     }
                     // What was moved stood in other segments than those of the events.
@@ -74,22 +83,42 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 }
             }
         }
-        Err(StoreError::Contended { what: format!("shard {shard}"), tries: TRIES })
+        Err(StoreError::Contended {
+            what: format!("shard {shard}"),
+            tries: TRIES,
+        })
     }
 
-    async fn try_publish(&self, site: &SiteRow, shard: &ShardId, touched: Option<&BTreeSet<u32>>) -> Result<Outcome, StoreError> {
+    async fn try_publish(
+        &self,
+        site: &SiteRow,
+        shard: &ShardId,
+        touched: Option<&BTreeSet<u32>>,
+    ) -> Result<Outcome, StoreError> {
         let ShardId { series, n } = shard;
-        let key = ObjectKey::Shard { site: series.site.clone(), series: series.name.clone(), n: *n };
+        let key = ObjectKey::Shard {
+            site: series.site.clone(),
+            series: series.name.clone(),
+            n: *n,
+        };
         let table = &self.reconciler.table;
-        let frame = Frame { prolog: urlset_prolog(Some(STYLESHEET)), epilogue: URLSET_EPILOGUE };
+        let frame = Frame {
+            prolog: urlset_prolog(Some(STYLESHEET)),
+            epilogue: URLSET_EPILOGUE,
+        };
         let current = self.objects.get(&key).await?;
-        let old = current.as_ref().and_then(|(meta, bytes)| readable(&key, meta, bytes, site.epoch));
+        let old = current
+            .as_ref()
+            .and_then(|(meta, bytes)| readable(&key, meta, bytes, site.epoch));
         let built = match &old {
             Some(old) => {
                 let every = old.directory().segments.len();
                 let touched: Vec<u32> = match touched {
                     Some(touched) => touched.iter().copied().collect(),
-                    None => (0..segments_of(table, shard).await?.max(u32::try_from(every).unwrap_or(u32::MAX))).collect(),
+                    None => (0..segments_of(table, shard)
+                        .await?
+                        .max(u32::try_from(every).unwrap_or(u32::MAX)))
+                        .collect(),
                 };
                 let stamps = &old.directory().segments;
                 let mut changed = BTreeMap::new();
@@ -102,11 +131,20 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 if changed.is_empty() {
                     return Ok(Outcome::Published(summary(old.directory()), false));
                 }
-                splice(old, &frame, &changed.iter().map(|(k, rows)| (*k, segment(rows))).collect())
+                splice(
+                    old,
+                    &frame,
+                    &changed
+                        .iter()
+                        .map(|(k, rows)| (*k, segment(rows)))
+                        .collect(),
+                )
             }
             None => {
                 let count = segments_of(table, shard).await?;
-                let reads = stream::iter(0..count).map(|k| table.segment(shard, k)).buffered(READ_AHEAD);
+                let reads = stream::iter(0..count)
+                    .map(|k| table.segment(shard, k))
+                    .buffered(READ_AHEAD);
                 let mut reads = std::pin::pin!(reads);
                 let mut builder = Builder::new(&frame, site.epoch);
                 while let Some(rows) = reads.next().await {
@@ -121,23 +159,48 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         let bytes = built.directory.document_bytes();
         if bytes > site.settings.byte_limit {
             let excess = bytes - site.settings.byte_limit * EVICT_TO_PERCENT / 100;
-            return Ok(Outcome::TooLarge(self.highest(shard, built.directory.segments.len(), excess).await?));
+            return Ok(Outcome::TooLarge(
+                self.highest(shard, built.directory.segments.len(), excess)
+                    .await?,
+            ));
         }
         let summary = summary(&built.directory);
-        let document = document(&built, current.as_ref().map(|(meta, _)| meta), self.reconciler.clock.now());
+        let document = document(
+            &built,
+            current.as_ref().map(|(meta, _)| meta),
+            self.reconciler.clock.now(),
+        );
         let precondition = precondition(current.as_ref().map(|(meta, _)| meta));
-        Ok(match self.objects.put(&key, built.bytes.into(), &document, &precondition).await? {
-            Put::Done => Outcome::Published(summary, true),
-            Put::Lost => Outcome::Lost,
-        })
+        Ok(
+            match self
+                .objects
+                .put(&key, built.bytes.into(), &document, &precondition)
+                .await?
+            {
+                Put::Done => Outcome::Published(summary, true),
+                Put::Lost => Outcome::Lost,
+            },
+        )
     }
 
     /// The entries at a shard's highest positions that make up `excess` bytes.
-    async fn highest(&self, shard: &ShardId, segments: usize, excess: u64) -> Result<HashMap<String, Slot>, StoreError> {
+    async fn highest(
+        &self,
+        shard: &ShardId,
+        segments: usize,
+        excess: u64,
+    ) -> Result<HashMap<String, Slot>, StoreError> {
         let mut slots = HashMap::new();
         let mut bytes = 0;
         for k in (0..u32::try_from(segments).unwrap_or(u32::MAX)).rev() {
-            for owner in self.reconciler.table.owners(shard, k).await?.into_iter().rev() {
+            for owner in self
+                .reconciler
+                .table
+                .owners(shard, k)
+                .await?
+                .into_iter()
+                .rev()
+            {
                 if bytes >= excess {
                     return Ok(slots);
                 }
@@ -151,11 +214,20 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
 
 /// How many segments a shard can have.
 async fn segments_of<T: Slots>(table: &T, shard: &ShardId) -> Result<u32, StoreError> {
-    Ok(table.extent(&shard.series).await?.positions.div_ceil(SEGMENT_SLOTS))
+    Ok(table
+        .extent(&shard.series)
+        .await?
+        .positions
+        .div_ceil(SEGMENT_SLOTS))
 }
 
 fn segment(rows: &SegmentRows) -> Segment<'_> {
-    Segment { stamp: rows.stamp, entries: rows.entries, newest: rows.newest, xml: &rows.xml }
+    Segment {
+        stamp: rows.stamp,
+        entries: rows.entries,
+        newest: rows.newest,
+        xml: &rows.xml,
+    }
 }
 
 fn summary(directory: &sitemap::member::Directory) -> Summary {
@@ -168,10 +240,17 @@ fn summary(directory: &sitemap::member::Directory) -> Summary {
 }
 
 /// The object as a member that may be spliced on: ours, whole, and of this epoch.
-pub(crate) fn readable<'a>(key: &ObjectKey, meta: &ObjectMeta, bytes: &'a [u8], epoch: u64) -> Option<Member<'a>> {
+pub(crate) fn readable<'a>(
+    key: &ObjectKey,
+    meta: &ObjectMeta,
+    bytes: &'a [u8],
+    epoch: u64,
+) -> Option<Member<'a>> {
     match Member::parse(bytes) {
         // Without its metadata `http` cannot serve it.
-        Ok(member) => (member.directory().epoch == epoch && meta.document.is_some()).then_some(member),
+        Ok(member) => {
+            (member.directory().epoch == epoch && meta.document.is_some()).then_some(member)
+        }
         Err(error) => {
             warn!(object = %key, %error, "not a member of ours: building it again");
             None
@@ -182,7 +261,9 @@ pub(crate) fn readable<'a>(key: &ObjectKey, meta: &ObjectMeta, bytes: &'a [u8], 
 /// What the metadata of a built member says. The time of change stays while the document does.
 pub(crate) fn document(built: &Built, current: Option<&ObjectMeta>, now: i64) -> Document {
     let digest = built.directory.digest();
-    let before = current.and_then(|meta| meta.document.as_ref()).filter(|document| document.digest == digest);
+    let before = current
+        .and_then(|meta| meta.document.as_ref())
+        .filter(|document| document.digest == digest);
     Document {
         changed: before.map_or(now, |document| document.changed),
         digest,
@@ -199,5 +280,7 @@ pub(crate) fn stamp(epoch: u64, generation: u64) -> String {
 
 /// That the object is still as it was read.
 pub(crate) fn precondition(current: Option<&ObjectMeta>) -> Precondition {
-    current.map_or(Precondition::Absent, |meta| Precondition::Unchanged(meta.etag.clone()))
+    current.map_or(Precondition::Absent, |meta| {
+        Precondition::Unchanged(meta.etag.clone())
+    })
 }

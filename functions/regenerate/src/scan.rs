@@ -31,7 +31,9 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     ///
     /// If a table or the bucket fails. The row is as it was.
     pub async fn scan_slice(&self) -> Result<(), StoreError> {
-        let Some(job) = self.reconciler.table.job().await? else { return Ok(()) };
+        let Some(job) = self.reconciler.table.job().await? else {
+            return Ok(());
+        };
         let until = Instant::now() + SLICE;
         let at = self.reconciler.clock.now();
         let version = job.version;
@@ -40,8 +42,16 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             None => {
                 let sites = job.waiting;
                 info!(?sites, "a scan begins");
-                let pass = Pass { sites, step: Step::Scan { after: None }, records: 0, at };
-                Some(Job { pass: Some(pass), ..Job::default() })
+                let pass = Pass {
+                    sites,
+                    step: Step::Scan { after: None },
+                    records: 0,
+                    at,
+                };
+                Some(Job {
+                    pass: Some(pass),
+                    ..Job::default()
+                })
             }
             Some(mut pass) => {
                 pass.at = at;
@@ -50,18 +60,33 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                     Step::Scan { after } => Some(self.scan_records(pass, after, until).await?),
                     Step::Publish { after } => self.publish_sites(pass, after, until).await?,
                 };
-                (pass.is_some() || !waiting.is_empty()).then_some(Job { pass, waiting, ..Job::default() })
+                (pass.is_some() || !waiting.is_empty()).then_some(Job {
+                    pass,
+                    waiting,
+                    ..Job::default()
+                })
             }
         };
         // If another slice was faster, or a site has begun to wait: that write is an event, and what is left is in it.
-        self.reconciler.table.advance_job(version, next.as_ref()).await?;
+        self.reconciler
+            .table
+            .advance_job(version, next.as_ref())
+            .await?;
         Ok(())
     }
 
-    async fn scan_records(&self, mut pass: Pass, mut after: Option<String>, until: Instant) -> Result<Pass, StoreError> {
+    async fn scan_records(
+        &self,
+        mut pass: Pass,
+        mut after: Option<String>,
+        until: Instant,
+    ) -> Result<Pass, StoreError> {
         loop {
             let page = self.reconciler.content.scan(after.as_deref(), PAGE).await?;
-            let served = page.records.into_iter().filter(|(_, site)| pass.sites.contains(site));
+            let served = page
+                .records
+                .into_iter()
+                .filter(|(_, site)| pass.sites.contains(site));
             let ids: Vec<String> = served.map(|(id, _)| id).collect();
             for outcome in self.reconciler.reconcile(&ids, None).await {
                 outcome?;
@@ -81,12 +106,25 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     }
 
     /// Publishes the shards of the pass's sites on hold, and releases the sites. Nothing is returned at the end.
-    async fn publish_sites(&self, mut pass: Pass, after: Option<(String, String)>, until: Instant) -> Result<Option<Pass>, StoreError> {
+    async fn publish_sites(
+        &self,
+        mut pass: Pass,
+        after: Option<(String, String)>,
+        until: Instant,
+    ) -> Result<Option<Pass>, StoreError> {
         let table = &self.reconciler.table;
         for site in &pass.sites {
             // From now on, what changes is published by its own event.
-            table.move_hold(site, Hold::Loading, Hold::Publishing).await?;
-            let Some(row) = table.site(site).await?.filter(|row| row.hold == Hold::Publishing) else { continue };
+            table
+                .move_hold(site, Hold::Loading, Hold::Publishing)
+                .await?;
+            let Some(row) = table
+                .site(site)
+                .await?
+                .filter(|row| row.hold == Hold::Publishing)
+            else {
+                continue;
+            };
             let shards = self.shards(site).await?;
             for (path, shard) in shards {
                 // Sites and their paths come in order, so all up to the last one are done.
@@ -102,7 +140,9 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             }
         }
         for site in &pass.sites {
-            table.move_hold(site, Hold::Publishing, Hold::Released).await?;
+            table
+                .move_hold(site, Hold::Publishing, Hold::Released)
+                .await?;
         }
         info!(sites = ?pass.sites, records = pass.records, "a scan is complete");
         Ok(None)
@@ -113,7 +153,11 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     async fn shards(&self, site: &str) -> Result<BTreeSet<(String, ShardId)>, StoreError> {
         let mut shards = BTreeSet::new();
         let mut insert = |series: Series, n: u32| {
-            let key = ObjectKey::Shard { site: site.to_owned(), series: series.name.clone(), n };
+            let key = ObjectKey::Shard {
+                site: site.to_owned(),
+                series: series.name.clone(),
+                n,
+            };
             shards.insert((key.path(), ShardId { series, n }));
         };
         for (series, extent) in self.reconciler.table.series(site).await? {
@@ -121,7 +165,13 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         }
         for key in self.objects.list(site).await? {
             if let ObjectKey::Shard { series, n, .. } = key {
-                insert(Series { site: site.to_owned(), name: series }, n);
+                insert(
+                    Series {
+                        site: site.to_owned(),
+                        name: series,
+                    },
+                    n,
+                );
             }
         }
         Ok(shards)

@@ -26,7 +26,10 @@ const EMPTIED_GRACE_SECONDS: i64 = 2 * 86_400;
 /// Seconds for which a cached index may list a shard: its lifetime, the time it is served while it is revalidated, and
 /// the time it is served while the origin is down.
 const CACHED_INDEX_SECONDS: i64 = 60 + 60 + 86_400;
-const _: () = assert!(EMPTIED_GRACE_SECONDS > CACHED_INDEX_SECONDS, "no cached index lists a missing shard");
+const _: () = assert!(
+    EMPTIED_GRACE_SECONDS > CACHED_INDEX_SECONDS,
+    "no cached index lists a missing shard"
+);
 
 impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     /// Publishes a site's index.
@@ -35,36 +38,78 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     ///
     /// If a table or the bucket fails, or every try was lost.
     pub async fn publish_index(&self, site: &str) -> Result<(), StoreError> {
-        let key = ObjectKey::Index { site: site.to_owned() };
+        let key = ObjectKey::Index {
+            site: site.to_owned(),
+        };
         for _ in 0..TRIES {
             let current = self.objects.get(&key).await?;
-            let Some(row) = self.released(site).await? else { return Ok(()) };
+            let Some(row) = self.released(site).await? else {
+                return Ok(());
+            };
             let summaries = self.reconciler.table.summaries(site).await?;
-            let generation = row.version + summaries.values().map(|summary| summary.generation).sum::<u64>();
-            let old = current.as_ref().and_then(|(meta, bytes)| readable(&key, meta, bytes, row.epoch));
+            let generation = row.version
+                + summaries
+                    .values()
+                    .map(|summary| summary.generation)
+                    .sum::<u64>();
+            let old = current
+                .as_ref()
+                .and_then(|(meta, bytes)| readable(&key, meta, bytes, row.epoch));
             if old.is_some_and(|old| old.directory().generation() == generation) {
                 return Ok(());
             }
             let mut xml = Vec::new();
             let mut entries = 0;
-            let listed = summaries.iter().filter(|(_, summary)| summary.entries > 0 && row.settings.public);
+            let listed = summaries
+                .iter()
+                .filter(|(_, summary)| summary.entries > 0 && row.settings.public);
             for (shard, summary) in listed.clone().take(MAX_INDEX_LINES) {
-                let file = ObjectKey::Shard { site: site.to_owned(), series: shard.series.name.clone(), n: shard.n }.file_name();
+                let file = ObjectKey::Shard {
+                    site: site.to_owned(),
+                    series: shard.series.name.clone(),
+                    n: shard.n,
+                }
+                .file_name();
                 let loc = format!("{}/{file}", row.settings.origin.as_str());
-                render(&IndexLine { loc: &loc, lastmod: summary.lastmod }, &mut xml);
+                render(
+                    &IndexLine {
+                        loc: &loc,
+                        lastmod: summary.lastmod,
+                    },
+                    &mut xml,
+                );
                 entries += 1;
             }
             if listed.count() > MAX_INDEX_LINES {
-                warn!(site, limit = MAX_INDEX_LINES, "more sitemaps than one index may list: the rest is not in it");
+                warn!(
+                    site,
+                    limit = MAX_INDEX_LINES,
+                    "more sitemaps than one index may list: the rest is not in it"
+                );
             }
-            let frame = Frame { prolog: index_prolog(Some(STYLESHEET)), epilogue: INDEX_EPILOGUE };
+            let frame = Frame {
+                prolog: index_prolog(Some(STYLESHEET)),
+                epilogue: INDEX_EPILOGUE,
+            };
             let mut builder = Builder::new(&frame, row.epoch);
-            let newest = summaries.values().filter_map(|summary| summary.lastmod).max();
-            builder.push(&Segment { stamp: generation, entries, newest, xml: &xml });
+            let newest = summaries
+                .values()
+                .filter_map(|summary| summary.lastmod)
+                .max();
+            builder.push(&Segment {
+                stamp: generation,
+                entries,
+                newest,
+                xml: &xml,
+            });
             let built = builder.finish();
             let meta = current.as_ref().map(|(meta, _)| meta);
             let document = document(&built, meta, self.reconciler.clock.now());
-            match self.objects.put(&key, built.bytes.into(), &document, &precondition(meta)).await? {
+            match self
+                .objects
+                .put(&key, built.bytes.into(), &document, &precondition(meta))
+                .await?
+            {
                 Put::Done => {
                     info!(site, sitemaps = entries, "published {key}");
                     return Ok(());
@@ -72,7 +117,10 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 Put::Lost => {}
             }
         }
-        Err(StoreError::Contended { what: key.to_string(), tries: TRIES })
+        Err(StoreError::Contended {
+            what: key.to_string(),
+            tries: TRIES,
+        })
     }
 
     /// Publishes what follows from a site's settings alone: robots.txt and the site file.
@@ -81,14 +129,32 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     ///
     /// If a table or the bucket fails, or every try was lost.
     pub async fn publish_site_files(&self, site: &str) -> Result<(), StoreError> {
-        self.publish_text(&ObjectKey::Robots { site: site.to_owned() }, robots).await?;
-        self.publish_text(&ObjectKey::SiteFile { site: site.to_owned() }, site_file).await
+        self.publish_text(
+            &ObjectKey::Robots {
+                site: site.to_owned(),
+            },
+            robots,
+        )
+        .await?;
+        self.publish_text(
+            &ObjectKey::SiteFile {
+                site: site.to_owned(),
+            },
+            site_file,
+        )
+        .await
     }
 
-    async fn publish_text(&self, key: &ObjectKey, make: fn(&SiteRow) -> String) -> Result<(), StoreError> {
+    async fn publish_text(
+        &self,
+        key: &ObjectKey,
+        make: fn(&SiteRow) -> String,
+    ) -> Result<(), StoreError> {
         for _ in 0..TRIES {
             let current = self.objects.head(key).await?;
-            let Some(row) = self.released(key.site()).await? else { return Ok(()) };
+            let Some(row) = self.released(key.site()).await? else {
+                return Ok(());
+            };
             let before = current.as_ref().and_then(|meta| meta.document.as_ref());
             let stamp = stamp(row.epoch, row.version);
             if before.is_some_and(|document| document.stamp == stamp) {
@@ -97,17 +163,30 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             let text = make(&row);
             let digest = sha256_hex(&text);
             let unchanged = before.filter(|document| document.digest == digest);
-            let changed = unchanged.map_or_else(|| self.reconciler.clock.now(), |document| document.changed);
-            let document = Document { digest, changed, bytes: text.len() as u64, entries: 0, stamp };
-            match self.objects.put(key, text.into(), &document, &precondition(current.as_ref())).await? {
-                Put::Done => {
-                    info!(site = key.site(), "published {key}");
-                    return Ok(());
-                }
-                Put::Lost => {}
+            let changed =
+                unchanged.map_or_else(|| self.reconciler.clock.now(), |document| document.changed);
+            let document = Document {
+                digest,
+                changed,
+                bytes: text.len() as u64,
+                entries: 0,
+                stamp,
+            };
+            // Equal texts have equal S3 ETags whatever their stamps, so `If-Match` lets a slow run write an older text
+            // over a newer one that reads like what it saw. Hence another look after every put.
+            if self
+                .objects
+                .put(key, text.into(), &document, &precondition(current.as_ref()))
+                .await?
+                == Put::Done
+            {
+                info!(site = key.site(), "published {key}");
             }
         }
-        Err(StoreError::Contended { what: key.to_string(), tries: TRIES })
+        Err(StoreError::Contended {
+            what: key.to_string(),
+            tries: TRIES,
+        })
     }
 }
 
@@ -116,9 +195,15 @@ fn robots(row: &SiteRow) -> String {
     if !row.settings.public {
         return "User-agent: *\nDisallow: /\n".to_owned();
     }
-    let index = ObjectKey::Index { site: row.settings.host.clone() }.file_name();
+    let index = ObjectKey::Index {
+        site: row.settings.host.clone(),
+    }
+    .file_name();
     let rules = row.settings.robots.join("\n");
-    format!("{rules}\n\nSitemap: {}/{index}\n", row.settings.origin.as_str())
+    format!(
+        "{rules}\n\nSitemap: {}/{index}\n",
+        row.settings.origin.as_str()
+    )
 }
 
 fn site_file(row: &SiteRow) -> String {

@@ -29,7 +29,10 @@ const STALLED_SECONDS: i64 = 900;
 /// # Errors
 ///
 /// If a table fails. The next run does the rest.
-pub async fn sweep<C, T>(reconciler: &Reconciler<C, T>, published: &[String]) -> Result<(), StoreError>
+pub async fn sweep<C, T>(
+    reconciler: &Reconciler<C, T>,
+    published: &[String],
+) -> Result<(), StoreError>
 where
     C: Content,
     T: Ledgers + Slots + Sites + Timers,
@@ -49,10 +52,15 @@ where
 
 /// Writes the scan's row again if nothing has happened to it: the write is the event for the next slice.
 async fn wake_scan<C, T: Sites>(reconciler: &Reconciler<C, T>) -> Result<(), StoreError> {
-    let Some(job) = reconciler.table.job().await? else { return Ok(()) };
+    let Some(job) = reconciler.table.job().await? else {
+        return Ok(());
+    };
     let quiet = |at: i64| reconciler.clock.now() - at > STALLED_SECONDS;
     if job.pass.as_ref().is_none_or(|pass| quiet(pass.at)) {
-        let woken = reconciler.table.advance_job(job.version, Some(&job)).await?;
+        let woken = reconciler
+            .table
+            .advance_job(job.version, Some(&job))
+            .await?;
         info!(woken, "the scan stood still");
     }
     Ok(())
@@ -66,16 +74,24 @@ where
 {
     let now = reconciler.clock.now();
     let this_hour = now.div_euclid(3_600);
-    let Some(cursor) = reconciler.table.cursor().await? else { return Ok(()) };
+    let Some(cursor) = reconciler.table.cursor().await? else {
+        return Ok(());
+    };
     for hour in cursor..=this_hour {
         let timers = reconciler.table.timers(hour).await?;
-        let due: Vec<_> = timers.into_iter().filter(|timer| timer.due <= now).collect();
+        let due: Vec<_> = timers
+            .into_iter()
+            .filter(|timer| timer.due <= now)
+            .collect();
         for timers in due.chunks(BATCH) {
             let ids: BTreeSet<&String> = timers.iter().map(|timer| &timer.id).collect();
             let ids: Vec<String> = ids.into_iter().cloned().collect();
             for (id, outcome) in ids.iter().zip(reconciler.reconcile(&ids, None).await) {
                 let unknown_to_ledger = outcome? == Reconciled::Unchanged;
-                for timer in timers.iter().filter(|timer| unknown_to_ledger && timer.id == *id) {
+                for timer in timers
+                    .iter()
+                    .filter(|timer| unknown_to_ledger && timer.id == *id)
+                {
                     reconciler.table.drop_timer(timer).await?;
                 }
             }

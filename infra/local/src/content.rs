@@ -49,7 +49,13 @@ pub struct LineProblem {
 
 impl std::fmt::Display for LineProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { file, line, field, reason, .. } = self;
+        let Self {
+            file,
+            line,
+            field,
+            reason,
+            ..
+        } = self;
         write!(f, "{file}:{line}: {field}: {reason}")
     }
 }
@@ -98,18 +104,28 @@ pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loade
         Source::Sample => SAMPLE_NAME.to_owned(),
         Source::File(path) => path.display().to_string(),
     };
-    let failed = |error| LoadError::File { file: name.clone(), error };
+    let failed = |error| LoadError::File {
+        file: name.clone(),
+        error,
+    };
     let (reader, bytes): (Box<dyn Read + Send>, u64) = match source {
         Source::Sample => (Box::new(SAMPLE), SAMPLE.len() as u64),
         Source::File(path) => open(path).map_err(failed)?,
     };
     let bar = ProgressBar::new(bytes);
-    let style = ProgressStyle::with_template("{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta}");
+    let style =
+        ProgressStyle::with_template("{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_prefix(format!("loading {name}"));
     let mut lines = Lines::new(bar.wrap_read(reader)).map_err(failed)?;
     let mut loaded = Loaded::default();
-    let mut chunk = Chunk { client, table, file: &name, items: Vec::new(), ids: HashSet::new() };
+    let mut chunk = Chunk {
+        client,
+        table,
+        file: &name,
+        items: Vec::new(),
+        ids: HashSet::new(),
+    };
     while let Some((line, text)) = lines.next().map_err(failed)? {
         match parse(&text) {
             Ok((id, item, record)) => {
@@ -120,7 +136,9 @@ pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loade
                     reason: problem.reason,
                     closes: problem.closes,
                 };
-                loaded.problems.extend(record.problems.into_iter().map(problem));
+                loaded
+                    .problems
+                    .extend(record.problems.into_iter().map(problem));
                 if chunk.items.len() == BATCH * CONCURRENCY || chunk.ids.contains(&id) {
                     chunk.flush(&mut loaded).await?;
                     bar.set_message(format!("{} records", loaded.records));
@@ -129,7 +147,13 @@ pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loade
                 chunk.items.push((line, item));
             }
             Err((field, reason)) => {
-                loaded.problems.push(LineProblem { file: name.clone(), line, field, reason, closes: true });
+                loaded.problems.push(LineProblem {
+                    file: name.clone(),
+                    line,
+                    field,
+                    reason,
+                    closes: true,
+                });
             }
         }
     }
@@ -143,7 +167,11 @@ fn open(path: &Path) -> std::io::Result<(Box<dyn Read + Send>, u64)> {
     let mut file = BufReader::new(File::open(path)?);
     let bytes = file.get_ref().metadata()?.len();
     let gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    Ok(if gzip { (Box::new(MultiGzDecoder::new(file)), bytes) } else { (Box::new(file), bytes) })
+    Ok(if gzip {
+        (Box::new(MultiGzDecoder::new(file)), bytes)
+    } else {
+        (Box::new(file), bytes)
+    })
 }
 
 /// Numbered lines that are not blank, without byte order mark and line ends.
@@ -164,7 +192,13 @@ impl<R: Read> Lines<R> {
     fn next(&mut self) -> std::io::Result<Option<(u64, Vec<u8>)>> {
         loop {
             let mut line = Vec::new();
-            if self.reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+            if self
+                .reader
+                .by_ref()
+                .take(MAX_LINE_BYTES)
+                .read_until(b'\n', &mut line)?
+                == 0
+            {
                 return Ok(None);
             }
             self.number += 1;
@@ -182,12 +216,17 @@ impl<R: Read> Lines<R> {
 /// A line's id, item and record, or the field and the reason why it is none.
 fn parse(line: &[u8]) -> Result<(String, Item, ContentRecord), (String, String)> {
     let whole = |reason: String| ("-".to_owned(), reason);
-    let value: Value = serde_json::from_slice(line).map_err(|error| whole(format!("not JSON: {error}")))?;
-    let object = value.as_object().ok_or_else(|| whole("not a JSON object".to_owned()))?;
+    let value: Value =
+        serde_json::from_slice(line).map_err(|error| whole(format!("not JSON: {error}")))?;
+    let object = value
+        .as_object()
+        .ok_or_else(|| whole("not a JSON object".to_owned()))?;
     let id = match object.get("id") {
         None | Some(Value::Null) => Err("missing".to_owned()),
         Some(Value::String(id)) if id.is_empty() => Err("empty".to_owned()),
-        Some(Value::String(id)) if id.len() > MAX_KEY_BYTES => Err(format!("{} bytes, at most {MAX_KEY_BYTES}", id.len())),
+        Some(Value::String(id)) if id.len() > MAX_KEY_BYTES => {
+            Err(format!("{} bytes, at most {MAX_KEY_BYTES}", id.len()))
+        }
         Some(Value::String(id)) => Ok(id.clone()),
         Some(other) => Err(format!("{other} is not text")),
     };
@@ -196,12 +235,19 @@ fn parse(line: &[u8]) -> Result<(String, Item, ContentRecord), (String, String)>
     let item = serde_dynamo::to_item(&value).map_err(|error| whole(error.to_string()))?;
     // A site's settings are no page: their fields are checked by whoever reads them.
     let settings = record.type_name == sitemap::site::SITE_TYPE;
-    let record = if settings { ContentRecord { problems: site_problems(&id, &value), ..record } } else { record };
+    let record = if settings {
+        ContentRecord {
+            problems: site_problems(&id, &value),
+            ..record
+        }
+    } else {
+        record
+    };
     Ok((id, item, record))
 }
 
 fn site_problems(id: &str, value: &Value) -> Vec<sitemap::record::Problem> {
-    let problem = |reason: String| vec![sitemap::record::Problem { field: "id".to_owned(), reason, closes: true }];
+    let problem = |reason: String| vec![sitemap::record::Problem::new("id", &reason, true)];
     match sitemap::site::host_of_site_id(id) {
         None => problem("a site's settings have the id site/<host>".to_owned()),
         Some(host) => match sitemap::site::SiteSettings::parse(host, value) {
@@ -224,7 +270,9 @@ impl Chunk<'_> {
     async fn flush(&mut self, loaded: &mut Loaded) -> Result<(), LoadError> {
         self.ids.clear();
         let items = std::mem::take(&mut self.items);
-        for (written, problems) in try_join_all(items.chunks(BATCH).map(|batch| self.write(batch))).await? {
+        for (written, problems) in
+            try_join_all(items.chunks(BATCH).map(|batch| self.write(batch))).await?
+        {
             loaded.records += written;
             loaded.problems.extend(problems);
         }
@@ -233,17 +281,34 @@ impl Chunk<'_> {
 
     async fn write(&self, batch: &[(u64, Item)]) -> Result<(u64, Vec<LineProblem>), LoadError> {
         let put = |item: &Item| PutRequest::builder().set_item(Some(item.clone())).build();
-        let requests = batch.iter().map(|(_, item)| Ok(WriteRequest::builder().put_request(put(item)?).build()));
+        let requests = batch
+            .iter()
+            .map(|(_, item)| Ok(WriteRequest::builder().put_request(put(item)?).build()));
         let requests: Result<Vec<_>, aws_sdk_dynamodb::error::BuildError> = requests.collect();
         let requests = requests.map_err(|error| LoadError::Table(error.to_string()))?;
-        let output = self.client.batch_write_item().request_items(self.table, requests).send().await;
-        if output.is_ok_and(|output| output.unprocessed_items.is_none_or(|items| items.is_empty())) {
+        let output = self
+            .client
+            .batch_write_item()
+            .request_items(self.table, requests)
+            .send()
+            .await;
+        if output.is_ok_and(|output| {
+            output
+                .unprocessed_items
+                .is_none_or(|items| items.is_empty())
+        }) {
             return Ok((batch.len() as u64, Vec::new()));
         }
         // DynamoDB refuses a batch whole for one bad item (too large, an empty key): each for itself tells which.
         let mut problems = Vec::new();
         for (line, item) in batch {
-            let output = self.client.put_item().table_name(self.table).set_item(Some(item.clone())).send().await;
+            let output = self
+                .client
+                .put_item()
+                .table_name(self.table)
+                .set_item(Some(item.clone()))
+                .send()
+                .await;
             if let Err(error) = output {
                 let error = error.into_service_error();
                 match error.meta().code() {
@@ -251,7 +316,11 @@ impl Chunk<'_> {
                         file: self.file.to_owned(),
                         line: *line,
                         field: "-".to_owned(),
-                        reason: error.meta().message().unwrap_or("refused by DynamoDB").to_owned(),
+                        reason: error
+                            .meta()
+                            .message()
+                            .unwrap_or("refused by DynamoDB")
+                            .to_owned(),
                         closes: true,
                     }),
                     _ => return Err(LoadError::Table(error.to_string())),

@@ -70,7 +70,11 @@ impl DynamoDb {
             .name("dynamodb".to_owned())
             .spawn(move || serve(listener, database, stopped))
             .map_err(|error| DynamoDbError::Server(error.to_string()))?;
-        Ok(Self { endpoint: format!("http://{address}"), stop, thread })
+        Ok(Self {
+            endpoint: format!("http://{address}"),
+            stop,
+            thread,
+        })
     }
 
     /// Lets running requests finish, closes the connections and the file.
@@ -99,7 +103,8 @@ fn serve(
         .build()
         .map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
+        let listener =
+            tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
         let (stop, told) = oneshot::channel::<()>();
         let server = serve_with_shutdown(listener, database, async {
             // An error means that the sender is gone, which is how it is told to stop.
@@ -111,7 +116,9 @@ fn serve(
             _ = stopped => drop(stop),
         }
         // A client that never finishes its request must not keep the process alive: the runtime's end closes it.
-        tokio::time::timeout(STOP_GRACE, server).await.unwrap_or(Ok(()))
+        tokio::time::timeout(STOP_GRACE, server)
+            .await
+            .unwrap_or(Ok(()))
     })
 }
 
@@ -122,7 +129,9 @@ fn serve(
 fn open(file: &Path) -> Result<Database, String> {
     let name = file.to_str().ok_or("the path is not valid Unicode")?;
     let database = Database::new(name).map_err(|error| error.to_string())?;
-    database.enable_bulk_loading().map_err(|error| error.to_string())?;
+    database
+        .enable_bulk_loading()
+        .map_err(|error| error.to_string())?;
     index_streams(file).map_err(|error| error.to_string())?;
     Ok(database)
 }
@@ -134,9 +143,14 @@ fn index_streams(file: &Path) -> rusqlite::Result<()> {
         "CREATE INDEX IF NOT EXISTS waymark_stream_order
          ON _stream_records (table_name, CAST(sequence_number AS INTEGER))",
     )?;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     let oldest = i64::try_from(now.saturating_sub(STREAM_RETENTION).as_secs()).unwrap_or(i64::MAX);
-    connection.execute("DELETE FROM _stream_records WHERE created_at < ?1", [oldest])?;
+    connection.execute(
+        "DELETE FROM _stream_records WHERE created_at < ?1",
+        [oldest],
+    )?;
     Ok(())
 }
 
@@ -145,8 +159,8 @@ mod tests {
     use aws_sdk_dynamodb::Client;
     use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
     use aws_sdk_dynamodb::types::{
-        AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
-        StreamSpecification, StreamViewType,
+        AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType,
+        ScalarAttributeType, StreamSpecification, StreamViewType,
     };
 
     use super::*;
@@ -162,9 +176,15 @@ mod tests {
     }
 
     async fn create_table(client: &Client) {
-        let attribute = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
-        let key = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash);
-        let stream = StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::KeysOnly);
+        let attribute = AttributeDefinition::builder()
+            .attribute_name("id")
+            .attribute_type(ScalarAttributeType::S);
+        let key = KeySchemaElement::builder()
+            .attribute_name("id")
+            .key_type(KeyType::Hash);
+        let stream = StreamSpecification::builder()
+            .stream_enabled(true)
+            .stream_view_type(StreamViewType::KeysOnly);
         client
             .create_table()
             .table_name("table")
@@ -179,12 +199,19 @@ mod tests {
 
     async fn put(client: &Client, id: &str) {
         let id = AttributeValue::S(id.to_owned());
-        client.put_item().table_name("table").item("id", id).send().await.expect("put");
+        client
+            .put_item()
+            .table_name("table")
+            .item("id", id)
+            .send()
+            .await
+            .expect("put");
     }
 
     fn stream_records(data: &Path) -> i64 {
         let connection = Connection::open(data.join(FILE)).expect("opened");
-        let count = connection.query_row("SELECT count(*) FROM _stream_records", [], |row| row.get(0));
+        let count =
+            connection.query_row("SELECT count(*) FROM _stream_records", [], |row| row.get(0));
         count.expect("counted")
     }
 
@@ -205,7 +232,12 @@ mod tests {
 
         let dynamodb = DynamoDb::start(0, data.path()).expect("it starts again");
         let second = client(&dynamodb.endpoint);
-        let items = second.scan().table_name("table").send().await.expect("scanned");
+        let items = second
+            .scan()
+            .table_name("table")
+            .send()
+            .await
+            .expect("scanned");
         assert_eq!(items.count, 2);
         dynamodb.stop().await.expect("it stops");
         assert_eq!(stream_records(data.path()), 1);
@@ -223,7 +255,10 @@ mod tests {
             |row| row.get::<_, String>("detail"),
         );
         let plan = plan.expect("planned");
-        assert!(plan.contains("COVERING INDEX waymark_stream_order"), "{plan}");
+        assert!(
+            plan.contains("COVERING INDEX waymark_stream_order"),
+            "{plan}"
+        );
         dynamodb.stop().await.expect("it stops");
     }
 
@@ -231,15 +266,29 @@ mod tests {
     async fn a_port_in_use_and_a_file_that_is_none_of_ours_are_named() {
         let data = tempfile::tempdir().expect("a folder");
         let dynamodb = DynamoDb::start(0, data.path()).expect("it starts");
-        let port: u16 = dynamodb.endpoint.rsplit(':').next().expect("a port").parse().expect("a number");
-        let error = DynamoDb::start(port, data.path()).expect_err("taken").to_string();
+        let port: u16 = dynamodb
+            .endpoint
+            .rsplit(':')
+            .next()
+            .expect("a port")
+            .parse()
+            .expect("a number");
+        let error = DynamoDb::start(port, data.path())
+            .expect_err("taken")
+            .to_string();
         assert!(error.contains(&format!("port {port} is in use")), "{error}");
         dynamodb.stop().await.expect("it stops");
-        DynamoDb::start(port, data.path()).expect("free again").stop().await.expect("it stops");
+        DynamoDb::start(port, data.path())
+            .expect("free again")
+            .stop()
+            .await
+            .expect("it stops");
 
         let other = tempfile::tempdir().expect("a folder");
         std::fs::write(other.path().join(FILE), "not a database").expect("written");
-        let error = DynamoDb::start(0, other.path()).expect_err("refused").to_string();
+        let error = DynamoDb::start(0, other.path())
+            .expect_err("refused")
+            .to_string();
         assert!(error.contains(FILE), "{error}");
     }
 
@@ -249,12 +298,18 @@ mod tests {
         let data = tempfile::tempdir().expect("a folder");
         let dynamodb = DynamoDb::start(0, data.path()).expect("it starts");
         let address = dynamodb.endpoint.trim_start_matches("http://").to_owned();
-        let mut stream = tokio::net::TcpStream::connect(address).await.expect("connected");
-        let head = b"POST / HTTP/1.1\r\nHost: local\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
+        let mut stream = tokio::net::TcpStream::connect(address)
+            .await
+            .expect("connected");
+        let head =
+            b"POST / HTTP/1.1\r\nHost: local\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
         stream.write_all(head).await.expect("sent");
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).await.expect("answered");
         assert_eq!(&answer, b"HTTP/1.1 100");
-        tokio::time::timeout(STOP_GRACE * 2, dynamodb.stop()).await.expect("in time").expect("it stops");
+        tokio::time::timeout(STOP_GRACE * 2, dynamodb.stop())
+            .await
+            .expect("in time")
+            .expect("it stops");
     }
 }

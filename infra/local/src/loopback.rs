@@ -21,7 +21,9 @@ pub const STOP_GRACE: Duration = Duration::from_secs(2);
 #[non_exhaustive]
 pub enum ListenError {
     /// Another process has the port.
-    #[error("{service}: port {port} is in use; stop what listens there, or choose another port (0 for any)")]
+    #[error(
+        "{service}: port {port} is in use; stop what listens there, or choose another port (0 for any)"
+    )]
     PortInUse {
         /// What was to listen there.
         service: &'static str,
@@ -54,7 +56,11 @@ pub fn listen(service: &'static str, port: u16) -> Result<(TcpListener, SocketAd
     };
     bound().map_err(|source: io::Error| match source.kind() {
         io::ErrorKind::AddrInUse => ListenError::PortInUse { service, port },
-        _ => ListenError::Bind { service, port, source },
+        _ => ListenError::Bind {
+            service,
+            port,
+            source,
+        },
     })
 }
 
@@ -87,11 +93,19 @@ impl Server {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (listener, address) = listen(name, port)?;
-        let listener = tokio::net::TcpListener::from_std(listener)
-            .map_err(|source| ListenError::Bind { service: name, port, source })?;
+        let listener =
+            tokio::net::TcpListener::from_std(listener).map_err(|source| ListenError::Bind {
+                service: name,
+                port,
+                source,
+            })?;
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(accept(name, listener, service, stopped));
-        Ok(Self { address, stop, task })
+        Ok(Self {
+            address,
+            stop,
+            task,
+        })
     }
 
     /// Stops accepting, lets running requests finish for [`STOP_GRACE`], and closes every connection.
@@ -144,7 +158,10 @@ async fn accept<S, B>(
             }
         });
     }
-    if tokio::time::timeout(STOP_GRACE, graceful.shutdown()).await.is_err() {
+    if tokio::time::timeout(STOP_GRACE, graceful.shutdown())
+        .await
+        .is_err()
+    {
         tracing::warn!("{name}: requests were still running when it stopped");
     }
 }

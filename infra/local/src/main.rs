@@ -9,6 +9,7 @@ use local::content::{LineProblem, LoadError, Source, load};
 use local::report::Report;
 use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
+use store::content::Content;
 
 /// Problems of content files that are shown; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;
@@ -30,7 +31,7 @@ enum Command {
 
 #[derive(Args, Clone)]
 struct Serve {
-    /// Content to load, JSON Lines, plain or .gz; repeatable [default: a sample site]
+    /// Content to load, JSON Lines, plain or .gz; repeatable [default: a sample site, if there is no content yet]
     #[arg(long, value_name = "FILE")]
     content: Vec<PathBuf>,
     /// Port of the sites; 0 for any that is free
@@ -65,8 +66,12 @@ enum Failure {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,dynoxide=error".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| "warn,dynoxide=error".into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
     let cli = Cli::parse();
     let serve = match cli.command {
         Some(Command::Serve(serve)) => serve,
@@ -105,8 +110,9 @@ async fn run(serve: Serve) -> Result<ExitCode, Failure> {
 /// Loads, publishes, and with `--once` returns; without, it goes on until it is dropped.
 async fn publish(stack: &mut Stack, serve: &Serve, begun: Instant) -> Result<ExitCode, Failure> {
     let mut problems = Vec::new();
+    let kept = stack.reconciler.content.scan(None, 1).await?;
     let sources: Vec<Source> = match serve.content.as_slice() {
-        [] => vec![Source::Sample],
+        [] if kept.records.is_empty() => vec![Source::Sample],
         files => files.iter().cloned().map(Source::File).collect(),
     };
     let mut records = 0;
@@ -127,7 +133,11 @@ async fn publish(stack: &mut Stack, serve: &Serve, begun: Instant) -> Result<Exi
         println!("\n{}", Report::of(stack).await?);
         println!("{:<40} {:>9.1}s", "time", begun.elapsed().as_secs_f64());
         let malformed = problems.iter().any(|problem| problem.closes);
-        return Ok(if malformed { ExitCode::FAILURE } else { ExitCode::SUCCESS });
+        return Ok(if malformed {
+            ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
+        });
     }
     println!("change a record through DynamoDB and look again; Ctrl-C stops");
     std::future::pending().await

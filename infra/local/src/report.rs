@@ -47,7 +47,10 @@ impl Report {
         for site in stack.hosts() {
             for (shard, summary) in stack.reconciler.table.summaries(&site).await? {
                 if summary.entries > 0 {
-                    let total = report.series.entry((site.clone(), shard.series.name)).or_default();
+                    let total = report
+                        .series
+                        .entry((site.clone(), shard.series.name))
+                        .or_default();
                     total.entries += summary.entries;
                     total.shards += 1;
                     total.bytes += summary.bytes;
@@ -71,7 +74,9 @@ impl Report {
             })?;
             for item in page.items() {
                 let body = item.get("body").and_then(|body| body.as_s().ok());
-                if let Some(ledger) = body.and_then(|body| serde_json::from_str::<Ledger>(body).ok()) {
+                if let Some(ledger) =
+                    body.and_then(|body| serde_json::from_str::<Ledger>(body).ok())
+                {
                     report.count(ledger);
                 }
             }
@@ -91,11 +96,31 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = |of: fn(&SeriesTotal) -> u64| self.series.values().map(of).sum::<u64>();
-        writeln!(f, "{:<40} {:>10} {:>9} {:>13}", "series", "entries", "sitemaps", "bytes")?;
-        for ((site, series), SeriesTotal { entries, shards, bytes }) in &self.series {
-            writeln!(f, "{:<40} {entries:>10} {shards:>9} {bytes:>13}", format!("{site}/{series}"))?;
+        writeln!(
+            f,
+            "{:<40} {:>10} {:>9} {:>13}",
+            "series", "entries", "sitemaps", "bytes"
+        )?;
+        for (
+            (site, series),
+            SeriesTotal {
+                entries,
+                shards,
+                bytes,
+            },
+        ) in &self.series
+        {
+            writeln!(
+                f,
+                "{:<40} {entries:>10} {shards:>9} {bytes:>13}",
+                format!("{site}/{series}")
+            )?;
         }
-        let (entries, shards, bytes) = (total(|t| t.entries), total(|t| t.shards), total(|t| t.bytes));
+        let (entries, shards, bytes) = (
+            total(|t| t.entries),
+            total(|t| t.shards),
+            total(|t| t.bytes),
+        );
         writeln!(f, "{:<40} {entries:>10} {shards:>9} {bytes:>13}", "total")?;
         let refused: u64 = self.refused.values().sum();
         writeln!(f, "\n{:<40} {:>10}", "records", self.records)?;
@@ -103,6 +128,10 @@ impl fmt::Display for Report {
         for (reason, count) in &self.refused {
             writeln!(f, "{:<40} {count:>10}", format!("  {reason}"))?;
         }
-        write!(f, "{:<40} {:>10}", "listed, with something left out", self.noted)
+        write!(
+            f,
+            "{:<40} {:>10}",
+            "listed, with something left out", self.noted
+        )
     }
 }

@@ -26,7 +26,9 @@ use store::sites::Sites;
 use tokio::task::JoinHandle;
 
 use crate::dynamodb::{DynamoDb, DynamoDbError};
-use crate::event_source::{EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting};
+use crate::event_source::{
+    EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting,
+};
 use crate::loopback::{ListenError, Server};
 use crate::s3::{S3, StartError};
 use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
@@ -66,7 +68,16 @@ impl Default for Options {
     /// Any ports, no state, the system's clock, any site, no faults.
     fn default() -> Self {
         let (clock, known, faults) = (Clock::system(), KnownSites::Any, Faults::default());
-        Self { port: 0, dynamodb_port: 0, s3_port: 0, data: None, clock, known, faults, interceptor: None }
+        Self {
+            port: 0,
+            dynamodb_port: 0,
+            s3_port: 0,
+            data: None,
+            clock,
+            known,
+            faults,
+            interceptor: None,
+        }
     }
 }
 
@@ -145,8 +156,13 @@ impl Stack {
     pub async fn start(options: Options) -> Result<Self, StackError> {
         let (folder, temporary) = folder(options.data.as_deref())?;
         let dynamodb = DynamoDb::start(options.dynamodb_port, &folder)?;
-        let s3 = S3::start(options.s3_port, options.data.is_some().then_some(folder.as_path()))?;
-        let interceptors = std::iter::once(without_tokens()).chain(options.interceptor).collect();
+        let s3 = S3::start(
+            options.s3_port,
+            options.data.is_some().then_some(folder.as_path()),
+        )?;
+        let interceptors = std::iter::once(without_tokens())
+            .chain(options.interceptor)
+            .collect();
         let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, interceptors);
         tables::create(&aws).await?;
         let reconciler = Reconciler {
@@ -185,21 +201,42 @@ impl Stack {
     /// If the bucket fails.
     pub async fn run(&mut self) -> Result<(), StackError> {
         let reconciler = self.reconciler.clone();
-        let ingest = self.source("ingest", CONTENT_TABLE, Arc::new(|_| true), Arc::new(move |event| {
-            let reconciler = reconciler.clone();
-            async move { Ok(ingest::ingest(&reconciler, &event).await) }.boxed()
-        }));
+        let ingest = self.source(
+            "ingest",
+            CONTENT_TABLE,
+            Arc::new(|_| true),
+            Arc::new(move |event| {
+                let reconciler = reconciler.clone();
+                async move { Ok(ingest::ingest(&reconciler, &event).await) }.boxed()
+            }),
+        );
         // The scan begins with the first event of the sitemap table's stream: until the content's is read, `ingest`
         // leaves the records of a first load to it.
         ingest.caught_up().await;
-        let regenerator = Regenerator { reconciler: self.reconciler.clone(), objects: self.objects.clone() };
+        let regenerator = Regenerator {
+            reconciler: self.reconciler.clone(),
+            objects: self.objects.clone(),
+        };
         let filter = Arc::new(|record: &_| regenerate::subject(record).is_some());
-        let regenerate = self.source("regenerate", SITEMAP_TABLE, filter, Arc::new(move |event| {
-            let regenerator = regenerator.clone();
-            async move { Ok(regenerator.regenerate(&event).await) }.boxed()
-        }));
-        let sweep = tokio::spawn(sweep_for_ever(self.reconciler.clone(), self.objects.clone(), self.hosts.clone()));
-        self.running = Some(Running { ingest, regenerate, sweep });
+        let regenerate = self.source(
+            "regenerate",
+            SITEMAP_TABLE,
+            filter,
+            Arc::new(move |event| {
+                let regenerator = regenerator.clone();
+                async move { Ok(regenerator.regenerate(&event).await) }.boxed()
+            }),
+        );
+        let sweep = tokio::spawn(sweep_for_ever(
+            self.reconciler.clone(),
+            self.objects.clone(),
+            self.hosts.clone(),
+        ));
+        self.running = Some(Running {
+            ingest,
+            regenerate,
+            sweep,
+        });
         Ok(())
     }
 
@@ -216,7 +253,13 @@ impl Stack {
             starting: Starting::TrimHorizon,
             parallel: 1,
         };
-        EventSource::start(self.streams.clone(), mapping, handler, self.faults.clone(), self.failed.clone())
+        EventSource::start(
+            self.streams.clone(),
+            mapping,
+            handler,
+            self.faults.clone(),
+            self.failed.clone(),
+        )
     }
 
     /// Waits until every event is handled, nothing is left to scan and no site is on hold. Timers of the future and
@@ -226,7 +269,12 @@ impl Stack {
     ///
     /// If a table or the bucket fails.
     pub async fn settled(&self) -> Result<(), StackError> {
-        let Some(Running { ingest, regenerate, .. }) = &self.running else { return Ok(()) };
+        let Some(Running {
+            ingest, regenerate, ..
+        }) = &self.running
+        else {
+            return Ok(());
+        };
         let counts = |progress: Progress| (progress.read, progress.done);
         loop {
             let before = (counts(ingest.progress()), counts(regenerate.progress()));
@@ -244,7 +292,10 @@ impl Stack {
     /// The hosts of the sites that are published, in order.
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
-        self.hosts.read().map(|hosts| hosts.clone()).unwrap_or_default()
+        self.hosts
+            .read()
+            .map(|hosts| hosts.clone())
+            .unwrap_or_default()
     }
 
     async fn refresh_hosts(&self) -> Result<(), StackError> {
@@ -274,19 +325,31 @@ impl Stack {
 fn folder(data: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>), StackError> {
     match data {
         Some(folder) => {
-            let failed = |error| StackError::Folder { folder: folder.to_owned(), error };
+            let failed = |error| StackError::Folder {
+                folder: folder.to_owned(),
+                error,
+            };
             std::fs::create_dir_all(folder).map_err(failed)?;
             Ok((folder.to_owned(), None))
         }
         None => {
-            let failed = |error| StackError::Folder { folder: std::env::temp_dir(), error };
-            let temporary = tempfile::Builder::new().prefix("waymark-").tempdir().map_err(failed)?;
+            let failed = |error| StackError::Folder {
+                folder: std::env::temp_dir(),
+                error,
+            };
+            let temporary = tempfile::Builder::new()
+                .prefix("waymark-")
+                .tempdir()
+                .map_err(failed)?;
             Ok((temporary.path().to_owned(), Some(temporary)))
         }
     }
 }
 
-fn streams_client(dynamodb: &aws_sdk_dynamodb::Client, endpoint: &str) -> aws_sdk_dynamodbstreams::Client {
+fn streams_client(
+    dynamodb: &aws_sdk_dynamodb::Client,
+    endpoint: &str,
+) -> aws_sdk_dynamodbstreams::Client {
     use aws_sdk_dynamodbstreams::config::{BehaviorVersion, Credentials};
     let credentials = Credentials::new("local", "local", None, None, "local");
     let config = aws_sdk_dynamodbstreams::Config::builder()
@@ -298,7 +361,11 @@ fn streams_client(dynamodb: &aws_sdk_dynamodb::Client, endpoint: &str) -> aws_sd
     aws_sdk_dynamodbstreams::Client::from_conf(config)
 }
 
-async fn sweep_for_ever(reconciler: Reconciler<ContentTable, SitemapTable>, objects: S3Objects, hosts: Hosts) {
+async fn sweep_for_ever(
+    reconciler: Reconciler<ContentTable, SitemapTable>,
+    objects: S3Objects,
+    hosts: Hosts,
+) {
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
         let swept = async {
@@ -319,7 +386,12 @@ fn remember(hosts: &Hosts, published: Vec<String>) {
 }
 
 /// Serves the sites as the CDN does: the site's header is set here, whatever the client sent.
-fn serve_sites(port: u16, objects: S3Objects, clock: Clock, hosts: Hosts) -> Result<Server, ListenError> {
+fn serve_sites(
+    port: u16,
+    objects: S3Objects,
+    clock: Clock,
+    hosts: Hosts,
+) -> Result<Server, ListenError> {
     let front = Arc::new(SiteFront::new(objects, clock));
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let (front, host) = (front.clone(), site_of(&request, &hosts));
@@ -336,7 +408,12 @@ fn serve_sites(port: u16, objects: S3Objects, clock: Clock, hosts: Hosts) -> Res
 
 /// The site that a request is for: its host's, or the only one there is.
 fn site_of(request: &hyper::Request<Incoming>, hosts: &Hosts) -> Option<HeaderValue> {
-    let host = request.headers().get(HOST)?.to_str().ok()?.to_ascii_lowercase();
+    let host = request
+        .headers()
+        .get(HOST)?
+        .to_str()
+        .ok()?
+        .to_ascii_lowercase();
     let hosts = hosts.read().ok()?;
     let site = match hosts.as_slice() {
         [only] if *only != host => only.clone(),

@@ -3,7 +3,8 @@
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType, StreamSpecification, StreamViewType,
+    AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
+    StreamSpecification, StreamViewType,
 };
 use aws_sdk_s3::operation::create_bucket::CreateBucketError;
 use store::aws::Aws;
@@ -41,15 +42,28 @@ pub async fn create(aws: &Aws) -> Result<(), CreateError> {
     create_table(aws, SITEMAP_TABLE, &["pk", "sk"]).await?;
     match aws.s3().await.create_bucket().bucket(BUCKET).send().await {
         Ok(_) => Ok(()),
-        Err(error) if matches!(error.as_service_error(), Some(CreateBucketError::BucketAlreadyOwnedByYou(_))) => Ok(()),
+        Err(error)
+            if matches!(
+                error.as_service_error(),
+                Some(CreateBucketError::BucketAlreadyOwnedByYou(_))
+            ) =>
+        {
+            Ok(())
+        }
         Err(error) => Err(CreateError::Bucket(error.into_service_error().to_string())),
     }
 }
 
 async fn create_table(aws: &Aws, table: &str, keys: &[&str]) -> Result<(), CreateError> {
-    let failed = |message: String| CreateError::Table { table: table.to_owned(), message };
+    let failed = |message: String| CreateError::Table {
+        table: table.to_owned(),
+        message,
+    };
     let (attributes, schema) = key_schema(keys).map_err(|error| failed(error.to_string()))?;
-    let stream = StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::KeysOnly).build();
+    let stream = StreamSpecification::builder()
+        .stream_enabled(true)
+        .stream_view_type(StreamViewType::KeysOnly)
+        .build();
     let request = aws
         .dynamodb()
         .await
@@ -61,18 +75,34 @@ async fn create_table(aws: &Aws, table: &str, keys: &[&str]) -> Result<(), Creat
         .stream_specification(stream.map_err(|error| failed(error.to_string()))?);
     match request.send().await {
         Ok(_) => Ok(()),
-        Err(error) if matches!(error.as_service_error(), Some(CreateTableError::ResourceInUseException(_))) => Ok(()),
+        Err(error)
+            if matches!(
+                error.as_service_error(),
+                Some(CreateTableError::ResourceInUseException(_))
+            ) =>
+        {
+            Ok(())
+        }
         Err(error) => Err(failed(error.into_service_error().to_string())),
     }
 }
 
-fn key_schema(keys: &[&str]) -> Result<(Vec<AttributeDefinition>, Vec<KeySchemaElement>), BuildError> {
+fn key_schema(
+    keys: &[&str],
+) -> Result<(Vec<AttributeDefinition>, Vec<KeySchemaElement>), BuildError> {
     let mut attributes = Vec::new();
     let mut schema = Vec::new();
     for (name, key_type) in keys.iter().zip([KeyType::Hash, KeyType::Range]) {
-        let definition = AttributeDefinition::builder().attribute_name(*name).attribute_type(ScalarAttributeType::S);
+        let definition = AttributeDefinition::builder()
+            .attribute_name(*name)
+            .attribute_type(ScalarAttributeType::S);
         attributes.push(definition.build()?);
-        schema.push(KeySchemaElement::builder().attribute_name(*name).key_type(key_type).build()?);
+        schema.push(
+            KeySchemaElement::builder()
+                .attribute_name(*name)
+                .key_type(key_type)
+                .build()?,
+        );
     }
     Ok((attributes, schema))
 }

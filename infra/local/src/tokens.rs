@@ -31,14 +31,19 @@ impl Intercept for WithoutTokens {
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         let request = context.request_mut();
-        let transaction = request.headers().get("x-amz-target").is_some_and(|target| target.ends_with(".TransactWriteItems"));
+        let transaction = request
+            .headers()
+            .get("x-amz-target")
+            .is_some_and(|target| target.ends_with(".TransactWriteItems"));
         if let Some(body) = request.body().bytes().filter(|_| transaction) {
             let mut input: Value = serde_json::from_slice(body)?;
             if let Value::Object(fields) = &mut input {
                 fields.remove("ClientRequestToken");
             }
             let body = serde_json::to_vec(&input)?;
-            request.headers_mut().insert("content-length", body.len().to_string());
+            request
+                .headers_mut()
+                .insert("content-length", body.len().to_string());
             *request.body_mut() = SdkBody::from(body);
         }
         Ok(())

@@ -82,7 +82,11 @@ impl Refusal {
 /// # Errors
 ///
 /// The refusal.
-pub fn eligible(record: &ContentRecord, site: Option<&SiteSettings>, now: i64) -> Result<Loc, Refusal> {
+pub fn eligible(
+    record: &ContentRecord,
+    site: Option<&SiteSettings>,
+    now: i64,
+) -> Result<Loc, Refusal> {
     if let Some(problem) = record.closing_problem() {
         return Err(Refusal::BadField(problem.clone()));
     }
@@ -97,7 +101,11 @@ pub fn eligible(record: &ContentRecord, site: Option<&SiteSettings>, now: i64) -
     refuse_if(record.kind != Kind::Content, Refusal::NotContent)?;
     refuse_if(record.archive_of.is_some(), Refusal::Archive)?;
     let loc = Loc::parse(&record.url, &site.origin).map_err(Refusal::BadUrl)?;
-    if let Some(canonical) = record.canonical_url.as_ref().filter(|canonical| **canonical != loc) {
+    if let Some(canonical) = record
+        .canonical_url
+        .as_ref()
+        .filter(|canonical| **canonical != loc)
+    {
         return Err(Refusal::CanonicalElsewhere(canonical.clone()));
     }
     if let Some(at) = record.published_at.filter(|at| at.seconds() > now) {
@@ -136,11 +144,14 @@ mod tests {
 
     fn check(fields: Value, expected: &str) {
         let mut item = json!({"type": "post", "url": "https://www.example.com/a"});
-        item.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        item.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         let record = ContentRecord::parse("post/1", &item);
         let mut site = SiteSettings::default_for("www.example.com").unwrap();
         site.types = serde_json::from_value(json!({"hidden": {"public": false}})).unwrap();
-        let name = eligible(&record, Some(&site), NOW).map_or_else(|refusal| refusal.name(), |_| "listed");
+        let name =
+            eligible(&record, Some(&site), NOW).map_or_else(|refusal| refusal.name(), |_| "listed");
         assert_eq!(name, expected, "{fields}");
     }
 
@@ -156,16 +167,31 @@ mod tests {
         for kind in ["search_results", "error", "paginated_archive"] {
             check(json!({"kind": kind}), "not_content");
         }
-        check(json!({"archive_of": {"taxonomy": "tag", "term": "rust"}}), "archive");
+        check(
+            json!({"archive_of": {"taxonomy": "tag", "term": "rust"}}),
+            "archive",
+        );
         check(json!({"type": "hidden"}), "type_not_public");
         check(json!({"type": "site"}), "type_not_public");
-        check(json!({"url": "https://www.example.com.evil/"}), "foreign_url");
+        check(
+            json!({"url": "https://www.example.com.evil/"}),
+            "foreign_url",
+        );
         check(json!({"url": "http://www.example.com/a"}), "foreign_url");
         check(json!({"url": "/a"}), "bad_url");
         check(json!({"modified_at": "2020-02-30"}), "bad_field");
-        check(json!({"canonical_url": "https://www.example.com/b"}), "canonical_elsewhere");
-        check(json!({"canonical_url": "https://WWW.example.com:443/a"}), "listed");
-        check(json!({"canonical_url": "https://other.example/a"}), "canonical_elsewhere");
+        check(
+            json!({"canonical_url": "https://www.example.com/b"}),
+            "canonical_elsewhere",
+        );
+        check(
+            json!({"canonical_url": "https://WWW.example.com:443/a"}),
+            "listed",
+        );
+        check(
+            json!({"canonical_url": "https://other.example/a"}),
+            "canonical_elsewhere",
+        );
         check(json!({"published_at": "2027-01-15T08:00:00Z"}), "listed");
         check(json!({"published_at": "2027-01-15T08:00:01Z"}), "not_yet");
         check(json!({"expires_at": "2027-01-15T08:00:00Z"}), "expired");
@@ -174,10 +200,22 @@ mod tests {
 
     #[test]
     fn sites() {
-        let record = ContentRecord::parse("p", &json!({"type": "post", "url": "https://www.example.com/a"}));
-        assert_eq!(eligible(&record, None, NOW).unwrap_err().name(), "unknown_site");
-        let private = SiteSettings { public: false, ..SiteSettings::default_for("www.example.com").unwrap() };
-        assert_eq!(eligible(&record, Some(&private), NOW), Err(Refusal::SitePrivate));
+        let record = ContentRecord::parse(
+            "p",
+            &json!({"type": "post", "url": "https://www.example.com/a"}),
+        );
+        assert_eq!(
+            eligible(&record, None, NOW).unwrap_err().name(),
+            "unknown_site"
+        );
+        let private = SiteSettings {
+            public: false,
+            ..SiteSettings::default_for("www.example.com").unwrap()
+        };
+        assert_eq!(
+            eligible(&record, Some(&private), NOW),
+            Err(Refusal::SitePrivate)
+        );
     }
 
     #[test]

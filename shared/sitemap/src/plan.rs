@@ -11,7 +11,7 @@ use crate::eligibility::{self, Refusal};
 use crate::entry::{self, Entry};
 use crate::loc::Loc;
 use crate::member::SEGMENT_SLOTS;
-use crate::record::ContentRecord;
+use crate::record::{ContentRecord, cut};
 use crate::site::{SITE_TYPE, SiteSettings};
 use crate::time::When;
 
@@ -189,9 +189,19 @@ impl Plan {
     pub fn place(&mut self, slot: Slot) {
         for change in &mut self.changes {
             if let Change::Insert(series, rendered) = change {
-                let placement = Placement { series: series.clone(), slot, digest: digest(&rendered.xml) };
-                self.ledger.get_or_insert_default().placed.push(placement.clone());
-                let rendered = Rendered { xml: std::mem::take(&mut rendered.xml), lastmod: rendered.lastmod };
+                let placement = Placement {
+                    series: series.clone(),
+                    slot,
+                    digest: digest(&rendered.xml),
+                };
+                self.ledger
+                    .get_or_insert_default()
+                    .placed
+                    .push(placement.clone());
+                let rendered = Rendered {
+                    xml: std::mem::take(&mut rendered.xml),
+                    lastmod: rendered.lastmod,
+                };
                 *change = Change::Replace(placement, rendered);
                 return;
             }
@@ -201,9 +211,17 @@ impl Plan {
 
 /// The address whose claim must be read before planning: the one the record wants and does not own.
 #[must_use]
-pub fn wanted_address(record: Option<&ContentRecord>, site: Option<&SiteSettings>, ledger: &Ledger, now: i64) -> Option<Address> {
+pub fn wanted_address(
+    record: Option<&ContentRecord>,
+    site: Option<&SiteSettings>,
+    ledger: &Ledger,
+    now: i64,
+) -> Option<Address> {
     let loc = eligibility::eligible(record?, site, now).ok()?;
-    let address = Address { site: site?.host.clone(), loc };
+    let address = Address {
+        site: site?.host.clone(),
+        loc,
+    };
     (ledger.claim.as_ref() != Some(&address)).then_some(address)
 }
 
@@ -218,20 +236,31 @@ pub fn plan(inputs: &Inputs<'_>, now: i64) -> Plan {
     let mut after = Ledger {
         site: record.site.clone(),
         due: eligibility::next_due(record, now),
-        notes: record.problems.iter().filter(|problem| !problem.closes).map(ToString::to_string).collect(),
+        notes: record
+            .problems
+            .iter()
+            .filter(|problem| !problem.closes)
+            .map(ToString::to_string)
+            .collect(),
         ..Ledger::default()
     };
     let mut wanted = Wanted::default();
     match (eligibility::eligible(record, inputs.site, now), inputs.site) {
         (Ok(loc), Some(site)) => {
-            let address = Address { site: site.host.clone(), loc };
+            let address = Address {
+                site: site.host.clone(),
+                loc,
+            };
             if let Claim::Other(owner) = inputs.claim {
                 after.refused = Some(reason(&Refusal::Duplicate(owner.clone())));
                 after.waits = Some(address);
                 wanted.owner = owner.clone();
             } else {
                 let rendered = render(record, site, &address.loc, now, &mut after.notes);
-                let series = Series { site: site.host.clone(), name: record.type_name.clone() };
+                let series = Series {
+                    site: site.host.clone(),
+                    name: record.type_name.clone(),
+                };
                 wanted.entry = Some((series, rendered));
                 after.claim = Some(address);
             }
@@ -261,17 +290,29 @@ fn finish(before: &Ledger, after: Option<Ledger>, wanted: Wanted, inputs: &Input
         let beyond = inputs.site.is_some_and(|site| {
             site.host == placement.series.site && placement.slot.i >= site.entries_per_sitemap
         });
-        let stays = entry.as_ref().is_some_and(|(series, _)| *series == placement.series) && !evicted && !beyond;
+        let stays = entry
+            .as_ref()
+            .is_some_and(|(series, _)| *series == placement.series)
+            && !evicted
+            && !beyond;
         match entry.take_if(|_| stays) {
             Some((series, rendered)) => {
-                let placement = Placement { series, slot: placement.slot, digest: digest(&rendered.xml) };
+                let placement = Placement {
+                    series,
+                    slot: placement.slot,
+                    digest: digest(&rendered.xml),
+                };
                 if !before.placed.contains(&placement) {
                     changes.push(Change::Replace(placement.clone(), rendered));
                 }
                 after.placed.push(placement);
             }
             None => {
-                let reuse = if evicted || beyond { Reuse::Never } else { Reuse::Free };
+                let reuse = if evicted || beyond {
+                    Reuse::Never
+                } else {
+                    Reuse::Free
+                };
                 changes.push(Change::Remove(placement.clone(), reuse));
             }
         }
@@ -280,11 +321,33 @@ fn finish(before: &Ledger, after: Option<Ledger>, wanted: Wanted, inputs: &Input
         changes.push(Change::Insert(series, rendered));
     }
     let owner = wanted.owner;
-    difference(&mut changes, &before.claim, &after.claim, Change::Release, Change::Claim);
-    difference(&mut changes, &before.waits, &after.waits, Change::StopWaiting, |address| Change::Wait(address, owner));
-    difference(&mut changes, &before.due, &after.due, Change::ClearTimer, Change::SetTimer);
+    difference(
+        &mut changes,
+        &before.claim,
+        &after.claim,
+        Change::Release,
+        Change::Claim,
+    );
+    difference(
+        &mut changes,
+        &before.waits,
+        &after.waits,
+        Change::StopWaiting,
+        |address| Change::Wait(address, owner),
+    );
+    difference(
+        &mut changes,
+        &before.due,
+        &after.due,
+        Change::ClearTimer,
+        Change::SetTimer,
+    );
     let ledger_changes = after != *before;
-    Plan { changes, ledger: remembered.then_some(after), ledger_changes }
+    Plan {
+        changes,
+        ledger: remembered.then_some(after),
+        ledger_changes,
+    }
 }
 
 fn difference<T: Clone + PartialEq>(
@@ -301,13 +364,21 @@ fn difference<T: Clone + PartialEq>(
 }
 
 fn reason(refusal: &Refusal) -> (String, String) {
-    (refusal.name().to_owned(), refusal.to_string())
+    (refusal.name().to_owned(), cut(&refusal.to_string()))
 }
 
 /// The page's entry, with as many images as fit.
-fn render(record: &ContentRecord, site: &SiteSettings, loc: &Loc, now: i64, notes: &mut Vec<String>) -> Rendered {
+fn render(
+    record: &ContentRecord,
+    site: &SiteSettings,
+    loc: &Loc,
+    now: i64,
+    notes: &mut Vec<String>,
+) -> Rendered {
     let lastmod = eligibility::lastmod(record, now);
-    if lastmod.is_none() && let Some(at) = record.last_change() {
+    if lastmod.is_none()
+        && let Some(at) = record.last_change()
+    {
         notes.push(format!("lastmod: {at} is in the future (future_lastmod)"));
     }
     let defaults = site.type_settings(&record.type_name);
@@ -322,7 +393,10 @@ fn render(record: &ContentRecord, site: &SiteSettings, loc: &Loc, now: i64, note
     let mut xml = Vec::new();
     entry::render(&page, &mut xml);
     if xml.len() > MAX_ENTRY_BYTES {
-        notes.push(format!("alternates: left out, with them the entry has {} bytes, at most {MAX_ENTRY_BYTES}", xml.len()));
+        notes.push(format!(
+            "alternates: left out, with them the entry has {} bytes, at most {MAX_ENTRY_BYTES}",
+            xml.len()
+        ));
         page.alternates = &[];
         xml.clear();
         entry::render(&page, &mut xml);
@@ -338,19 +412,25 @@ fn render(record: &ContentRecord, site: &SiteSettings, loc: &Loc, now: i64, note
         page.images = &record.images[..fitting.count()];
         if page.images.len() < record.images.len() {
             let (given, kept) = (record.images.len(), page.images.len());
-            notes.push(format!("images: {given} given, the first {kept} fit into {MAX_ENTRY_BYTES} bytes"));
+            notes.push(format!(
+                "images: {given} given, the first {kept} fit into {MAX_ENTRY_BYTES} bytes"
+            ));
         }
         xml.clear();
         entry::render(&page, &mut xml);
     }
     // The renderer writes ASCII locs and escaped text, from strings: this cannot fail, and if it did nothing is lost.
-    let xml = String::from_utf8(xml).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let xml = String::from_utf8(xml)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     Rendered { xml, lastmod }
 }
 
 /// The digest by which a ledger knows the entry that stands in a slot: 16 hex digits of SHA-256.
 fn digest(xml: &str) -> String {
-    Sha256::digest(xml.as_bytes())[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(xml.as_bytes())[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -363,7 +443,9 @@ mod tests {
 
     fn record(fields: Value) -> ContentRecord {
         let mut item = json!({"type": "post", "url": "https://www.example.com/a", "modified_at": "2026-01-01"});
-        item.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        item.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         ContentRecord::parse("post/1", &item)
     }
 
@@ -372,7 +454,16 @@ mod tests {
     }
 
     fn planned(record: Option<&ContentRecord>, ledger: &Ledger, claim: Claim) -> Plan {
-        plan(&Inputs { record, site: Some(&site()), ledger, claim: &claim, evict: None }, NOW)
+        plan(
+            &Inputs {
+                record,
+                site: Some(&site()),
+                ledger,
+                claim: &claim,
+                evict: None,
+            },
+            NOW,
+        )
     }
 
     /// The ledger after a record was first placed in the first slot.
@@ -385,7 +476,13 @@ mod tests {
     }
 
     fn names(plan: &Plan) -> Vec<String> {
-        let name = |change: &Change| format!("{change:?}").split('(').next().unwrap_or_default().to_owned();
+        let name = |change: &Change| {
+            format!("{change:?}")
+                .split('(')
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
         let mut names: Vec<String> = plan.changes.iter().map(name).collect();
         names.sort();
         names
@@ -401,14 +498,21 @@ mod tests {
     fn an_unchanged_page_has_nothing_to_write() {
         let record = record(json!({}));
         let ledger = placed(&record);
-        assert_eq!(wanted_address(Some(&record), Some(&site()), &ledger, NOW), None);
+        assert_eq!(
+            wanted_address(Some(&record), Some(&site()), &ledger, NOW),
+            None
+        );
         assert!(planned(Some(&record), &ledger, Claim::Unread).is_empty());
     }
 
     #[test]
     fn a_changed_page_keeps_its_slot() {
         let ledger = placed(&record(json!({})));
-        let plan = planned(Some(&record(json!({"modified_at": "2026-02-02"}))), &ledger, Claim::Unread);
+        let plan = planned(
+            Some(&record(json!({"modified_at": "2026-02-02"}))),
+            &ledger,
+            Claim::Unread,
+        );
         assert_eq!(names(&plan), ["Replace"]);
         assert_eq!(plan.ledger.unwrap().placed[0].slot, ledger.placed[0].slot);
     }
@@ -416,11 +520,18 @@ mod tests {
     #[test]
     fn a_page_that_goes_leaves_nothing_and_says_why() {
         let ledger = placed(&record(json!({})));
-        let plan = planned(Some(&record(json!({"noindex": true}))), &ledger, Claim::Unread);
+        let plan = planned(
+            Some(&record(json!({"noindex": true}))),
+            &ledger,
+            Claim::Unread,
+        );
         assert_eq!(names(&plan), ["Release", "Remove"]);
         assert_eq!(plan.ledger.unwrap().refused.unwrap().0, "noindex");
         let plan = planned(None, &ledger, Claim::Unread);
-        assert_eq!((names(&plan), plan.ledger), (vec!["Release".to_owned(), "Remove".to_owned()], None));
+        assert_eq!(
+            (names(&plan), plan.ledger),
+            (vec!["Release".to_owned(), "Remove".to_owned()], None)
+        );
     }
 
     #[test]
@@ -428,21 +539,37 @@ mod tests {
         let ledger = placed(&record(json!({})));
         let moved = record(json!({"url": "https://www.example.com/b"}));
         assert!(wanted_address(Some(&moved), Some(&site()), &ledger, NOW).is_some());
-        assert_eq!(names(&planned(Some(&moved), &ledger, Claim::Free)), ["Claim", "Release", "Replace"]);
+        assert_eq!(
+            names(&planned(Some(&moved), &ledger, Claim::Free)),
+            ["Claim", "Release", "Replace"]
+        );
         let retyped = record(json!({"type": "page"}));
-        assert_eq!(names(&planned(Some(&retyped), &ledger, Claim::Unread)), ["Insert", "Remove"]);
+        assert_eq!(
+            names(&planned(Some(&retyped), &ledger, Claim::Unread)),
+            ["Insert", "Remove"]
+        );
     }
 
     #[test]
     fn a_duplicate_waits_and_takes_over() {
         let record = record(json!({}));
-        let plan = planned(Some(&record), &Ledger::default(), Claim::Other("post/0".to_owned()));
+        let plan = planned(
+            Some(&record),
+            &Ledger::default(),
+            Claim::Other("post/0".to_owned()),
+        );
         assert_eq!(names(&plan), ["Wait"]);
         let ledger = plan.ledger.unwrap();
         assert_eq!(ledger.refused.as_ref().unwrap().0, "duplicate");
         assert!(planned(Some(&record), &ledger, Claim::Other("post/0".to_owned())).is_empty());
-        assert_eq!(names(&planned(Some(&record), &ledger, Claim::Free)), ["Claim", "Insert", "StopWaiting"]);
-        assert_eq!(names(&planned(None, &ledger, Claim::Unread)), ["StopWaiting"]);
+        assert_eq!(
+            names(&planned(Some(&record), &ledger, Claim::Free)),
+            ["Claim", "Insert", "StopWaiting"]
+        );
+        assert_eq!(
+            names(&planned(None, &ledger, Claim::Unread)),
+            ["StopWaiting"]
+        );
     }
 
     #[test]
@@ -452,10 +579,20 @@ mod tests {
         ledger.placed[0].slot.i = 1_000;
         let plan = planned(Some(&record), &ledger, Claim::Unread);
         assert_eq!(names(&plan), ["Insert", "Remove"]);
-        assert!(plan.changes.iter().any(|change| matches!(change, Change::Remove(_, Reuse::Never))));
+        assert!(
+            plan.changes
+                .iter()
+                .any(|change| matches!(change, Change::Remove(_, Reuse::Never)))
+        );
         ledger.placed[0].slot.i = 10;
         let evict = ledger.placed[0].clone();
-        let inputs = Inputs { record: Some(&record), site: Some(&site()), ledger: &ledger, claim: &Claim::Unread, evict: Some((&evict.series, evict.slot)) };
+        let inputs = Inputs {
+            record: Some(&record),
+            site: Some(&site()),
+            ledger: &ledger,
+            claim: &Claim::Unread,
+            evict: Some((&evict.series, evict.slot)),
+        };
         assert_eq!(names(&super::plan(&inputs, NOW)), ["Insert", "Remove"]);
     }
 
@@ -466,16 +603,38 @@ mod tests {
         assert_eq!(names(&plan), ["SetTimer"]);
         let ledger = plan.ledger.unwrap();
         let at = ledger.due.unwrap();
-        let inputs = Inputs { record: Some(&scheduled), site: Some(&site()), ledger: &ledger, claim: &Claim::Free, evict: None };
-        assert_eq!(names(&super::plan(&inputs, at)), ["Claim", "ClearTimer", "Insert"]);
+        let inputs = Inputs {
+            record: Some(&scheduled),
+            site: Some(&site()),
+            ledger: &ledger,
+            claim: &Claim::Free,
+            evict: None,
+        };
+        assert_eq!(
+            names(&super::plan(&inputs, at)),
+            ["Claim", "ClearTimer", "Insert"]
+        );
         let future = record(json!({"modified_at": "2027-02-01"}));
-        assert_eq!(planned(Some(&future), &Ledger::default(), Claim::Free).ledger.unwrap().notes.len(), 1);
+        assert_eq!(
+            planned(Some(&future), &Ledger::default(), Claim::Free)
+                .ledger
+                .unwrap()
+                .notes
+                .len(),
+            1
+        );
     }
 
     #[test]
     fn images_that_make_an_entry_too_large_are_left_out_with_a_note() {
-        let images: Vec<Value> = (0..1_000).map(|i| json!({"url": format!("https://a.example/{i}{}", "x".repeat(1_000))})).collect();
-        let mut plan = planned(Some(&record(json!({"images": images}))), &Ledger::default(), Claim::Free);
+        let images: Vec<Value> = (0..1_000)
+            .map(|i| json!({"url": format!("https://a.example/{i}{}", "x".repeat(1_000))}))
+            .collect();
+        let mut plan = planned(
+            Some(&record(json!({"images": images}))),
+            &Ledger::default(),
+            Claim::Free,
+        );
         plan.place(Slot { n: 1, i: 0 });
         let size = plan.changes.iter().find_map(|change| match change {
             Change::Replace(_, rendered) => Some(rendered.xml.len()),

@@ -27,6 +27,10 @@ pub const MAX_ID_BYTES: usize = 900;
 pub const MAX_TYPE_BYTES: usize = 64;
 /// Problems kept for one record; the rest is counted.
 const MAX_PROBLEMS: usize = 20;
+/// Bytes of a host's name (RFC 1035), and of a port after it.
+const MAX_SITE_BYTES: usize = 253 + 6;
+/// Characters of a text that is quoted from a record: what is remembered of bad input must stay small.
+const MAX_QUOTED_CHARS: usize = 300;
 
 /// What is wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -37,6 +41,27 @@ pub struct Problem {
     pub reason: String,
     /// Whether the page is left out for it.
     pub closes: bool,
+}
+
+impl Problem {
+    /// A problem with a field. Texts that quote a record's own are cut.
+    #[must_use]
+    pub fn new(field: &str, reason: &str, closes: bool) -> Self {
+        Self {
+            field: cut(field),
+            reason: cut(reason),
+            closes,
+        }
+    }
+}
+
+/// A text, cut to what may be remembered of bad input.
+#[must_use]
+pub fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 impl std::fmt::Display for Problem {
@@ -168,7 +193,11 @@ impl ContentRecord {
     #[must_use]
     pub fn parse(id: &str, item: &Value) -> Self {
         let empty = Map::new();
-        let mut fields = Fields { map: item.as_object().unwrap_or(&empty), problems: Vec::new(), more: 0 };
+        let mut fields = Fields {
+            map: item.as_object().unwrap_or(&empty),
+            problems: Vec::new(),
+            more: 0,
+        };
         if id.len() > MAX_ID_BYTES {
             fields.close("id", format!("{} bytes, at most {MAX_ID_BYTES}", id.len()));
         }
@@ -182,8 +211,17 @@ impl ContentRecord {
             }
         };
         let site = match fields.text("site", true) {
+            Some(site) if site.len() > MAX_SITE_BYTES => {
+                fields.close(
+                    "site",
+                    format!("{} bytes, a host has at most {MAX_SITE_BYTES}", site.len()),
+                );
+                String::new()
+            }
             Some(site) => site.to_ascii_lowercase(),
-            None => host_of(&url).unwrap_or_default(),
+            None => host_of(&url)
+                .filter(|host| host.len() <= MAX_SITE_BYTES)
+                .unwrap_or_default(),
         };
         let type_name = fields.type_name();
         let record = Self {
@@ -214,7 +252,10 @@ impl ContentRecord {
             url,
             problems: Vec::new(),
         };
-        Self { problems: fields.finish(), ..record }
+        Self {
+            problems: fields.finish(),
+            ..record
+        }
     }
 
     /// The first problem that leaves the page out.
@@ -239,8 +280,11 @@ const STATUSES: &[(&str, Status)] = &[
     ("trash", Status::Trash),
     ("error", Status::Error),
 ];
-const VISIBILITIES: &[(&str, Visibility)] =
-    &[("public", Visibility::Public), ("private", Visibility::Private), ("password", Visibility::Password)];
+const VISIBILITIES: &[(&str, Visibility)] = &[
+    ("public", Visibility::Public),
+    ("private", Visibility::Private),
+    ("password", Visibility::Password),
+];
 const KINDS: &[(&str, Kind)] = &[
     ("content", Kind::Content),
     ("search_results", Kind::SearchResults),
@@ -260,21 +304,22 @@ fn host_of(url: &str) -> Option<String> {
 
 /// Whether a hreflang is `x-default` or language[-Script][-REGION] in form.
 fn is_hreflang(code: &str) -> bool {
-    let alphabetic = |part: &str, bytes| part.len() == bytes && part.bytes().all(|b| b.is_ascii_alphabetic());
+    let alphabetic =
+        |part: &str, bytes| part.len() == bytes && part.bytes().all(|b| b.is_ascii_alphabetic());
     let mut parts = code.split('-').peekable();
-    let language = parts.next().is_some_and(|part| alphabetic(part, 2) || alphabetic(part, 3));
+    let language = parts
+        .next()
+        .is_some_and(|part| alphabetic(part, 2) || alphabetic(part, 3));
     parts.next_if(|part| alphabetic(part, 4));
-    parts.next_if(|part| alphabetic(part, 2) || (part.len() == 3 && part.bytes().all(|b| b.is_ascii_digit())));
+    parts.next_if(|part| {
+        alphabetic(part, 2) || (part.len() == 3 && part.bytes().all(|b| b.is_ascii_digit()))
+    });
     code == "x-default" || (language && parts.next().is_none())
 }
 
-/// A value as it is shown in a reason, cut to a readable length.
+/// A value as it is shown in a reason.
 fn shown(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    cut(&value.to_string())
 }
 
 /// The fields of an item, and what was found wrong while reading them.
@@ -292,7 +337,8 @@ impl<'a> Fields<'a> {
     fn problem(&mut self, field: &str, reason: impl Into<String>, closes: bool) {
         // What closes a record must not be lost to the cap.
         if closes || self.problems.len() < MAX_PROBLEMS {
-            self.problems.push(Problem { field: field.to_owned(), reason: reason.into(), closes });
+            self.problems
+                .push(Problem::new(field, &reason.into(), closes));
         } else {
             self.more += 1;
         }
@@ -308,8 +354,11 @@ impl<'a> Fields<'a> {
 
     fn finish(mut self) -> Vec<Problem> {
         if self.more > 0 {
-            let reason = format!("{} more problems", self.more);
-            self.problems.push(Problem { field: "…".to_owned(), reason, closes: false });
+            self.problems.push(Problem::new(
+                "…",
+                &format!("{} more problems", self.more),
+                false,
+            ));
         }
         self.problems
     }
@@ -336,7 +385,10 @@ impl<'a> Fields<'a> {
         match self.get(field) {
             None => &[],
             Some(Value::Array(values)) if values.len() > limit => {
-                self.drop_field(field, format!("{} given, the first {limit} are kept", values.len()));
+                self.drop_field(
+                    field,
+                    format!("{} given, the first {limit} are kept", values.len()),
+                );
                 &values[..limit]
             }
             Some(Value::Array(values)) => values,
@@ -348,12 +400,20 @@ impl<'a> Fields<'a> {
     }
 
     fn choice<T: Copy>(&mut self, field: &str, default: T, choices: &[(&str, T)]) -> T {
-        let Some(value) = self.get(field) else { return default };
-        if let Some((_, choice)) = choices.iter().find(|(name, _)| value.as_str() == Some(name)) {
+        let Some(value) = self.get(field) else {
+            return default;
+        };
+        if let Some((_, choice)) = choices
+            .iter()
+            .find(|(name, _)| value.as_str() == Some(name))
+        {
             return *choice;
         }
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        self.close(field, format!("{} is none of {}", shown(value), names.join(", ")));
+        self.close(
+            field,
+            format!("{} is none of {}", shown(value), names.join(", ")),
+        );
         default
     }
 
@@ -365,7 +425,10 @@ impl<'a> Fields<'a> {
         match value.as_str().filter(|name| is_type_name(name)) {
             Some(name) => name.to_owned(),
             None => {
-                let reason = format!("{} is not 1 to {MAX_TYPE_BYTES} of A-Z a-z 0-9 _ -", shown(value));
+                let reason = format!(
+                    "{} is not 1 to {MAX_TYPE_BYTES} of A-Z a-z 0-9 _ -",
+                    shown(value)
+                );
                 self.close("type", reason);
                 String::new()
             }
@@ -377,7 +440,10 @@ impl<'a> Fields<'a> {
             None => false,
             Some(Value::Bool(noindex)) => *noindex,
             Some(other) => {
-                self.close("noindex", format!("{} is neither true nor false", shown(other)));
+                self.close(
+                    "noindex",
+                    format!("{} is neither true nor false", shown(other)),
+                );
                 true
             }
         }
@@ -393,15 +459,22 @@ impl<'a> Fields<'a> {
     }
 
     fn canonical_url(&mut self) -> Option<Loc> {
-        let text = self.text("canonical_url", false).filter(|text| !text.is_empty())?;
-        Loc::parse_any(&text).map_err(|error| self.drop_field("canonical_url", error.to_string())).ok()
+        let text = self
+            .text("canonical_url", false)
+            .filter(|text| !text.is_empty())?;
+        Loc::parse_any(&text)
+            .map_err(|error| self.drop_field("canonical_url", error.to_string()))
+            .ok()
     }
 
     fn changefreq(&mut self) -> Option<ChangeFreq> {
         let value = self.get("changefreq")?;
         let parsed = value.as_str().and_then(ChangeFreq::parse);
         if parsed.is_none() {
-            self.drop_field("changefreq", format!("{} is no changefreq of the protocol", shown(value)));
+            self.drop_field(
+                "changefreq",
+                format!("{} is no changefreq of the protocol", shown(value)),
+            );
         }
         parsed
     }
@@ -410,7 +483,10 @@ impl<'a> Fields<'a> {
         let value = self.get("priority")?;
         let parsed = value.as_f64().and_then(Priority::new);
         if parsed.is_none() {
-            self.drop_field("priority", format!("{} is not a number from 0.0 to 1.0", shown(value)));
+            self.drop_field(
+                "priority",
+                format!("{} is not a number from 0.0 to 1.0", shown(value)),
+            );
         }
         parsed
     }
@@ -422,12 +498,18 @@ impl<'a> Fields<'a> {
             self.drop_field(&place, "missing");
             return None;
         };
-        Loc::parse_any(text).map_err(|error| self.drop_field(&place, error.to_string())).ok()
+        Loc::parse_any(text)
+            .map_err(|error| self.drop_field(&place, error.to_string()))
+            .ok()
     }
 
     fn images(&mut self) -> Vec<Loc> {
         let images = self.list("images", MAX_IMAGES);
-        images.iter().enumerate().filter_map(|(at, value)| self.url_in("images", at, value)).collect()
+        images
+            .iter()
+            .enumerate()
+            .filter_map(|(at, value)| self.url_in("images", at, value))
+            .collect()
     }
 
     fn videos(&mut self) -> Vec<Map<String, Value>> {
@@ -445,13 +527,27 @@ impl<'a> Fields<'a> {
         let mut alternates: Vec<Alternate> = Vec::new();
         for (at, value) in self.list("alternates", MAX_ALTERNATES).iter().enumerate() {
             let place = format!("alternates[{at}].hreflang");
-            let hreflang = value.get("hreflang").and_then(Value::as_str).unwrap_or_default();
+            let hreflang = value
+                .get("hreflang")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             if !is_hreflang(hreflang) {
-                self.drop_field(&place, format!("{hreflang:?} is no language code such as en, en-GB, zh-Hant, x-default"));
-            } else if alternates.iter().any(|other| other.hreflang.eq_ignore_ascii_case(hreflang)) {
+                self.drop_field(
+                    &place,
+                    format!(
+                        "{hreflang:?} is no language code such as en, en-GB, zh-Hant, x-default"
+                    ),
+                );
+            } else if alternates
+                .iter()
+                .any(|other| other.hreflang.eq_ignore_ascii_case(hreflang))
+            {
                 self.drop_field(&place, format!("{hreflang:?} is given twice"));
             } else if let Some(href) = self.url_in("alternates", at, value) {
-                alternates.push(Alternate { hreflang: hreflang.to_owned(), href });
+                alternates.push(Alternate {
+                    hreflang: hreflang.to_owned(),
+                    href,
+                });
             }
         }
         alternates
@@ -470,12 +566,18 @@ impl<'a> Fields<'a> {
                 match value.as_str() {
                     None => self.drop_field(&place, format!("{} is not text", shown(value))),
                     Some(_) if count == MAX_TERMS => {
-                        self.drop_field(&place, format!("more than {MAX_TERMS} terms in all, the first are kept"));
+                        self.drop_field(
+                            &place,
+                            format!("more than {MAX_TERMS} terms in all, the first are kept"),
+                        );
                         return terms;
                     }
                     Some(term) => {
                         count += 1;
-                        terms.entry(taxonomy.clone()).or_default().push(term.to_owned());
+                        terms
+                            .entry(taxonomy.clone())
+                            .or_default()
+                            .push(term.to_owned());
                     }
                 }
             }
@@ -484,11 +586,23 @@ impl<'a> Fields<'a> {
     }
 
     fn pages(&mut self) -> u32 {
-        let Some(value) = self.get("pages") else { return 1 };
-        match value.as_u64().and_then(|pages| u32::try_from(pages).ok()).filter(|pages| (1..=MAX_PARTS).contains(pages)) {
+        let Some(value) = self.get("pages") else {
+            return 1;
+        };
+        match value
+            .as_u64()
+            .and_then(|pages| u32::try_from(pages).ok())
+            .filter(|pages| (1..=MAX_PARTS).contains(pages))
+        {
             Some(pages) => pages,
             None => {
-                self.drop_field("pages", format!("{} is not a whole number from 1 to {MAX_PARTS}", shown(value)));
+                self.drop_field(
+                    "pages",
+                    format!(
+                        "{} is not a whole number from 1 to {MAX_PARTS}",
+                        shown(value)
+                    ),
+                );
                 1
             }
         }
@@ -512,7 +626,9 @@ impl<'a> Fields<'a> {
 #[must_use]
 pub fn is_type_name(name: &str) -> bool {
     (1..=MAX_TYPE_BYTES).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
 #[cfg(test)]
@@ -524,9 +640,13 @@ mod tests {
     /// The problems of an otherwise good record with these fields, `!` before those that close it.
     fn problems(fields: Value) -> Vec<String> {
         let mut item = json!({"type": "post", "url": "https://www.example.com/a"});
-        item.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        item.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         let record = ContentRecord::parse("post/1", &item);
-        let mark = |problem: &Problem| format!("{}{}", if problem.closes { "!" } else { "" }, problem.field);
+        let mark = |problem: &Problem| {
+            format!("{}{}", if problem.closes { "!" } else { "" }, problem.field)
+        };
         record.problems.iter().map(mark).collect()
     }
 
@@ -545,11 +665,17 @@ mod tests {
         });
         let record = ContentRecord::parse("post/42", &item);
         assert_eq!(record.problems, []);
-        assert_eq!(record.expires_at.unwrap().to_string(), "2027-01-02T01:04:05+00:00");
+        assert_eq!(
+            record.expires_at.unwrap().to_string(),
+            "2027-01-02T01:04:05+00:00"
+        );
         assert_eq!(record.modified_at.unwrap().to_string(), "2026-01-03");
         assert_eq!(record.images[0].as_str(), "https://cdn.example.net/1.png");
         assert_eq!(record.terms["author"], ["jane"]);
-        assert_eq!((record.pages, record.videos.len(), record.alternates.len()), (3, 1, 1));
+        assert_eq!(
+            (record.pages, record.videos.len(), record.alternates.len()),
+            (3, 1, 1)
+        );
         assert_eq!(record.archive_of.unwrap().term, "news");
     }
 
@@ -570,9 +696,18 @@ mod tests {
         ] {
             assert_eq!(problems(fields), [problem]);
         }
-        assert!(ContentRecord::parse("x", &json!("not an object")).closing_problem().is_some());
+        assert!(
+            ContentRecord::parse("x", &json!("not an object"))
+                .closing_problem()
+                .is_some()
+        );
         let long = "x".repeat(MAX_ID_BYTES + 1);
-        assert_eq!(ContentRecord::parse(&long, &json!({"type": "t", "url": "https://a.example/"})).problems[0].field, "id");
+        assert_eq!(
+            ContentRecord::parse(&long, &json!({"type": "t", "url": "https://a.example/"}))
+                .problems[0]
+                .field,
+            "id"
+        );
     }
 
     #[test]
@@ -581,8 +716,14 @@ mod tests {
             (json!({"priority": 1.7}), "priority"),
             (json!({"changefreq": "often"}), "changefreq"),
             (json!({"canonical_url": "/relative"}), "canonical_url"),
-            (json!({"images": [{"url": "https://a.example/1"}, {"src": "x"}]}), "images[1].url"),
-            (json!({"alternates": [{"hreflang": "en_US", "url": "https://a.example/"}]}), "alternates[0].hreflang"),
+            (
+                json!({"images": [{"url": "https://a.example/1"}, {"src": "x"}]}),
+                "images[1].url",
+            ),
+            (
+                json!({"alternates": [{"hreflang": "en_US", "url": "https://a.example/"}]}),
+                "alternates[0].hreflang",
+            ),
             (json!({"pages": 0}), "pages"),
             (json!({"pages": 100_000}), "pages"),
             (json!({"terms": {"tag": "rust"}}), "terms.tag"),
@@ -595,27 +736,64 @@ mod tests {
 
     #[test]
     fn of_1001_images_1000_are_kept() {
-        let images: Vec<Value> = (0..1_001).map(|i| json!({"url": format!("https://a.example/{i}.png")})).collect();
+        let images: Vec<Value> = (0..1_001)
+            .map(|i| json!({"url": format!("https://a.example/{i}.png")}))
+            .collect();
         let item = json!({"type": "post", "url": "https://a.example/", "images": images});
         let record = ContentRecord::parse("p", &item);
         assert_eq!(record.images.len(), MAX_IMAGES);
-        assert_eq!(record.problems[0].to_string(), "images: 1001 given, the first 1000 are kept");
+        assert_eq!(
+            record.problems[0].to_string(),
+            "images: 1001 given, the first 1000 are kept"
+        );
     }
 
     #[test]
     fn many_problems_are_counted_and_none_that_closes_is_lost() {
         let images: Vec<Value> = (0..100).map(|_| json!({"url": ""})).collect();
-        let record = ContentRecord::parse("p", &json!({"url": "https://a.example/", "type": "t", "images": images, "archive_of": {}}));
+        let record = ContentRecord::parse(
+            "p",
+            &json!({"url": "https://a.example/", "type": "t", "images": images, "archive_of": {}}),
+        );
         assert_eq!(record.problems.len(), MAX_PROBLEMS + 2);
         assert!(record.closing_problem().is_some());
     }
 
     #[test]
+    fn what_is_remembered_of_a_record_is_small_whatever_it_holds() {
+        let huge = "\u{1}".repeat(100_000);
+        let mut terms = serde_json::Map::new();
+        terms.insert(huge.clone(), json!(1));
+        let alternates = json!([{"hreflang": huge, "url": huge}]);
+        let item = json!({"url": huge, "type": huge, "status": huge, "site": huge, "terms": terms, "alternates": alternates});
+        let record = ContentRecord::parse("p", &item);
+        assert!(
+            record
+                .problems
+                .iter()
+                .all(|problem| problem.to_string().chars().count() < 700),
+            "{:?}",
+            record.problems
+        );
+        assert_eq!((record.site.as_str(), record.type_name.as_str()), ("", ""));
+    }
+
+    #[test]
     fn language_codes() {
-        for good in ["en", "en-GB", "zh-Hant", "zh-Hant-TW", "es-419", "fil", "x-default"] {
+        for good in [
+            "en",
+            "en-GB",
+            "zh-Hant",
+            "zh-Hant-TW",
+            "es-419",
+            "fil",
+            "x-default",
+        ] {
             assert!(is_hreflang(good), "{good}");
         }
-        for bad in ["", "en_US", "e", "english", "en-", "x-other", "en-GB-x", "-"] {
+        for bad in [
+            "", "en_US", "e", "english", "en-", "x-other", "en-GB-x", "-",
+        ] {
             assert!(!is_hreflang(bad), "{bad}");
         }
     }

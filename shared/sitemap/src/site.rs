@@ -23,7 +23,15 @@ pub const MAX_BYTES: u64 = 52_428_800;
 /// The fewest bytes a site may ask for: room for two entries of the largest size.
 pub const MIN_BYTES: u64 = 1_000_000;
 
-const _: () = assert!(MAX_ENTRIES.is_multiple_of(SEGMENT_SLOTS), "the last segment of a full shard is full");
+/// Types that a site may say something of: its settings are one item (DynamoDB: 400 KB).
+pub const MAX_TYPES: usize = 1_000;
+/// Bytes of a site's own lines of robots.txt, for the same reason. Every reader takes 500 KiB (RFC 9309).
+pub const MAX_ROBOTS_BYTES: usize = 100_000;
+
+const _: () = assert!(
+    MAX_ENTRIES.is_multiple_of(SEGMENT_SLOTS),
+    "the last segment of a full shard is full"
+);
 
 /// What a site says of one type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,9 +96,16 @@ impl SiteSettings {
     pub fn parse(host: &str, item: &Value) -> Result<Self, LocError> {
         let mut settings = Self::default_for(host)?;
         let empty = Map::new();
-        for (field, value) in item.as_object().unwrap_or(&empty).iter().filter(|(_, value)| !value.is_null()) {
+        for (field, value) in item
+            .as_object()
+            .unwrap_or(&empty)
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+        {
             if let Err(reason) = settings.set(field, value) {
-                settings.problems.push(Problem { field: field.clone(), reason, closes: field == "public" });
+                settings
+                    .problems
+                    .push(Problem::new(field, &reason, field == "public"));
             }
         }
         Ok(settings)
@@ -99,37 +114,68 @@ impl SiteSettings {
     fn set(&mut self, field: &str, value: &Value) -> Result<(), String> {
         match field {
             "base_url" => {
-                let origin = Origin::parse(value.as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
+                let origin = Origin::parse(value.as_str().unwrap_or_default())
+                    .map_err(|error| error.to_string())?;
                 if origin.host() != self.host {
-                    return Err(format!("its host is {}, the record's is {}", origin.host(), self.host));
+                    return Err(format!(
+                        "its host is {}, the record's is {}",
+                        origin.host(),
+                        self.host
+                    ));
                 }
                 self.origin = origin;
             }
             "public" => {
                 self.public = false;
-                self.public = value.as_bool().ok_or("neither true nor false: the site is private")?;
+                self.public = value
+                    .as_bool()
+                    .ok_or("neither true nor false: the site is private")?;
             }
             "entries_per_sitemap" => {
-                let entries = value.as_u64().and_then(|entries| u32::try_from(entries).ok());
+                let entries = value
+                    .as_u64()
+                    .and_then(|entries| u32::try_from(entries).ok());
                 self.entries_per_sitemap = entries
                     .filter(|entries| (1..=MAX_ENTRIES).contains(entries))
-                    .ok_or_else(|| format!("{value} is not a whole number from 1 to {MAX_ENTRIES}"))?;
+                    .ok_or_else(|| {
+                        format!("{value} is not a whole number from 1 to {MAX_ENTRIES}")
+                    })?;
             }
             "byte_limit" => {
                 self.byte_limit = value
                     .as_u64()
                     .filter(|bytes| (MIN_BYTES..=MAX_BYTES).contains(bytes))
-                    .ok_or_else(|| format!("{value} is not a whole number from {MIN_BYTES} to {MAX_BYTES}"))?;
+                    .ok_or_else(|| {
+                        format!("{value} is not a whole number from {MIN_BYTES} to {MAX_BYTES}")
+                    })?;
             }
             "types" => {
-                for (name, value) in value.as_object().ok_or("not an object")? {
+                let types = value.as_object().ok_or("not an object")?;
+                if types.len() > MAX_TYPES {
+                    return Err(format!("{} types, at most {MAX_TYPES}", types.len()));
+                }
+                for (name, value) in types {
                     self.types.insert(name.clone(), type_settings(name, value)?);
                 }
             }
             "robots" => {
                 let lines = value.as_array().ok_or("not a list of lines")?;
-                let line = |value: &Value| value.as_str().filter(|line| !line.contains(['\r', '\n'])).map(str::to_owned);
-                self.robots = lines.iter().map(line).collect::<Option<_>>().ok_or("not a list of lines")?;
+                let line = |value: &Value| {
+                    value
+                        .as_str()
+                        .filter(|line| !line.contains(['\r', '\n']))
+                        .map(str::to_owned)
+                };
+                let lines: Vec<String> = lines
+                    .iter()
+                    .map(line)
+                    .collect::<Option<_>>()
+                    .ok_or("not a list of lines")?;
+                let bytes = lines.iter().map(|line| line.len() + 1).sum::<usize>();
+                if bytes > MAX_ROBOTS_BYTES {
+                    return Err(format!("{bytes} bytes, at most {MAX_ROBOTS_BYTES}"));
+                }
+                self.robots = lines;
             }
             _ => {}
         }
@@ -139,19 +185,35 @@ impl SiteSettings {
     /// What the site says of a type.
     #[must_use]
     pub fn type_settings(&self, name: &str) -> TypeSettings {
-        self.types.get(name).cloned().unwrap_or(TypeSettings { public: true, changefreq: None, priority: None })
+        self.types.get(name).cloned().unwrap_or(TypeSettings {
+            public: true,
+            changefreq: None,
+            priority: None,
+        })
     }
 }
 
 fn type_settings(name: &str, value: &Value) -> Result<TypeSettings, String> {
-    let fields = value.as_object().filter(|_| is_type_name(name)).ok_or_else(|| format!("{name}: not a type's settings"))?;
-    let mut settings = TypeSettings { public: true, changefreq: None, priority: None };
+    let fields = value
+        .as_object()
+        .filter(|_| is_type_name(name))
+        .ok_or_else(|| format!("{name}: not a type's settings"))?;
+    let mut settings = TypeSettings {
+        public: true,
+        changefreq: None,
+        priority: None,
+    };
     for (field, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
         let bad = || format!("{name}.{field}: {value} is not valid");
         match field.as_str() {
             "public" => settings.public = value.as_bool().ok_or_else(bad)?,
-            "changefreq" => settings.changefreq = Some(value.as_str().and_then(ChangeFreq::parse).ok_or_else(bad)?),
-            "priority" => settings.priority = Some(value.as_f64().and_then(Priority::new).ok_or_else(bad)?),
+            "changefreq" => {
+                settings.changefreq =
+                    Some(value.as_str().and_then(ChangeFreq::parse).ok_or_else(bad)?)
+            }
+            "priority" => {
+                settings.priority = Some(value.as_f64().and_then(Priority::new).ok_or_else(bad)?)
+            }
             _ => {}
         }
     }
@@ -161,7 +223,8 @@ fn type_settings(name: &str, value: &Value) -> Result<TypeSettings, String> {
 /// The host that a settings record is about, if `id` is the id of one.
 #[must_use]
 pub fn host_of_site_id(id: &str) -> Option<&str> {
-    id.strip_prefix(SITE_ID_PREFIX).filter(|host| !host.is_empty())
+    id.strip_prefix(SITE_ID_PREFIX)
+        .filter(|host| !host.is_empty())
 }
 
 #[cfg(test)]
@@ -177,11 +240,17 @@ mod tests {
         let settings = SiteSettings::parse("www.example.com", &item).unwrap();
         assert_eq!(settings.problems, []);
         assert_eq!(settings.origin.as_str(), "http://www.example.com");
-        assert_eq!((settings.entries_per_sitemap, settings.byte_limit), (50_000, 10_000_000));
+        assert_eq!(
+            (settings.entries_per_sitemap, settings.byte_limit),
+            (50_000, 10_000_000)
+        );
         assert!(!settings.type_settings("draft").public);
         assert!(settings.type_settings("page").public);
         let stored = serde_json::to_string(&settings).unwrap();
-        assert_eq!(serde_json::from_str::<SiteSettings>(&stored).unwrap(), settings);
+        assert_eq!(
+            serde_json::from_str::<SiteSettings>(&stored).unwrap(),
+            settings
+        );
     }
 
     #[test]
@@ -196,11 +265,24 @@ mod tests {
             json!({"base_url": "https://www.example.com.evil"}),
             json!({"types": {"../x": {}}}),
             json!({"robots": ["User-agent: *\nDisallow: /"]}),
+            json!({"robots": ["x".repeat(MAX_ROBOTS_BYTES)]}),
+            json!({"types": (0..=MAX_TYPES).map(|n| (format!("t{n}"), json!({}))).collect::<Map<_, _>>()}),
         ] {
             let settings = SiteSettings::parse("www.example.com", &item).unwrap();
             assert_eq!(settings.problems.len(), 1, "{item}");
-            assert_eq!(SiteSettings { problems: Vec::new(), ..settings }, default, "{item}");
+            assert_eq!(
+                SiteSettings {
+                    problems: Vec::new(),
+                    ..settings
+                },
+                default,
+                "{item}"
+            );
         }
-        assert!(!SiteSettings::parse("www.example.com", &json!({"public": "no"})).unwrap().public);
+        assert!(
+            !SiteSettings::parse("www.example.com", &json!({"public": "no"}))
+                .unwrap()
+                .public
+        );
     }
 }

@@ -17,7 +17,11 @@ enum Source {
     /// Wherever the environment says: in Lambda, AWS.
     Environment,
     /// Two servers on this machine. The interceptors see every request: tests inject faults with them.
-    Loopback { dynamodb: String, s3: String, interceptors: Vec<SharedInterceptor> },
+    Loopback {
+        dynamodb: String,
+        s3: String,
+        interceptors: Vec<SharedInterceptor>,
+    },
 }
 
 /// The clients of one process. Cloning shares them.
@@ -35,7 +39,12 @@ struct Inner {
 impl Aws {
     fn new(source: Source) -> Self {
         let (config, dynamodb, s3) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self(Arc::new(Inner { source, config, dynamodb, s3 }))
+        Self(Arc::new(Inner {
+            source,
+            config,
+            dynamodb,
+            s3,
+        }))
     }
 
     /// Clients for wherever the environment says. For the functions' `main` alone.
@@ -52,9 +61,16 @@ impl Aws {
     #[must_use]
     pub fn on_loopback(dynamodb: &str, s3: &str, interceptors: Vec<SharedInterceptor>) -> Self {
         for endpoint in [dynamodb, s3] {
-            assert!(endpoint.starts_with("http://127.0.0.1:"), "{endpoint} is not on the loopback interface");
+            assert!(
+                endpoint.starts_with("http://127.0.0.1:"),
+                "{endpoint} is not on the loopback interface"
+            );
         }
-        Self::new(Source::Loopback { dynamodb: dynamodb.to_owned(), s3: s3.to_owned(), interceptors })
+        Self::new(Source::Loopback {
+            dynamodb: dynamodb.to_owned(),
+            s3: s3.to_owned(),
+            interceptors,
+        })
     }
 
     async fn config(&self) -> &SdkConfig {
@@ -65,7 +81,11 @@ impl Aws {
                 Source::Environment => config.load().await,
                 Source::Loopback { .. } => {
                     let credentials = Credentials::new("local", "local", None, None, "local");
-                    config.region(Region::new("us-east-1")).credentials_provider(credentials).load().await
+                    config
+                        .region(Region::new("us-east-1"))
+                        .credentials_provider(credentials)
+                        .load()
+                        .await
                 }
             }
         };
@@ -76,7 +96,12 @@ impl Aws {
     pub async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
         let build = async || {
             let mut config = aws_sdk_dynamodb::config::Builder::from(self.config().await);
-            if let Source::Loopback { dynamodb, interceptors, .. } = &self.0.source {
+            if let Source::Loopback {
+                dynamodb,
+                interceptors,
+                ..
+            } = &self.0.source
+            {
                 config = config.endpoint_url(dynamodb);
                 config.set_interceptors(interceptors.iter().cloned());
             }
@@ -89,7 +114,10 @@ impl Aws {
     pub async fn s3(&self) -> &aws_sdk_s3::Client {
         let build = async || {
             let mut config = aws_sdk_s3::config::Builder::from(self.config().await);
-            if let Source::Loopback { s3, interceptors, .. } = &self.0.source {
+            if let Source::Loopback {
+                s3, interceptors, ..
+            } = &self.0.source
+            {
                 config = config.endpoint_url(s3).force_path_style(true);
                 config.set_interceptors(interceptors.iter().cloned());
             }

@@ -17,20 +17,32 @@ impl Clock {
     /// The system's clock.
     #[must_use]
     pub fn system() -> Self {
-        Self { stopped: None, ahead: Arc::default() }
+        Self {
+            stopped: None,
+            ahead: Arc::default(),
+        }
     }
 
     /// A clock that stands at a time in Unix seconds and goes on by [`Clock::advance`] alone.
     #[must_use]
     pub fn stopped(at: i64) -> Self {
-        Self { stopped: Some(at), ahead: Arc::default() }
+        Self {
+            stopped: Some(at),
+            ahead: Arc::default(),
+        }
     }
 
     /// Unix seconds.
     #[must_use]
     pub fn now(&self) -> i64 {
-        let system = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let now = self.stopped.unwrap_or_else(|| i64::try_from(system()).unwrap_or(i64::MAX));
+        let system = || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs())
+        };
+        let now = self
+            .stopped
+            .unwrap_or_else(|| i64::try_from(system()).unwrap_or(i64::MAX));
         now + self.ahead.load(Ordering::SeqCst)
     }
 

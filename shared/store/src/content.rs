@@ -31,10 +31,17 @@ pub trait Content: Send + Sync {
     fn item(&self, id: &str) -> impl Future<Output = Result<Option<Value>, StoreError>> + Send;
 
     /// The records of these ids that exist, read consistently.
-    fn records(&self, ids: &[String]) -> impl Future<Output = Result<HashMap<String, ContentRecord>, StoreError>> + Send;
+    fn records(
+        &self,
+        ids: &[String],
+    ) -> impl Future<Output = Result<HashMap<String, ContentRecord>, StoreError>> + Send;
 
     /// Up to `limit` records from a place on, in the table's own order.
-    fn scan(&self, from: Option<&str>, limit: i32) -> impl Future<Output = Result<ScanPage, StoreError>> + Send;
+    fn scan(
+        &self,
+        from: Option<&str>,
+        limit: i32,
+    ) -> impl Future<Output = Result<ScanPage, StoreError>> + Send;
 }
 
 /// [`Content`] on DynamoDB.
@@ -56,7 +63,8 @@ impl ContentTable {
 /// is ignored and a known one is reported.
 fn value(item: Item) -> Value {
     let field = |(name, attribute): (String, AttributeValue)| {
-        let value = serde_dynamo::from_attribute_value(attribute).unwrap_or_else(|_| serde_json::json!({"binary": true}));
+        let value = serde_dynamo::from_attribute_value(attribute)
+            .unwrap_or_else(|_| serde_json::json!({"binary": true}));
         (name, value)
     };
     Value::Object(item.into_iter().map(field).collect::<Map<_, _>>())
@@ -64,30 +72,60 @@ fn value(item: Item) -> Value {
 
 impl Content for ContentTable {
     async fn item(&self, id: &str) -> Result<Option<Value>, StoreError> {
-        let request = self.aws.dynamodb().await.get_item().table_name(&self.name).consistent_read(true).key("id", text(id));
-        Ok(request.send().await.map_err(service("GetItem"))?.item.map(value))
+        let request = self
+            .aws
+            .dynamodb()
+            .await
+            .get_item()
+            .table_name(&self.name)
+            .consistent_read(true)
+            .key("id", text(id));
+        Ok(request
+            .send()
+            .await
+            .map_err(service("GetItem"))?
+            .item
+            .map(value))
     }
 
     async fn records(&self, ids: &[String]) -> Result<HashMap<String, ContentRecord>, StoreError> {
         let client = self.aws.dynamodb().await;
         let mut records = HashMap::new();
         for ids in ids.chunks(BATCH_KEYS) {
-            let keys = ids.iter().map(|id| Item::from([("id".to_owned(), text(id))])).collect();
+            let keys = ids
+                .iter()
+                .map(|id| Item::from([("id".to_owned(), text(id))]))
+                .collect();
             let mut wanted = keys_to_read(keys);
             for round in 0.. {
                 let Some(request) = wanted.take() else { break };
                 if round == BATCH_ROUNDS {
-                    return Err(StoreError::Contended { what: "BatchGetItem of the content table".to_owned(), tries: round });
+                    return Err(StoreError::Contended {
+                        what: "BatchGetItem of the content table".to_owned(),
+                        tries: round,
+                    });
                 }
                 backoff(round).await;
-                let output = client.batch_get_item().request_items(&self.name, request).send().await;
+                let output = client
+                    .batch_get_item()
+                    .request_items(&self.name, request)
+                    .send()
+                    .await;
                 let output = output.map_err(service("BatchGetItem"))?;
-                for item in output.responses.into_iter().flat_map(HashMap::into_values).flatten() {
+                for item in output
+                    .responses
+                    .into_iter()
+                    .flat_map(HashMap::into_values)
+                    .flatten()
+                {
                     if let Some(id) = get_text(&item, "id").map(str::to_owned) {
                         records.insert(id.clone(), ContentRecord::parse(&id, &value(item)));
                     }
                 }
-                let unprocessed = output.unprocessed_keys.into_iter().flat_map(HashMap::into_values);
+                let unprocessed = output
+                    .unprocessed_keys
+                    .into_iter()
+                    .flat_map(HashMap::into_values);
                 wanted = keys_to_read(unprocessed.flat_map(|keys| keys.keys).collect());
             }
         }
@@ -115,8 +153,20 @@ impl Content for ContentTable {
             let site = ContentRecord::parse(&id, &value(item)).site;
             Some((id, site))
         };
-        let next = output.last_evaluated_key.as_ref().and_then(|key| get_text(key, "id")).map(str::to_owned);
-        Ok(ScanPage { records: output.items.unwrap_or_default().into_iter().filter_map(record).collect(), next })
+        let next = output
+            .last_evaluated_key
+            .as_ref()
+            .and_then(|key| get_text(key, "id"))
+            .map(str::to_owned);
+        Ok(ScanPage {
+            records: output
+                .items
+                .unwrap_or_default()
+                .into_iter()
+                .filter_map(record)
+                .collect(),
+            next,
+        })
     }
 }
 
@@ -124,7 +174,11 @@ fn keys_to_read(keys: Vec<Item>) -> Option<KeysAndAttributes> {
     if keys.is_empty() {
         return None;
     }
-    KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build().ok()
+    KeysAndAttributes::builder()
+        .set_keys(Some(keys))
+        .consistent_read(true)
+        .build()
+        .ok()
 }
 
 /// Waits a random time of up to 20 ms, doubled with each round but the first, which does not wait.

@@ -33,12 +33,17 @@ pub enum StoreError {
 impl StoreError {
     /// A body that broke off.
     pub(crate) fn body(error: &impl std::fmt::Display) -> Self {
-        Self::Service { operation: "GetObject", message: error.to_string() }
+        Self::Service {
+            operation: "GetObject",
+            message: error.to_string(),
+        }
     }
 }
 
 /// The error of an API call, with the whole chain of its causes.
-pub(crate) fn service<E: std::error::Error>(operation: &'static str) -> impl FnOnce(E) -> StoreError {
+pub(crate) fn service<E: std::error::Error>(
+    operation: &'static str,
+) -> impl FnOnce(E) -> StoreError {
     move |error| {
         let mut message = error.to_string();
         let mut cause = error.source();

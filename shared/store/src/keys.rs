@@ -63,12 +63,19 @@ fn unescape(part: &str) -> Option<String> {
 /// Lower-case hex of the SHA-256 of a text.
 #[must_use]
 pub fn sha256_hex(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// A record's id as it stands in keys. One that is too long has no page, but still a ledger that says so.
 fn id_part(id: &str) -> String {
-    if id.len() <= MAX_ID_BYTES { id.to_owned() } else { format!("sha256:{}", sha256_hex(id)) }
+    if id.len() <= MAX_ID_BYTES {
+        id.to_owned()
+    } else {
+        format!("sha256:{}", sha256_hex(id))
+    }
 }
 
 /// `LEDGER#<record id>`, part.
@@ -81,13 +88,21 @@ pub fn ledger(id: &str) -> Key {
 #[must_use]
 pub fn segment(shard: &ShardId, segment: u32) -> String {
     let ShardId { series, n } = shard;
-    format!("{}{}#{}#{n}#{segment}", prefix::SEGMENT, escape(&series.site), escape(&series.name))
+    format!(
+        "{}{}#{}#{n}#{segment}",
+        prefix::SEGMENT,
+        escape(&series.site),
+        escape(&series.name)
+    )
 }
 
 /// An entry: its segment's partition, and its position.
 #[must_use]
 pub fn entry(series: &Series, slot: Slot) -> Key {
-    let shard = ShardId { series: series.clone(), n: slot.n };
+    let shard = ShardId {
+        series: series.clone(),
+        n: slot.n,
+    };
     key(segment(&shard, slot.segment()), format!("{:05}", slot.i))
 }
 
@@ -122,20 +137,31 @@ pub fn series_partition(site: &str) -> String {
 /// `FREE#<site>#<series>`.
 #[must_use]
 pub fn free_partition(series: &Series) -> String {
-    format!("{}{}#{}", prefix::FREE, escape(&series.site), escape(&series.name))
+    format!(
+        "{}{}#{}",
+        prefix::FREE,
+        escape(&series.site),
+        escape(&series.name)
+    )
 }
 
 /// A slot that was given back.
 #[must_use]
 pub fn free(series: &Series, slot: Slot) -> Key {
-    key(free_partition(series), format!("{:010}#{:05}", slot.n, slot.i))
+    key(
+        free_partition(series),
+        format!("{:010}#{:05}", slot.n, slot.i),
+    )
 }
 
 /// The slot that [`free`] wrote as a sort key.
 #[must_use]
 pub fn free_slot(sk: &str) -> Option<Slot> {
     let (n, i) = sk.split_once('#')?;
-    Some(Slot { n: n.parse().ok()?, i: i.parse().ok()? })
+    Some(Slot {
+        n: n.parse().ok()?,
+        i: i.parse().ok()?,
+    })
 }
 
 /// `INDEX#<site>`.
@@ -147,14 +173,23 @@ pub fn index_partition(site: &str) -> String {
 /// A published shard's summary.
 #[must_use]
 pub fn summary(shard: &ShardId) -> Key {
-    key(index_partition(&shard.series.site), format!("{}#{:010}", escape(&shard.series.name), shard.n))
+    key(
+        index_partition(&shard.series.site),
+        format!("{}#{:010}", escape(&shard.series.name), shard.n),
+    )
 }
 
 /// The shard whose summary has this sort key.
 #[must_use]
 pub fn summary_shard(site: &str, sk: &str) -> Option<ShardId> {
     let (name, n) = sk.split_once('#')?;
-    Some(ShardId { series: Series { site: site.to_owned(), name: unescape(name)? }, n: n.parse().ok()? })
+    Some(ShardId {
+        series: Series {
+            site: site.to_owned(),
+            name: unescape(name)?,
+        },
+        n: n.parse().ok()?,
+    })
 }
 
 /// `TIMER#<hour>`: the partition of an hour since 1970.
@@ -166,7 +201,10 @@ pub fn timer_partition(hour: i64) -> String {
 /// A timer, due at a time in Unix seconds.
 #[must_use]
 pub fn timer(due: i64, id: &str) -> Key {
-    key(timer_partition(due.div_euclid(3_600)), format!("{due:012}#{id}"))
+    key(
+        timer_partition(due.div_euclid(3_600)),
+        format!("{due:012}#{id}"),
+    )
 }
 
 /// The due time and the record id of a timer's sort key.
@@ -231,9 +269,16 @@ impl Subject {
         if let Some(parts) = pk.strip_prefix(prefix::SEGMENT) {
             let mut parts = parts.split('#');
             let site = unescape(parts.next()?)?;
-            let series = Series { site, name: unescape(parts.next()?)? };
+            let series = Series {
+                site,
+                name: unescape(parts.next()?)?,
+            };
             let n = parts.next()?.parse().ok()?;
-            let segment = parts.next()?.parse().ok().filter(|segment| (*segment as usize) < MAX_SEGMENTS)?;
+            let segment = parts
+                .next()?
+                .parse()
+                .ok()
+                .filter(|segment| (*segment as usize) < MAX_SEGMENTS)?;
             return Some(Self::Segment(ShardId { series, n }, segment));
         }
         if let Some(site) = pk.strip_prefix(prefix::INDEX) {
@@ -255,23 +300,54 @@ mod tests {
 
     #[test]
     fn keys_are_read_as_they_were_written() {
-        let series = Series { site: "www.example.com:8080".to_owned(), name: "my_type".to_owned() };
-        let shard = ShardId { series: series.clone(), n: 12 };
+        let series = Series {
+            site: "www.example.com:8080".to_owned(),
+            name: "my_type".to_owned(),
+        };
+        let shard = ShardId {
+            series: series.clone(),
+            n: 12,
+        };
         let slot = Slot { n: 12, i: 501 };
         let Key { pk, sk } = entry(&series, slot);
-        assert_eq!((pk.as_str(), sk.as_str()), ("SEGMENT#www.example.com%3A8080#my_type#12#1", "00501"));
-        assert_eq!(Subject::of(&pk, &sk), Some(Subject::Segment(shard.clone(), 1)));
+        assert_eq!(
+            (pk.as_str(), sk.as_str()),
+            ("SEGMENT#www.example.com%3A8080#my_type#12#1", "00501")
+        );
+        assert_eq!(
+            Subject::of(&pk, &sk),
+            Some(Subject::Segment(shard.clone(), 1))
+        );
         assert_eq!(free_slot(&free(&series, slot).sk), Some(slot));
-        assert_eq!(summary_shard(&series.site, &summary(&shard).sk), Some(shard));
-        assert_eq!(timer_parts(&timer(1_800_000_000, "a#b").sk), Some((1_800_000_000, "a#b")));
-        assert_eq!(Subject::of(&site(&series.site).pk, ALONE), Some(Subject::Site(series.site.clone())));
-        assert_eq!(Subject::of(&index_partition("a.example"), "x"), Some(Subject::Index("a.example".to_owned())));
+        assert_eq!(
+            summary_shard(&series.site, &summary(&shard).sk),
+            Some(shard)
+        );
+        assert_eq!(
+            timer_parts(&timer(1_800_000_000, "a#b").sk),
+            Some((1_800_000_000, "a#b"))
+        );
+        assert_eq!(
+            Subject::of(&site(&series.site).pk, ALONE),
+            Some(Subject::Site(series.site.clone()))
+        );
+        assert_eq!(
+            Subject::of(&index_partition("a.example"), "x"),
+            Some(Subject::Index("a.example".to_owned()))
+        );
         assert_eq!(Subject::of(&job().pk, ALONE), Some(Subject::Job));
         let claim = claim("a.example", "https://a.example/");
-        assert_eq!(Subject::of(&claim.pk, ALONE), Some(Subject::Claim(claim.pk.clone())));
+        assert_eq!(
+            Subject::of(&claim.pk, ALONE),
+            Some(Subject::Claim(claim.pk.clone()))
+        );
         assert_eq!(Subject::of(&claim.pk, "w#post/1"), None);
         assert_eq!(Subject::of("LEDGER#post/1", "1"), None);
-        assert_eq!(Subject::of("SEGMENT#a.example#post#1#100", "00000"), None, "beyond any shard's segments");
+        assert_eq!(
+            Subject::of("SEGMENT#a.example#post#1#100", "00000"),
+            None,
+            "beyond any shard's segments"
+        );
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Delete, Put, ReturnValue, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConditionCheck, Delete, Put, ReturnValue, TransactWriteItem, Update,
+};
 use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan, Rendered, Reuse};
 
 use crate::error::{StoreError, service};
@@ -45,10 +47,17 @@ pub trait Ledgers: Send + Sync {
     fn fence(&self, id: &str) -> impl Future<Output = Result<Fenced, StoreError>> + Send;
 
     /// Who but `id` has the claim of an address.
-    fn claim(&self, address: &Address, id: &str) -> impl Future<Output = Result<Claim, StoreError>> + Send;
+    fn claim(
+        &self,
+        address: &Address,
+        id: &str,
+    ) -> impl Future<Output = Result<Claim, StoreError>> + Send;
 
     /// The records that wait for the address of a claim's partition, if nobody has it.
-    fn waiters(&self, claim_pk: &str) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+    fn waiters(
+        &self,
+        claim_pk: &str,
+    ) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
 
     /// Applies a plan in one transaction, if the ledger's token is still `token`.
     fn commit(
@@ -64,8 +73,12 @@ pub trait Ledgers: Send + Sync {
 }
 
 fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, StoreError> {
-    let Some(body) = get_text(item, "body") else { return Ok(None) };
-    serde_json::from_str(body).map(Some).map_err(|_| damaged(key, "body"))
+    let Some(body) = get_text(item, "body") else {
+        return Ok(None);
+    };
+    serde_json::from_str(body)
+        .map(Some)
+        .map_err(|_| damaged(key, "body"))
 }
 
 impl Ledgers for SitemapTable {
@@ -83,54 +96,107 @@ impl Ledgers for SitemapTable {
             .expression_attribute_names("#token", "token")
             .expression_attribute_values(":token", text(&token))
             .return_values(ReturnValue::AllNew);
-        let item = request.send().await.map_err(service("UpdateItem"))?.attributes.unwrap_or_default();
-        Ok(Fenced { token, ledger: read_ledger(&key, &item)?.unwrap_or_default() })
+        let item = request
+            .send()
+            .await
+            .map_err(service("UpdateItem"))?
+            .attributes
+            .unwrap_or_default();
+        Ok(Fenced {
+            token,
+            ledger: read_ledger(&key, &item)?.unwrap_or_default(),
+        })
     }
 
     async fn claim(&self, address: &Address, id: &str) -> Result<Claim, StoreError> {
         let key = keys::claim(&address.site, address.loc.as_str());
-        let Some(item) = self.item(&key).await? else { return Ok(Claim::Free) };
+        let Some(item) = self.item(&key).await? else {
+            return Ok(Claim::Free);
+        };
         let owner = get_text(&item, "owner").ok_or_else(|| damaged(&key, "owner"))?;
         // The key holds a hash: two addresses under one key would be one of SHA-256's collisions, or a damaged item.
         if get_text(&item, "loc") != Some(address.loc.as_str()) {
             return Err(damaged(&key, "loc"));
         }
-        Ok(if owner == id { Claim::Free } else { Claim::Other(owner.to_owned()) })
+        Ok(if owner == id {
+            Claim::Free
+        } else {
+            Claim::Other(owner.to_owned())
+        })
     }
 
     async fn waiters(&self, claim_pk: &str) -> Result<Vec<String>, StoreError> {
         let items = self.partition(claim_pk, None).await?;
-        if items.iter().any(|item| get_text(item, "sk") == Some(keys::ALONE)) {
+        if items
+            .iter()
+            .any(|item| get_text(item, "sk") == Some(keys::ALONE))
+        {
             return Ok(Vec::new());
         }
-        let waiter = |item: &Item| get_text(item, "sk")?.strip_prefix(keys::WAITER).map(str::to_owned);
+        let waiter = |item: &Item| {
+            get_text(item, "sk")?
+                .strip_prefix(keys::WAITER)
+                .map(str::to_owned)
+        };
         Ok(items.iter().filter_map(waiter).collect())
     }
 
-    async fn commit(&self, id: &str, token: &str, plan: &Plan, offer: Option<&Offer>) -> Result<Commit, StoreError> {
-        let mut actions = Actions { table: &self.name, actions: Vec::new() };
+    async fn commit(
+        &self,
+        id: &str,
+        token: &str,
+        plan: &Plan,
+        offer: Option<&Offer>,
+    ) -> Result<Commit, StoreError> {
+        let mut actions = Actions {
+            table: &self.name,
+            actions: Vec::new(),
+        };
         actions.ledger(id, token, plan);
         let mut insertion = None;
         for change in &plan.changes {
-            if offer.is_some_and(|offer| matches!(change, Change::Replace(at, _) if at.slot == offer.slot)) {
+            if offer.is_some_and(
+                |offer| matches!(change, Change::Replace(at, _) if at.slot == offer.slot),
+            ) {
                 insertion = Some(actions.actions.len());
             }
             actions.change(id, change);
         }
-        if let Some(Offer { series, slot, given_back: true }) = offer {
+        if let Some(Offer {
+            series,
+            slot,
+            given_back: true,
+        }) = offer
+        {
             actions.take_free(&keys::free(series, *slot));
         }
         let actions = actions.actions;
-        assert!(actions.len() <= MAX_ACTIONS, "a reconcile is one transaction: {} actions", actions.len());
-        let request = self.aws.dynamodb().await.transact_write_items().set_transact_items(Some(actions));
+        assert!(
+            actions.len() <= MAX_ACTIONS,
+            "a reconcile is one transaction: {} actions",
+            actions.len()
+        );
+        let request = self
+            .aws
+            .dynamodb()
+            .await
+            .transact_write_items()
+            .set_transact_items(Some(actions));
         match request.send().await {
             Ok(_) => Ok(Commit::Done),
             Err(error) => match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) if was_lost(cancelled) => {
-                    let code = insertion.and_then(|at| cancelled.cancellation_reasons().get(at)?.code());
-                    Ok(Commit::Lost { occupied: code == Some(CONDITION_FAILED) })
+                Some(TransactWriteItemsError::TransactionCanceledException(cancelled))
+                    if was_lost(cancelled) =>
+                {
+                    let code =
+                        insertion.and_then(|at| cancelled.cancellation_reasons().get(at)?.code());
+                    Ok(Commit::Lost {
+                        occupied: code == Some(CONDITION_FAILED),
+                    })
                 }
-                Some(TransactWriteItemsError::TransactionInProgressException(_)) => Ok(Commit::Lost { occupied: false }),
+                Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
+                    Ok(Commit::Lost { occupied: false })
+                }
                 _ => Err(service("TransactWriteItems")(error)),
             },
         }
@@ -147,9 +213,18 @@ impl Ledgers for SitemapTable {
 
 /// Whether a transaction was cancelled by another writer, and not for a fault of its own.
 fn was_lost(cancelled: &aws_sdk_dynamodb::types::error::TransactionCanceledException) -> bool {
-    let codes = cancelled.cancellation_reasons().iter().filter_map(|reason| reason.code());
+    let codes = cancelled
+        .cancellation_reasons()
+        .iter()
+        .filter_map(|reason| reason.code());
     codes.filter(|code| *code != "None").all(|code| {
-        matches!(code, CONDITION_FAILED | "TransactionConflict" | "ThrottlingError" | "ProvisionedThroughputExceeded")
+        matches!(
+            code,
+            CONDITION_FAILED
+                | "TransactionConflict"
+                | "ThrottlingError"
+                | "ProvisionedThroughputExceeded"
+        )
     })
 }
 
@@ -161,33 +236,62 @@ struct Actions<'a> {
 
 impl Actions<'_> {
     fn update(&mut self, key: &Key, build: impl FnOnce(UpdateBuilder) -> UpdateBuilder) {
-        let update = build(Update::builder().table_name(self.table).set_key(Some(key_item(key)))).build();
+        let update = build(
+            Update::builder()
+                .table_name(self.table)
+                .set_key(Some(key_item(key))),
+        )
+        .build();
         self.push(update.map(|update| TransactWriteItem::builder().update(update).build()));
     }
 
-    fn put(&mut self, key: &Key, attributes: impl IntoIterator<Item = (&'static str, AttributeValue)>, mine: Option<&str>) {
+    fn put(
+        &mut self,
+        key: &Key,
+        attributes: impl IntoIterator<Item = (&'static str, AttributeValue)>,
+        mine: Option<&str>,
+    ) {
         let mut item = key_item(key);
-        item.extend(attributes.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        item.extend(
+            attributes
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value)),
+        );
         let mut put = Put::builder().table_name(self.table).set_item(Some(item));
         if let Some(id) = mine {
             put = put.condition_expression("attribute_not_exists(#owner) OR #owner = :id");
-            put = put.expression_attribute_names("#owner", "owner").expression_attribute_values(":id", text(id));
+            put = put
+                .expression_attribute_names("#owner", "owner")
+                .expression_attribute_values(":id", text(id));
         }
-        self.push(put.build().map(|put| TransactWriteItem::builder().put(put).build()));
+        self.push(
+            put.build()
+                .map(|put| TransactWriteItem::builder().put(put).build()),
+        );
     }
 
     fn delete(&mut self, key: &Key, condition: Option<(&str, &str, AttributeValue)>) {
-        let mut delete = Delete::builder().table_name(self.table).set_key(Some(key_item(key)));
+        let mut delete = Delete::builder()
+            .table_name(self.table)
+            .set_key(Some(key_item(key)));
         if let Some((expression, name, value)) = condition {
             let values = HashMap::from([(":value".to_owned(), value)]);
-            delete = delete.condition_expression(expression).expression_attribute_names("#name", name);
+            delete = delete
+                .condition_expression(expression)
+                .expression_attribute_names("#name", name);
             delete = delete.set_expression_attribute_values(Some(values));
         }
-        self.push(delete.build().map(|delete| TransactWriteItem::builder().delete(delete).build()));
+        self.push(
+            delete
+                .build()
+                .map(|delete| TransactWriteItem::builder().delete(delete).build()),
+        );
     }
 
     fn take_free(&mut self, key: &Key) {
-        let delete = Delete::builder().table_name(self.table).set_key(Some(key_item(key)));
+        let delete = Delete::builder()
+            .table_name(self.table)
+            .set_key(Some(key_item(key)));
         let delete = delete.condition_expression("attribute_exists(pk)").build();
         self.push(delete.map(|delete| TransactWriteItem::builder().delete(delete).build()));
     }
@@ -219,11 +323,17 @@ impl Actions<'_> {
     fn change(&mut self, id: &str, change: &Change) {
         match change {
             Change::Replace(placement, rendered) => self.write_entry(id, placement, rendered),
-            Change::Insert(series, _) => panic!("{id} has no slot in {series:?}: Plan::place was not called"),
+            Change::Insert(series, _) => {
+                panic!("{id} has no slot in {series:?}: Plan::place was not called")
+            }
             Change::Remove(placement, reuse) => self.remove_entry(id, placement, *reuse),
             Change::Claim(address) => {
                 let key = keys::claim(&address.site, address.loc.as_str());
-                self.put(&key, [("owner", text(id)), ("loc", text(address.loc.as_str()))], Some(id));
+                self.put(
+                    &key,
+                    [("owner", text(id)), ("loc", text(address.loc.as_str()))],
+                    Some(id),
+                );
             }
             Change::Release(address) => {
                 let key = keys::claim(&address.site, address.loc.as_str());
@@ -231,7 +341,11 @@ impl Actions<'_> {
                 self.delete(&key, Some((condition, "owner", text(id))));
             }
             Change::Wait(address, owner) => {
-                self.put(&keys::waiter(&address.site, address.loc.as_str(), id), [], None);
+                self.put(
+                    &keys::waiter(&address.site, address.loc.as_str(), id),
+                    [],
+                    None,
+                );
                 // If the owner went in the meantime, nobody would call this waiter.
                 let key = keys::claim(&address.site, address.loc.as_str());
                 let check = ConditionCheck::builder()
@@ -241,7 +355,9 @@ impl Actions<'_> {
                     .expression_attribute_names("#owner", "owner")
                     .expression_attribute_values(":owner", text(owner))
                     .build();
-                self.push(check.map(|check| TransactWriteItem::builder().condition_check(check).build()));
+                self.push(
+                    check.map(|check| TransactWriteItem::builder().condition_check(check).build()),
+                );
             }
             Change::StopWaiting(address) => {
                 self.delete(&keys::waiter(&address.site, address.loc.as_str(), id), None);
@@ -254,7 +370,11 @@ impl Actions<'_> {
     fn write_entry(&mut self, id: &str, placement: &Placement, rendered: &Rendered) {
         let mut set = "SET #owner = :id, #xml = :xml".to_owned();
         let lastmod = rendered.lastmod.map(|at| text(at.to_string()));
-        set.push_str(if lastmod.is_some() { ", #lastmod = :lastmod ADD #version :one" } else { " REMOVE #lastmod ADD #version :one" });
+        set.push_str(if lastmod.is_some() {
+            ", #lastmod = :lastmod ADD #version :one"
+        } else {
+            " REMOVE #lastmod ADD #version :one"
+        });
         self.update(&keys::entry(&placement.series, placement.slot), |update| {
             let mut update = entry_update(update, id, &set)
                 .expression_attribute_names("#lastmod", "lastmod")
@@ -270,9 +390,13 @@ impl Actions<'_> {
     /// The row stays as a stub: its version must go on rising, or a segment's stamp could come back.
     fn remove_entry(&mut self, id: &str, placement: &Placement, reuse: Reuse) {
         self.update(&keys::entry(&placement.series, placement.slot), |update| {
-            entry_update(update, id, "REMOVE #owner, #xml, #lastmod ADD #version :one")
-                .expression_attribute_names("#lastmod", "lastmod")
-                .expression_attribute_names("#xml", "xml")
+            entry_update(
+                update,
+                id,
+                "REMOVE #owner, #xml, #lastmod ADD #version :one",
+            )
+            .expression_attribute_names("#lastmod", "lastmod")
+            .expression_attribute_names("#xml", "xml")
         });
         if reuse == Reuse::Free {
             self.put(&keys::free(&placement.series, placement.slot), [], None);

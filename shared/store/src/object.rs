@@ -49,7 +49,10 @@ impl ObjectKey {
     #[must_use]
     pub fn site(&self) -> &str {
         match self {
-            Self::Shard { site, .. } | Self::Index { site } | Self::Robots { site } | Self::SiteFile { site } => site,
+            Self::Shard { site, .. }
+            | Self::Index { site }
+            | Self::Robots { site }
+            | Self::SiteFile { site } => site,
         }
     }
 
@@ -83,7 +86,11 @@ impl ObjectKey {
             _ => {
                 let (series, n) = file.strip_suffix(".xml")?.rsplit_once("-sitemap")?;
                 let n = if n.is_empty() { 1 } else { n.parse().ok()? };
-                Self::Shard { site, series: series.to_owned(), n }
+                Self::Shard {
+                    site,
+                    series: series.to_owned(),
+                    n,
+                }
             }
         };
         // `post-sitemap1.xml` and `post-sitemap02.xml` parse, but no object has those keys.
@@ -184,13 +191,22 @@ pub enum Put {
 /// - Of concurrent puts with the same precondition one wins.
 pub trait Objects: Send + Sync {
     /// The object without its body, or nothing if there is none.
-    fn head(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<ObjectMeta>, StoreError>> + Send;
+    fn head(
+        &self,
+        key: &ObjectKey,
+    ) -> impl Future<Output = Result<Option<ObjectMeta>, StoreError>> + Send;
 
     /// The object, its body as a stream.
-    fn open(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<(ObjectMeta, BodyStream)>, StoreError>> + Send;
+    fn open(
+        &self,
+        key: &ObjectKey,
+    ) -> impl Future<Output = Result<Option<(ObjectMeta, BodyStream)>, StoreError>> + Send;
 
     /// The object with its whole body.
-    fn get(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<(ObjectMeta, Bytes)>, StoreError>> + Send;
+    fn get(
+        &self,
+        key: &ObjectKey,
+    ) -> impl Future<Output = Result<Option<(ObjectMeta, Bytes)>, StoreError>> + Send;
 
     /// Writes the object if the precondition holds.
     fn put(

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde_json::Value;
 use sitemap::plan::{self, Claim, Inputs, Plan, Series, Slot};
 use sitemap::record::ContentRecord;
-use sitemap::site::{SITE_TYPE, SiteSettings};
+use sitemap::site::{SITE_ID_PREFIX, SITE_TYPE, SiteSettings};
 
 use crate::clock::Clock;
 use crate::concurrency::concurrently;
@@ -74,6 +75,17 @@ pub struct Reconciler<C, T> {
     pub clock: Clock,
 }
 
+/// The settings of sites by host.
+type SiteMap = HashMap<String, Result<Option<SiteSettings>, StoreError>>;
+
+/// An error that several records have in common, once more.
+fn shared(error: &StoreError) -> StoreError {
+    StoreError::Service {
+        operation: "reconcile",
+        message: error.to_string(),
+    }
+}
+
 impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     /// Reconciles records: for each its outcome, in their order. The ids must differ.
     ///
@@ -93,7 +105,12 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             pending = self.round(&pending, evict, &mut outcomes).await;
         }
         let mut outcome = |id: &String| {
-            let lost = || Err(StoreError::Contended { what: format!("record {id}"), tries: TRIES });
+            let lost = || {
+                Err(StoreError::Contended {
+                    what: format!("record {id}"),
+                    tries: TRIES,
+                })
+            };
             outcomes.remove(id.as_str()).unwrap_or_else(lost)
         };
         ids.iter().map(&mut outcome).collect()
@@ -118,17 +135,26 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             }
         }
         let ids: Vec<String> = fenced.iter().map(|(id, _)| (*id).to_owned()).collect();
-        let (records, sites) = match self.truth(&ids).await {
-            Ok(truth) => truth,
+        let records = match self.content.records(&ids).await {
+            Ok(records) => records,
             // Every record of the batch has failed for the same passing reason.
             Err(error) => {
-                let message = error.to_string();
-                let failed = |message: &str| StoreError::Service { operation: "reconcile", message: message.to_owned() };
-                outcomes.extend(fenced.iter().map(|(id, _)| (*id, Err(failed(&message)))));
+                outcomes.extend(fenced.iter().map(|(id, _)| (*id, Err(shared(&error)))));
                 return Vec::new();
             }
         };
-        let site = |record: Option<&ContentRecord>| sites.get(&record?.site).and_then(Option::as_ref);
+        let sites = self.sites(&records).await;
+        fenced.retain(|(id, _)| {
+            match records.get(*id).and_then(|record| sites.get(&record.site)) {
+                Some(Err(error)) => {
+                    outcomes.insert(id, Err(shared(error)));
+                    false
+                }
+                _ => true,
+            }
+        });
+        let site =
+            |record: Option<&ContentRecord>| sites.get(&record?.site)?.as_ref().ok()?.as_ref();
         let claims = fenced.iter().map(|(id, fenced)| {
             let record = records.get(*id);
             let wanted = plan::wanted_address(record, site(record), &fenced.ledger, now);
@@ -146,26 +172,35 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 Ok(claim) => {
                     let record = records.get(id);
                     let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(id)?)));
-                    let inputs = Inputs { record, site: site(record), ledger: &fenced.ledger, claim: &claim, evict };
+                    let inputs = Inputs {
+                        record,
+                        site: site(record),
+                        ledger: &fenced.ledger,
+                        claim: &claim,
+                        evict,
+                    };
                     let plan = plan::plan(&inputs, now);
                     plans.push((id, fenced, plan));
                 }
                 Err(error) => drop(outcomes.insert(id, Err(error))),
             }
         }
-        let avoid = evict.and_then(|(_, slots)| slots.values().next()).map(|slot| slot.n);
+        let avoid = evict
+            .and_then(|(_, slots)| slots.values().next())
+            .map(|slot| slot.n);
         let mut offers = match self.offers(&plans, &sites, avoid).await {
             Ok(offers) => offers,
             Err(error) => {
                 // Those that need no slot could go on, but their events will be delivered again with the others'.
-                let message = error.to_string();
-                let failed = |message: &str| StoreError::Service { operation: "offer", message: message.to_owned() };
-                outcomes.extend(plans.iter().map(|(id, ..)| (*id, Err(failed(&message)))));
+                outcomes.extend(plans.iter().map(|(id, ..)| (*id, Err(shared(&error)))));
                 return Vec::new();
             }
         };
         let commits = plans.into_iter().map(|(id, fenced, mut plan)| {
-            let offer = plan.needs_slot().cloned().and_then(|series| offers.get_mut(&series)?.pop());
+            let offer = plan
+                .needs_slot()
+                .cloned()
+                .and_then(|series| offers.get_mut(&series)?.pop());
             if let Some(offer) = &offer {
                 plan.place(offer.slot);
             }
@@ -182,27 +217,29 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         lost
     }
 
-    /// The records as they are, and the settings of their sites. Read after all fences.
-    async fn truth(
-        &self,
-        ids: &[String],
-    ) -> Result<(HashMap<String, ContentRecord>, HashMap<String, Option<SiteSettings>>), StoreError> {
-        let records = self.content.records(ids).await?;
+    /// The settings of the records' sites, nothing for one that is not known. Read after all fences.
+    async fn sites(&self, records: &HashMap<String, ContentRecord>) -> SiteMap {
         let mut sites = HashMap::new();
-        for record in records.values().filter(|record| record.type_name != SITE_TYPE) {
+        for record in records
+            .values()
+            .filter(|record| record.type_name != SITE_TYPE)
+        {
             if !sites.contains_key(&record.site) {
-                let row = self.ensure_site(&record.site).await?;
-                sites.insert(record.site.clone(), row.map(|row| row.settings));
+                let row = self.ensure_site(&record.site).await;
+                sites.insert(
+                    record.site.clone(),
+                    row.map(|row| row.map(|row| row.settings)),
+                );
             }
         }
-        Ok((records, sites))
+        sites
     }
 
     /// Slots for the plans that need one, by series.
     async fn offers(
         &self,
         plans: &[(&str, Fenced, Plan)],
-        sites: &HashMap<String, Option<SiteSettings>>,
+        sites: &SiteMap,
         avoid: Option<u32>,
     ) -> Result<HashMap<Series, Vec<Offer>>, StoreError> {
         let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
@@ -211,8 +248,11 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         }
         let mut offers = HashMap::new();
         for (series, count) in wanted {
-            if let Some(Some(settings)) = sites.get(&series.site) {
-                let mut slots = self.table.offer(series, count, settings.entries_per_sitemap, avoid).await?;
+            if let Some(Ok(Some(settings))) = sites.get(&series.site) {
+                let mut slots = self
+                    .table
+                    .offer(series, count, settings.entries_per_sitemap, avoid)
+                    .await?;
                 // Taken from the end: the batch's first record gets the lowest slot.
                 slots.reverse();
                 offers.insert(series.clone(), slots);
@@ -257,9 +297,11 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
     pub async fn ensure_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
         match self.table.site(host).await? {
             Some(row) if row.render == RENDER_VERSION => Ok(Some(row)),
-            Some(_) => self.reconcile_site(host).await,
+            Some(_) => Box::pin(self.reconcile_site(host)).await,
             None => {
-                let Some(settings) = self.settings(host).await? else { return Ok(None) };
+                let Some(settings) = self.settings(host).await? else {
+                    return Ok(None);
+                };
                 self.table.create_site(&settings, self.clock.now()).await?;
                 self.table.site(host).await
             }
@@ -268,14 +310,24 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
 
     /// What a site's record says, or the defaults of a known site that has none.
     async fn settings(&self, host: &str) -> Result<Option<SiteSettings>, StoreError> {
-        let item = self.content.item(&format!("{}{host}", sitemap::site::SITE_ID_PREFIX)).await?;
-        let settings = match item.filter(|item| item.get("type").and_then(|name| name.as_str()) == Some(SITE_TYPE)) {
+        let settings = match self.recorded(host).await? {
             Some(item) => SiteSettings::parse(host, &item),
             None if self.known.include(host) => SiteSettings::default_for(host),
             None => return Ok(None),
         };
         // A host that is no host is no site.
-        Ok(settings.ok().filter(|settings| settings.origin.host() == host))
+        Ok(settings
+            .ok()
+            .filter(|settings| settings.origin.host() == host))
+    }
+
+    /// A site's record of settings.
+    async fn recorded(&self, host: &str) -> Result<Option<Value>, StoreError> {
+        let item = self
+            .content
+            .item(&format!("{SITE_ID_PREFIX}{host}"))
+            .await?;
+        Ok(item.filter(|item| item.get("type").and_then(Value::as_str) == Some(SITE_TYPE)))
     }
 
     /// Makes a site's row agree with its record. One that is no longer known is private.
@@ -287,15 +339,17 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
         for round in 0..TRIES {
             backoff(round).await;
             let Some((token, row)) = self.table.fence_site(host).await? else {
-                return match self.settings(host).await? {
-                    Some(settings) => {
-                        self.table.create_site(&settings, self.clock.now()).await?;
-                        self.table.site(host).await
-                    }
-                    None => Ok(None),
+                // Without a record of settings, the first page makes the site.
+                return if self.recorded(host).await?.is_some() {
+                    self.ensure_site(host).await
+                } else {
+                    Ok(None)
                 };
             };
-            let unknown = SiteSettings { public: false, ..row.settings.clone() };
+            let unknown = SiteSettings {
+                public: false,
+                ..row.settings.clone()
+            };
             let settings = self.settings(host).await?.unwrap_or(unknown);
             if settings == row.settings && row.render == RENDER_VERSION {
                 return Ok(Some(row));
@@ -304,7 +358,9 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
                 return self.table.site(host).await;
             }
         }
-        Err(StoreError::Contended { what: format!("site {host}"), tries: TRIES })
+        Err(StoreError::Contended {
+            what: format!("site {host}"),
+            tries: TRIES,
+        })
     }
-
 }

@@ -7,7 +7,9 @@ use bytes::Bytes;
 
 use crate::aws::Aws;
 use crate::error::{StoreError, service};
-use crate::object::{BodyStream, Document, ObjectKey, ObjectMeta, Objects, PUBLISHED_PREFIX, Precondition, Put};
+use crate::object::{
+    BodyStream, Document, ObjectKey, ObjectMeta, Objects, PUBLISHED_PREFIX, Precondition, Put,
+};
 
 /// The names of a document's facts in an object's metadata.
 const DIGEST: &str = "document-digest";
@@ -36,12 +38,21 @@ impl S3Objects {
     ///
     /// If S3 fails.
     pub async fn sites(&self) -> Result<Vec<String>, StoreError> {
-        let request = self.aws.s3().await.list_objects_v2().bucket(&self.bucket).prefix(PUBLISHED_PREFIX).delimiter("/");
+        let request = self
+            .aws
+            .s3()
+            .await
+            .list_objects_v2()
+            .bucket(&self.bucket)
+            .prefix(PUBLISHED_PREFIX)
+            .delimiter("/");
         let mut pages = request.into_paginator().send();
         let mut sites = Vec::new();
         while let Some(page) = pages.next().await {
             for prefix in page.map_err(service("ListObjectsV2"))?.common_prefixes() {
-                let site = prefix.prefix().and_then(|prefix| prefix.strip_prefix(PUBLISHED_PREFIX)?.strip_suffix('/'));
+                let site = prefix
+                    .prefix()
+                    .and_then(|prefix| prefix.strip_prefix(PUBLISHED_PREFIX)?.strip_suffix('/'));
                 sites.extend(site.map(str::to_owned));
             }
         }
@@ -49,7 +60,16 @@ impl S3Objects {
     }
 
     async fn get_object(&self, key: &ObjectKey) -> Result<Option<GetObjectOutput>, StoreError> {
-        match self.aws.s3().await.get_object().bucket(&self.bucket).key(key.path()).send().await {
+        match self
+            .aws
+            .s3()
+            .await
+            .get_object()
+            .bucket(&self.bucket)
+            .key(key.path())
+            .send()
+            .await
+        {
             Ok(output) => Ok(Some(output)),
             Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(service("GetObject")(error)),
@@ -77,21 +97,42 @@ fn meta(
             stamp: metadata.get(STAMP)?.clone(),
         })
     });
-    let length = length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0);
-    ObjectMeta { etag: etag.unwrap_or_default().to_owned(), length, document }
+    let length = length
+        .and_then(|length| u64::try_from(length).ok())
+        .unwrap_or(0);
+    ObjectMeta {
+        etag: etag.unwrap_or_default().to_owned(),
+        length,
+        document,
+    }
 }
 
 impl Objects for S3Objects {
     async fn head(&self, key: &ObjectKey) -> Result<Option<ObjectMeta>, StoreError> {
-        match self.aws.s3().await.head_object().bucket(&self.bucket).key(key.path()).send().await {
-            Ok(output) => Ok(Some(meta(output.e_tag(), output.content_length(), output.metadata()))),
+        match self
+            .aws
+            .s3()
+            .await
+            .head_object()
+            .bucket(&self.bucket)
+            .key(key.path())
+            .send()
+            .await
+        {
+            Ok(output) => Ok(Some(meta(
+                output.e_tag(),
+                output.content_length(),
+                output.metadata(),
+            ))),
             Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(service("HeadObject")(error)),
         }
     }
 
     async fn open(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, BodyStream)>, StoreError> {
-        let Some(output) = self.get_object(key).await? else { return Ok(None) };
+        let Some(output) = self.get_object(key).await? else {
+            return Ok(None);
+        };
         let meta = meta(output.e_tag(), output.content_length(), output.metadata());
         let body = futures::stream::unfold(output.body, async |mut body: ByteStream| {
             let chunk = body.next().await?;
@@ -101,9 +142,15 @@ impl Objects for S3Objects {
     }
 
     async fn get(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, Bytes)>, StoreError> {
-        let Some(output) = self.get_object(key).await? else { return Ok(None) };
+        let Some(output) = self.get_object(key).await? else {
+            return Ok(None);
+        };
         let meta = meta(output.e_tag(), output.content_length(), output.metadata());
-        let body = output.body.collect().await.map_err(|error| StoreError::body(&error))?;
+        let body = output
+            .body
+            .collect()
+            .await
+            .map_err(|error| StoreError::body(&error))?;
         Ok(Some((meta, body.into_bytes())))
     }
 
@@ -114,7 +161,13 @@ impl Objects for S3Objects {
         document: &Document,
         precondition: &Precondition,
     ) -> Result<Put, StoreError> {
-        let request = self.aws.s3().await.put_object().bucket(&self.bucket).key(key.path());
+        let request = self
+            .aws
+            .s3()
+            .await
+            .put_object()
+            .bucket(&self.bucket)
+            .key(key.path());
         let request = match precondition {
             Precondition::Absent => request.if_none_match("*"),
             Precondition::Unchanged(etag) => request.if_match(etag),
@@ -134,7 +187,14 @@ impl Objects for S3Objects {
         match result {
             Ok(_) => Ok(Put::Done),
             // A put whose answer was lost and that was sent again also ends here: the next try finds its own bytes.
-            Err(error) if matches!(error.code(), Some("PreconditionFailed" | "ConditionalRequestConflict")) => Ok(Put::Lost),
+            Err(error)
+                if matches!(
+                    error.code(),
+                    Some("PreconditionFailed" | "ConditionalRequestConflict")
+                ) =>
+            {
+                Ok(Put::Lost)
+            }
             Err(error) if is_missing(&error) => Ok(Put::Lost),
             Err(error) => Err(service("PutObject")(error)),
         }
@@ -142,11 +202,23 @@ impl Objects for S3Objects {
 
     async fn list(&self, site: &str) -> Result<Vec<ObjectKey>, StoreError> {
         let prefix = format!("{PUBLISHED_PREFIX}{site}/");
-        let mut pages = self.aws.s3().await.list_objects_v2().bucket(&self.bucket).prefix(prefix).into_paginator().send();
+        let mut pages = self
+            .aws
+            .s3()
+            .await
+            .list_objects_v2()
+            .bucket(&self.bucket)
+            .prefix(prefix)
+            .into_paginator()
+            .send();
         let mut keys = Vec::new();
         while let Some(page) = pages.next().await {
             let page = page.map_err(service("ListObjectsV2"))?;
-            keys.extend(page.contents().iter().filter_map(|object| ObjectKey::from_path(object.key()?)));
+            keys.extend(
+                page.contents()
+                    .iter()
+                    .filter_map(|object| ObjectKey::from_path(object.key()?)),
+            );
         }
         Ok(keys)
     }

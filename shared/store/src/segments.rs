@@ -26,10 +26,18 @@ pub struct SegmentRows {
 /// Entries, read for publishing.
 pub trait Segments: Send + Sync {
     /// The rows of a segment, read consistently.
-    fn segment(&self, shard: &ShardId, segment: u32) -> impl Future<Output = Result<SegmentRows, StoreError>> + Send;
+    fn segment(
+        &self,
+        shard: &ShardId,
+        segment: u32,
+    ) -> impl Future<Output = Result<SegmentRows, StoreError>> + Send;
 
     /// The owners of a segment's entries: position, record id and bytes.
-    fn owners(&self, shard: &ShardId, segment: u32) -> impl Future<Output = Result<Vec<Owner>, StoreError>> + Send;
+    fn owners(
+        &self,
+        shard: &ShardId,
+        segment: u32,
+    ) -> impl Future<Output = Result<Vec<Owner>, StoreError>> + Send;
 }
 
 /// An entry's owner.
@@ -59,10 +67,17 @@ pub struct Summary {
 /// Summaries of published shards. None is ever deleted.
 pub trait Summaries: Send + Sync {
     /// All of a site, in the order of series and number, read consistently.
-    fn summaries(&self, site: &str) -> impl Future<Output = Result<BTreeMap<ShardId, Summary>, StoreError>> + Send;
+    fn summaries(
+        &self,
+        site: &str,
+    ) -> impl Future<Output = Result<BTreeMap<ShardId, Summary>, StoreError>> + Send;
 
     /// Writes a summary if its generation is higher than what stands there.
-    fn summarise(&self, shard: &ShardId, summary: &Summary) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn summarise(
+        &self,
+        shard: &ShardId,
+        summary: &Summary,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
 impl Segments for SitemapTable {
@@ -70,13 +85,23 @@ impl Segments for SitemapTable {
         let pk = keys::segment(shard, segment);
         let mut rows = SegmentRows::default();
         for item in self.partition(&pk, None).await? {
-            let damaged = |name| damaged(&Key { pk: pk.clone(), sk: get_text(&item, "sk").unwrap_or_default().to_owned() }, name);
+            let damaged = |name| {
+                damaged(
+                    &Key {
+                        pk: pk.clone(),
+                        sk: get_text(&item, "sk").unwrap_or_default().to_owned(),
+                    },
+                    name,
+                )
+            };
             rows.stamp += get_number::<u64>(&item, "version").ok_or_else(|| damaged("version"))?;
             if let Some(xml) = get_text(&item, "xml") {
                 rows.entries += 1;
                 rows.xml.extend_from_slice(xml.as_bytes());
                 if let Some(lastmod) = get_text(&item, "lastmod") {
-                    rows.newest = rows.newest.max(Some(When::parse(lastmod).map_err(|_| damaged("lastmod"))?));
+                    rows.newest = rows
+                        .newest
+                        .max(Some(When::parse(lastmod).map_err(|_| damaged("lastmod"))?));
                 }
             }
         }
@@ -86,9 +111,16 @@ impl Segments for SitemapTable {
     async fn owners(&self, shard: &ShardId, segment: u32) -> Result<Vec<Owner>, StoreError> {
         let items = self.partition(&keys::segment(shard, segment), None).await?;
         let owner = |item: &Item| {
-            let slot = Slot { n: shard.n, i: get_text(item, "sk")?.parse().ok()? };
+            let slot = Slot {
+                n: shard.n,
+                i: get_text(item, "sk")?.parse().ok()?,
+            };
             let bytes = get_text(item, "xml")?.len() as u64;
-            Some(Owner { slot, id: get_text(item, "owner")?.to_owned(), bytes })
+            Some(Owner {
+                slot,
+                id: get_text(item, "owner")?.to_owned(),
+                bytes,
+            })
         };
         Ok(items.iter().filter_map(owner).collect())
     }
@@ -100,9 +132,20 @@ impl Summaries for SitemapTable {
         let mut summaries = BTreeMap::new();
         for item in self.partition(&pk, None).await? {
             let sk = get_text(&item, "sk").unwrap_or_default();
-            let damaged = |name| damaged(&Key { pk: pk.clone(), sk: sk.to_owned() }, name);
+            let damaged = |name| {
+                damaged(
+                    &Key {
+                        pk: pk.clone(),
+                        sk: sk.to_owned(),
+                    },
+                    name,
+                )
+            };
             let shard = keys::summary_shard(site, sk).ok_or_else(|| damaged("sk"))?;
-            let lastmod = get_text(&item, "lastmod").map(When::parse).transpose().map_err(|_| damaged("lastmod"))?;
+            let lastmod = get_text(&item, "lastmod")
+                .map(When::parse)
+                .transpose()
+                .map_err(|_| damaged("lastmod"))?;
             let summary = Summary {
                 generation: get_number(&item, "generation").ok_or_else(|| damaged("generation"))?,
                 entries: get_number(&item, "entries").ok_or_else(|| damaged("entries"))?,
@@ -118,8 +161,12 @@ impl Summaries for SitemapTable {
         let key = keys::summary(shard);
         let lastmod = summary.lastmod.map(|at| text(at.to_string()));
         let expression = match lastmod {
-            Some(_) => "SET generation = :generation, entries = :entries, #bytes = :bytes, lastmod = :lastmod",
-            None => "SET generation = :generation, entries = :entries, #bytes = :bytes REMOVE lastmod",
+            Some(_) => {
+                "SET generation = :generation, entries = :entries, #bytes = :bytes, lastmod = :lastmod"
+            }
+            None => {
+                "SET generation = :generation, entries = :entries, #bytes = :bytes REMOVE lastmod"
+            }
         };
         let mut request = self
             .aws
@@ -139,7 +186,14 @@ impl Summaries for SitemapTable {
         }
         match request.send().await {
             Ok(_) => Ok(()),
-            Err(error) if matches!(error.as_service_error(), Some(UpdateItemError::ConditionalCheckFailedException(_))) => Ok(()),
+            Err(error)
+                if matches!(
+                    error.as_service_error(),
+                    Some(UpdateItemError::ConditionalCheckFailedException(_))
+                ) =>
+            {
+                Ok(())
+            }
             Err(error) => Err(service("UpdateItem")(error)),
         }
     }

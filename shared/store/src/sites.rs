@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, ReturnValue, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, Delete, Put, ReturnValue, TransactWriteItem, Update,
+};
 use serde::{Deserialize, Serialize};
 use sitemap::member::FORMAT_VERSION;
 use sitemap::site::SiteSettings;
@@ -20,7 +22,10 @@ use crate::table::{Item, SitemapTable, damaged, get_number, get_text, key_item, 
 
 /// What rendered entries look like. A higher one than a site's makes the scan render every entry of it again.
 pub const RENDER_VERSION: u32 = 1;
-const _: () = assert!(FORMAT_VERSION == 1, "a new file format needs a new epoch for every site: raise RENDER_VERSION with it");
+const _: () = assert!(
+    FORMAT_VERSION == 1,
+    "a new file format needs a new epoch for every site: raise RENDER_VERSION with it"
+);
 
 /// Whether a site may be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,23 +99,43 @@ pub trait Sites: Send + Sync {
     fn site(&self, host: &str) -> impl Future<Output = Result<Option<SiteRow>, StoreError>> + Send;
 
     /// Creates a site's row, on hold and waiting for the scan. Nothing happens if there is one.
-    fn create_site(&self, settings: &SiteSettings, now: i64) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn create_site(
+        &self,
+        settings: &SiteSettings,
+        now: i64,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Puts a fresh token into a site's row and returns both; nothing if there is no row.
-    fn fence_site(&self, host: &str) -> impl Future<Output = Result<Option<(String, SiteRow)>, StoreError>> + Send;
+    fn fence_site(
+        &self,
+        host: &str,
+    ) -> impl Future<Output = Result<Option<(String, SiteRow)>, StoreError>> + Send;
 
     /// Writes settings under a fence's token and lets the site wait for the scan. False if the token is another's.
-    fn change_site(&self, token: &str, settings: &SiteSettings) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    fn change_site(
+        &self,
+        token: &str,
+        settings: &SiteSettings,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Moves a site's hold on. Nothing happens if it is not `from`.
-    fn move_hold(&self, host: &str, from: Hold, to: Hold) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn move_hold(
+        &self,
+        host: &str,
+        from: Hold,
+        to: Hold,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// The scan, if there is anything to do.
     fn job(&self) -> impl Future<Output = Result<Option<Job>, StoreError>> + Send;
 
     /// Writes what is left to do if the scan's version is still `version`; deletes the row if that is nothing. The
     /// write is the event for the next slice.
-    fn advance_job(&self, version: u64, job: Option<&Job>) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    fn advance_job(
+        &self,
+        version: u64,
+        job: Option<&Job>,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 }
 
 fn hold_name(hold: Hold) -> Option<&'static str> {
@@ -149,17 +174,27 @@ impl SitemapTable {
             .expression_attribute_values(":site", AttributeValue::Ss(vec![host.to_owned()]))
             .expression_attribute_values(":one", number(1))
             .build();
-        TransactWriteItem::builder().update(update.expect("a complete action")).build()
+        TransactWriteItem::builder()
+            .update(update.expect("a complete action"))
+            .build()
     }
 
     /// True if the transaction was done, false if a condition did not hold.
     async fn transact(&self, actions: Vec<TransactWriteItem>) -> Result<bool, StoreError> {
-        let request = self.aws.dynamodb().await.transact_write_items().set_transact_items(Some(actions));
+        let request = self
+            .aws
+            .dynamodb()
+            .await
+            .transact_write_items()
+            .set_transact_items(Some(actions));
         match request.send().await {
             Ok(_) => Ok(true),
             Err(error) => match error.as_service_error() {
                 Some(TransactWriteItemsError::TransactionCanceledException(cancelled))
-                    if cancelled.cancellation_reasons().iter().any(|reason| reason.code() == Some("ConditionalCheckFailed")) =>
+                    if cancelled
+                        .cancellation_reasons()
+                        .iter()
+                        .any(|reason| reason.code() == Some("ConditionalCheckFailed")) =>
                 {
                     Ok(false)
                 }
@@ -171,7 +206,10 @@ impl SitemapTable {
 
 impl Sites for SitemapTable {
     async fn site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
-        self.item(&keys::site(host)).await?.map(|item| read_site(host, &item)).transpose()
+        self.item(&keys::site(host))
+            .await?
+            .map(|item| read_site(host, &item))
+            .transpose()
     }
 
     async fn create_site(&self, settings: &SiteSettings, now: i64) -> Result<(), StoreError> {
@@ -183,10 +221,16 @@ impl Sites for SitemapTable {
             ("render".to_owned(), number(RENDER_VERSION)),
             ("settings".to_owned(), text(settings_json(settings))),
         ]);
-        let put = Put::builder().table_name(&self.name).set_item(Some(row)).condition_expression("attribute_not_exists(pk)");
-        let put = TransactWriteItem::builder().put(put.build().expect("a complete action")).build();
+        let put = Put::builder()
+            .table_name(&self.name)
+            .set_item(Some(row))
+            .condition_expression("attribute_not_exists(pk)");
+        let put = TransactWriteItem::builder()
+            .put(put.build().expect("a complete action"))
+            .build();
         self.begin_timers(now).await?;
-        self.transact(vec![put, self.enqueue(&settings.host)]).await?;
+        self.transact(vec![put, self.enqueue(&settings.host)])
+            .await?;
         Ok(())
     }
 
@@ -205,8 +249,18 @@ impl Sites for SitemapTable {
             .expression_attribute_values(":token", text(&token))
             .return_values(ReturnValue::AllNew);
         match request.send().await {
-            Ok(output) => Ok(Some((token, read_site(host, &output.attributes.unwrap_or_default())?))),
-            Err(error) if matches!(error.as_service_error(), Some(UpdateItemError::ConditionalCheckFailedException(_))) => Ok(None),
+            Ok(output) => Ok(Some((
+                token,
+                read_site(host, &output.attributes.unwrap_or_default())?,
+            ))),
+            Err(error)
+                if matches!(
+                    error.as_service_error(),
+                    Some(UpdateItemError::ConditionalCheckFailedException(_))
+                ) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(service("UpdateItem")(error)),
         }
     }
@@ -224,8 +278,11 @@ impl Sites for SitemapTable {
             .expression_attribute_values(":token", text(token))
             .expression_attribute_values(":one", number(1))
             .build();
-        let update = TransactWriteItem::builder().update(update.expect("a complete action")).build();
-        self.transact(vec![update, self.enqueue(&settings.host)]).await
+        let update = TransactWriteItem::builder()
+            .update(update.expect("a complete action"))
+            .build();
+        self.transact(vec![update, self.enqueue(&settings.host)])
+            .await
     }
 
     async fn move_hold(&self, host: &str, from: Hold, to: Hold) -> Result<(), StoreError> {
@@ -240,20 +297,34 @@ impl Sites for SitemapTable {
             .condition_expression("#hold = :from")
             .expression_attribute_values(":from", text(hold_name(from).unwrap_or_default()));
         let request = match hold_name(to) {
-            Some(to) => request.update_expression("SET #hold = :to").expression_attribute_values(":to", text(to)),
+            Some(to) => request
+                .update_expression("SET #hold = :to")
+                .expression_attribute_values(":to", text(to)),
             None => request.update_expression("REMOVE #hold"),
         };
         match request.send().await {
             Ok(_) => Ok(()),
-            Err(error) if matches!(error.as_service_error(), Some(UpdateItemError::ConditionalCheckFailedException(_))) => Ok(()),
+            Err(error)
+                if matches!(
+                    error.as_service_error(),
+                    Some(UpdateItemError::ConditionalCheckFailedException(_))
+                ) =>
+            {
+                Ok(())
+            }
             Err(error) => Err(service("UpdateItem")(error)),
         }
     }
 
     async fn job(&self) -> Result<Option<Job>, StoreError> {
         let key = keys::job();
-        let Some(item) = self.item(&key).await? else { return Ok(None) };
-        let pass = get_text(&item, "pass").map(serde_json::from_str).transpose().map_err(|_| damaged(&key, "pass"))?;
+        let Some(item) = self.item(&key).await? else {
+            return Ok(None);
+        };
+        let pass = get_text(&item, "pass")
+            .map(serde_json::from_str)
+            .transpose()
+            .map_err(|_| damaged(&key, "pass"))?;
         let waiting = item.get("waiting").and_then(|waiting| waiting.as_ss().ok());
         Ok(Some(Job {
             version: get_number(&item, "version").ok_or_else(|| damaged(&key, "version"))?,
@@ -272,13 +343,18 @@ impl Sites for SitemapTable {
                     .condition_expression("#version = :version")
                     .expression_attribute_names("#version", "version")
                     .expression_attribute_values(":version", number(version));
-                TransactWriteItem::builder().delete(delete.build().expect("a complete action")).build()
+                TransactWriteItem::builder()
+                    .delete(delete.build().expect("a complete action"))
+                    .build()
             }
             Some(job) => {
                 let mut item = key_item(&key);
                 item.insert("version".to_owned(), number(version + 1));
                 if !job.waiting.is_empty() {
-                    item.insert("waiting".to_owned(), AttributeValue::Ss(job.waiting.iter().cloned().collect()));
+                    item.insert(
+                        "waiting".to_owned(),
+                        AttributeValue::Ss(job.waiting.iter().cloned().collect()),
+                    );
                 }
                 if let Some(pass) = &job.pass {
                     let pass = serde_json::to_string(pass).expect("a pass has text keys alone");
@@ -290,7 +366,9 @@ impl Sites for SitemapTable {
                     .condition_expression("#version = :version")
                     .expression_attribute_names("#version", "version")
                     .expression_attribute_values(":version", number(version));
-                TransactWriteItem::builder().put(put.build().expect("a complete action")).build()
+                TransactWriteItem::builder()
+                    .put(put.build().expect("a complete action"))
+                    .build()
             }
         };
         self.transact(vec![action]).await

@@ -43,7 +43,10 @@ pub trait Slots: Send + Sync {
     fn forget_free(&self, offer: &Offer) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// The series of a site, each with its extent.
-    fn series(&self, site: &str) -> impl Future<Output = Result<Vec<(Series, Extent)>, StoreError>> + Send;
+    fn series(
+        &self,
+        site: &str,
+    ) -> impl Future<Output = Result<Vec<(Series, Extent)>, StoreError>> + Send;
 
     /// How far a series has grown.
     fn extent(&self, series: &Series) -> impl Future<Output = Result<Extent, StoreError>> + Send;
@@ -63,7 +66,10 @@ fn take(mut next: Slot, count: usize, capacity: u32, avoid: Option<u32>) -> (Vec
     let mut slots = Vec::with_capacity(count);
     while slots.len() < count {
         if next.i >= capacity || Some(next.n) == avoid {
-            next = Slot { n: next.n + 1, i: 0 };
+            next = Slot {
+                n: next.n + 1,
+                i: 0,
+            };
         } else {
             slots.push(next);
             next.i += 1;
@@ -73,8 +79,18 @@ fn take(mut next: Slot, count: usize, capacity: u32, avoid: Option<u32>) -> (Vec
 }
 
 impl Slots for SitemapTable {
-    async fn offer(&self, series: &Series, count: usize, capacity: u32, avoid: Option<u32>) -> Result<Vec<Offer>, StoreError> {
-        let offer = |slot, given_back| Offer { series: series.clone(), slot, given_back };
+    async fn offer(
+        &self,
+        series: &Series,
+        count: usize,
+        capacity: u32,
+        avoid: Option<u32>,
+    ) -> Result<Vec<Offer>, StoreError> {
+        let offer = |slot, given_back| Offer {
+            series: series.clone(),
+            slot,
+            given_back,
+        };
         let mut free: Vec<Slot> = self
             .partition(&keys::free_partition(series), Some(FREE_SLOTS_READ))
             .await?
@@ -83,7 +99,11 @@ impl Slots for SitemapTable {
             .filter(|slot| slot.i < capacity && Some(slot.n) != avoid)
             .collect();
         fastrand::shuffle(&mut free);
-        let mut offers: Vec<Offer> = free.into_iter().take(count).map(|slot| offer(slot, true)).collect();
+        let mut offers: Vec<Offer> = free
+            .into_iter()
+            .take(count)
+            .map(|slot| offer(slot, true))
+            .collect();
         let missing = count - offers.len();
         if missing > 0 {
             let slots = self.count_on(series, missing, capacity, avoid).await?;
@@ -100,29 +120,58 @@ impl Slots for SitemapTable {
         let items = self.partition(&keys::series_partition(site), None).await?;
         let series = |item| {
             let name = get_text(item, "sk")?.to_owned();
-            Some((Series { site: site.to_owned(), name }, extent(item)))
+            Some((
+                Series {
+                    site: site.to_owned(),
+                    name,
+                },
+                extent(item),
+            ))
         };
         Ok(items.iter().filter_map(series).collect())
     }
 
     async fn extent(&self, series: &Series) -> Result<Extent, StoreError> {
-        Ok(self.item(&keys::series(series)).await?.as_ref().map(extent).unwrap_or_default())
+        Ok(self
+            .item(&keys::series(series))
+            .await?
+            .as_ref()
+            .map(extent)
+            .unwrap_or_default())
     }
 }
 
 fn extent(item: &crate::table::Item) -> Extent {
-    Extent { shards: get_number(item, "next_n").unwrap_or(1), positions: get_number(item, "positions").unwrap_or(0) }
+    Extent {
+        shards: get_number(item, "next_n").unwrap_or(1),
+        positions: get_number(item, "positions").unwrap_or(0),
+    }
 }
 
 impl SitemapTable {
     /// Moves the counter on by `count` slots and returns them.
-    async fn count_on(&self, series: &Series, count: usize, capacity: u32, avoid: Option<u32>) -> Result<Vec<Slot>, StoreError> {
+    async fn count_on(
+        &self,
+        series: &Series,
+        count: usize,
+        capacity: u32,
+        avoid: Option<u32>,
+    ) -> Result<Vec<Slot>, StoreError> {
         let key = keys::series(series);
         for round in 0..COUNTER_TRIES {
             backoff(round).await;
             let item = self.item(&key).await?.unwrap_or_default();
-            let (n, i): (Option<u32>, Option<u32>) = (get_number(&item, "next_n"), get_number(&item, "next_i"));
-            let (slots, next) = take(Slot { n: n.unwrap_or(1), i: i.unwrap_or(0) }, count, capacity, avoid);
+            let (n, i): (Option<u32>, Option<u32>) =
+                (get_number(&item, "next_n"), get_number(&item, "next_i"));
+            let (slots, next) = take(
+                Slot {
+                    n: n.unwrap_or(1),
+                    i: i.unwrap_or(0),
+                },
+                count,
+                capacity,
+                avoid,
+            );
             let reached = slots.iter().map(|slot| slot.i + 1).max().unwrap_or(0);
             let positions = reached.max(extent(&item).positions);
             let request = self
@@ -145,11 +194,18 @@ impl SitemapTable {
             };
             match request.send().await {
                 Ok(_) => return Ok(slots),
-                Err(error) if matches!(error.as_service_error(), Some(UpdateItemError::ConditionalCheckFailedException(_))) => {}
+                Err(error)
+                    if matches!(
+                        error.as_service_error(),
+                        Some(UpdateItemError::ConditionalCheckFailedException(_))
+                    ) => {}
                 Err(error) => return Err(service("UpdateItem")(error)),
             }
         }
-        Err(StoreError::Contended { what: format!("{} {}", key.pk, key.sk), tries: COUNTER_TRIES })
+        Err(StoreError::Contended {
+            what: format!("{} {}", key.pk, key.sk),
+            tries: COUNTER_TRIES,
+        })
     }
 }
 
@@ -161,7 +217,13 @@ mod tests {
     fn the_counter_goes_on_to_the_next_shard_when_one_is_full_or_to_be_avoided() {
         let slots = |n, i, count, capacity, avoid| {
             let (slots, next) = take(Slot { n, i }, count, capacity, avoid);
-            (slots.iter().map(|slot| (slot.n, slot.i)).collect::<Vec<_>>(), (next.n, next.i))
+            (
+                slots
+                    .iter()
+                    .map(|slot| (slot.n, slot.i))
+                    .collect::<Vec<_>>(),
+                (next.n, next.i),
+            )
         };
         assert_eq!(slots(1, 0, 2, 5, None), (vec![(1, 0), (1, 1)], (1, 2)));
         assert_eq!(slots(1, 4, 2, 5, None), (vec![(1, 4), (2, 0)], (2, 1)));

@@ -21,11 +21,17 @@ impl<S: Clone + Ord> Batch<S> {
             match subject(record) {
                 Some(subject) if seen.insert(subject.clone()) => subjects.push((subject, position)),
                 Some(_) => {}
-                None => tracing::warn!(event = %record.event_id, "a stream record with keys that are not ours"),
+                None => {
+                    tracing::warn!(event = %record.event_id, "a stream record with keys that are not ours")
+                }
             }
         }
-        let number = |record: &EventRecord| record.change.sequence_number.clone().unwrap_or_default();
-        Self { subjects, sequence_numbers: event.records.iter().map(number).collect() }
+        let number =
+            |record: &EventRecord| record.change.sequence_number.clone().unwrap_or_default();
+        Self {
+            subjects,
+            sequence_numbers: event.records.iter().map(number).collect(),
+        }
     }
 
     /// The subjects.
@@ -40,14 +46,19 @@ impl<S: Clone + Ord> Batch<S> {
         S: 'a,
     {
         let failed: std::collections::BTreeSet<&S> = failed.into_iter().collect();
-        let first = self.subjects.iter().find(|(subject, _)| failed.contains(subject));
+        let first = self
+            .subjects
+            .iter()
+            .find(|(subject, _)| failed.contains(subject));
         let mut response = DynamoDbEventResponse::default();
         // An empty identifier would fail the whole batch, which is right for a record without a number.
-        response.batch_item_failures.extend(first.map(|(_, position)| {
-            let mut failure = DynamoDbBatchItemFailure::default();
-            failure.item_identifier = Some(self.sequence_numbers[*position].clone());
-            failure
-        }));
+        response
+            .batch_item_failures
+            .extend(first.map(|(_, position)| {
+                let mut failure = DynamoDbBatchItemFailure::default();
+                failure.item_identifier = Some(self.sequence_numbers[*position].clone());
+                failure
+            }));
         response
     }
 }
@@ -75,16 +86,24 @@ mod tests {
     }
 
     fn check(ids: &[&str], failed: &[&str], expected: Option<&str>) {
-        let batch = Batch::of(&event(ids), |record| key_text(record, "id").map(str::to_owned));
+        let batch = Batch::of(&event(ids), |record| {
+            key_text(record, "id").map(str::to_owned)
+        });
         let failed: Vec<String> = failed.iter().map(|id| (*id).to_owned()).collect();
         let response = batch.response(&failed);
-        let reported: Vec<_> = response.batch_item_failures.iter().map(|failure| failure.item_identifier.as_deref()).collect();
+        let reported: Vec<_> = response
+            .batch_item_failures
+            .iter()
+            .map(|failure| failure.item_identifier.as_deref())
+            .collect();
         assert_eq!(reported, Vec::from_iter(expected.map(Some)));
     }
 
     #[test]
     fn records_of_one_key_are_one_subject_and_the_first_failure_is_reported() {
-        let batch = Batch::of(&event(&["a", "b", "a"]), |record| key_text(record, "id").map(str::to_owned));
+        let batch = Batch::of(&event(&["a", "b", "a"]), |record| {
+            key_text(record, "id").map(str::to_owned)
+        });
         assert_eq!(batch.subjects().collect::<Vec<_>>(), ["a", "b"]);
         check(&["a", "b", "a"], &[], None);
         check(&["a", "b", "a"], &["b"], Some("101"));

@@ -27,13 +27,27 @@ impl SitemapTable {
 
     /// An item, read consistently.
     pub(crate) async fn item(&self, key: &Key) -> Result<Option<Item>, StoreError> {
-        let request = self.aws.dynamodb().await.get_item().table_name(&self.name).consistent_read(true);
-        let output = request.set_key(Some(key_item(key))).send().await.map_err(service("GetItem"))?;
+        let request = self
+            .aws
+            .dynamodb()
+            .await
+            .get_item()
+            .table_name(&self.name)
+            .consistent_read(true);
+        let output = request
+            .set_key(Some(key_item(key)))
+            .send()
+            .await
+            .map_err(service("GetItem"))?;
         Ok(output.item)
     }
 
     /// The items of a partition in the order of their sort keys, read consistently: all, or the first `limit`.
-    pub(crate) async fn partition(&self, pk: &str, limit: Option<i32>) -> Result<Vec<Item>, StoreError> {
+    pub(crate) async fn partition(
+        &self,
+        pk: &str,
+        limit: Option<i32>,
+    ) -> Result<Vec<Item>, StoreError> {
         let query = self
             .aws
             .dynamodb()
@@ -45,7 +59,12 @@ impl SitemapTable {
             .expression_attribute_values(":pk", text(pk))
             .set_limit(limit);
         if limit.is_some() {
-            return Ok(query.send().await.map_err(service("Query"))?.items.unwrap_or_default());
+            return Ok(query
+                .send()
+                .await
+                .map_err(service("Query"))?
+                .items
+                .unwrap_or_default());
         }
         let mut pages = query.into_paginator().send();
         let mut items = Vec::new();
@@ -57,15 +76,27 @@ impl SitemapTable {
 
     /// Deletes an item, whatever it holds.
     pub(crate) async fn delete(&self, key: &Key) -> Result<(), StoreError> {
-        let request = self.aws.dynamodb().await.delete_item().table_name(&self.name);
-        request.set_key(Some(key_item(key))).send().await.map_err(service("DeleteItem"))?;
+        let request = self
+            .aws
+            .dynamodb()
+            .await
+            .delete_item()
+            .table_name(&self.name);
+        request
+            .set_key(Some(key_item(key)))
+            .send()
+            .await
+            .map_err(service("DeleteItem"))?;
         Ok(())
     }
 }
 
 /// A primary key as an item.
 pub(crate) fn key_item(key: &Key) -> Item {
-    HashMap::from([("pk".to_owned(), text(&key.pk)), ("sk".to_owned(), text(&key.sk))])
+    HashMap::from([
+        ("pk".to_owned(), text(&key.pk)),
+        ("sk".to_owned(), text(&key.sk)),
+    ])
 }
 
 pub(crate) fn text(value: impl Into<String>) -> AttributeValue {
@@ -88,5 +119,8 @@ pub(crate) fn get_number<T: std::str::FromStr>(item: &Item, name: &str) -> Optio
 
 /// The error of an item of ours that lacks an attribute or has a wrong one.
 pub(crate) fn damaged(key: &Key, name: &str) -> StoreError {
-    StoreError::Damaged { what: format!("{} {}", key.pk, key.sk), message: format!("attribute {name} is missing or wrong") }
+    StoreError::Damaged {
+        what: format!("{} {}", key.pk, key.sk),
+        message: format!("attribute {name} is missing or wrong"),
+    }
 }

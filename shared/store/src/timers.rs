@@ -32,13 +32,22 @@ pub trait Timers: Send + Sync {
 
 impl Timers for SitemapTable {
     async fn cursor(&self) -> Result<Option<i64>, StoreError> {
-        Ok(self.item(&keys::timer_cursor()).await?.and_then(|item| get_number(&item, "hour")))
+        Ok(self
+            .item(&keys::timer_cursor())
+            .await?
+            .and_then(|item| get_number(&item, "hour")))
     }
 
     async fn set_cursor(&self, hour: i64) -> Result<(), StoreError> {
         let mut item = key_item(&keys::timer_cursor());
         item.insert("hour".to_owned(), number(hour));
-        let request = self.aws.dynamodb().await.put_item().table_name(&self.name).set_item(Some(item));
+        let request = self
+            .aws
+            .dynamodb()
+            .await
+            .put_item()
+            .table_name(&self.name)
+            .set_item(Some(item));
         request.send().await.map_err(service("PutItem"))?;
         Ok(())
     }
@@ -47,7 +56,10 @@ impl Timers for SitemapTable {
         let items = self.partition(&keys::timer_partition(hour), None).await?;
         let timer = |item| {
             let (due, id) = keys::timer_parts(get_text(item, "sk")?)?;
-            Some(Timer { due, id: id.to_owned() })
+            Some(Timer {
+                due,
+                id: id.to_owned(),
+            })
         };
         Ok(items.iter().filter_map(timer).collect())
     }
@@ -62,10 +74,27 @@ impl SitemapTable {
     pub(crate) async fn begin_timers(&self, now: i64) -> Result<(), StoreError> {
         let mut item = key_item(&keys::timer_cursor());
         item.insert("hour".to_owned(), number(now.div_euclid(3_600) - 1));
-        let request = self.aws.dynamodb().await.put_item().table_name(&self.name).set_item(Some(item));
-        match request.condition_expression("attribute_not_exists(pk)").send().await {
+        let request = self
+            .aws
+            .dynamodb()
+            .await
+            .put_item()
+            .table_name(&self.name)
+            .set_item(Some(item));
+        match request
+            .condition_expression("attribute_not_exists(pk)")
+            .send()
+            .await
+        {
             Ok(_) => Ok(()),
-            Err(error) if matches!(error.as_service_error(), Some(PutItemError::ConditionalCheckFailedException(_))) => Ok(()),
+            Err(error)
+                if matches!(
+                    error.as_service_error(),
+                    Some(PutItemError::ConditionalCheckFailedException(_))
+                ) =>
+            {
+                Ok(())
+            }
             Err(error) => Err(service("PutItem")(error)),
         }
     }

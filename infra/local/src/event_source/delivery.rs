@@ -47,15 +47,26 @@ impl Delivery {
             let lane = key_hash(&record) % self.mapping.parallel.max(1) as u64;
             lanes.entry(lane).or_default().push(record);
         }
-        join_all(lanes.into_values().map(|records| self.deliver_lane(records))).await;
+        join_all(
+            lanes
+                .into_values()
+                .map(|records| self.deliver_lane(records)),
+        )
+        .await;
     }
 
     async fn deliver_lane(&self, records: Vec<EventRecord>) {
         let mut parts = VecDeque::from([Part { records, tries: 0 }]);
         while let Some(mut part) = parts.pop_front() {
             if self.faults.happens(self.faults.split) && part.records.len() > 1 {
-                let rest = part.records.split_off(self.faults.random(|random| random.usize(1..part.records.len())));
-                parts.push_front(Part { records: rest, tries: part.tries });
+                let rest = part.records.split_off(
+                    self.faults
+                        .random(|random| random.usize(1..part.records.len())),
+                );
+                parts.push_front(Part {
+                    records: rest,
+                    tries: part.tries,
+                });
             }
             if self.faults.happens(self.faults.reorder) {
                 self.reorder(&mut part.records);
@@ -76,7 +87,10 @@ impl Delivery {
                         // Halving is no retry (Lambda does not count it either): else a small quota would give up on
                         // records that only share a batch with a poisonous one.
                         let rest = part.records.split_off(part.records.len() / 2);
-                        parts.push_front(Part { records: rest, tries: part.tries });
+                        parts.push_front(Part {
+                            records: rest,
+                            tries: part.tries,
+                        });
                         parts.push_front(part);
                         continue;
                     }
@@ -84,21 +98,36 @@ impl Delivery {
                 }
             };
             part.tries += 1;
-            if self.mapping.retries.is_some_and(|retries| part.tries > retries) {
+            if self
+                .mapping
+                .retries
+                .is_some_and(|retries| part.tries > retries)
+            {
                 self.count_done(part.records.len());
                 let mut event = Event::default();
                 event.records = part.records;
-                self.failed.push(FailedBatch { function: self.mapping.name.clone(), event, reason });
+                self.failed.push(FailedBatch {
+                    function: self.mapping.name.clone(),
+                    event,
+                    reason,
+                });
                 continue;
             }
-            tracing::debug!(function = self.mapping.name, tries = part.tries, reason, "trying again");
+            tracing::debug!(
+                function = self.mapping.name,
+                tries = part.tries,
+                reason,
+                "trying again"
+            );
             tokio::time::sleep((FIRST_PAUSE * (1 << part.tries.min(12))).min(LONGEST_PAUSE)).await;
             parts.push_front(part);
         }
     }
 
     fn count_done(&self, records: usize) {
-        self.counters.done.fetch_add(records as u64, Ordering::SeqCst);
+        self.counters
+            .done
+            .fetch_add(records as u64, Ordering::SeqCst);
     }
 
     async fn invoke(&self, records: &[EventRecord]) -> Ended {
@@ -134,7 +163,14 @@ impl Delivery {
                 task.0.abort();
                 // It may be between two awaits: the next call must not overlap with it.
                 let ended = (&mut task.0).await;
-                Ended::Failed(format!("its time limit of {timeout:?} ({})", if ended.is_ok() { "just ended" } else { "stopped" }))
+                Ended::Failed(format!(
+                    "its time limit of {timeout:?} ({})",
+                    if ended.is_ok() {
+                        "just ended"
+                    } else {
+                        "stopped"
+                    }
+                ))
             }
         }
     }
@@ -161,19 +197,30 @@ fn done_before(records: &[EventRecord], response: &DynamoDbEventResponse) -> End
     let mut done = records.len();
     for failure in &response.batch_item_failures {
         let position = |number: &String| {
-            records.iter().position(|record| !number.is_empty() && record.change.sequence_number.as_ref() == Some(number))
+            records.iter().position(|record| {
+                !number.is_empty() && record.change.sequence_number.as_ref() == Some(number)
+            })
         };
         match failure.item_identifier.as_ref().and_then(position) {
             Some(position) => done = done.min(position),
-            None => return Ended::Failed(format!("an identifier that is none: {:?}", failure.item_identifier)),
+            None => {
+                return Ended::Failed(format!(
+                    "an identifier that is none: {:?}",
+                    failure.item_identifier
+                ));
+            }
         }
     }
     Ended::DoneBefore(done)
 }
 
 fn key_hash(record: &EventRecord) -> u64 {
-    let keys: BTreeMap<&String, String> =
-        record.change.keys.iter().map(|(name, value)| (name, format!("{value:?}"))).collect();
+    let keys: BTreeMap<&String, String> = record
+        .change
+        .keys
+        .iter()
+        .map(|(name, value)| (name, format!("{value:?}")))
+        .collect();
     let mut hasher = DefaultHasher::new();
     keys.hash(&mut hasher);
     hasher.finish()

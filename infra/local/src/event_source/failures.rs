@@ -21,8 +21,16 @@ pub struct FailureQueue(Arc<Mutex<Vec<FailedBatch>>>);
 
 impl FailureQueue {
     pub(super) fn push(&self, batch: FailedBatch) {
-        tracing::error!(function = batch.function, records = batch.event.records.len(), reason = batch.reason, "given up");
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
+        tracing::error!(
+            function = batch.function,
+            records = batch.event.records.len(),
+            reason = batch.reason,
+            "given up"
+        );
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(batch);
     }
 
     /// Takes everything out, for whoever delivers it again.

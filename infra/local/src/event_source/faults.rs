@@ -37,7 +37,15 @@ impl Faults {
     pub fn seeded(seed: u64, probability: f64) -> Self {
         let p = probability;
         let random = Arc::new(Mutex::new(fastrand::Rng::with_seed(seed)));
-        Self { duplicate: p, delay: p, reorder: p, time_out: p, lose_answer: p, split: p, random }
+        Self {
+            duplicate: p,
+            delay: p,
+            reorder: p,
+            time_out: p,
+            lose_answer: p,
+            split: p,
+            random,
+        }
     }
 
     /// Whether a fault of this probability happens now.

@@ -32,7 +32,8 @@ pub use faults::Faults;
 /// An error of a function.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A function.
-pub type Handler = Arc<dyn Fn(Event) -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>> + Send + Sync>;
+pub type Handler =
+    Arc<dyn Fn(Event) -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>> + Send + Sync>;
 /// Says which stream records a function is called for.
 pub type Filter = Arc<dyn Fn(&EventRecord) -> bool + Send + Sync>;
 
@@ -100,20 +101,45 @@ pub struct EventSource {
 impl EventSource {
     /// Begins to poll.
     #[must_use]
-    pub fn start(client: Client, mapping: Mapping, handler: Handler, faults: Faults, failed: FailureQueue) -> Self {
+    pub fn start(
+        client: Client,
+        mapping: Mapping,
+        handler: Handler,
+        faults: Faults,
+        failed: FailureQueue,
+    ) -> Self {
         let counters = Arc::new(Counters::default());
         let (stop, stopped) = watch::channel(false);
-        let delivery = delivery::Delivery { mapping, handler, faults, failed, counters: counters.clone() };
+        let delivery = delivery::Delivery {
+            mapping,
+            handler,
+            faults,
+            failed,
+            counters: counters.clone(),
+        };
         let task = tokio::spawn(reader::read_stream(client, Arc::new(delivery), stopped));
-        Self { counters, stop, task }
+        Self {
+            counters,
+            stop,
+            task,
+        }
     }
 
     /// How far it is.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let load = |counter: &AtomicU64| counter.load(Ordering::SeqCst);
-        let Counters { read, done, idle_polls, .. } = &*self.counters;
-        Progress { read: load(read), done: load(done), idle_polls: load(idle_polls) }
+        let Counters {
+            read,
+            done,
+            idle_polls,
+            ..
+        } = &*self.counters;
+        Progress {
+            read: load(read),
+            done: load(done),
+            idle_polls: load(idle_polls),
+        }
     }
 
     /// Waits for a poll, begun after this call, that finds nothing while nothing is under way.

@@ -40,17 +40,34 @@ async fn find_shards(client: &Client, delivery: &Arc<Delivery>, readers: &mut Jo
     loop {
         match shards(client, &delivery.mapping.table).await {
             Ok((stream, shards)) => {
-                let ids: HashSet<String> = shards.iter().filter_map(|shard| shard.shard_id.clone()).collect();
+                let ids: HashSet<String> = shards
+                    .iter()
+                    .filter_map(|shard| shard.shard_id.clone())
+                    .collect();
                 for shard in &shards {
-                    let Some(id) = shard.shard_id.clone() else { continue };
+                    let Some(id) = shard.shard_id.clone() else {
+                        continue;
+                    };
                     // A child's records come after its parent's.
-                    let parent_is_read = shard.parent_shard_id.as_ref().is_none_or(|parent| read.contains(parent) || !ids.contains(parent));
+                    let parent_is_read = shard
+                        .parent_shard_id
+                        .as_ref()
+                        .is_none_or(|parent| read.contains(parent) || !ids.contains(parent));
                     if parent_is_read && known.insert(id.clone()) {
-                        readers.spawn(read_shard(client.clone(), stream.clone(), id, delivery.clone()));
+                        readers.spawn(read_shard(
+                            client.clone(),
+                            stream.clone(),
+                            id,
+                            delivery.clone(),
+                        ));
                     }
                 }
             }
-            Err(error) => tracing::warn!(table = delivery.mapping.table, error, "its stream was not found"),
+            Err(error) => tracing::warn!(
+                table = delivery.mapping.table,
+                error,
+                "its stream was not found"
+            ),
         }
         tokio::select! {
             Some(ended) = readers.join_next() => read.extend(ended.ok()),
@@ -61,13 +78,31 @@ async fn find_shards(client: &Client, delivery: &Arc<Delivery>, readers: &mut Jo
 
 /// The table's latest stream and its shards.
 async fn shards(client: &Client, table: &str) -> Result<(String, Vec<Shard>), String> {
-    let streams = client.list_streams().table_name(table).send().await.map_err(|error| error.into_service_error().to_string())?;
-    let arn = streams.streams().last().and_then(|stream| stream.stream_arn()).ok_or("it has none")?.to_owned();
+    let streams = client
+        .list_streams()
+        .table_name(table)
+        .send()
+        .await
+        .map_err(|error| error.into_service_error().to_string())?;
+    let arn = streams
+        .streams()
+        .last()
+        .and_then(|stream| stream.stream_arn())
+        .ok_or("it has none")?
+        .to_owned();
     let (mut shards, mut after) = (Vec::new(), None);
     loop {
-        let request = client.describe_stream().stream_arn(&arn).set_exclusive_start_shard_id(after);
-        let output = request.send().await.map_err(|error| error.into_service_error().to_string())?;
-        let Some(description) = output.stream_description else { return Ok((arn, shards)) };
+        let request = client
+            .describe_stream()
+            .stream_arn(&arn)
+            .set_exclusive_start_shard_id(after);
+        let output = request
+            .send()
+            .await
+            .map_err(|error| error.into_service_error().to_string())?;
+        let Some(description) = output.stream_description else {
+            return Ok((arn, shards));
+        };
         shards.extend(description.shards.unwrap_or_default());
         after = description.last_evaluated_shard_id;
         if after.is_none() {
@@ -86,8 +121,18 @@ struct Position {
 }
 
 /// Reads a shard to its end, and returns its id.
-async fn read_shard(client: Client, stream: String, shard: String, delivery: Arc<Delivery>) -> String {
-    let mut position = Position { stream, shard: shard.clone(), iterator: None, last: None };
+async fn read_shard(
+    client: Client,
+    stream: String,
+    shard: String,
+    delivery: Arc<Delivery>,
+) -> String {
+    let mut position = Position {
+        stream,
+        shard: shard.clone(),
+        iterator: None,
+        last: None,
+    };
     let mut pending: Vec<EventRecord> = Vec::new();
     let mut since = Instant::now();
     loop {
@@ -102,7 +147,11 @@ async fn read_shard(client: Client, stream: String, shard: String, delivery: Arc
         let records = page.records.unwrap_or_default();
         let idle = records.is_empty() && pending.is_empty();
         for record in records {
-            position.last = record.dynamodb.as_ref().and_then(|change| change.sequence_number.clone()).or(position.last);
+            position.last = record
+                .dynamodb
+                .as_ref()
+                .and_then(|change| change.sequence_number.clone())
+                .or(position.last);
             let record = event_record(record, &position.stream);
             if (delivery.mapping.filter)(&record) {
                 delivery.counters.read.fetch_add(1, Ordering::SeqCst);
@@ -114,9 +163,15 @@ async fn read_shard(client: Client, stream: String, shard: String, delivery: Arc
         }
         position.iterator = page.next_shard_iterator;
         let ended = position.iterator.is_none();
-        while !pending.is_empty() && (ended || pending.len() >= delivery.mapping.batch_size || since.elapsed() >= delivery.mapping.window) {
+        while !pending.is_empty()
+            && (ended
+                || pending.len() >= delivery.mapping.batch_size
+                || since.elapsed() >= delivery.mapping.window)
+        {
             let rest = pending.split_off(pending.len().min(delivery.mapping.batch_size));
-            delivery.deliver(std::mem::replace(&mut pending, rest)).await;
+            delivery
+                .deliver(std::mem::replace(&mut pending, rest))
+                .await;
         }
         if ended {
             return shard;
@@ -131,29 +186,51 @@ async fn read_shard(client: Client, stream: String, shard: String, delivery: Arc
     }
 }
 
-async fn poll(client: &Client, position: &mut Position, starting: Starting) -> Result<GetRecordsOutput, String> {
+async fn poll(
+    client: &Client,
+    position: &mut Position,
+    starting: Starting,
+) -> Result<GetRecordsOutput, String> {
     let iterator = match &position.iterator {
         Some(iterator) => iterator.clone(),
         None => {
-            let request = client.get_shard_iterator().stream_arn(&position.stream).shard_id(&position.shard);
+            let request = client
+                .get_shard_iterator()
+                .stream_arn(&position.stream)
+                .shard_id(&position.shard);
             let request = match (&position.last, starting) {
-                (Some(last), _) => {
-                    request.shard_iterator_type(ShardIteratorType::AfterSequenceNumber).sequence_number(last)
+                (Some(last), _) => request
+                    .shard_iterator_type(ShardIteratorType::AfterSequenceNumber)
+                    .sequence_number(last),
+                (None, Starting::TrimHorizon) => {
+                    request.shard_iterator_type(ShardIteratorType::TrimHorizon)
                 }
-                (None, Starting::TrimHorizon) => request.shard_iterator_type(ShardIteratorType::TrimHorizon),
                 (None, Starting::Latest) => request.shard_iterator_type(ShardIteratorType::Latest),
             };
-            let output = request.send().await.map_err(|error| error.into_service_error().to_string())?;
+            let output = request
+                .send()
+                .await
+                .map_err(|error| error.into_service_error().to_string())?;
             output.shard_iterator.ok_or("no iterator")?
         }
     };
     position.iterator = Some(iterator.clone());
-    match client.get_records().shard_iterator(iterator).limit(PAGE).send().await {
+    match client
+        .get_records()
+        .shard_iterator(iterator)
+        .limit(PAGE)
+        .send()
+        .await
+    {
         Ok(page) => Ok(page),
         Err(error) => {
             let error = error.into_service_error();
             // An iterator lives for 15 minutes: another one goes on after the last record read.
-            if matches!(error, GetRecordsError::ExpiredIteratorException(_) | GetRecordsError::TrimmedDataAccessException(_)) {
+            if matches!(
+                error,
+                GetRecordsError::ExpiredIteratorException(_)
+                    | GetRecordsError::TrimmedDataAccessException(_)
+            ) {
                 position.iterator = None;
             }
             Err(error.to_string())
@@ -165,7 +242,10 @@ async fn poll(client: &Client, position: &mut Position, starting: Starting) -> R
 fn event_record(record: Record, stream: &str) -> EventRecord {
     let mut event = EventRecord::default();
     event.event_id = record.event_id.unwrap_or_default();
-    event.event_name = record.event_name.map(|name| name.as_str().to_owned()).unwrap_or_default();
+    event.event_name = record
+        .event_name
+        .map(|name| name.as_str().to_owned())
+        .unwrap_or_default();
     event.event_source = Some("aws:dynamodb".to_owned());
     event.event_source_arn = Some(stream.to_owned());
     event.aws_region = record.aws_region.unwrap_or_default();

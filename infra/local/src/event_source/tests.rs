@@ -32,13 +32,19 @@ type Calls = Arc<Mutex<Vec<Vec<(String, String)>>>>;
 /// A delivery to a function that notes its calls and then does `then` with the call's number and records.
 fn delivery<F>(change: impl FnOnce(&mut Mapping), faults: Faults, then: F) -> (Delivery, Calls)
 where
-    F: Fn(usize, Event) -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>> + Send + Sync + 'static,
+    F: Fn(usize, Event) -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>>
+        + Send
+        + Sync
+        + 'static,
 {
     let calls = Calls::default();
     let (seen, count) = (calls.clone(), AtomicUsize::new(0));
     let handler: Handler = Arc::new(move |event: Event| {
-        let numbers = |record: &EventRecord| (key(record), record.change.sequence_number.clone().unwrap());
-        seen.lock().unwrap().push(event.records.iter().map(numbers).collect());
+        let numbers =
+            |record: &EventRecord| (key(record), record.change.sequence_number.clone().unwrap());
+        seen.lock()
+            .unwrap()
+            .push(event.records.iter().map(numbers).collect());
         then(count.fetch_add(1, Ordering::SeqCst), event)
     });
     let mut mapping = Mapping {
@@ -55,7 +61,16 @@ where
     };
     change(&mut mapping);
     let (failed, counters) = (FailureQueue::default(), Arc::default());
-    (Delivery { mapping, handler, faults, failed, counters }, calls)
+    (
+        Delivery {
+            mapping,
+            handler,
+            faults,
+            failed,
+            counters,
+        },
+        calls,
+    )
 }
 
 fn ok() -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>> {
@@ -63,28 +78,48 @@ fn ok() -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>> {
 }
 
 fn report(number: &str) -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>> {
-    let response = json!({"batchItemFailures": [{"itemIdentifier": "104"}, {"itemIdentifier": number}]});
+    let response =
+        json!({"batchItemFailures": [{"itemIdentifier": "104"}, {"itemIdentifier": number}]});
     async { Ok(serde_json::from_value(response)?) }.boxed()
 }
 
 fn keys(calls: &Calls) -> Vec<Vec<String>> {
-    calls.lock().unwrap().iter().map(|call| call.iter().map(|(key, _)| key.clone()).collect()).collect()
+    calls
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|call| call.iter().map(|(key, _)| key.clone()).collect())
+        .collect()
 }
 
 #[tokio::test]
 async fn a_reported_record_is_delivered_again_with_all_that_follow_it() {
-    let (delivery, calls) = delivery(|_| {}, Faults::default(), |call, _| if call == 0 { report("102") } else { ok() });
+    let (delivery, calls) = delivery(
+        |_| {},
+        Faults::default(),
+        |call, _| if call == 0 { report("102") } else { ok() },
+    );
     delivery.deliver(records(&["a", "b", "c", "d", "e"])).await;
-    assert_eq!(keys(&calls), [vec!["a", "b", "c", "d", "e"], vec!["c", "d", "e"]]);
+    assert_eq!(
+        keys(&calls),
+        [vec!["a", "b", "c", "d", "e"], vec!["c", "d", "e"]]
+    );
     assert_eq!(delivery.counters.done.load(Ordering::SeqCst), 5);
 }
 
 #[tokio::test]
 async fn an_identifier_that_is_none_fails_the_whole_batch() {
     for number in ["", "7"] {
-        let (delivery, calls) = delivery(|_| {}, Faults::default(), move |call, _| if call == 0 { report(number) } else { ok() });
+        let (delivery, calls) = delivery(
+            |_| {},
+            Faults::default(),
+            move |call, _| if call == 0 { report(number) } else { ok() },
+        );
         delivery.deliver(records(&["a", "b", "c", "d", "e"])).await;
-        assert_eq!(keys(&calls).iter().map(Vec::len).collect::<Vec<_>>(), [5, 5]);
+        assert_eq!(
+            keys(&calls).iter().map(Vec::len).collect::<Vec<_>>(),
+            [5, 5]
+        );
     }
 }
 
@@ -92,12 +127,21 @@ async fn an_identifier_that_is_none_fails_the_whole_batch() {
 async fn halving_isolates_a_poisonous_record_and_it_alone_is_given_up() {
     let change = |mapping: &mut Mapping| (mapping.bisect, mapping.retries) = (true, Some(0));
     let (delivery, _) = delivery(change, Faults::default(), |_, event| {
-        if event.records.iter().any(|record| key(record) == "poison") { async { Err("poison".into()) }.boxed() } else { ok() }
+        if event.records.iter().any(|record| key(record) == "poison") {
+            async { Err("poison".into()) }.boxed()
+        } else {
+            ok()
+        }
     });
-    delivery.deliver(records(&["a", "b", "c", "poison", "d", "e", "f", "g"])).await;
+    delivery
+        .deliver(records(&["a", "b", "c", "poison", "d", "e", "f", "g"]))
+        .await;
     let failed = delivery.failed.drain();
     assert_eq!(failed.len(), 1);
-    assert_eq!(failed[0].event.records.iter().map(key).collect::<Vec<_>>(), ["poison"]);
+    assert_eq!(
+        failed[0].event.records.iter().map(key).collect::<Vec<_>>(),
+        ["poison"]
+    );
     assert_eq!(failed[0].reason, "poison");
 }
 
@@ -115,29 +159,49 @@ async fn a_time_limit_and_a_panic_are_failures_that_are_tried_again() {
 
 #[tokio::test]
 async fn parallel_batches_keep_the_order_within_a_key() {
-    let (delivery, calls) = delivery(|mapping| mapping.parallel = 4, Faults::default(), |_, _| ok());
+    let (delivery, calls) = delivery(
+        |mapping| mapping.parallel = 4,
+        Faults::default(),
+        |_, _| ok(),
+    );
     let ids: Vec<String> = (0..100).map(|at| format!("k{}", at % 7)).collect();
-    delivery.deliver(records(&ids.iter().map(String::as_str).collect::<Vec<_>>())).await;
+    delivery
+        .deliver(records(&ids.iter().map(String::as_str).collect::<Vec<_>>()))
+        .await;
     let calls = calls.lock().unwrap();
     assert!(calls.len() > 1);
     for call in calls.iter() {
         for key in call.iter().map(|(key, _)| key) {
-            let numbers: Vec<&String> = call.iter().filter(|(other, _)| other == key).map(|(_, number)| number).collect();
+            let numbers: Vec<&String> = call
+                .iter()
+                .filter(|(other, _)| other == key)
+                .map(|(_, number)| number)
+                .collect();
             assert!(numbers.is_sorted(), "{key}: {numbers:?}");
-            assert_eq!(calls.iter().filter(|call| call.iter().any(|(other, _)| other == key)).count(), 1);
+            assert_eq!(
+                calls
+                    .iter()
+                    .filter(|call| call.iter().any(|(other, _)| other == key))
+                    .count(),
+                1
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn with_every_fault_each_key_is_handled_at_least_once_and_ends_with_its_last_record() {
-    let (delivery, calls) = delivery(|_| {}, Faults::seeded(7, 0.4), |_, _| {
-        async {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            Ok(DynamoDbEventResponse::default())
-        }
-        .boxed()
-    });
+    let (delivery, calls) = delivery(
+        |_| {},
+        Faults::seeded(7, 0.4),
+        |_, _| {
+            async {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                Ok(DynamoDbEventResponse::default())
+            }
+            .boxed()
+        },
+    );
     let ids: Vec<String> = (0..60).map(|at| format!("k{}", at % 9)).collect();
     for batch in records(&ids.iter().map(String::as_str).collect::<Vec<_>>()).chunks(8) {
         delivery.deliver(batch.to_vec()).await;
@@ -146,7 +210,12 @@ async fn with_every_fault_each_key_is_handled_at_least_once_and_ends_with_its_la
     assert!(calls.len() > 8, "faults deliver again");
     for key in 0..9 {
         let key = format!("k{key}");
-        let numbers: Vec<&String> = calls.iter().flatten().filter(|(other, _)| *other == key).map(|(_, number)| number).collect();
+        let numbers: Vec<&String> = calls
+            .iter()
+            .flatten()
+            .filter(|(other, _)| *other == key)
+            .map(|(_, number)| number)
+            .collect();
         assert_eq!(numbers.last(), numbers.iter().max(), "{key}");
     }
 }
@@ -168,9 +237,18 @@ async fn content_table(dynamodb: &DynamoDb) -> (aws_sdk_dynamodb::Client, Client
 }
 
 async fn put(client: &aws_sdk_dynamodb::Client, id: &str, n: usize) {
-    let item = [("id", AttributeValue::S(id.to_owned())), ("n", AttributeValue::N(n.to_string()))];
+    let item = [
+        ("id", AttributeValue::S(id.to_owned())),
+        ("n", AttributeValue::N(n.to_string())),
+    ];
     let item = item.map(|(name, value)| (name.to_owned(), value)).into();
-    client.put_item().table_name(CONTENT_TABLE).set_item(Some(item)).send().await.unwrap();
+    client
+        .put_item()
+        .table_name(CONTENT_TABLE)
+        .set_item(Some(item))
+        .send()
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -195,15 +273,32 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
     };
     let handled = Calls::default();
     let seen = handled.clone();
-    let (Delivery { mapping, handler, failed, .. }, calls) = delivery(change, Faults::default(), move |call, event| {
+    let (
+        Delivery {
+            mapping,
+            handler,
+            failed,
+            ..
+        },
+        calls,
+    ) = delivery(change, Faults::default(), move |call, event| {
         if call % 5 == 1 {
             return async { Err("a passing failure".into()) }.boxed();
         }
-        let numbers = |record: &EventRecord| (key(record), record.change.sequence_number.clone().unwrap());
-        seen.lock().unwrap().push(event.records.iter().map(numbers).collect());
+        let numbers =
+            |record: &EventRecord| (key(record), record.change.sequence_number.clone().unwrap());
+        seen.lock()
+            .unwrap()
+            .push(event.records.iter().map(numbers).collect());
         ok()
     });
-    let source = EventSource::start(streams.clone(), mapping.clone(), handler, Faults::default(), failed.clone());
+    let source = EventSource::start(
+        streams.clone(),
+        mapping.clone(),
+        handler,
+        Faults::default(),
+        failed.clone(),
+    );
     source.caught_up().await;
     assert_eq!(source.progress().read, (rounds * (keys - 1)) as u64);
     assert_eq!(source.progress().done, source.progress().read);
@@ -216,7 +311,12 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
         let handled = handled.lock().unwrap();
         assert_eq!(handled.last().unwrap()[0].0, "later");
         for key in (1..keys).map(|key| format!("k{key}")) {
-            let numbers: Vec<&String> = handled.iter().flatten().filter(|(other, _)| *other == key).map(|(_, n)| n).collect();
+            let numbers: Vec<&String> = handled
+                .iter()
+                .flatten()
+                .filter(|(other, _)| *other == key)
+                .map(|(_, n)| n)
+                .collect();
             assert_eq!(numbers.len(), rounds, "{key}");
             assert!(numbers.is_sorted(), "{key}: {numbers:?}");
         }
@@ -225,7 +325,10 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
 
     // Another function, from the stream's end on.
     let (Delivery { handler, .. }, calls) = delivery(|_| {}, Faults::default(), |_, _| ok());
-    let mapping = Mapping { starting: Starting::Latest, ..mapping };
+    let mapping = Mapping {
+        starting: Starting::Latest,
+        ..mapping
+    };
     let source = EventSource::start(streams, mapping, handler, Faults::default(), failed);
     source.caught_up().await;
     put(&client, "latest", 0).await;

@@ -102,7 +102,11 @@ impl ReadConditions {
             (None, Some(since)) => modified <= since,
             (None, None) => false,
         };
-        if known { Err(Refused::NotModified(Arc::clone(object))) } else { Ok(()) }
+        if known {
+            Err(Refused::NotModified(Arc::clone(object)))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -124,6 +128,36 @@ pub(super) enum Position {
     Past(String),
 }
 
+impl Position {
+    /// The position as a token for clients: a letter for its kind, then the text in hex, which needs no escaping.
+    pub(super) fn token(&self) -> String {
+        let (kind, text) = match self {
+            Self::After(key) => ("k", key),
+            Self::Past(prefix) => ("p", prefix),
+        };
+        text.bytes().fold(kind.to_owned(), |token, byte| {
+            token + &format!("{byte:02x}")
+        })
+    }
+
+    /// The position that [`Position::token`] wrote.
+    pub(super) fn from_token(token: &str) -> Option<Self> {
+        let (kind, hex) = token.split_at_checked(1)?;
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let bytes = hex
+            .as_bytes()
+            .chunks(2)
+            .map(byte)
+            .collect::<Option<Vec<u8>>>()?;
+        let text = String::from_utf8(bytes).ok()?;
+        match kind {
+            "k" => Some(Self::After(text)),
+            "p" => Some(Self::Past(text)),
+            _ => None,
+        }
+    }
+}
+
 /// What to list.
 #[derive(Clone, Debug)]
 pub(super) struct Listing<'a> {
@@ -142,8 +176,14 @@ pub(super) struct Bucket {
 
 impl Bucket {
     pub(super) fn new(created: SystemTime, folder: Option<Folder>, objects: Vec<Object>) -> Self {
-        let objects = objects.into_iter().map(|object| (object.head.key.clone(), Arc::new(object)));
-        Self { created, objects: Mutex::new(objects.collect()), folder }
+        let objects = objects
+            .into_iter()
+            .map(|object| (object.head.key.clone(), Arc::new(object)));
+        Self {
+            created,
+            objects: Mutex::new(objects.collect()),
+            folder,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Object>>> {
@@ -171,7 +211,11 @@ impl Bucket {
         Ok(())
     }
 
-    pub(super) fn get(&self, key: &str, conditions: &ReadConditions) -> Result<Arc<Object>, Refused> {
+    pub(super) fn get(
+        &self,
+        key: &str,
+        conditions: &ReadConditions,
+    ) -> Result<Arc<Object>, Refused> {
         let object = self.lock().get(key).cloned().ok_or(Refused::NoSuchKey)?;
         conditions.check(&object)?;
         Ok(object)
@@ -183,7 +227,9 @@ impl Bucket {
         match (objects.get(key), if_match) {
             (None, None) => return Ok(()),
             (None, Some(_)) => return Err(Refused::NoSuchKey),
-            (Some(present), Some(tag)) if !tag.matches(present) => return Err(Refused::Precondition),
+            (Some(present), Some(tag)) if !tag.matches(present) => {
+                return Err(Refused::Precondition);
+            }
             (Some(_), _) => {}
         }
         if let Some(folder) = &self.folder {
@@ -212,8 +258,13 @@ impl Bucket {
             _ => Bound::Included(listing.prefix),
         };
         for (key, object) in objects.range::<str, _>((start, Bound::Unbounded)) {
-            let Some(rest) = key.strip_prefix(listing.prefix) else { break };
-            if passed.as_ref().is_some_and(|passed| key.starts_with(passed.as_str())) {
+            let Some(rest) = key.strip_prefix(listing.prefix) else {
+                break;
+            };
+            if passed
+                .as_ref()
+                .is_some_and(|passed| key.starts_with(passed.as_str()))
+            {
                 continue;
             }
             let common = match rest.find(listing.delimiter) {

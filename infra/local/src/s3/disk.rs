@@ -64,7 +64,10 @@ impl Folder {
 
 fn read(file: &Path) -> io::Result<Object> {
     let damaged = |message: String| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("{}: {message}", file.display()))
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{}: {message}", file.display()),
+        )
     };
     let mut bytes = Bytes::from(fs::read(file)?);
     let end = bytes

@@ -9,6 +9,7 @@ mod bucket;
 mod disk;
 mod protocol;
 mod signature;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -23,8 +24,8 @@ use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::{Body, HttpError, S3Error, S3ErrorCode};
 
 use crate::loopback::{ListenError, Server};
-use protocol::Store;
-pub use protocol::Counts;
+pub use store::Counts;
+use store::Store;
 
 /// The buckets' folder in the data folder.
 const FOLDER: &str = "s3";
@@ -74,8 +75,16 @@ impl S3 {
         })?;
         let store = Arc::new(store);
         let s3 = S3ServiceBuilder::new(protocol::Protocol(Arc::clone(&store))).build();
-        let server = Server::start("S3", port, service_fn(move |request| answer(s3.clone(), request)))?;
-        Ok(Self { endpoint: format!("http://{}", server.address), store, server })
+        let server = Server::start(
+            "S3",
+            port,
+            service_fn(move |request| answer(s3.clone(), request)),
+        )?;
+        Ok(Self {
+            endpoint: format!("http://{}", server.address),
+            store,
+            server,
+        })
     }
 
     /// How many requests of each kind it has answered.
@@ -95,7 +104,9 @@ async fn answer(s3: S3Service, request: Request<Incoming>) -> Result<Response<Bo
         Ok(request) => s3.call(request).await,
         Err(error) => {
             let error = S3Error::with_message(S3ErrorCode::IncompleteBody, error.to_string());
-            error.to_http_response().map_err(|error| HttpError::new(Box::new(error)))
+            error
+                .to_http_response()
+                .map_err(|error| HttpError::new(Box::new(error)))
         }
     }
 }

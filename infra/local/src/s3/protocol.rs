@@ -1,10 +1,6 @@
 //! S3's operations on the store.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
@@ -14,135 +10,39 @@ use http::{HeaderMap, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::crypto::{Checksum, Md5};
 use s3s::dto::{
-    self, CreateBucketInput, CreateBucketOutput, DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput,
-    DeleteObjectsOutput, ETagCondition, GetObjectInput, GetObjectOutput, HeadBucketInput, HeadBucketOutput,
-    HeadObjectInput, HeadObjectOutput, ListBucketsInput, ListBucketsOutput, ListObjectsV2Input, ListObjectsV2Output,
-    PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
+    self, CreateBucketInput, CreateBucketOutput, DeleteObjectInput, DeleteObjectOutput,
+    DeleteObjectsInput, DeleteObjectsOutput, ETagCondition, GetObjectInput, GetObjectOutput,
+    HeadBucketInput, HeadBucketOutput, HeadObjectInput, HeadObjectOutput, ListBucketsInput,
+    ListBucketsOutput, ListObjectsV2Input, ListObjectsV2Output, PutObjectInput, PutObjectOutput,
+    StreamingBlob, Timestamp,
 };
 use s3s::{S3Error, S3Request, S3Response, S3Result, s3_error};
 
-use super::bucket::{Bucket, Head, Listing, Object, Position, PutCondition, ReadConditions, Refused, Tag};
-use super::disk::Folder;
+use super::bucket::{
+    Bucket, Head, Listing, Object, Position, PutCondition, ReadConditions, Refused, Tag,
+};
+use super::store::Store;
 
 /// The most keys on a page of a listing.
 /// <https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html>
 const MAX_KEYS: i32 = 1000;
 
 /// What `encoding-type=url` leaves as it is.
-const LISTED_KEY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
-
-/// Requests answered since the start, by kind. Refused puts (409, 412, 404) are not in `puts`; all else counts whether
-/// or not it found something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Counts {
-    /// Objects written.
-    pub puts: u64,
-    /// Puts whose precondition did not hold.
-    pub puts_refused: u64,
-    /// GetObject.
-    pub gets: u64,
-    /// HeadObject.
-    pub heads: u64,
-    /// ListObjectsV2, a page each.
-    pub lists: u64,
-    /// Objects named in DeleteObject and DeleteObjects.
-    pub deletes: u64,
-}
-
-#[derive(Debug, Default)]
-struct Counters {
-    puts: AtomicU64,
-    puts_refused: AtomicU64,
-    gets: AtomicU64,
-    heads: AtomicU64,
-    lists: AtomicU64,
-    deletes: AtomicU64,
-}
-
-fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
-}
-
-/// All buckets.
-#[derive(Debug)]
-pub(super) struct Store {
-    buckets: RwLock<BTreeMap<String, Arc<Bucket>>>,
-    folder: Option<PathBuf>,
-    counters: Counters,
-}
-
-impl Store {
-    pub(super) fn open(folder: Option<PathBuf>) -> io::Result<Self> {
-        let mut buckets = BTreeMap::new();
-        if let Some(folder) = &folder {
-            std::fs::create_dir_all(folder)?;
-            for entry in std::fs::read_dir(folder)? {
-                let entry = entry?;
-                let created = entry.metadata()?.modified()?;
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let (folder, objects) = Folder::open(entry.path())?;
-                buckets.insert(name, Arc::new(Bucket::new(created, Some(folder), objects)));
-            }
-        }
-        Ok(Self { buckets: RwLock::new(buckets), folder, counters: Counters::default() })
-    }
-
-    pub(super) fn counts(&self) -> Counts {
-        let counters = &self.counters;
-        Counts {
-            puts: counters.puts.load(Ordering::Relaxed),
-            puts_refused: counters.puts_refused.load(Ordering::Relaxed),
-            gets: counters.gets.load(Ordering::Relaxed),
-            heads: counters.heads.load(Ordering::Relaxed),
-            lists: counters.lists.load(Ordering::Relaxed),
-            deletes: counters.deletes.load(Ordering::Relaxed),
-        }
-    }
-
-    fn bucket(&self, name: &str) -> S3Result<Arc<Bucket>> {
-        let buckets = self.buckets.read().unwrap_or_else(PoisonError::into_inner);
-        buckets.get(name).cloned().ok_or_else(|| s3_error!(NoSuchBucket, "The specified bucket does not exist"))
-    }
-
-    fn create(&self, name: &str) -> S3Result<()> {
-        let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
-        if buckets.contains_key(name) {
-            return Err(s3_error!(BucketAlreadyOwnedByYou));
-        }
-        let folder = match &self.folder {
-            Some(folder) => Some(Folder::open(folder.join(name)).map_err(S3Error::internal_error)?.0),
-            None => None,
-        };
-        buckets.insert(name.to_owned(), Arc::new(Bucket::new(SystemTime::now(), folder, Vec::new())));
-        Ok(())
-    }
-
-    fn read(
-        &self,
-        bucket: &str,
-        key: &str,
-        range: Option<dto::Range>,
-        conditions: &ReadConditions,
-    ) -> S3Result<(Arc<Object>, Option<std::ops::Range<u64>>)> {
-        let object = self.bucket(bucket)?.get(key, conditions).map_err(refused)?;
-        let range = match range {
-            Some(range) => Some(range.check(length(&object)).map_err(|_| s3_error!(InvalidRange))?),
-            None => None,
-        };
-        Ok((object, range))
-    }
-}
-
-fn length(object: &Object) -> u64 {
-    object.body.len() as u64
-}
+const LISTED_KEY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b'/');
 
 fn refused(refused: Refused) -> S3Error {
     match refused {
         Refused::NoSuchKey => s3_error!(NoSuchKey, "The specified key does not exist."),
         Refused::Precondition => {
-            s3_error!(PreconditionFailed, "At least one of the pre-conditions you specified did not hold")
+            s3_error!(
+                PreconditionFailed,
+                "At least one of the pre-conditions you specified did not hold"
+            )
         }
         Refused::NotModified(object) => {
             let mut error = s3_error!(NotModified);
@@ -159,9 +59,20 @@ fn validators(head: &Head) -> HeaderMap {
     let mut date = Vec::new();
     let dated = timestamp(head.modified).format(dto::TimestampFormat::HttpDate, &mut date);
     let values = [
-        (ETAG, HeaderValue::try_from(format!("\"{}\"", head.etag)).ok()),
-        (LAST_MODIFIED, dated.ok().and_then(|()| HeaderValue::try_from(date).ok())),
-        (CACHE_CONTROL, head.cache_control.as_ref().and_then(|value| HeaderValue::try_from(value).ok())),
+        (
+            ETAG,
+            HeaderValue::try_from(format!("\"{}\"", head.etag)).ok(),
+        ),
+        (
+            LAST_MODIFIED,
+            dated.ok().and_then(|()| HeaderValue::try_from(date).ok()),
+        ),
+        (
+            CACHE_CONTROL,
+            head.cache_control
+                .as_ref()
+                .and_then(|value| HeaderValue::try_from(value).ok()),
+        ),
     ];
     for (name, value) in values {
         if let Some(value) = value {
@@ -178,8 +89,14 @@ fn timestamp(seconds: u64) -> Timestamp {
 fn seconds(timestamp: Timestamp) -> u64 {
     let mut text = Vec::new();
     let formatted = timestamp.format(dto::TimestampFormat::EpochSeconds, &mut text);
-    let text = formatted.ok().and_then(|()| String::from_utf8(text).ok()).unwrap_or_default();
-    text.split('.').next().and_then(|seconds| seconds.parse().ok()).unwrap_or_default()
+    let text = formatted
+        .ok()
+        .and_then(|()| String::from_utf8(text).ok())
+        .unwrap_or_default();
+    text.split('.')
+        .next()
+        .and_then(|seconds| seconds.parse().ok())
+        .unwrap_or_default()
 }
 
 fn tag(condition: ETagCondition) -> Tag {
@@ -190,40 +107,25 @@ fn tag(condition: ETagCondition) -> Tag {
 }
 
 /// S3 writes under `If-None-Match: *` or `If-Match: <ETag>`, and knows no other preconditions on a put.
-fn put_condition(if_match: Option<ETagCondition>, if_none_match: Option<ETagCondition>) -> S3Result<PutCondition> {
+fn put_condition(
+    if_match: Option<ETagCondition>,
+    if_none_match: Option<ETagCondition>,
+) -> S3Result<PutCondition> {
     match (if_match, if_none_match) {
         (None, None) => Ok(PutCondition::None),
         (None, Some(ETagCondition::Any)) => Ok(PutCondition::Absent),
         (Some(ETagCondition::ETag(etag)), None) => Ok(PutCondition::Is(etag.into_value())),
-        _ => Err(s3_error!(NotImplemented, "A header you provided implies functionality that is not implemented")),
-    }
-}
-
-/// A token is opaque to clients, and hex so that it needs no escaping anywhere: a letter for the kind, then the text.
-fn token(position: &Position) -> String {
-    let (kind, text) = match position {
-        Position::After(key) => ("k", key),
-        Position::Past(prefix) => ("p", prefix),
-    };
-    text.bytes().fold(kind.to_owned(), |token, byte| token + &format!("{byte:02x}"))
-}
-
-fn position(token: &str) -> Option<Position> {
-    let (kind, hex) = token.split_at_checked(1)?;
-    let bytes = hex.as_bytes().chunks(2).map(|pair| {
-        let pair = std::str::from_utf8(pair).ok()?;
-        u8::from_str_radix(pair, 16).ok()
-    });
-    let text = String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()?;
-    match kind {
-        "k" => Some(Position::After(text)),
-        "p" => Some(Position::Past(text)),
-        _ => None,
+        _ => Err(s3_error!(
+            NotImplemented,
+            "A header you provided implies functionality that is not implemented"
+        )),
     }
 }
 
 async fn collected(body: Option<StreamingBlob>) -> S3Result<Bytes> {
-    let Some(body) = body else { return Ok(Bytes::new()) };
+    let Some(body) = body else {
+        return Ok(Bytes::new());
+    };
     let joined = body.try_fold(BytesMut::new(), |mut joined, chunk| async move {
         joined.extend_from_slice(&chunk);
         Ok(joined)
@@ -235,43 +137,95 @@ async fn collected(body: Option<StreamingBlob>) -> S3Result<Bytes> {
 }
 
 fn md5_hex(body: &[u8]) -> String {
-    Md5::checksum(body).iter().fold(String::with_capacity(32), |hex, byte| hex + &format!("{byte:02x}"))
+    Md5::checksum(body)
+        .iter()
+        .fold(String::with_capacity(32), |hex, byte| {
+            hex + &format!("{byte:02x}")
+        })
+}
+
+fn length(object: &Object) -> u64 {
+    object.body.len() as u64
 }
 
 /// `s3s` asks for an object it may own.
 #[derive(Clone, Debug)]
 pub(super) struct Protocol(pub(super) Arc<Store>);
 
-#[async_trait::async_trait]
-impl s3s::S3 for Protocol {
-    async fn create_bucket(&self, request: S3Request<CreateBucketInput>) -> S3Result<S3Response<CreateBucketOutput>> {
-        let name = request.input.bucket;
-        self.0.create(&name)?;
-        Ok(S3Response::new(CreateBucketOutput { location: Some(format!("/{name}")) }))
+impl Protocol {
+    fn bucket(&self, name: &str) -> S3Result<Arc<Bucket>> {
+        let bucket = self.0.bucket(name);
+        bucket.ok_or_else(|| s3_error!(NoSuchBucket, "The specified bucket does not exist"))
     }
 
-    async fn head_bucket(&self, request: S3Request<HeadBucketInput>) -> S3Result<S3Response<HeadBucketOutput>> {
-        self.0.bucket(&request.input.bucket)?;
+    /// An object, and the part of it that was asked for.
+    fn read(
+        &self,
+        bucket: &str,
+        key: &str,
+        range: Option<dto::Range>,
+        conditions: &ReadConditions,
+    ) -> S3Result<(Arc<Object>, Option<std::ops::Range<u64>>)> {
+        let object = self.bucket(bucket)?.get(key, conditions).map_err(refused)?;
+        let range = range
+            .map(|range| range.check(length(&object)))
+            .transpose()?;
+        Ok((object, range))
+    }
+}
+
+#[async_trait::async_trait]
+impl s3s::S3 for Protocol {
+    async fn create_bucket(
+        &self,
+        request: S3Request<CreateBucketInput>,
+    ) -> S3Result<S3Response<CreateBucketOutput>> {
+        let name = request.input.bucket;
+        if !self.0.create(&name).map_err(S3Error::internal_error)? {
+            return Err(s3_error!(BucketAlreadyOwnedByYou));
+        }
+        Ok(S3Response::new(CreateBucketOutput {
+            location: Some(format!("/{name}")),
+        }))
+    }
+
+    async fn head_bucket(
+        &self,
+        request: S3Request<HeadBucketInput>,
+    ) -> S3Result<S3Response<HeadBucketOutput>> {
+        self.bucket(&request.input.bucket)?;
         Ok(S3Response::new(HeadBucketOutput::default()))
     }
 
-    async fn list_buckets(&self, _request: S3Request<ListBucketsInput>) -> S3Result<S3Response<ListBucketsOutput>> {
-        let buckets = self.0.buckets.read().unwrap_or_else(PoisonError::into_inner);
+    async fn list_buckets(
+        &self,
+        _request: S3Request<ListBucketsInput>,
+    ) -> S3Result<S3Response<ListBucketsOutput>> {
+        let buckets = self.0.buckets();
         let buckets = buckets.iter().map(|(name, bucket)| dto::Bucket {
             name: Some(name.clone()),
             creation_date: Some(Timestamp::from(bucket.created)),
             ..Default::default()
         });
-        Ok(S3Response::new(ListBucketsOutput { buckets: Some(buckets.collect()), ..Default::default() }))
+        Ok(S3Response::new(ListBucketsOutput {
+            buckets: Some(buckets.collect()),
+            ..Default::default()
+        }))
     }
 
-    async fn put_object(&self, request: S3Request<PutObjectInput>) -> S3Result<S3Response<PutObjectOutput>> {
+    async fn put_object(
+        &self,
+        request: S3Request<PutObjectInput>,
+    ) -> S3Result<S3Response<PutObjectOutput>> {
         let input = request.input;
-        let bucket = self.0.bucket(&input.bucket)?;
+        let bucket = self.bucket(&input.bucket)?;
         let condition = put_condition(input.if_match, input.if_none_match)?;
         let body = collected(input.body).await?;
         let etag = md5_hex(&body);
-        let modified = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        let modified = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs();
         let head = Head {
             key: input.key,
             etag: etag.clone(),
@@ -284,16 +238,22 @@ impl s3s::S3 for Protocol {
             metadata: input.metadata.unwrap_or_default(),
         };
         let put = bucket.put(Object { head, body }, &condition);
-        count(match put {
-            Ok(()) => &self.0.counters.puts,
-            Err(_) => &self.0.counters.puts_refused,
+        self.0.count(|counts| match put {
+            Ok(()) => counts.puts += 1,
+            Err(_) => counts.puts_refused += 1,
         });
         put.map_err(refused)?;
-        Ok(S3Response::new(PutObjectOutput { e_tag: Some(dto::ETag::Strong(etag)), ..Default::default() }))
+        Ok(S3Response::new(PutObjectOutput {
+            e_tag: Some(dto::ETag::Strong(etag)),
+            ..Default::default()
+        }))
     }
 
-    async fn get_object(&self, request: S3Request<GetObjectInput>) -> S3Result<S3Response<GetObjectOutput>> {
-        count(&self.0.counters.gets);
+    async fn get_object(
+        &self,
+        request: S3Request<GetObjectInput>,
+    ) -> S3Result<S3Response<GetObjectOutput>> {
+        self.0.count(|counts| counts.gets += 1);
         let input = request.input;
         let conditions = ReadConditions {
             if_match: input.if_match.map(tag),
@@ -301,9 +261,11 @@ impl s3s::S3 for Protocol {
             if_modified_since: input.if_modified_since.map(seconds),
             if_unmodified_since: input.if_unmodified_since.map(seconds),
         };
-        let (object, range) = self.0.read(&input.bucket, &input.key, input.range, &conditions)?;
+        let (object, range) = self.read(&input.bucket, &input.key, input.range, &conditions)?;
         let total = length(&object);
-        let content_range = range.as_ref().map(|range| format!("bytes {}-{}/{total}", range.start, range.end - 1));
+        let content_range = range
+            .as_ref()
+            .map(|range| format!("bytes {}-{}/{total}", range.start, range.end - 1));
         let body = match range {
             // The range was checked against the body's length, which is a usize.
             Some(range) => object.body.slice(range.start as usize..range.end as usize),
@@ -327,8 +289,11 @@ impl s3s::S3 for Protocol {
         }))
     }
 
-    async fn head_object(&self, request: S3Request<HeadObjectInput>) -> S3Result<S3Response<HeadObjectOutput>> {
-        count(&self.0.counters.heads);
+    async fn head_object(
+        &self,
+        request: S3Request<HeadObjectInput>,
+    ) -> S3Result<S3Response<HeadObjectOutput>> {
+        self.0.count(|counts| counts.heads += 1);
         let input = request.input;
         let conditions = ReadConditions {
             if_match: input.if_match.map(tag),
@@ -336,13 +301,16 @@ impl s3s::S3 for Protocol {
             if_modified_since: input.if_modified_since.map(seconds),
             if_unmodified_since: input.if_unmodified_since.map(seconds),
         };
-        let (object, range) = self.0.read(&input.bucket, &input.key, input.range, &conditions)?;
+        let (object, range) = self.read(&input.bucket, &input.key, input.range, &conditions)?;
         let total = length(&object);
-        let sent = range.as_ref().map_or(total, |range| range.end - range.start);
+        let sent = range
+            .as_ref()
+            .map_or(total, |range| range.end - range.start);
         let head = object.head.clone();
         Ok(S3Response::new(HeadObjectOutput {
             content_length: i64::try_from(sent).ok(),
-            content_range: range.map(|range| format!("bytes {}-{}/{total}", range.start, range.end - 1)),
+            content_range: range
+                .map(|range| format!("bytes {}-{}/{total}", range.start, range.end - 1)),
             accept_ranges: Some("bytes".to_owned()),
             e_tag: Some(dto::ETag::Strong(head.etag)),
             last_modified: Some(timestamp(head.modified)),
@@ -360,16 +328,18 @@ impl s3s::S3 for Protocol {
         &self,
         request: S3Request<ListObjectsV2Input>,
     ) -> S3Result<S3Response<ListObjectsV2Output>> {
-        count(&self.0.counters.lists);
+        self.0.count(|counts| counts.lists += 1);
         let input = request.input;
-        let bucket = self.0.bucket(&input.bucket)?;
+        let bucket = self.bucket(&input.bucket)?;
         let max_keys = input.max_keys.unwrap_or(MAX_KEYS);
         // A token goes on where its page ended, whatever start-after says.
         let from = match (&input.continuation_token, &input.start_after) {
-            (Some(token), _) => Some(
-                position(token)
-                    .ok_or_else(|| s3_error!(InvalidArgument, "The continuation token provided is incorrect"))?,
-            ),
+            (Some(token), _) => Some(Position::from_token(token).ok_or_else(|| {
+                s3_error!(
+                    InvalidArgument,
+                    "The continuation token provided is incorrect"
+                )
+            })?),
             (None, Some(key)) => Some(Position::After(key.clone())),
             (None, None) => None,
         };
@@ -380,9 +350,16 @@ impl s3s::S3 for Protocol {
             max_keys: usize::try_from(max_keys.min(MAX_KEYS))
                 .map_err(|_| s3_error!(InvalidArgument, "max-keys is negative"))?,
         });
-        let encoded = input.encoding_type.as_ref().is_some_and(|kind| kind.as_str() == dto::EncodingType::URL);
+        let encoded = input
+            .encoding_type
+            .as_ref()
+            .is_some_and(|kind| kind.as_str() == dto::EncodingType::URL);
         let written = |text: &str| {
-            if encoded { utf8_percent_encode(text, LISTED_KEY).to_string() } else { text.to_owned() }
+            if encoded {
+                utf8_percent_encode(text, LISTED_KEY).to_string()
+            } else {
+                text.to_owned()
+            }
         };
         let contents: Vec<dto::Object> = page
             .objects
@@ -398,14 +375,16 @@ impl s3s::S3 for Protocol {
         let common_prefixes: Vec<dto::CommonPrefix> = page
             .common_prefixes
             .iter()
-            .map(|prefix| dto::CommonPrefix { prefix: Some(written(prefix)) })
+            .map(|prefix| dto::CommonPrefix {
+                prefix: Some(written(prefix)),
+            })
             .collect();
         Ok(S3Response::new(ListObjectsV2Output {
             key_count: i32::try_from(contents.len() + common_prefixes.len()).ok(),
             contents: Some(contents),
             common_prefixes: Some(common_prefixes),
             is_truncated: Some(page.next.is_some()),
-            next_continuation_token: page.next.as_ref().map(token),
+            next_continuation_token: page.next.as_ref().map(Position::token),
             name: Some(input.bucket),
             prefix: Some(written(input.prefix.as_deref().unwrap_or_default())),
             delimiter: input.delimiter.as_deref().map(written),
@@ -417,11 +396,16 @@ impl s3s::S3 for Protocol {
         }))
     }
 
-    async fn delete_object(&self, request: S3Request<DeleteObjectInput>) -> S3Result<S3Response<DeleteObjectOutput>> {
-        count(&self.0.counters.deletes);
+    async fn delete_object(
+        &self,
+        request: S3Request<DeleteObjectInput>,
+    ) -> S3Result<S3Response<DeleteObjectOutput>> {
+        self.0.count(|counts| counts.deletes += 1);
         let input = request.input;
         let if_match = input.if_match.map(tag);
-        self.0.bucket(&input.bucket)?.delete(&input.key, if_match.as_ref()).map_err(refused)?;
+        self.bucket(&input.bucket)?
+            .delete(&input.key, if_match.as_ref())
+            .map_err(refused)?;
         Ok(S3Response::new(DeleteObjectOutput::default()))
     }
 
@@ -430,14 +414,20 @@ impl s3s::S3 for Protocol {
         request: S3Request<DeleteObjectsInput>,
     ) -> S3Result<S3Response<DeleteObjectsOutput>> {
         let input = request.input;
-        let bucket = self.0.bucket(&input.bucket)?;
+        let bucket = self.bucket(&input.bucket)?;
         let mut deleted = Vec::new();
         let mut errors = Vec::new();
         for object in input.delete.objects {
-            count(&self.0.counters.deletes);
+            self.0.count(|counts| counts.deletes += 1);
             let if_match = object.e_tag.map(|etag| Tag::Is(etag.into_value()));
-            match bucket.delete(&object.key, if_match.as_ref()).map_err(refused) {
-                Ok(()) => deleted.push(dto::DeletedObject { key: Some(object.key), ..Default::default() }),
+            match bucket
+                .delete(&object.key, if_match.as_ref())
+                .map_err(refused)
+            {
+                Ok(()) => deleted.push(dto::DeletedObject {
+                    key: Some(object.key),
+                    ..Default::default()
+                }),
                 Err(error) => errors.push(dto::Error {
                     key: Some(object.key),
                     code: Some(error.code().as_str().to_owned()),

@@ -26,7 +26,9 @@ pub(super) enum BodyError {
 }
 
 /// The request as if it had never been signed.
-pub(super) async fn without_signature(request: Request<Incoming>) -> Result<Request<Body>, BodyError> {
+pub(super) async fn without_signature(
+    request: Request<Incoming>,
+) -> Result<Request<Body>, BodyError> {
     let (mut parts, body) = request.into_parts();
     parts.headers.remove(AUTHORIZATION);
     if let Some(uri) = without_presigning(&parts.uri) {
@@ -40,24 +42,43 @@ pub(super) async fn without_signature(request: Request<Incoming>) -> Result<Requ
         parts.headers.remove(name);
     }
     parts.headers.remove(TRANSFER_ENCODING);
-    parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+    parts
+        .headers
+        .insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
     remove_chunked_encoding(&mut parts.headers);
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 
 /// The address without the signature of a presigned URL, if it has one.
 fn without_presigning(uri: &Uri) -> Option<Uri> {
-    let query = uri.query().filter(|query| query.contains("X-Amz-Signature="))?;
-    let kept: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("X-Amz-")).collect();
-    let target = if kept.is_empty() { uri.path().to_owned() } else { format!("{}?{}", uri.path(), kept.join("&")) };
+    let query = uri
+        .query()
+        .filter(|query| query.contains("X-Amz-Signature="))?;
+    let kept: Vec<&str> = query
+        .split('&')
+        .filter(|pair| !pair.starts_with("X-Amz-"))
+        .collect();
+    let target = if kept.is_empty() {
+        uri.path().to_owned()
+    } else {
+        format!("{}?{}", uri.path(), kept.join("&"))
+    };
     target.parse().ok()
 }
 
 /// `aws-chunked` says how the request was sent; S3 does not store it with the object.
 fn remove_chunked_encoding(headers: &mut HeaderMap) {
-    let Some(encodings) = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()) else { return };
-    let kept: Vec<&str> =
-        encodings.split(',').map(str::trim).filter(|encoding| !encoding.is_empty() && *encoding != CHUNKED).collect();
+    let Some(encodings) = headers
+        .get(CONTENT_ENCODING)
+        .and_then(|value| value.to_str().ok())
+    else {
+        return;
+    };
+    let kept: Vec<&str> = encodings
+        .split(',')
+        .map(str::trim)
+        .filter(|encoding| !encoding.is_empty() && *encoding != CHUNKED)
+        .collect();
     match HeaderValue::from_str(&kept.join(",")) {
         Ok(value) if !value.is_empty() => {
             headers.insert(CONTENT_ENCODING, value);
@@ -72,7 +93,10 @@ fn remove_chunked_encoding(headers: &mut HeaderMap) {
 fn unframed(mut framed: Bytes) -> Result<Bytes, BodyError> {
     let mut body = BytesMut::with_capacity(framed.len());
     loop {
-        let end = framed.windows(2).position(|pair| pair == b"\r\n").ok_or(BodyError::Framing)?;
+        let end = framed
+            .windows(2)
+            .position(|pair| pair == b"\r\n")
+            .ok_or(BodyError::Framing)?;
         let line = std::str::from_utf8(&framed[..end]).map_err(|_| BodyError::Framing)?;
         let length = line.split(';').next().unwrap_or(line);
         let length = usize::from_str_radix(length, 16).map_err(|_| BodyError::Framing)?;
@@ -94,31 +118,55 @@ mod tests {
 
     #[test]
     fn chunks_are_joined_and_trailers_left_out() {
-        let framed = "3;chunk-signature=ab\r\nabc\r\n2\r\nde\r\n0\r\nx-amz-checksum-crc32:AAAA\r\n\r\n";
+        let framed =
+            "3;chunk-signature=ab\r\nabc\r\n2\r\nde\r\n0\r\nx-amz-checksum-crc32:AAAA\r\n\r\n";
         assert_eq!(unframed(Bytes::from(framed)).expect("well framed"), "abcde");
     }
 
     #[test]
     fn a_truncated_body_is_refused() {
-        for framed in ["", "5\r\nabc", "3\r\nabcde\r\n0\r\n", "x\r\n", "ffffffffffffffff\r\nabc\r\n"] {
-            assert!(matches!(unframed(Bytes::from(framed)), Err(BodyError::Framing)), "{framed:?}");
+        for framed in [
+            "",
+            "5\r\nabc",
+            "3\r\nabcde\r\n0\r\n",
+            "x\r\n",
+            "ffffffffffffffff\r\nabc\r\n",
+        ] {
+            assert!(
+                matches!(unframed(Bytes::from(framed)), Err(BodyError::Framing)),
+                "{framed:?}"
+            );
         }
     }
 
     #[test]
     fn the_stored_encoding_is_the_document_s() {
-        for (sent, stored) in [("aws-chunked", None), ("aws-chunked,gzip", Some("gzip")), ("gzip", Some("gzip"))] {
+        for (sent, stored) in [
+            ("aws-chunked", None),
+            ("aws-chunked,gzip", Some("gzip")),
+            ("gzip", Some("gzip")),
+        ] {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(sent));
             remove_chunked_encoding(&mut headers);
-            assert_eq!(headers.get(CONTENT_ENCODING).map(|value| value.to_str().expect("ASCII")), stored);
+            assert_eq!(
+                headers
+                    .get(CONTENT_ENCODING)
+                    .map(|value| value.to_str().expect("ASCII")),
+                stored
+            );
         }
     }
 
     #[test]
     fn a_presigned_address_keeps_its_other_parameters() {
-        let uri: Uri = "/b/k?X-Amz-Algorithm=A&x-id=GetObject&X-Amz-Signature=00".parse().expect("a URI");
-        assert_eq!(without_presigning(&uri).expect("presigned"), "/b/k?x-id=GetObject");
+        let uri: Uri = "/b/k?X-Amz-Algorithm=A&x-id=GetObject&X-Amz-Signature=00"
+            .parse()
+            .expect("a URI");
+        assert_eq!(
+            without_presigning(&uri).expect("presigned"),
+            "/b/k?x-id=GetObject"
+        );
         let uri: Uri = "/b/k?list-type=2".parse().expect("a URI");
         assert_eq!(without_presigning(&uri), None);
     }

@@ -1,0 +1,96 @@
+//! All buckets, and how many requests they have seen.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use super::bucket::Bucket;
+use super::disk::Folder;
+
+/// Requests answered since the start, by kind. All but puts count whether or not they found something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Objects written.
+    pub puts: u64,
+    /// Puts that were refused: their precondition did not hold.
+    pub puts_refused: u64,
+    /// GetObject.
+    pub gets: u64,
+    /// HeadObject.
+    pub heads: u64,
+    /// ListObjectsV2, a page each.
+    pub lists: u64,
+    /// Objects named in DeleteObject and DeleteObjects.
+    pub deletes: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Store {
+    buckets: RwLock<BTreeMap<String, Arc<Bucket>>>,
+    folder: Option<PathBuf>,
+    counts: Mutex<Counts>,
+}
+
+impl Store {
+    /// The buckets that a former run left in `folder`; without a folder none, and none is kept.
+    pub(super) fn open(folder: Option<PathBuf>) -> io::Result<Self> {
+        let mut buckets = BTreeMap::new();
+        if let Some(folder) = &folder {
+            std::fs::create_dir_all(folder)?;
+            for entry in std::fs::read_dir(folder)? {
+                let entry = entry?;
+                let created = entry.metadata()?.modified()?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let (folder, objects) = Folder::open(entry.path())?;
+                buckets.insert(name, Arc::new(Bucket::new(created, Some(folder), objects)));
+            }
+        }
+        Ok(Self {
+            buckets: RwLock::new(buckets),
+            folder,
+            counts: Mutex::default(),
+        })
+    }
+
+    pub(super) fn bucket(&self, name: &str) -> Option<Arc<Bucket>> {
+        self.buckets
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned()
+    }
+
+    /// All buckets by name.
+    pub(super) fn buckets(&self) -> BTreeMap<String, Arc<Bucket>> {
+        self.buckets
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Whether the bucket is new: one that exists stays as it is.
+    pub(super) fn create(&self, name: &str) -> io::Result<bool> {
+        let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
+        if buckets.contains_key(name) {
+            return Ok(false);
+        }
+        let folder = match &self.folder {
+            Some(folder) => Some(Folder::open(folder.join(name))?.0),
+            None => None,
+        };
+        let bucket = Bucket::new(SystemTime::now(), folder, Vec::new());
+        buckets.insert(name.to_owned(), Arc::new(bucket));
+        Ok(true)
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn count(&self, count: impl FnOnce(&mut Counts)) {
+        count(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,573 @@
+//! The ports' conformance suite, on the adapters that are deployed, over HTTP against the embedded servers.
+
+use bytes::Bytes;
+use futures::StreamExt;
+use harness::{SITE, post, with};
+use local::stack::{Options, Stack};
+use local::tables::CONTENT_TABLE;
+use serde_json::json;
+use sitemap::plan::{
+    Address, Change, Claim, Ledger, Placement, Plan, Rendered, Reuse, Series, Slot,
+};
+use sitemap::site::SiteSettings;
+use sitemap::time::When;
+use store::content::Content;
+use store::keys::{ShardId, claim};
+use store::ledgers::{Commit, Ledgers};
+use store::object::{Document, ObjectKey, Objects, Precondition, Put};
+use store::segments::{Segments, Summaries, Summary};
+use store::sites::{Hold, Job, Pass, Sites, Step};
+use store::slots::{Offer, Slots};
+use store::timers::Timers;
+
+const LOST: Commit = Commit::Lost { occupied: false };
+
+async fn stack() -> Stack {
+    Stack::start(Options::default()).await.unwrap()
+}
+
+fn series() -> Series {
+    Series {
+        site: SITE.to_owned(),
+        name: "post".to_owned(),
+    }
+}
+
+fn placement(i: u32) -> Placement {
+    Placement {
+        series: series(),
+        slot: Slot { n: 1, i },
+        digest: "0".repeat(16),
+    }
+}
+
+fn rendered(xml: &str) -> Rendered {
+    Rendered {
+        xml: xml.to_owned(),
+        lastmod: Some(When::parse("2026-01-02").unwrap()),
+    }
+}
+
+fn address(path: &str) -> Address {
+    let origin = SiteSettings::default_for(SITE).unwrap().origin;
+    Address {
+        site: SITE.to_owned(),
+        loc: sitemap::loc::Loc::parse(&format!("https://{SITE}{path}"), &origin).unwrap(),
+    }
+}
+
+fn plan(changes: Vec<Change>) -> Plan {
+    let ledger = Ledger {
+        site: SITE.to_owned(),
+        ..Ledger::default()
+    };
+    Plan {
+        changes,
+        ledger: Some(ledger),
+        ledger_changes: true,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_last_fence_commits_and_a_refused_commit_writes_nothing() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    let old = table.fence("a").await.unwrap();
+    assert_eq!(old.ledger, Ledger::default());
+    let new = table.fence("a").await.unwrap();
+    assert_ne!(old.token, new.token);
+    let insert = plan(vec![
+        Change::Replace(placement(0), rendered("<url/>")),
+        Change::Claim(address("/a")),
+    ]);
+    assert_eq!(
+        table.commit("a", &old.token, &insert, None).await.unwrap(),
+        LOST
+    );
+    let shard = ShardId {
+        series: series(),
+        n: 1,
+    };
+    assert_eq!(table.segment(&shard, 0).await.unwrap().stamp, 0);
+    assert_eq!(
+        table.commit("a", &new.token, &insert, None).await.unwrap(),
+        Commit::Done
+    );
+    let rows = table.segment(&shard, 0).await.unwrap();
+    assert_eq!(
+        (rows.stamp, rows.entries, rows.xml.as_slice()),
+        (1, 1, b"<url/>".as_slice())
+    );
+    assert_eq!(rows.newest, Some(When::parse("2026-01-02").unwrap()));
+    assert_eq!(table.ledger("a").await.unwrap(), insert.ledger);
+    // Nothing remembered: the row itself goes.
+    let gone = Plan {
+        changes: vec![],
+        ledger: None,
+        ledger_changes: true,
+    };
+    assert_eq!(
+        table.commit("a", &new.token, &gone, None).await.unwrap(),
+        Commit::Done
+    );
+    assert_eq!(table.ledger("a").await.unwrap(), None);
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    let shard = ShardId {
+        series: series(),
+        n: 1,
+    };
+    let (a, b) = (
+        table.fence("a").await.unwrap().token,
+        table.fence("b").await.unwrap().token,
+    );
+    let write = |xml: &str| plan(vec![Change::Replace(placement(7), rendered(xml))]);
+    let offer = |given_back| Offer {
+        series: series(),
+        slot: Slot { n: 1, i: 7 },
+        given_back,
+    };
+    assert_eq!(
+        table
+            .commit("a", &a, &write("1"), Some(&offer(false)))
+            .await
+            .unwrap(),
+        Commit::Done
+    );
+    let occupied = Commit::Lost { occupied: true };
+    assert_eq!(
+        table
+            .commit("b", &b, &write("2"), Some(&offer(false)))
+            .await
+            .unwrap(),
+        occupied
+    );
+    assert_eq!(
+        table.commit("a", &a, &write("3"), None).await.unwrap(),
+        Commit::Done
+    );
+    assert_eq!(table.segment(&shard, 0).await.unwrap().stamp, 2);
+    let remove = plan(vec![Change::Remove(placement(7), Reuse::Free)]);
+    assert_eq!(
+        table.commit("b", &b, &remove, None).await.unwrap(),
+        LOST,
+        "only its owner removes it"
+    );
+    assert_eq!(
+        table.commit("a", &a, &remove, None).await.unwrap(),
+        Commit::Done
+    );
+    let rows = table.segment(&shard, 0).await.unwrap();
+    assert_eq!(
+        (rows.stamp, rows.entries, rows.xml.len()),
+        (3, 0, 0),
+        "a stub stays"
+    );
+    // The slot is free, once.
+    let offers = table.offer(&series(), 1, 1_000, None).await.unwrap();
+    assert_eq!(offers, [offer(true)]);
+    assert_eq!(
+        table
+            .commit("b", &b, &write("4"), Some(&offers[0]))
+            .await
+            .unwrap(),
+        Commit::Done
+    );
+    assert_eq!(table.segment(&shard, 0).await.unwrap().stamp, 4);
+    let c = table.fence("c").await.unwrap().token;
+    assert_eq!(
+        table
+            .commit("c", &c, &write("5"), Some(&offers[0]))
+            .await
+            .unwrap(),
+        occupied
+    );
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    let (a, b) = (
+        table.fence("a").await.unwrap().token,
+        table.fence("b").await.unwrap().token,
+    );
+    assert_eq!(table.claim(&address("/x"), "a").await.unwrap(), Claim::Free);
+    let take = plan(vec![Change::Claim(address("/x"))]);
+    assert_eq!(
+        table.commit("a", &a, &take, None).await.unwrap(),
+        Commit::Done
+    );
+    assert_eq!(
+        table.claim(&address("/x"), "a").await.unwrap(),
+        Claim::Free,
+        "for its owner"
+    );
+    assert_eq!(
+        table.claim(&address("/x"), "b").await.unwrap(),
+        Claim::Other("a".to_owned())
+    );
+    assert_eq!(table.commit("b", &b, &take, None).await.unwrap(), LOST);
+    let wait = plan(vec![Change::Wait(address("/x"), "a".to_owned())]);
+    assert_eq!(
+        table.commit("b", &b, &wait, None).await.unwrap(),
+        Commit::Done
+    );
+    let partition = claim(SITE, address("/x").loc.as_str()).pk;
+    assert!(
+        table.waiters(&partition).await.unwrap().is_empty(),
+        "nobody is called while it is owned"
+    );
+    let release = plan(vec![Change::Release(address("/x"))]);
+    assert_eq!(
+        table.commit("b", &b, &release, None).await.unwrap(),
+        LOST,
+        "only its owner gives it up"
+    );
+    assert_eq!(
+        table.commit("a", &a, &release, None).await.unwrap(),
+        Commit::Done
+    );
+    assert_eq!(table.waiters(&partition).await.unwrap(), ["b"]);
+    let c = table.fence("c").await.unwrap().token;
+    assert_eq!(
+        table.commit("c", &c, &wait, None).await.unwrap(),
+        LOST,
+        "its owner has gone"
+    );
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_batches_are_offered_different_slots() {
+    let stack = stack().await;
+    let table = stack.reconciler.table.clone();
+    let series = &series();
+    let offers = (0..8).map(|_| {
+        let table = table.clone();
+        async move { table.offer(series, 30, 100, None).await.unwrap() }
+    });
+    let mut slots: Vec<Slot> = futures::future::join_all(offers)
+        .await
+        .into_iter()
+        .flatten()
+        .map(|offer| offer.slot)
+        .collect();
+    slots.sort();
+    slots.dedup();
+    assert_eq!(slots.len(), 240);
+    assert_eq!(
+        (slots[0], slots[239]),
+        (Slot { n: 1, i: 0 }, Slot { n: 3, i: 39 })
+    );
+    let extent = table.extent(series).await.unwrap();
+    assert_eq!((extent.shards, extent.positions), (3, 100));
+    assert_eq!(
+        table.series(SITE).await.unwrap(),
+        [(series.clone(), extent)]
+    );
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_segment_and_a_batch_of_records_larger_than_a_page_are_read_whole() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    for i in 0..12 {
+        let id = format!("r{i}");
+        let token = table.fence(&id).await.unwrap().token;
+        let write = plan(vec![Change::Replace(
+            placement(i),
+            rendered(&format!("{i:02}{}", "x".repeat(250_000))),
+        )]);
+        assert_eq!(
+            table.commit(&id, &token, &write, None).await.unwrap(),
+            Commit::Done
+        );
+    }
+    let rows = table
+        .segment(
+            &ShardId {
+                series: series(),
+                n: 1,
+            },
+            0,
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        (rows.entries, rows.stamp, rows.xml.len()),
+        (12, 12, 12 * 250_002)
+    );
+    let order: Vec<&[u8]> = rows.xml.chunks(250_002).map(|entry| &entry[..2]).collect();
+    assert!(order.is_sorted());
+
+    // 130 items: more than one BatchGetItem; 20 MB: more than one answer of it.
+    let client = stack.aws.dynamodb().await;
+    let ids: Vec<String> = (0..130).map(|n| format!("post/{n:03}")).collect();
+    for id in &ids {
+        let item = serde_dynamo::to_item(with(
+            &post("/x", 1),
+            json!({"id": id, "description": "x".repeat(160_000)}),
+        ))
+        .unwrap();
+        client
+            .put_item()
+            .table_name(CONTENT_TABLE)
+            .set_item(Some(item))
+            .send()
+            .await
+            .unwrap();
+    }
+    let mut wanted = ids.clone();
+    wanted.push("missing".to_owned());
+    assert_eq!(
+        stack
+            .reconciler
+            .content
+            .records(&wanted)
+            .await
+            .unwrap()
+            .len(),
+        130
+    );
+    let (mut seen, mut from) = (Vec::new(), None);
+    loop {
+        let page = stack
+            .reconciler
+            .content
+            .scan(from.as_deref(), 50)
+            .await
+            .unwrap();
+        assert!(page.records.iter().all(|(_, site)| site == SITE));
+        seen.extend(page.records.into_iter().map(|(id, _)| id));
+        match page.next {
+            Some(next) => from = Some(next),
+            None => break,
+        }
+    }
+    seen.sort();
+    assert_eq!(seen, ids);
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_summary_never_goes_back() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    let shard = |n| ShardId {
+        series: series(),
+        n,
+    };
+    let summary = |generation, entries| Summary {
+        generation,
+        entries,
+        lastmod: None,
+        bytes: 10,
+    };
+    for (generation, entries) in [(5, 50), (4, 40), (5, 51)] {
+        table
+            .summarise(&shard(2), &summary(generation, entries))
+            .await
+            .unwrap();
+    }
+    table.summarise(&shard(10), &summary(1, 1)).await.unwrap();
+    let summaries = table.summaries(SITE).await.unwrap();
+    assert_eq!(
+        summaries.keys().map(|shard| shard.n).collect::<Vec<_>>(),
+        [2, 10]
+    );
+    assert_eq!(summaries[&shard(2)], summary(5, 50));
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    let settings = SiteSettings::default_for(SITE).unwrap();
+    table.create_site(&settings, 1_800_000_000).await.unwrap();
+    let row = table.site(SITE).await.unwrap().unwrap();
+    table
+        .create_site(
+            &SiteSettings {
+                public: false,
+                ..settings.clone()
+            },
+            1_800_000_000,
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        table.site(SITE).await.unwrap().unwrap(),
+        row,
+        "the first one stands"
+    );
+    assert_eq!((row.hold, row.version), (Hold::Loading, 1));
+    assert_eq!(
+        table.cursor().await.unwrap(),
+        Some(1_800_000_000 / 3_600 - 1)
+    );
+
+    let (old, _) = table.fence_site(SITE).await.unwrap().unwrap();
+    let (new, _) = table.fence_site(SITE).await.unwrap().unwrap();
+    let private = SiteSettings {
+        public: false,
+        ..settings
+    };
+    assert!(!table.change_site(&old, &private).await.unwrap());
+    assert!(table.change_site(&new, &private).await.unwrap());
+    let changed = table.site(SITE).await.unwrap().unwrap();
+    assert_eq!(
+        (changed.version, changed.epoch, changed.settings),
+        (2, row.epoch, private)
+    );
+
+    table
+        .move_hold(SITE, Hold::Publishing, Hold::Released)
+        .await
+        .unwrap();
+    assert_eq!(
+        table.site(SITE).await.unwrap().unwrap().hold,
+        Hold::Loading,
+        "not from another hold"
+    );
+    table
+        .move_hold(SITE, Hold::Loading, Hold::Publishing)
+        .await
+        .unwrap();
+    table
+        .move_hold(SITE, Hold::Publishing, Hold::Released)
+        .await
+        .unwrap();
+    assert_eq!(
+        table.site(SITE).await.unwrap().unwrap().hold,
+        Hold::Released
+    );
+
+    let job = table.job().await.unwrap().unwrap();
+    assert_eq!(job.waiting, [SITE.to_owned()].into());
+    let pass = Pass {
+        sites: job.waiting.clone(),
+        step: Step::Scan { after: None },
+        records: 0,
+        at: 0,
+    };
+    let next = Job {
+        pass: Some(pass),
+        ..Job::default()
+    };
+    assert!(table.advance_job(job.version, Some(&next)).await.unwrap());
+    assert!(
+        !table.advance_job(job.version, None).await.unwrap(),
+        "another slice was faster"
+    );
+    let job = table.job().await.unwrap().unwrap();
+    assert_eq!((job.waiting.len(), job.pass), (0, next.pass));
+    assert!(table.advance_job(job.version, None).await.unwrap());
+    assert_eq!(table.job().await.unwrap(), None);
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_is_put_under_its_precondition_and_read_with_its_documents_facts() {
+    let stack = stack().await;
+    let objects = &stack.objects;
+    let key = ObjectKey::Shard {
+        site: SITE.to_owned(),
+        series: "post".to_owned(),
+        n: 2,
+    };
+    let document = Document {
+        digest: "ab".to_owned(),
+        changed: 7,
+        bytes: 100,
+        entries: 3,
+        stamp: "e-1".to_owned(),
+    };
+    let absent = Precondition::Absent;
+    assert_eq!(objects.get(&key).await.unwrap(), None);
+    assert_eq!(objects.head(&key).await.unwrap(), None);
+    let unchanged = Precondition::Unchanged("\"0\"".to_owned());
+    assert_eq!(
+        objects
+            .put(&key, Bytes::from("x"), &document, &unchanged)
+            .await
+            .unwrap(),
+        Put::Lost,
+        "there is none"
+    );
+    assert_eq!(
+        objects
+            .put(&key, Bytes::from("one"), &document, &absent)
+            .await
+            .unwrap(),
+        Put::Done
+    );
+    assert_eq!(
+        objects
+            .put(&key, Bytes::from("two"), &document, &absent)
+            .await
+            .unwrap(),
+        Put::Lost
+    );
+    let (meta, body) = objects.get(&key).await.unwrap().unwrap();
+    assert_eq!(
+        (body.as_ref(), meta.length, meta.document.as_ref()),
+        (b"one".as_slice(), 3, Some(&document))
+    );
+    assert_eq!(objects.head(&key).await.unwrap(), Some(meta.clone()));
+    let unchanged = Precondition::Unchanged(meta.etag);
+    let puts =
+        (0..10).map(|n| objects.put(&key, Bytes::from(format!("new {n}")), &document, &unchanged));
+    let done = futures::future::join_all(puts)
+        .await
+        .into_iter()
+        .filter(|put| matches!(put, Ok(Put::Done)))
+        .count();
+    assert_eq!(done, 1, "one of ten wins");
+    let (_, stream) = objects.open(&key).await.unwrap().unwrap();
+    let chunks: Vec<Bytes> = stream.map(Result::unwrap).collect().await;
+    assert!(chunks.concat().starts_with(b"new "));
+    for site in ["a.example", "b.example"] {
+        let robots = ObjectKey::Robots {
+            site: site.to_owned(),
+        };
+        assert_eq!(
+            objects
+                .put(&robots, Bytes::new(), &document, &absent)
+                .await
+                .unwrap(),
+            Put::Done
+        );
+    }
+    assert_eq!(objects.list(SITE).await.unwrap(), [key]);
+    assert_eq!(
+        objects.sites().await.unwrap(),
+        ["a.example", "b.example", SITE]
+    );
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test]
+#[should_panic(expected = "not on the loopback interface")]
+async fn no_client_of_the_local_stack_reaches_beyond_this_machine() {
+    let _ = store::aws::Aws::on_loopback(
+        "http://dynamodb.us-east-1.amazonaws.com",
+        "http://127.0.0.1:9000",
+        Vec::new(),
+    );
+}
+
+#[tokio::test]
+async fn a_client_without_an_endpoint_reaches_nothing_from_here() {
+    let aws = store::aws::Aws::from_environment();
+    let error = aws.dynamodb().await.list_tables().send().await.unwrap_err();
+    assert!(format!("{error:?}").contains("127.0.0.1:9"), "{error:?}");
+}
