@@ -95,7 +95,7 @@ async fn while_a_page_moves_to_another_address() {
         json!({"url": format!("https://{SITE}/moved"), "type": "page"}),
     );
     crash_everywhere(
-        &[a.clone()],
+        std::slice::from_ref(&a),
         async |world| world.put(&moved).await,
         async |world| world.put(&a).await,
         &["/moved"],

@@ -1,5 +1,10 @@
 //! Whole-pipeline tests: real clients, real servers, everything over HTTP on loopback.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps nothing fails, as it should"
+)]
+
 mod bad_input;
 mod crash;
 mod pages;

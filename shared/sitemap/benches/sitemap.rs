@@ -424,6 +424,10 @@ fn write_element(writer: &mut Writer<&mut Vec<u8>>, name: &str, text: &str) -> s
 }
 
 /// The median time of each, all run once in every round, after a round to warm up.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the crate is pure, its benchmark is not"
+)]
 fn interleaved(rounds: usize, runs: &mut [&mut dyn FnMut() -> Outcome]) -> Outcome<Vec<Duration>> {
     let mut times = vec![Vec::with_capacity(rounds); runs.len()];
     for round in 0..=rounds {
