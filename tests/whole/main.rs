@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod crash;
+mod histories;
 mod pages;
 mod publishing;
 mod sites;

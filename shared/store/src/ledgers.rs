@@ -12,7 +12,7 @@ use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan, Rendered, R
 use crate::error::{StoreError, service};
 use crate::keys::{self, Key};
 use crate::slots::Offer;
-use crate::table::{Item, SitemapTable, damaged, get_text, key_item, number, text};
+use crate::table::{Item, SitemapTable, damaged, get_text, key_item, number, send, text};
 
 /// Actions of one transaction (DynamoDB).
 pub const MAX_ACTIONS: usize = 100;
@@ -85,22 +85,16 @@ impl Ledgers for SitemapTable {
     async fn fence(&self, id: &str) -> Result<Fenced, StoreError> {
         let key = keys::ledger(id);
         let token = format!("{:032x}", fastrand::u128(..));
-        let request = self
-            .aws
-            .dynamodb()
+        let update = self
+            .update(&key)
             .await
-            .update_item()
-            .table_name(&self.name)
-            .set_key(Some(key_item(&key)))
             .update_expression("SET #token = :token")
             .expression_attribute_names("#token", "token")
             .expression_attribute_values(":token", text(&token))
             .return_values(ReturnValue::AllNew);
-        let item = request
-            .send()
-            .await
-            .map_err(service("UpdateItem"))?
-            .attributes
+        let item = send(update)
+            .await?
+            .and_then(|output| output.attributes)
             .unwrap_or_default();
         Ok(Fenced {
             token,

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use sitemap::plan::Slot;
 use sitemap::time::When;
 
-use crate::error::{StoreError, service};
+use crate::error::StoreError;
 use crate::keys::{self, Key, ShardId};
-use crate::table::{Item, SitemapTable, damaged, get_number, get_text, key_item, number, text};
+use crate::table::{Item, SitemapTable, damaged, get_number, get_text, number, send, text};
 
 /// The rows of a segment, put together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -168,13 +167,9 @@ impl Summaries for SitemapTable {
                 "SET generation = :generation, entries = :entries, #bytes = :bytes REMOVE lastmod"
             }
         };
-        let mut request = self
-            .aws
-            .dynamodb()
+        let mut update = self
+            .update(&key)
             .await
-            .update_item()
-            .table_name(&self.name)
-            .set_key(Some(key_item(&key)))
             .update_expression(expression)
             .condition_expression("attribute_not_exists(generation) OR generation < :generation")
             .expression_attribute_names("#bytes", "bytes")
@@ -182,19 +177,10 @@ impl Summaries for SitemapTable {
             .expression_attribute_values(":entries", number(summary.entries))
             .expression_attribute_values(":bytes", number(summary.bytes));
         if let Some(lastmod) = lastmod {
-            request = request.expression_attribute_values(":lastmod", lastmod);
+            update = update.expression_attribute_values(":lastmod", lastmod);
         }
-        match request.send().await {
-            Ok(_) => Ok(()),
-            Err(error)
-                if matches!(
-                    error.as_service_error(),
-                    Some(UpdateItemError::ConditionalCheckFailedException(_))
-                ) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(service("UpdateItem")(error)),
-        }
+        // A generation that is not higher is what the condition is for.
+        send(update).await?;
+        Ok(())
     }
 }

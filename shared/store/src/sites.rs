@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{
     AttributeValue, Delete, Put, ReturnValue, TransactWriteItem, Update,
 };
@@ -18,7 +17,9 @@ use sitemap::site::SiteSettings;
 
 use crate::error::{StoreError, service};
 use crate::keys;
-use crate::table::{Item, SitemapTable, damaged, get_number, get_text, key_item, number, text};
+use crate::table::{
+    Item, SitemapTable, damaged, get_number, get_text, key_item, number, send, text,
+};
 
 /// What rendered entries look like. A higher one than a site's makes the scan render every entry of it again.
 pub const RENDER_VERSION: u32 = 1;
@@ -236,33 +237,19 @@ impl Sites for SitemapTable {
 
     async fn fence_site(&self, host: &str) -> Result<Option<(String, SiteRow)>, StoreError> {
         let token = format!("{:032x}", fastrand::u128(..));
-        let request = self
-            .aws
-            .dynamodb()
+        let update = self
+            .update(&keys::site(host))
             .await
-            .update_item()
-            .table_name(&self.name)
-            .set_key(Some(key_item(&keys::site(host))))
             .update_expression("SET #token = :token")
             .condition_expression("attribute_exists(pk)")
             .expression_attribute_names("#token", "token")
             .expression_attribute_values(":token", text(&token))
             .return_values(ReturnValue::AllNew);
-        match request.send().await {
-            Ok(output) => Ok(Some((
-                token,
-                read_site(host, &output.attributes.unwrap_or_default())?,
-            ))),
-            Err(error)
-                if matches!(
-                    error.as_service_error(),
-                    Some(UpdateItemError::ConditionalCheckFailedException(_))
-                ) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(service("UpdateItem")(error)),
-        }
+        let Some(output) = send(update).await? else {
+            return Ok(None);
+        };
+        let row = read_site(host, &output.attributes.unwrap_or_default())?;
+        Ok(Some((token, row)))
     }
 
     async fn change_site(&self, token: &str, settings: &SiteSettings) -> Result<bool, StoreError> {
@@ -286,34 +273,20 @@ impl Sites for SitemapTable {
     }
 
     async fn move_hold(&self, host: &str, from: Hold, to: Hold) -> Result<(), StoreError> {
-        let request = self
-            .aws
-            .dynamodb()
+        let update = self
+            .update(&keys::site(host))
             .await
-            .update_item()
-            .table_name(&self.name)
-            .set_key(Some(key_item(&keys::site(host))))
             .expression_attribute_names("#hold", "hold")
             .condition_expression("#hold = :from")
             .expression_attribute_values(":from", text(hold_name(from).unwrap_or_default()));
-        let request = match hold_name(to) {
-            Some(to) => request
+        let update = match hold_name(to) {
+            Some(to) => update
                 .update_expression("SET #hold = :to")
                 .expression_attribute_values(":to", text(to)),
-            None => request.update_expression("REMOVE #hold"),
+            None => update.update_expression("REMOVE #hold"),
         };
-        match request.send().await {
-            Ok(_) => Ok(()),
-            Err(error)
-                if matches!(
-                    error.as_service_error(),
-                    Some(UpdateItemError::ConditionalCheckFailedException(_))
-                ) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(service("UpdateItem")(error)),
-        }
+        send(update).await?;
+        Ok(())
     }
 
     async fn job(&self) -> Result<Option<Job>, StoreError> {

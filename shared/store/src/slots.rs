@@ -3,13 +3,12 @@
 //! - A slot that was given back is offered first, then the next ones of the series' counter, taken once for a batch.
 //! - An offer binds nobody: the entry's own condition decides. Holes are harmless.
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use sitemap::plan::{Series, Slot};
 
 use crate::content::backoff;
-use crate::error::{StoreError, service};
+use crate::error::StoreError;
 use crate::keys;
-use crate::table::{SitemapTable, get_number, get_text, key_item, number};
+use crate::table::{SitemapTable, get_number, get_text, number, send};
 
 /// How many of the slots that were given back are looked at: random ones of them are offered, so that concurrent
 /// batches seldom offer the same.
@@ -174,32 +173,22 @@ impl SitemapTable {
             );
             let reached = slots.iter().map(|slot| slot.i + 1).max().unwrap_or(0);
             let positions = reached.max(extent(&item).positions);
-            let request = self
-                .aws
-                .dynamodb()
+            let update = self
+                .update(&key)
                 .await
-                .update_item()
-                .table_name(&self.name)
-                .set_key(Some(key_item(&key)))
                 .update_expression("SET next_n = :next_n, next_i = :next_i, positions = :positions")
                 .expression_attribute_values(":next_n", number(next.n))
                 .expression_attribute_values(":next_i", number(next.i))
                 .expression_attribute_values(":positions", number(positions));
-            let request = match n.zip(i) {
-                Some((n, i)) => request
+            let update = match n.zip(i) {
+                Some((n, i)) => update
                     .condition_expression("next_n = :n AND next_i = :i")
                     .expression_attribute_values(":n", number(n))
                     .expression_attribute_values(":i", number(i)),
-                None => request.condition_expression("attribute_not_exists(pk)"),
+                None => update.condition_expression("attribute_not_exists(pk)"),
             };
-            match request.send().await {
-                Ok(_) => return Ok(slots),
-                Err(error)
-                    if matches!(
-                        error.as_service_error(),
-                        Some(UpdateItemError::ConditionalCheckFailedException(_))
-                    ) => {}
-                Err(error) => return Err(service("UpdateItem")(error)),
+            if send(update).await?.is_some() {
+                return Ok(slots);
             }
         }
         Err(StoreError::Contended {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::aws::Aws;
@@ -74,6 +76,12 @@ impl SitemapTable {
         Ok(items)
     }
 
+    /// An update of an item, to be completed.
+    pub(crate) async fn update(&self, key: &Key) -> UpdateItemFluentBuilder {
+        let update = self.aws.dynamodb().await.update_item();
+        update.table_name(&self.name).set_key(Some(key_item(key)))
+    }
+
     /// Deletes an item, whatever it holds.
     pub(crate) async fn delete(&self, key: &Key) -> Result<(), StoreError> {
         let request = self
@@ -88,6 +96,19 @@ impl SitemapTable {
             .await
             .map_err(service("DeleteItem"))?;
         Ok(())
+    }
+}
+
+/// Sends an update: nothing is returned if its condition did not hold.
+pub(crate) async fn send(
+    update: UpdateItemFluentBuilder,
+) -> Result<Option<UpdateItemOutput>, StoreError> {
+    match update.send().await {
+        Ok(output) => Ok(Some(output)),
+        Err(error) => match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(None),
+            _ => Err(service("UpdateItem")(error)),
+        },
     }
 }
 

@@ -1,0 +1,362 @@
+//! Reading the fields of an item, each with what may be wrong with it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{
+    ArchiveOf, Kind, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_PROBLEMS, MAX_TERMS,
+    MAX_TYPE_BYTES, Problem, Status, Visibility, cut, is_type_name,
+};
+use crate::entry::{Alternate, ChangeFreq, Priority};
+use crate::loc::Loc;
+use crate::time::When;
+
+pub(super) const STATUSES: &[(&str, Status)] = &[
+    ("published", Status::Published),
+    ("draft", Status::Draft),
+    ("pending", Status::Pending),
+    ("scheduled", Status::Scheduled),
+    ("private", Status::Private),
+    ("trash", Status::Trash),
+    ("error", Status::Error),
+];
+pub(super) const VISIBILITIES: &[(&str, Visibility)] = &[
+    ("public", Visibility::Public),
+    ("private", Visibility::Private),
+    ("password", Visibility::Password),
+];
+pub(super) const KINDS: &[(&str, Kind)] = &[
+    ("content", Kind::Content),
+    ("search_results", Kind::SearchResults),
+    ("error", Kind::Error),
+    ("paginated_archive", Kind::PaginatedArchive),
+];
+
+/// Whether a hreflang is `x-default` or language[-Script][-REGION] in form.
+pub(super) fn is_hreflang(code: &str) -> bool {
+    let alphabetic =
+        |part: &str, bytes| part.len() == bytes && part.bytes().all(|b| b.is_ascii_alphabetic());
+    let mut parts = code.split('-').peekable();
+    let language = parts
+        .next()
+        .is_some_and(|part| alphabetic(part, 2) || alphabetic(part, 3));
+    parts.next_if(|part| alphabetic(part, 4));
+    parts.next_if(|part| {
+        alphabetic(part, 2) || (part.len() == 3 && part.bytes().all(|b| b.is_ascii_digit()))
+    });
+    code == "x-default" || (language && parts.next().is_none())
+}
+
+/// A value as it is shown in a reason.
+fn shown(value: &Value) -> String {
+    cut(&value.to_string())
+}
+
+/// The fields of an item, and what was found wrong while reading them.
+pub(super) struct Fields<'a> {
+    map: &'a Map<String, Value>,
+    problems: Vec<Problem>,
+    more: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(map: &'a Map<String, Value>) -> Self {
+        Self {
+            map,
+            problems: Vec::new(),
+            more: 0,
+        }
+    }
+
+    pub(super) fn get(&self, field: &str) -> Option<&'a Value> {
+        self.map.get(field).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn problem(&mut self, field: &str, reason: impl Into<String>, closes: bool) {
+        // What closes a record must not be lost to the cap.
+        if closes || self.problems.len() < MAX_PROBLEMS {
+            self.problems
+                .push(Problem::new(field, &reason.into(), closes));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(super) fn close(&mut self, field: &str, reason: impl Into<String>) {
+        self.problem(field, reason, true);
+    }
+
+    pub(super) fn drop_field(&mut self, field: &str, reason: impl Into<String>) {
+        self.problem(field, reason, false);
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Problem> {
+        if self.more > 0 {
+            self.problems.push(Problem::new(
+                "…",
+                &format!("{} more problems", self.more),
+                false,
+            ));
+        }
+        self.problems
+    }
+
+    pub(super) fn text(&mut self, field: &str, closes: bool) -> Option<String> {
+        match self.get(field)? {
+            Value::String(text) => Some(text.clone()),
+            other => {
+                self.problem(field, format!("{} is not text", shown(other)), closes);
+                None
+            }
+        }
+    }
+
+    pub(super) fn object(&mut self, field: &str) -> Option<&'a Map<String, Value>> {
+        let value = self.get(field)?;
+        if !value.is_object() {
+            self.drop_field(field, format!("{} is not an object", shown(value)));
+        }
+        value.as_object()
+    }
+
+    pub(super) fn list(&mut self, field: &str, limit: usize) -> &'a [Value] {
+        match self.get(field) {
+            None => &[],
+            Some(Value::Array(values)) if values.len() > limit => {
+                self.drop_field(
+                    field,
+                    format!("{} given, the first {limit} are kept", values.len()),
+                );
+                &values[..limit]
+            }
+            Some(Value::Array(values)) => values,
+            Some(other) => {
+                self.drop_field(field, format!("{} is not a list", shown(other)));
+                &[]
+            }
+        }
+    }
+
+    pub(super) fn choice<T: Copy>(&mut self, field: &str, default: T, choices: &[(&str, T)]) -> T {
+        let Some(value) = self.get(field) else {
+            return default;
+        };
+        if let Some((_, choice)) = choices
+            .iter()
+            .find(|(name, _)| value.as_str() == Some(name))
+        {
+            return *choice;
+        }
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        self.close(
+            field,
+            format!("{} is none of {}", shown(value), names.join(", ")),
+        );
+        default
+    }
+
+    pub(super) fn type_name(&mut self) -> String {
+        let Some(value) = self.get("type") else {
+            self.close("type", "missing");
+            return String::new();
+        };
+        match value.as_str().filter(|name| is_type_name(name)) {
+            Some(name) => name.to_owned(),
+            None => {
+                let reason = format!(
+                    "{} is not 1 to {MAX_TYPE_BYTES} of A-Z a-z 0-9 _ -",
+                    shown(value)
+                );
+                self.close("type", reason);
+                String::new()
+            }
+        }
+    }
+
+    pub(super) fn noindex(&mut self) -> bool {
+        match self.get("noindex") {
+            None => false,
+            Some(Value::Bool(noindex)) => *noindex,
+            Some(other) => {
+                self.close(
+                    "noindex",
+                    format!("{} is neither true nor false", shown(other)),
+                );
+                true
+            }
+        }
+    }
+
+    pub(super) fn when(&mut self, field: &str) -> Option<When> {
+        let value = self.get(field)?;
+        let parsed = match value.as_str() {
+            Some(text) => When::parse(text).map_err(|error| error.to_string()),
+            None => Err(format!("{} is not text", shown(value))),
+        };
+        parsed.map_err(|reason| self.close(field, reason)).ok()
+    }
+
+    pub(super) fn canonical_url(&mut self) -> Option<Loc> {
+        let text = self
+            .text("canonical_url", false)
+            .filter(|text| !text.is_empty())?;
+        Loc::parse_any(&text)
+            .map_err(|error| self.drop_field("canonical_url", error.to_string()))
+            .ok()
+    }
+
+    pub(super) fn changefreq(&mut self) -> Option<ChangeFreq> {
+        let value = self.get("changefreq")?;
+        let parsed = value.as_str().and_then(ChangeFreq::parse);
+        if parsed.is_none() {
+            self.drop_field(
+                "changefreq",
+                format!("{} is no changefreq of the protocol", shown(value)),
+            );
+        }
+        parsed
+    }
+
+    pub(super) fn priority(&mut self) -> Option<Priority> {
+        let value = self.get("priority")?;
+        let parsed = value.as_f64().and_then(Priority::new);
+        if parsed.is_none() {
+            self.drop_field(
+                "priority",
+                format!("{} is not a number from 0.0 to 1.0", shown(value)),
+            );
+        }
+        parsed
+    }
+
+    /// The absolute address under `url` of one object of a list.
+    pub(super) fn url_in(&mut self, field: &str, at: usize, value: &Value) -> Option<Loc> {
+        let place = format!("{field}[{at}].url");
+        let Some(text) = value.get("url").and_then(Value::as_str) else {
+            self.drop_field(&place, "missing");
+            return None;
+        };
+        Loc::parse_any(text)
+            .map_err(|error| self.drop_field(&place, error.to_string()))
+            .ok()
+    }
+
+    pub(super) fn images(&mut self) -> Vec<Loc> {
+        let images = self.list("images", MAX_IMAGES);
+        images
+            .iter()
+            .enumerate()
+            .filter_map(|(at, value)| self.url_in("images", at, value))
+            .collect()
+    }
+
+    pub(super) fn videos(&mut self) -> Vec<Map<String, Value>> {
+        let mut videos = Vec::new();
+        for (at, value) in self.list("videos", usize::MAX).iter().enumerate() {
+            match value.as_object() {
+                Some(video) => videos.push(video.clone()),
+                None => self.drop_field(&format!("videos[{at}]"), "not an object"),
+            }
+        }
+        videos
+    }
+
+    pub(super) fn alternates(&mut self) -> Vec<Alternate> {
+        let mut alternates: Vec<Alternate> = Vec::new();
+        for (at, value) in self.list("alternates", MAX_ALTERNATES).iter().enumerate() {
+            let place = format!("alternates[{at}].hreflang");
+            let hreflang = value
+                .get("hreflang")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            if !is_hreflang(hreflang) {
+                self.drop_field(
+                    &place,
+                    format!(
+                        "{hreflang:?} is no language code such as en, en-GB, zh-Hant, x-default"
+                    ),
+                );
+            } else if alternates
+                .iter()
+                .any(|other| other.hreflang.eq_ignore_ascii_case(hreflang))
+            {
+                self.drop_field(&place, format!("{hreflang:?} is given twice"));
+            } else if let Some(href) = self.url_in("alternates", at, value) {
+                alternates.push(Alternate {
+                    hreflang: hreflang.to_owned(),
+                    href,
+                });
+            }
+        }
+        alternates
+    }
+
+    pub(super) fn terms(&mut self) -> BTreeMap<String, Vec<String>> {
+        let mut terms: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut count = 0;
+        for (taxonomy, values) in self.object("terms").into_iter().flatten() {
+            let place = format!("terms.{taxonomy}");
+            let Some(values) = values.as_array() else {
+                self.drop_field(&place, "not a list");
+                continue;
+            };
+            for value in values {
+                match value.as_str() {
+                    None => self.drop_field(&place, format!("{} is not text", shown(value))),
+                    Some(_) if count == MAX_TERMS => {
+                        self.drop_field(
+                            &place,
+                            format!("more than {MAX_TERMS} terms in all, the first are kept"),
+                        );
+                        return terms;
+                    }
+                    Some(term) => {
+                        count += 1;
+                        terms
+                            .entry(taxonomy.clone())
+                            .or_default()
+                            .push(term.to_owned());
+                    }
+                }
+            }
+        }
+        terms
+    }
+
+    pub(super) fn pages(&mut self) -> u32 {
+        let Some(value) = self.get("pages") else {
+            return 1;
+        };
+        match value
+            .as_u64()
+            .and_then(|pages| u32::try_from(pages).ok())
+            .filter(|pages| (1..=MAX_PARTS).contains(pages))
+        {
+            Some(pages) => pages,
+            None => {
+                self.drop_field(
+                    "pages",
+                    format!(
+                        "{} is not a whole number from 1 to {MAX_PARTS}",
+                        shown(value)
+                    ),
+                );
+                1
+            }
+        }
+    }
+
+    pub(super) fn archive_of(&mut self) -> Option<ArchiveOf> {
+        let object = self.object("archive_of")?;
+        let part = |name| object.get(name).and_then(Value::as_str).map(str::to_owned);
+        match (part("taxonomy"), part("term")) {
+            (Some(taxonomy), Some(term)) => Some(ArchiveOf { taxonomy, term }),
+            // Half an archive is a page whose members cannot be known.
+            _ => {
+                self.close("archive_of", "needs a taxonomy and a term");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+use serde_json::json;
+
+use super::fields::is_hreflang;
+use super::*;
+
+/// The problems of an otherwise good record with these fields, `!` before those that close it.
+fn problems(fields: Value) -> Vec<String> {
+    let mut item = json!({"type": "post", "url": "https://www.example.com/a"});
+    item.as_object_mut()
+        .unwrap()
+        .extend(fields.as_object().unwrap().clone());
+    let record = ContentRecord::parse("post/1", &item);
+    let mark =
+        |problem: &Problem| format!("{}{}", if problem.closes { "!" } else { "" }, problem.field);
+    record.problems.iter().map(mark).collect()
+}
+
+#[test]
+fn every_field_is_read() {
+    let item = json!({
+        "id": "post/42", "site": "www.example.com", "type": "post", "url": "https://www.example.com/blog/hello/",
+        "title": "Hello", "description": "World", "canonical_url": "https://www.example.com/blog/hello/",
+        "status": "published", "visibility": "public", "noindex": false, "kind": "content",
+        "published_at": "2026-01-02T03:04:05Z", "modified_at": "2026-01-03", "expires_at": "2027-01-02T03:04:05+02:00",
+        "changefreq": "weekly", "priority": 0.8, "images": [{"url": "https://cdn.example.net/1.png"}],
+        "videos": [{"title": "v"}], "news": {"title": "n"}, "language": "en",
+        "alternates": [{"hreflang": "de", "url": "https://www.example.de/"}], "translation_group": "g",
+        "terms": {"author": ["jane"], "category": ["news"]}, "pages": 3,
+        "archive_of": {"taxonomy": "category", "term": "news"}, "unknown": {"is": "ignored"}, "nothing": null,
+    });
+    let record = ContentRecord::parse("post/42", &item);
+    assert_eq!(record.problems, []);
+    assert_eq!(
+        record.expires_at.unwrap().to_string(),
+        "2027-01-02T01:04:05+00:00"
+    );
+    assert_eq!(record.modified_at.unwrap().to_string(), "2026-01-03");
+    assert_eq!(record.images[0].as_str(), "https://cdn.example.net/1.png");
+    assert_eq!(record.terms["author"], ["jane"]);
+    assert_eq!(
+        (record.pages, record.videos.len(), record.alternates.len()),
+        (3, 1, 1)
+    );
+    assert_eq!(record.archive_of.unwrap().term, "news");
+}
+
+#[test]
+fn what_decides_listing_fails_closed() {
+    for (fields, problem) in [
+        (json!({"url": 3}), "!url"),
+        (json!({"type": null}), "!type"),
+        (json!({"type": "../x"}), "!type"),
+        (json!({"status": "live"}), "!status"),
+        (json!({"visibility": 1}), "!visibility"),
+        (json!({"noindex": "yes"}), "!noindex"),
+        (json!({"kind": "page"}), "!kind"),
+        (json!({"modified_at": "2020-02-30"}), "!modified_at"),
+        (json!({"published_at": 1_700_000_000}), "!published_at"),
+        (json!({"expires_at": "soon"}), "!expires_at"),
+        (json!({"archive_of": {"taxonomy": "tag"}}), "!archive_of"),
+    ] {
+        assert_eq!(problems(fields), [problem]);
+    }
+    assert!(
+        ContentRecord::parse("x", &json!("not an object"))
+            .closing_problem()
+            .is_some()
+    );
+    let long = "x".repeat(MAX_ID_BYTES + 1);
+    assert_eq!(
+        ContentRecord::parse(&long, &json!({"type": "t", "url": "https://a.example/"})).problems[0]
+            .field,
+        "id"
+    );
+}
+
+#[test]
+fn a_bad_optional_field_costs_that_field_alone() {
+    for (fields, problem) in [
+        (json!({"priority": 1.7}), "priority"),
+        (json!({"changefreq": "often"}), "changefreq"),
+        (json!({"canonical_url": "/relative"}), "canonical_url"),
+        (
+            json!({"images": [{"url": "https://a.example/1"}, {"src": "x"}]}),
+            "images[1].url",
+        ),
+        (
+            json!({"alternates": [{"hreflang": "en_US", "url": "https://a.example/"}]}),
+            "alternates[0].hreflang",
+        ),
+        (json!({"pages": 0}), "pages"),
+        (json!({"pages": 100_000}), "pages"),
+        (json!({"terms": {"tag": "rust"}}), "terms.tag"),
+        (json!({"title": 7}), "title"),
+        (json!({"videos": [1]}), "videos[0]"),
+    ] {
+        assert_eq!(problems(fields), [problem]);
+    }
+}
+
+#[test]
+fn of_1001_images_1000_are_kept() {
+    let images: Vec<Value> = (0..1_001)
+        .map(|i| json!({"url": format!("https://a.example/{i}.png")}))
+        .collect();
+    let item = json!({"type": "post", "url": "https://a.example/", "images": images});
+    let record = ContentRecord::parse("p", &item);
+    assert_eq!(record.images.len(), MAX_IMAGES);
+    assert_eq!(
+        record.problems[0].to_string(),
+        "images: 1001 given, the first 1000 are kept"
+    );
+}
+
+#[test]
+fn many_problems_are_counted_and_none_that_closes_is_lost() {
+    let images: Vec<Value> = (0..100).map(|_| json!({"url": ""})).collect();
+    let record = ContentRecord::parse(
+        "p",
+        &json!({"url": "https://a.example/", "type": "t", "images": images, "archive_of": {}}),
+    );
+    assert_eq!(record.problems.len(), MAX_PROBLEMS + 2);
+    assert!(record.closing_problem().is_some());
+}
+
+#[test]
+fn what_is_remembered_of_a_record_is_small_whatever_it_holds() {
+    let huge = "\u{1}".repeat(100_000);
+    let mut terms = serde_json::Map::new();
+    terms.insert(huge.clone(), json!(1));
+    let alternates = json!([{"hreflang": huge, "url": huge}]);
+    let item = json!({"url": huge, "type": huge, "status": huge, "site": huge, "terms": terms, "alternates": alternates});
+    let record = ContentRecord::parse("p", &item);
+    assert!(
+        record
+            .problems
+            .iter()
+            .all(|problem| problem.to_string().chars().count() < 700),
+        "{:?}",
+        record.problems
+    );
+    assert_eq!((record.site.as_str(), record.type_name.as_str()), ("", ""));
+}
+
+#[test]
+fn language_codes() {
+    for good in [
+        "en",
+        "en-GB",
+        "zh-Hant",
+        "zh-Hant-TW",
+        "es-419",
+        "fil",
+        "x-default",
+    ] {
+        assert!(is_hreflang(good), "{good}");
+    }
+    for bad in [
+        "", "en_US", "e", "english", "en-", "x-other", "en-GB-x", "-",
+    ] {
+        assert!(!is_hreflang(bad), "{bad}");
+    }
+}
