@@ -3,6 +3,7 @@
 //! - Content is changed as any client would change it, through DynamoDB's endpoint; what is published is read over HTTP.
 //! - The crawler is strict: what it cannot read as the schemas say is a failed test.
 
+pub mod chaos;
 pub mod crawler;
 pub mod fuse;
 
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use store::aws::Aws;
 use store::clock::Clock;
 
+pub use chaos::Chaos;
 pub use crawler::{Crawler, Entry, Response};
 pub use fuse::Fuse;
 

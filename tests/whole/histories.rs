@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use harness::{SITE, World, settings, with};
+use harness::{Chaos, SITE, World, settings, with};
 use local::event_source::Faults;
 use local::stack::Options;
 use proptest::prelude::*;
@@ -18,6 +18,8 @@ use sitemap::time::When;
 const CASES: u32 = 12;
 /// How likely each fault is, for each delivery.
 const FAULTS: f64 = 0.12;
+/// How likely each fault is, for each call of the SDK.
+const CALL_FAULTS: f64 = 0.01;
 const PATHS: [&str; 4] = ["/a", "/b", "/c", "/d"];
 const TYPES: [&str; 2] = ["post", "page"];
 
@@ -50,7 +52,11 @@ enum Step {
 fn page() -> impl Strategy<Value = Page> {
     let hours = || proptest::option::weighted(0.2, 1..100_i64);
     let place = (0..PATHS.len(), 0..TYPES.len(), 1..28_u32, 0..3_u32);
-    let flags = (prop::bool::weighted(0.85), prop::bool::weighted(0.1), prop::bool::weighted(0.1));
+    let flags = (
+        prop::bool::weighted(0.85),
+        prop::bool::weighted(0.1),
+        prop::bool::weighted(0.1),
+    );
     (place, flags, hours(), hours()).prop_map(|(place, flags, from, until)| Page {
         path: place.0,
         kind: place.1,
@@ -94,7 +100,10 @@ impl Oracle {
             "images": (0..page.images).map(|n| json!({"url": format!("https://i.example/{n}")})).collect::<Vec<_>>(),
         });
         let optional = [
-            ("canonical_url", page.elsewhere.then(|| format!("https://{SITE}/elsewhere"))),
+            (
+                "canonical_url",
+                page.elsewhere.then(|| format!("https://{SITE}/elsewhere")),
+            ),
             ("published_at", page.from.map(at)),
             ("expires_at", page.until.map(at)),
         ];
@@ -119,19 +128,37 @@ impl Oracle {
     fn expected(&self) -> BTreeMap<String, Vec<Listing>> {
         let mut expected: BTreeMap<String, Vec<Listing>> = BTreeMap::new();
         for page in self.pages.values().filter(|page| self.eligible(page)) {
-            let images = (0..page.images).map(|n| format!("https://i.example/{n}")).collect();
-            let listing = (TYPES[page.kind].to_owned(), Some(format!("2026-01-{:02}", page.day)), images);
-            expected.entry(format!("https://{SITE}{}", PATHS[page.path])).or_default().push(listing);
+            let images = (0..page.images)
+                .map(|n| format!("https://i.example/{n}"))
+                .collect();
+            let listing = (
+                TYPES[page.kind].to_owned(),
+                Some(format!("2026-01-{:02}", page.day)),
+                images,
+            );
+            expected
+                .entry(format!("https://{SITE}{}", PATHS[page.path]))
+                .or_default()
+                .push(listing);
         }
         expected
     }
 }
 
 async fn run(seed: u64, history: &[Step]) -> Result<(), String> {
-    let options = Options { faults: Faults::seeded(seed, FAULTS), ..Options::default() };
+    let chaos = Chaos::seeded(seed, CALL_FAULTS);
+    let options = Options {
+        faults: Faults::seeded(seed, FAULTS),
+        interceptor: Some(chaos.interceptor()),
+        ..Options::default()
+    };
     let world = World::with(options, &[settings(json!({"entries_per_sitemap": 2}))]).await;
     let now = world.clock.now();
-    let mut oracle = Oracle { begun: now, now, pages: BTreeMap::new() };
+    let mut oracle = Oracle {
+        begun: now,
+        now,
+        pages: BTreeMap::new(),
+    };
     for step in history {
         match step {
             Step::Put(id, page) => {
@@ -146,7 +173,11 @@ async fn run(seed: u64, history: &[Step]) -> Result<(), String> {
                 world.clock.advance(hours * 3_600);
                 oracle.now += hours * 3_600;
             }
-            Step::Capacity(entries) => world.put(&settings(json!({"entries_per_sitemap": entries}))).await,
+            Step::Capacity(entries) => {
+                world
+                    .put(&settings(json!({"entries_per_sitemap": entries})))
+                    .await
+            }
             Step::DropTable => world.drop_sitemap_table().await,
         }
     }
@@ -178,22 +209,42 @@ async fn differences(world: &World, oracle: &Oracle) -> Result<(), String> {
         return Err(format!("listed {locs:?}, expected {:?}", expected.keys()));
     }
     for (loc, entry) in &listed {
-        let series = entry.sitemap.split("-sitemap").next().unwrap_or_default().to_owned();
+        let series = entry
+            .sitemap
+            .split("-sitemap")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         let listing = (series, entry.lastmod.clone(), entry.images.clone());
         if !expected[loc].contains(&listing) {
-            return Err(format!("{loc} says {listing:?}, expected one of {:?}", expected[loc]));
+            return Err(format!(
+                "{loc} says {listing:?}, expected one of {:?}",
+                expected[loc]
+            ));
         }
     }
     audit(world, oracle, &expected).await
 }
 
 /// No row that has no reason to be.
-async fn audit(world: &World, oracle: &Oracle, expected: &BTreeMap<String, Vec<Listing>>) -> Result<(), String> {
+async fn audit(
+    world: &World,
+    oracle: &Oracle,
+    expected: &BTreeMap<String, Vec<Listing>>,
+) -> Result<(), String> {
     let rows = world.rows("").await;
-    let of = |prefix: &'static str| rows.iter().filter(move |((pk, _), _)| pk.starts_with(prefix));
-    let entries: Vec<_> = of("SEGMENT#").filter(|(_, row)| row.contains_key("xml")).collect();
+    let of = |prefix: &'static str| {
+        rows.iter()
+            .filter(move |((pk, _), _)| pk.starts_with(prefix))
+    };
+    let entries: Vec<_> = of("SEGMENT#")
+        .filter(|(_, row)| row.contains_key("xml"))
+        .collect();
     let owners: BTreeSet<&String> = entries.iter().map(|(_, row)| &row["owner"]).collect();
-    let claims: BTreeSet<&String> = of("LOC#").filter(|((_, sk), _)| sk == "-").map(|(_, row)| &row["owner"]).collect();
+    let claims: BTreeSet<&String> = of("LOC#")
+        .filter(|((_, sk), _)| sk == "-")
+        .map(|(_, row)| &row["owner"])
+        .collect();
     if owners != claims || owners.len() != entries.len() || entries.len() != expected.len() {
         return Err(format!("entries of {owners:?}, claims of {claims:?}"));
     }
@@ -202,17 +253,33 @@ async fn audit(world: &World, oracle: &Oracle, expected: &BTreeMap<String, Vec<L
     if waiting != duplicates {
         return Err(format!("{waiting} wait, {duplicates} should"));
     }
-    let ledgers: BTreeSet<String> = of("LEDGER#").map(|((pk, _), _)| pk["LEDGER#".len()..].to_owned()).collect();
+    let ledgers: BTreeSet<String> = of("LEDGER#")
+        .map(|((pk, _), _)| pk["LEDGER#".len()..].to_owned())
+        .collect();
     let records: BTreeSet<String> = oracle.pages.keys().map(|id| format!("r{id}")).collect();
     if ledgers != records {
         return Err(format!("ledgers of {ledgers:?}, records {records:?}"));
     }
-    let future = |hours: Option<i64>| hours.map(|hours| oracle.begun + hours * 3_600).filter(|at| *at > oracle.now);
-    let due = |page: &Page| future(page.from).into_iter().chain(future(page.until)).min();
-    let timers: BTreeSet<String> =
-        of("TIMER#").filter(|((_, sk), _)| sk != "-").map(|((_, sk), _)| sk.clone()).collect();
-    let expected: BTreeSet<String> =
-        oracle.pages.iter().filter_map(|(id, page)| Some(format!("{:012}#r{id}", due(page)?))).collect();
+    let future = |hours: Option<i64>| {
+        hours
+            .map(|hours| oracle.begun + hours * 3_600)
+            .filter(|at| *at > oracle.now)
+    };
+    let due = |page: &Page| {
+        future(page.from)
+            .into_iter()
+            .chain(future(page.until))
+            .min()
+    };
+    let timers: BTreeSet<String> = of("TIMER#")
+        .filter(|((_, sk), _)| sk != "-")
+        .map(|((_, sk), _)| sk.clone())
+        .collect();
+    let expected: BTreeSet<String> = oracle
+        .pages
+        .iter()
+        .filter_map(|(id, page)| Some(format!("{:012}#r{id}", due(page)?)))
+        .collect();
     if timers != expected {
         return Err(format!("timers {timers:?}, expected {expected:?}"));
     }
@@ -221,7 +288,10 @@ async fn audit(world: &World, oracle: &Oracle, expected: &BTreeMap<String, Vec<L
         let (n, i): (u32, u32) = (n.parse().map_err(|_| "n")?, i.parse().map_err(|_| "i")?);
         let series = pk.rsplit('#').next().unwrap_or_default();
         let segment = format!("SEGMENT#{SITE}#{series}#{n}#{}", i / 500);
-        if entries.iter().any(|((pk, sk), _)| *pk == segment && *sk == format!("{i:05}")) {
+        if entries
+            .iter()
+            .any(|((pk, sk), _)| *pk == segment && *sk == format!("{i:05}"))
+        {
             return Err(format!("slot {n}/{i} of {series} is free and occupied"));
         }
     }
@@ -229,10 +299,21 @@ async fn audit(world: &World, oracle: &Oracle, expected: &BTreeMap<String, Vec<L
 }
 
 fn check(cases: u32, history: impl Strategy<Value = (u64, Vec<Step>)>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let config = Config { cases, max_shrink_iters: 40, failure_persistence: None, ..Config::default() };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let config = Config {
+        cases,
+        max_shrink_iters: 40,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let result = TestRunner::new(config).run(&history, |(seed, history)| {
-        runtime.block_on(run(seed, &history)).map_err(TestCaseError::fail)
+        runtime
+            .block_on(run(seed, &history))
+            .map_err(TestCaseError::fail)
     });
     if let Err(failure) = result {
         panic!("{failure}");
@@ -241,6 +322,9 @@ fn check(cases: u32, history: impl Strategy<Value = (u64, Vec<Step>)>) {
 
 #[test]
 fn whatever_happens_the_published_set_is_the_eligible_set() {
-    let cases = std::env::var("WAYMARK_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
+    let cases = std::env::var("WAYMARK_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(CASES);
     check(cases, (any::<u64>(), prop::collection::vec(step(), 5..40)));
 }

@@ -120,9 +120,9 @@ struct Running {
 pub struct Stack {
     /// The clients.
     pub aws: Aws,
-    /// Both tables as the functions see them.
+    /// Both tables.
     pub reconciler: Reconciler<ContentTable, SitemapTable>,
-    /// The bucket as the functions see it.
+    /// The bucket.
     pub objects: S3Objects,
     /// Stream batches that were given up.
     pub failed: FailureQueue,
@@ -134,6 +134,8 @@ pub struct Stack {
     pub site_endpoint: String,
     /// S3, for its counts.
     pub s3: S3,
+    /// Both tables and the bucket as the functions reach them: through the interceptor.
+    functions: (Reconciler<ContentTable, SitemapTable>, S3Objects),
     dynamodb: DynamoDb,
     streams: aws_sdk_dynamodbstreams::Client,
     faults: Faults,
@@ -160,24 +162,32 @@ impl Stack {
             options.s3_port,
             options.data.is_some().then_some(folder.as_path()),
         )?;
-        let interceptors = std::iter::once(without_tokens())
-            .chain(options.interceptor)
-            .collect();
-        let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, interceptors);
-        tables::create(&aws).await?;
-        let reconciler = Reconciler {
-            content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
-            table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
-            known: options.known,
-            clock: options.clock.clone(),
+        let clients = |interceptor| {
+            let interceptors = std::iter::once(without_tokens())
+                .chain(interceptor)
+                .collect();
+            Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, interceptors)
         };
-        let objects = S3Objects::new(aws.clone(), BUCKET.to_owned());
+        let aws = clients(None);
+        tables::create(&aws).await?;
+        let ports = |aws: &Aws| {
+            let reconciler = Reconciler {
+                content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
+                table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
+                known: options.known.clone(),
+                clock: options.clock.clone(),
+            };
+            (reconciler, S3Objects::new(aws.clone(), BUCKET.to_owned()))
+        };
+        let (reconciler, objects) = ports(&aws);
+        let functions = ports(&clients(options.interceptor));
         let hosts = Hosts::default();
         let server = serve_sites(options.port, objects.clone(), options.clock, hosts.clone())?;
         let streams = streams_client(aws.dynamodb().await, &dynamodb.endpoint);
         Ok(Self {
             reconciler,
             objects,
+            functions,
             failed: FailureQueue::default(),
             dynamodb_endpoint: dynamodb.endpoint.clone(),
             s3_endpoint: s3.endpoint.clone(),
@@ -200,13 +210,14 @@ impl Stack {
     ///
     /// If the bucket fails.
     pub async fn run(&mut self) -> Result<(), StackError> {
-        let reconciler = self.reconciler.clone();
+        let (reconciler, objects) = self.functions.clone();
+        let ingesting = reconciler.clone();
         let ingest = self.source(
             "ingest",
             CONTENT_TABLE,
             Arc::new(|_| true),
             Arc::new(move |event| {
-                let reconciler = reconciler.clone();
+                let reconciler = ingesting.clone();
                 async move { Ok(ingest::ingest(&reconciler, &event).await) }.boxed()
             }),
         );
@@ -214,8 +225,8 @@ impl Stack {
         // leaves the records of a first load to it.
         ingest.caught_up().await;
         let regenerator = Regenerator {
-            reconciler: self.reconciler.clone(),
-            objects: self.objects.clone(),
+            reconciler: reconciler.clone(),
+            objects: objects.clone(),
         };
         let filter = Arc::new(|record: &_| regenerate::subject(record).is_some());
         let regenerate = self.source(
@@ -227,11 +238,7 @@ impl Stack {
                 async move { Ok(regenerator.regenerate(&event).await) }.boxed()
             }),
         );
-        let sweep = tokio::spawn(sweep_for_ever(
-            self.reconciler.clone(),
-            self.objects.clone(),
-            self.hosts.clone(),
-        ));
+        let sweep = tokio::spawn(sweep_for_ever(reconciler, objects, self.hosts.clone()));
         self.running = Some(Running {
             ingest,
             regenerate,

@@ -138,6 +138,10 @@ impl Delivery {
         if self.faults.happens(self.faults.time_out) {
             timeout = self.faults.moment();
         }
+        if self.faults.happens(self.faults.overlap) {
+            self.leave_running(records);
+            tokio::time::sleep(self.faults.moment()).await;
+        }
         let mut ended = self.call(records, timeout).await;
         if self.faults.happens(self.faults.duplicate) {
             ended = self.call(records, timeout).await;
@@ -146,6 +150,20 @@ impl Delivery {
             ended = Ended::Failed("its answer was lost".to_owned());
         }
         ended
+    }
+
+    /// Calls the function and does not wait for it: it runs beside what is called next, and nobody hears how it ends.
+    fn leave_running(&self, records: &[EventRecord]) {
+        let mut event = Event::default();
+        event.records = records.to_vec();
+        let (handler, counters) = (self.handler.clone(), self.counters.clone());
+        counters.overlapping.fetch_add(1, Ordering::SeqCst);
+        tokio::spawn(async move {
+            if let Err(error) = tokio::spawn(async move { handler(event).await }).await {
+                tracing::debug!(%error, "an invocation that nobody waited for");
+            }
+            counters.overlapping.fetch_sub(1, Ordering::SeqCst);
+        });
     }
 
     /// Calls the function once, in a task of its own: a panic is its failure, and at its time limit it is stopped

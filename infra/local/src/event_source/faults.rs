@@ -21,6 +21,8 @@ pub struct Faults {
     pub lose_answer: f64,
     /// Delivered in two parts.
     pub split: f64,
+    /// Delivered again while the first invocation is still running, which goes on beside the second.
+    pub overlap: f64,
     random: Arc<Mutex<fastrand::Rng>>,
 }
 
@@ -44,6 +46,7 @@ impl Faults {
             time_out: p,
             lose_answer: p,
             split: p,
+            overlap: p,
             random,
         }
     }

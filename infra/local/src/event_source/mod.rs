@@ -88,6 +88,8 @@ struct Counters {
     read: AtomicU64,
     done: AtomicU64,
     idle_polls: AtomicU64,
+    /// Invocations that nobody waits for.
+    overlapping: AtomicU64,
     changed: Notify,
 }
 

@@ -145,7 +145,7 @@ async fn read_shard(
             }
         };
         let records = page.records.unwrap_or_default();
-        let idle = records.is_empty() && pending.is_empty();
+        let found_nothing = records.is_empty() && pending.is_empty();
         for record in records {
             position.last = record
                 .dynamodb
@@ -176,9 +176,11 @@ async fn read_shard(
         if ended {
             return shard;
         }
-        if idle {
-            delivery.counters.idle_polls.fetch_add(1, Ordering::SeqCst);
-            delivery.counters.changed.notify_waiters();
+        if found_nothing {
+            if delivery.counters.overlapping.load(Ordering::SeqCst) == 0 {
+                delivery.counters.idle_polls.fetch_add(1, Ordering::SeqCst);
+                delivery.counters.changed.notify_waiters();
+            }
             tokio::time::sleep(IDLE_PAUSE).await;
         } else if !pending.is_empty() {
             tokio::time::sleep(IDLE_PAUSE.min(delivery.mapping.window)).await;
