@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use harness::{Chaos, SITE, World, settings, with};
+use harness::{Chaos, Crawler, SITE, World, settings, with};
 use local::event_source::Faults;
 use local::stack::Options;
 use proptest::prelude::*;
@@ -20,6 +20,8 @@ const CASES: u32 = 12;
 const FAULTS: f64 = 0.12;
 /// How likely each fault is, for each call of the SDK.
 const CALL_FAULTS: f64 = 0.01;
+/// Entries that a sitemap has at most, whatever capacity the site asks for meanwhile.
+const MOST_ENTRIES: usize = 3;
 const PATHS: [&str; 4] = ["/a", "/b", "/c", "/d"];
 const TYPES: [&str; 2] = ["post", "page"];
 
@@ -153,6 +155,7 @@ async fn run(seed: u64, history: &[Step]) -> Result<(), String> {
         ..Options::default()
     };
     let world = World::with(options, &[settings(json!({"entries_per_sitemap": 2}))]).await;
+    let reader = tokio::spawn(read_for_ever(world.crawler.clone()));
     let now = world.clock.now();
     let mut oracle = Oracle {
         begun: now,
@@ -181,9 +184,38 @@ async fn run(seed: u64, history: &[Step]) -> Result<(), String> {
             Step::DropTable => world.drop_sitemap_table().await,
         }
     }
-    let checked = converges(&world, &oracle).await;
+    let mut checked = converges(&world, &oracle).await;
+    if reader.is_finished() {
+        checked = Err(format!(
+            "a reader found: {:?}",
+            reader.await.map_err(|panic| panic.to_string())
+        ));
+    } else {
+        reader.abort();
+    }
     world.stop().await;
     checked
+}
+
+/// Polls as a crawler does, at every moment of a history: it panics if a sitemap that the index lists is missing or not
+/// whole. That a URL is in two sitemaps while it moves, and that one is empty before it leaves the index, is allowed.
+async fn read_for_ever(crawler: Crawler) {
+    loop {
+        if crawler.get("/sitemap_index.xml").await.status == 200 {
+            for (sitemap, _) in crawler.index().await {
+                let path = sitemap
+                    .strip_prefix(&format!("https://{SITE}"))
+                    .expect("on the site");
+                let entries = crawler.urlset(path).await;
+                assert!(
+                    entries.len() <= MOST_ENTRIES,
+                    "{path} has {} entries",
+                    entries.len()
+                );
+            }
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 /// Looks until all that is left to happen by the clock (a sweep each second) has happened: then the first difference
