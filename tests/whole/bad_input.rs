@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use harness::{SITE, World, post, with};
+use harness::{SITE, World, post, settings, with};
 use local::content::{Source, load};
 use local::stack::Options;
 use local::tables::CONTENT_TABLE;
@@ -119,6 +119,40 @@ async fn an_item_of_400_kb_and_1001_images_is_listed_without_what_does_not_fit()
     assert_eq!(listed[&format!("https://{SITE}/many")].images.len(), 1_000);
     let kept = listed[&format!("https://{SITE}/large")].images.len();
     assert!((600..1_000).contains(&kept), "{kept}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_no_key_can_hold_stops_neither_a_first_load_nor_the_clock_nor_its_stream() {
+    let long = json!({"id": "x".repeat(2_040), "type": "post", "url": format!("https://{SITE}/long"),
+        "published_at": "2099-01-01T00:00:00Z"});
+    let world = World::with(Options::default(), &[long.clone(), post("/a", 1)]).await;
+    assert_eq!(world.paths().await, ["/a"]);
+    assert_eq!(
+        world.refusal(long["id"].as_str().unwrap()).await.as_deref(),
+        Some("bad_field")
+    );
+    world.put(&with(&long, json!({"title": "edited"}))).await;
+    world.put(&post("/b", 1)).await;
+    assert_eq!(world.paths().await, ["/a", "/b"]);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_that_nobody_can_find_say_so_and_bad_ones_close_what_they_are_about() {
+    let lost = json!({"id": "site/WWW.example.com", "type": "site", "public": false});
+    let bad = json!({"types": {"aaa": {"priority": 7}, "page": {"public": "no"}, "zzz": {"public": false}},
+        "robots": ["User-agent: *", "\u{1}"], "entries_per_sitemap": 0});
+    let page = |name: &str| with(&post(&format!("/{name}"), 1), json!({"type": name}));
+    let records = [lost, settings(bad), page("aaa"), page("page"), page("zzz")];
+    let world = World::with(Options::default(), &records).await;
+    assert_eq!(world.paths().await, ["/aaa"]);
+    assert_eq!(
+        world.refusal("site/WWW.example.com").await.as_deref(),
+        Some("bad_field")
+    );
+    let robots = String::from_utf8(world.crawler.get("/robots.txt").await.body).unwrap();
+    assert!(robots.starts_with("User-agent: *\nDisallow:\n"), "{robots}");
     world.stop().await;
 }
 

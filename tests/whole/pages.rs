@@ -137,6 +137,11 @@ async fn an_address_is_listed_for_one_record_and_handed_over() {
         1,
         "one of them has taken over: {refused:?}"
     );
+    let series = world.rows("SERIES#").await.into_values().next().unwrap();
+    assert!(
+        series["next_i"].parse::<u32>().unwrap() <= 2,
+        "a handover takes one slot, however many wait: {series:?}"
+    );
     world.delete("second").await;
     world.delete("third").await;
     assert!(world.paths().await.is_empty());

@@ -234,5 +234,19 @@ async fn nothing_over_the_byte_limit_is_published_and_nothing_is_lost() {
             response.body.len()
         );
     }
+    // A higher limit moves nothing, a lower one what no longer fits.
+    let listed = world.listed().await;
+    world.put(&settings(json!({"byte_limit": 2_000_000}))).await;
+    assert_eq!(world.listed().await, listed);
+    for n in 10..20 {
+        world.put(&large(n)).await;
+    }
+    assert_eq!(world.listed().await.len(), 20);
+    world.put(&settings(json!({"byte_limit": 1_000_000}))).await;
+    assert_eq!(world.listed().await.len(), 20);
+    for sitemap in world.sitemaps().await {
+        let bytes = world.crawler.get(&format!("/{sitemap}")).await.body.len();
+        assert!(bytes <= 1_000_000, "{sitemap}: {bytes} bytes");
+    }
     world.stop().await;
 }

@@ -463,14 +463,14 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
         pass: Some(pass),
         ..Job::default()
     };
-    assert!(table.advance_job(job.version, Some(&next)).await.unwrap());
+    assert!(table.advance_job(&job.token, Some(&next)).await.unwrap());
     assert!(
-        !table.advance_job(job.version, None).await.unwrap(),
+        !table.advance_job(&job.token, None).await.unwrap(),
         "another slice was faster"
     );
     let job = table.job().await.unwrap().unwrap();
     assert_eq!((job.waiting.len(), job.pass), (0, next.pass));
-    assert!(table.advance_job(job.version, None).await.unwrap());
+    assert!(table.advance_job(&job.token, None).await.unwrap());
     assert_eq!(table.job().await.unwrap(), None);
     stack.stop().await.unwrap();
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::HeaderMap;
+use sitemap::site::is_site_host;
 use store::error::StoreError;
 use store::object::{ObjectKey, Objects};
 use store::site_file::SiteFile;
@@ -19,9 +20,6 @@ pub const SITE_FILE_TTL_SECONDS: i64 = 5;
 /// The most sites remembered at a time; the one read longest ago makes room. A file is a few hundred bytes.
 pub const MAX_CACHED_SITES: usize = 1_000;
 
-/// The longest host name (RFC 1035, section 2.3.4, less the root's dot).
-const MAX_HOST_BYTES: usize = 253;
-
 /// The site that a request names, fit to stand in an object key, or nothing: a dot alone or a slash in it would
 /// lead out of the site's folder.
 pub(crate) fn named(headers: &HeaderMap) -> Option<&str> {
@@ -30,20 +28,7 @@ pub(crate) fn named(headers: &HeaderMap) -> Option<&str> {
         return None;
     };
     let site = value.to_str().ok()?;
-    let host = match site.split_once(':') {
-        None => site,
-        Some((host, port)) => {
-            let is_port = port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok();
-            is_port.then_some(host)?
-        }
-    };
-    let is_label = |label: &str| {
-        !label.is_empty()
-            && label
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-    };
-    (host.len() <= MAX_HOST_BYTES && host.split('.').all(is_label)).then_some(site)
+    is_site_host(site).then_some(site)
 }
 
 /// The site files read of late.

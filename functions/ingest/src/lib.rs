@@ -1,7 +1,8 @@
 //! The function behind the content table's stream: for each changed record, reconcile.
 //!
 //! - An event says where to look, never what to do: only its key is read.
-//! - A record that cannot be listed is no failure: why is in its ledger.
+//! - A record that cannot be listed is no failure: why is in its ledger. One that the tables can never take, or whose
+//!   rows are damaged, is logged and acknowledged: tried again, it would only hold up the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +36,9 @@ where
             && let Err(error) = reconciler.reconcile_site(host).await
         {
             error!(record = id, %error, "settings were not taken over");
-            failed.insert(id);
+            if !error.is_permanent() {
+                failed.insert(id);
+            }
         }
     }
     let ids: Vec<String> = batch.subjects().cloned().collect();
@@ -51,6 +54,10 @@ where
         let count = match outcome {
             Ok(Reconciled::Changed) => "changed",
             Ok(Reconciled::Unchanged) => "unchanged",
+            Err(error) if error.is_permanent() => {
+                error!(record = id, %error, "a record can never be reconciled: acknowledged");
+                "impossible"
+            }
             Err(error) => {
                 error!(record = id, %error, "a record was not reconciled");
                 failed.extend(batch.subjects().find(|subject| *subject == id));

@@ -3,6 +3,7 @@
 //! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the index; `SITE#`: index, robots.txt and site file ([`site_files`]).
 //! - `LOC#`: the records that wait for an address that its owner gave up. `JOB#`: the scan's next slice ([`scan`]).
 //! - Every step reads the truth again and may run twice, late, or beside itself.
+//! - What can never succeed is logged and acknowledged: it must not hold up the rest of the stream.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,14 +85,18 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         for (shard, subjects, outcome) in published {
             if let Err(error) = outcome {
                 error!(%shard, %error, "a shard was not published");
-                failed.extend(subjects);
+                if !error.is_permanent() {
+                    failed.extend(subjects);
+                }
             }
         }
         // After the shards, so that the summaries they have just written are in the index at once.
         for subject in others {
             if let Err(error) = self.other_changed(subject).await {
                 error!(?subject, %error, "a change was not followed");
-                failed.push(subject);
+                if !error.is_permanent() {
+                    failed.push(subject);
+                }
             }
         }
         batch.response(failed)
@@ -116,28 +121,44 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             Subject::Segment(..) => Ok(()),
             Subject::Index(site) => self.publish_index(site).await,
             Subject::Site(site) => {
-                self.publish_index(site).await?;
-                self.publish_site_files(site).await
+                // The site file first: a site that has become private is closed by it alone.
+                self.publish_site_files(site).await?;
+                self.publish_index(site).await
             }
-            Subject::Claim(pk) => {
-                let waiters = self.reconciler.table.waiters(pk).await?;
-                self.reconciler
-                    .reconcile(&waiters, None)
-                    .await
-                    .into_iter()
-                    .try_for_each(|outcome| outcome.map(drop))
-            }
+            Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::Job => self.scan_slice().await,
         }
     }
 
-    /// A site's row, if the site may be published whole.
+    /// Reconciles the records that wait for an address until one of them has it, then the others, who learn whose it is
+    /// now. All at once, each would be offered a slot, and all but one of these would stay a hole.
+    async fn hand_over(&self, claim_pk: &str) -> Result<(), StoreError> {
+        let waiters = self.reconciler.table.waiters(claim_pk).await?;
+        let mut waiters = waiters.as_slice();
+        while let [next, others @ ..] = waiters {
+            for outcome in self
+                .reconciler
+                .reconcile(std::slice::from_ref(next), None)
+                .await
+            {
+                outcome?;
+            }
+            waiters = others;
+            if self.reconciler.table.waiters(claim_pk).await?.is_empty() {
+                break;
+            }
+        }
+        self.reconciler
+            .reconcile(waiters, None)
+            .await
+            .into_iter()
+            .try_for_each(|outcome| outcome.map(drop))
+    }
+
+    /// A site's row, if index, robots.txt and site file may be published: not before a first load is complete, unless
+    /// they are those of a private site.
     async fn released(&self, site: &str) -> Result<Option<SiteRow>, StoreError> {
-        Ok(self
-            .reconciler
-            .table
-            .site(site)
-            .await?
-            .filter(|row| row.hold == Hold::Released))
+        let row = self.reconciler.table.site(site).await?;
+        Ok(row.filter(|row| row.hold == Hold::Released || !row.settings.public))
     }
 }

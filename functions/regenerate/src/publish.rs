@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use futures::stream::{self, StreamExt};
-use sitemap::member::{Builder, Built, Frame, Member, SEGMENT_SLOTS, Segment, splice};
+use sitemap::member::{Builder, Built, Directory, Frame, Member, SEGMENT_SLOTS, Segment, splice};
 use sitemap::plan::Slot;
 use sitemap::xml::{URLSET_EPILOGUE, urlset_prolog};
 use store::content::Content;
@@ -129,7 +129,10 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                     }
                 }
                 if changed.is_empty() {
-                    return Ok(Outcome::Published(summary(old.directory()), false));
+                    // The limit may have been lowered since it was published.
+                    let too_large = self.too_large(site, shard, old.directory()).await?;
+                    return Ok(too_large
+                        .unwrap_or_else(|| Outcome::Published(summary(old.directory()), false)));
                 }
                 splice(
                     old,
@@ -156,13 +159,8 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         if built.directory.generation() == 0 && current.is_none() {
             return Ok(Outcome::Nothing);
         }
-        let bytes = built.directory.document_bytes();
-        if bytes > site.settings.byte_limit {
-            let excess = bytes - site.settings.byte_limit * EVICT_TO_PERCENT / 100;
-            return Ok(Outcome::TooLarge(
-                self.highest(shard, built.directory.segments.len(), excess)
-                    .await?,
-            ));
+        if let Some(too_large) = self.too_large(site, shard, &built.directory).await? {
+            return Ok(too_large);
         }
         let summary = summary(&built.directory);
         let document = document(
@@ -181,6 +179,24 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 Put::Lost => Outcome::Lost,
             },
         )
+    }
+
+    /// What has to leave, if a document is over the site's limit.
+    async fn too_large(
+        &self,
+        site: &SiteRow,
+        shard: &ShardId,
+        directory: &Directory,
+    ) -> Result<Option<Outcome>, StoreError> {
+        let (bytes, limit) = (directory.document_bytes(), site.settings.byte_limit);
+        if bytes <= limit {
+            return Ok(None);
+        }
+        let excess = bytes - limit * EVICT_TO_PERCENT / 100;
+        Ok(Some(Outcome::TooLarge(
+            self.highest(shard, directory.segments.len(), excess)
+                .await?,
+        )))
     }
 
     /// The entries at a shard's highest positions that make up `excess` bytes.
@@ -230,7 +246,7 @@ fn segment(rows: &SegmentRows) -> Segment<'_> {
     }
 }
 
-fn summary(directory: &sitemap::member::Directory) -> Summary {
+fn summary(directory: &Directory) -> Summary {
     Summary {
         generation: directory.generation(),
         entries: directory.entries(),

@@ -15,14 +15,14 @@ use store::error::StoreError;
 use store::keys::ShardId;
 use store::object::{ObjectKey, Objects};
 use store::sites::{Hold, Job, Pass, Step};
-use tracing::info;
+use tracing::{error, info};
 
 use crate::{Regenerator, Table};
 
 /// Records read and reconciled at a time.
 const PAGE: i32 = 500;
-/// How long a slice goes on beginning new work, far below the function's time limit.
-const SLICE: Duration = Duration::from_secs(20);
+/// How long a slice goes on beginning new work: edits of the same stream shard wait for it.
+const SLICE: Duration = Duration::from_secs(5);
 
 impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     /// Does a slice of what the scan's row says is left.
@@ -36,7 +36,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         };
         let until = Instant::now() + SLICE;
         let at = self.reconciler.clock.now();
-        let version = job.version;
+        let token = job.token.clone();
         let next = match job.pass {
             None if job.waiting.is_empty() => None,
             None => {
@@ -70,7 +70,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         // If another slice was faster, or a site has begun to wait: that write is an event, and what is left is in it.
         self.reconciler
             .table
-            .advance_job(version, next.as_ref())
+            .advance_job(&token, next.as_ref())
             .await?;
         Ok(())
     }
@@ -88,8 +88,8 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 .into_iter()
                 .filter(|(_, site)| pass.sites.contains(site));
             let ids: Vec<String> = served.map(|(id, _)| id).collect();
-            for outcome in self.reconciler.reconcile(&ids, None).await {
-                outcome?;
+            for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(&ids, None).await) {
+                step_over(id, outcome.map(drop))?;
             }
             pass.records += ids.len() as u64;
             info!(records = pass.records, "scanned");
@@ -105,7 +105,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         }
     }
 
-    /// Publishes the shards of the pass's sites on hold, and releases the sites. Nothing is returned at the end.
+    /// Publishes the shards of the pass's sites, and releases those on hold. Nothing is returned at the end.
     async fn publish_sites(
         &self,
         mut pass: Pass,
@@ -118,13 +118,12 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             table
                 .move_hold(site, Hold::Loading, Hold::Publishing)
                 .await?;
-            let Some(row) = table
-                .site(site)
-                .await?
-                .filter(|row| row.hold == Hold::Publishing)
-            else {
+            let Some(row) = table.site(site).await? else {
                 continue;
             };
+            // Of a site that was published all along, the changes were; only what new settings forbid is left to do.
+            let unread = BTreeSet::new();
+            let touched = (row.hold == Hold::Released).then_some(&unread);
             let shards = self.shards(site).await?;
             for (path, shard) in shards {
                 // Sites and their paths come in order, so all up to the last one are done.
@@ -132,7 +131,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 if after.as_ref().is_some_and(|after| place <= *after) {
                     continue;
                 }
-                self.publish(&row, &shard, None).await?;
+                step_over(&place.1, self.publish(&row, &shard, touched).await)?;
                 if Instant::now() >= until {
                     pass.step = Step::Publish { after: Some(place) };
                     return Ok(Some(pass));
@@ -175,5 +174,16 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             }
         }
         Ok(shards)
+    }
+}
+
+/// Goes on behind what can never succeed: one record or shard must not hold up every site that waits.
+fn step_over(what: &str, outcome: Result<(), StoreError>) -> Result<(), StoreError> {
+    match outcome {
+        Err(error) if error.is_permanent() => {
+            error!(what, %error, "stepped over");
+            Ok(())
+        }
+        outcome => outcome,
     }
 }

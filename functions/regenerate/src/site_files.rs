@@ -210,6 +210,7 @@ fn site_file(row: &SiteRow) -> String {
     let file = SiteFile {
         site: row.settings.host.clone(),
         origin: row.settings.origin.as_str().to_owned(),
+        version: row.version,
         public: row.settings.public,
         emptied_grace_seconds: EMPTIED_GRACE_SECONDS,
     };

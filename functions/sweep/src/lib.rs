@@ -12,10 +12,10 @@ use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
 use store::error::StoreError;
 use store::ledgers::Ledgers;
 use store::reconcile::{KnownSites, Reconciled, Reconciler};
-use store::sites::Sites;
+use store::sites::{Hold, Sites};
 use store::slots::Slots;
 use store::timers::Timers;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 4] = [CONTENT_TABLE, SITEMAP_TABLE, SITES, BUCKET_NAME];
@@ -28,7 +28,8 @@ const STALLED_SECONDS: i64 = 900;
 ///
 /// # Errors
 ///
-/// If a table fails. The next run does the rest.
+/// The first failure, after everything else was done: one site or record must not stop the clock for the others. The
+/// next run does the rest.
 pub async fn sweep<C, T>(
     reconciler: &Reconciler<C, T>,
     published: &[String],
@@ -41,13 +42,37 @@ where
     if let KnownSites::Only(known) = &reconciler.known {
         hosts.extend(known.iter().map(String::as_str));
     }
+    let mut failures = Vec::new();
     for host in hosts {
-        if reconciler.ensure_site(host).await?.is_none() {
-            warn!(site = host, "published once, and no longer known");
-        }
+        failures.extend(watch_site(reconciler, host).await.err());
     }
-    wake_scan(reconciler).await?;
-    ring_timers(reconciler).await
+    failures.extend(wake_scan(reconciler).await.err());
+    failures.extend(ring_timers(reconciler).await.err());
+    for failure in &failures {
+        error!(error = %failure, "a part of the sweep failed");
+    }
+    failures.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// A site that should have a row has one, which says what it should, and does not wait for a scan that nobody does.
+async fn watch_site<C: Content, T: Sites>(
+    reconciler: &Reconciler<C, T>,
+    host: &str,
+) -> Result<(), StoreError> {
+    // Before the row: a site that is put on hold after this look is on the list too.
+    let job = reconciler.table.job().await?;
+    let Some(row) = reconciler.refresh_site(host).await? else {
+        warn!(site = host, "published once, and no longer known");
+        return Ok(());
+    };
+    let served = job.is_some_and(|job| {
+        job.waiting.contains(host) || job.pass.is_some_and(|pass| pass.sites.contains(host))
+    });
+    if row.hold != Hold::Released && !served {
+        reconciler.table.enqueue_site(host).await?;
+        warn!(site = host, "on hold and not on the scan's list: put on it");
+    }
+    Ok(())
 }
 
 /// Writes the scan's row again if nothing has happened to it: the write is the event for the next slice.
@@ -57,10 +82,7 @@ async fn wake_scan<C, T: Sites>(reconciler: &Reconciler<C, T>) -> Result<(), Sto
     };
     let quiet = |at: i64| reconciler.clock.now() - at > STALLED_SECONDS;
     if job.pass.as_ref().is_none_or(|pass| quiet(pass.at)) {
-        let woken = reconciler
-            .table
-            .advance_job(job.version, Some(&job))
-            .await?;
+        let woken = reconciler.table.advance_job(&job.token, Some(&job)).await?;
         info!(woken, "the scan stood still");
     }
     Ok(())
@@ -77,6 +99,7 @@ where
     let Some(cursor) = reconciler.table.cursor().await? else {
         return Ok(());
     };
+    let mut failure = None;
     for hour in cursor..=this_hour {
         let timers = reconciler.table.timers(hour).await?;
         let due: Vec<_> = timers
@@ -87,20 +110,27 @@ where
             let ids: BTreeSet<&String> = timers.iter().map(|timer| &timer.id).collect();
             let ids: Vec<String> = ids.into_iter().cloned().collect();
             for (id, outcome) in ids.iter().zip(reconciler.reconcile(&ids, None).await) {
-                let unknown_to_ledger = outcome? == Reconciled::Unchanged;
-                for timer in timers
-                    .iter()
-                    .filter(|timer| unknown_to_ledger && timer.id == *id)
-                {
-                    reconciler.table.drop_timer(timer).await?;
+                match outcome {
+                    // No ledger knows of a timer that is still there when nothing is to be done.
+                    Ok(Reconciled::Unchanged) => {
+                        for timer in timers.iter().filter(|timer| timer.id == *id) {
+                            reconciler.table.drop_timer(timer).await?;
+                        }
+                    }
+                    Ok(Reconciled::Changed) => {}
+                    Err(error) => {
+                        error!(record = id, %error, "its time has come, and it was not reconciled");
+                        failure = failure.or(Some(error));
+                    }
                 }
             }
             info!(records = ids.len(), at = %When::at(now), "their time has come");
         }
     }
     // An hour behind: a timer is written for the future of a clock that may be a little slow.
-    if cursor < this_hour - 1 {
-        reconciler.table.set_cursor(this_hour - 1).await?;
+    match failure {
+        Some(failure) if !failure.is_permanent() => Err(failure),
+        _ if cursor < this_hour - 1 => reconciler.table.set_cursor(this_hour - 1).await,
+        _ => Ok(()),
     }
-    Ok(())
 }

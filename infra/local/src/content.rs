@@ -15,7 +15,8 @@ use flate2::read::MultiGzDecoder;
 use futures::future::try_join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
-use sitemap::record::ContentRecord;
+use sitemap::record::{ContentRecord, Problem};
+use sitemap::site::{SITE_TYPE, SiteSettings, host_of_site_id};
 
 /// Items of one `BatchWriteItem` (DynamoDB).
 const BATCH: usize = 25;
@@ -129,7 +130,7 @@ pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loade
     while let Some((line, text)) = lines.next().map_err(failed)? {
         match parse(&text) {
             Ok((id, item, record)) => {
-                let problem = |problem: sitemap::record::Problem| LineProblem {
+                let problem = |problem: Problem| LineProblem {
                     file: name.clone(),
                     line,
                     field: problem.field,
@@ -231,30 +232,19 @@ fn parse(line: &[u8]) -> Result<(String, Item, ContentRecord), (String, String)>
         Some(other) => Err(format!("{other} is not text")),
     };
     let id = id.map_err(|reason| ("id".to_owned(), reason))?;
-    let record = ContentRecord::parse(&id, &value);
+    let mut record = ContentRecord::parse(&id, &value);
     let item = serde_dynamo::to_item(&value).map_err(|error| whole(error.to_string()))?;
-    // A site's settings are no page: their fields are checked by whoever reads them.
-    let settings = record.type_name == sitemap::site::SITE_TYPE;
-    let record = if settings {
-        ContentRecord {
-            problems: site_problems(&id, &value),
-            ..record
+    if record.type_name == SITE_TYPE && record.problems.is_empty() {
+        // Settings are no page: their fields are read as whoever uses them reads them.
+        match host_of_site_id(&id).map(|host| SiteSettings::parse(host, &value)) {
+            Some(Ok(settings)) => record.problems = settings.problems,
+            Some(Err(error)) => {
+                record.problems = vec![Problem::new("id", &error.to_string(), true)]
+            }
+            None => {}
         }
-    } else {
-        record
-    };
-    Ok((id, item, record))
-}
-
-fn site_problems(id: &str, value: &Value) -> Vec<sitemap::record::Problem> {
-    let problem = |reason: String| vec![sitemap::record::Problem::new("id", &reason, true)];
-    match sitemap::site::host_of_site_id(id) {
-        None => problem("a site's settings have the id site/<host>".to_owned()),
-        Some(host) => match sitemap::site::SiteSettings::parse(host, value) {
-            Ok(settings) => settings.problems,
-            Err(error) => problem(error.to_string()),
-        },
     }
+    Ok((id, item, record))
 }
 
 /// Items on their way to the table, with distinct ids.

@@ -123,9 +123,13 @@ pub fn lastmod(record: &ContentRecord, now: i64) -> Option<When> {
     record.last_change().filter(|at| at.seconds() <= now)
 }
 
-/// The next moment (Unix seconds) at which time alone changes what is listed of the record.
+/// The next moment (Unix seconds) at which time alone changes what is listed of the record. A record that a bad field
+/// closes stays so until it is edited.
 #[must_use]
 pub fn next_due(record: &ContentRecord, now: i64) -> Option<i64> {
+    if record.closing_problem().is_some() {
+        return None;
+    }
     [record.published_at, record.expires_at, record.last_change()]
         .into_iter()
         .flatten()
@@ -172,7 +176,7 @@ mod tests {
             "archive",
         );
         check(json!({"type": "hidden"}), "type_not_public");
-        check(json!({"type": "site"}), "type_not_public");
+        check(json!({"type": "site"}), "bad_field");
         check(
             json!({"url": "https://www.example.com.evil/"}),
             "foreign_url",

@@ -229,8 +229,11 @@ pub fn wanted_address(
 #[must_use]
 pub fn plan(inputs: &Inputs<'_>, now: i64) -> Plan {
     let before = inputs.ledger;
-    // A site's settings are no page: nothing of it is remembered here.
-    let Some(record) = inputs.record.filter(|record| record.type_name != SITE_TYPE) else {
+    // A site's settings are no page: nothing of them is remembered here, unless nobody can find them.
+    let Some(record) = inputs
+        .record
+        .filter(|record| record.type_name != SITE_TYPE || record.closing_problem().is_some())
+    else {
         return finish(before, None, Wanted::default(), inputs);
     };
     let mut after = Ledger {

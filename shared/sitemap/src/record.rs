@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::entry::{Alternate, ChangeFreq, Priority};
 use crate::loc::Loc;
+use crate::site::{MAX_HOST_BYTES, SITE_TYPE, host_of_site_id, is_site_host};
 use crate::time::When;
 
 mod fields;
@@ -33,8 +34,8 @@ pub const MAX_ID_BYTES: usize = 900;
 pub const MAX_TYPE_BYTES: usize = 64;
 /// Problems kept for one record; the rest is counted.
 const MAX_PROBLEMS: usize = 20;
-/// Bytes of a host's name (RFC 1035), and of a port after it.
-const MAX_SITE_BYTES: usize = 253 + 6;
+/// Bytes of a host's name, and of a port after it.
+const MAX_SITE_BYTES: usize = MAX_HOST_BYTES + 6;
 /// Characters of a text that is quoted from a record: what is remembered of bad input must stay small.
 const MAX_QUOTED_CHARS: usize = 300;
 
@@ -212,7 +213,7 @@ impl ContentRecord {
                 String::new()
             }
         };
-        let site = match fields.text("site", true) {
+        let site = match fields.text("site", true).filter(|site| !site.is_empty()) {
             Some(site) if site.len() > MAX_SITE_BYTES => {
                 fields.close(
                     "site",
@@ -254,10 +255,16 @@ impl ContentRecord {
             url,
             problems: Vec::new(),
         };
-        Self {
-            problems: fields.finish(),
-            ..record
+        let mut problems = fields.finish();
+        if record.type_name == SITE_TYPE {
+            // No page: what else is wrong with settings, who reads them finds. Under a wrong id nobody would.
+            problems.clear();
+            if !host_of_site_id(id).is_some_and(is_site_host) {
+                let reason = "a site's settings have the id site/<host>, in lower case";
+                problems.push(Problem::new("id", reason, true));
+            }
         }
+        Self { problems, ..record }
     }
 
     /// The first problem that leaves the page out.

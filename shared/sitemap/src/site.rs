@@ -23,10 +23,15 @@ pub const MAX_BYTES: u64 = 52_428_800;
 /// The fewest bytes a site may ask for: room for two entries of the largest size.
 pub const MIN_BYTES: u64 = 1_000_000;
 
+/// Bytes of a host's name (RFC 1035, section 2.3.4, less the root's dot).
+pub const MAX_HOST_BYTES: usize = 253;
 /// Types that a site may say something of: its settings are one item (DynamoDB: 400 KB).
 pub const MAX_TYPES: usize = 1_000;
 /// Bytes of a site's own lines of robots.txt, for the same reason. Every reader takes 500 KiB (RFC 9309).
 pub const MAX_ROBOTS_BYTES: usize = 100_000;
+
+/// Problems kept for one site.
+const MAX_PROBLEMS: usize = 20;
 
 const _: () = assert!(
     MAX_ENTRIES.is_multiple_of(SEGMENT_SLOTS),
@@ -103,9 +108,11 @@ impl SiteSettings {
             .filter(|(_, value)| !value.is_null())
         {
             if let Err(reason) = settings.set(field, value) {
-                settings
-                    .problems
-                    .push(Problem::new(field, &reason, field == "public"));
+                settings.problems.push(Problem::new(
+                    field,
+                    &reason,
+                    field == "public" || field == "types",
+                ));
             }
         }
         Ok(settings)
@@ -149,35 +156,96 @@ impl SiteSettings {
                         format!("{value} is not a whole number from {MIN_BYTES} to {MAX_BYTES}")
                     })?;
             }
-            "types" => {
-                let types = value.as_object().ok_or("not an object")?;
-                if types.len() > MAX_TYPES {
-                    return Err(format!("{} types, at most {MAX_TYPES}", types.len()));
-                }
-                for (name, value) in types {
-                    self.types.insert(name.clone(), type_settings(name, value)?);
-                }
-            }
+            "types" => self.set_types(value)?,
             "robots" => {
                 let lines = value.as_array().ok_or("not a list of lines")?;
                 let line = |value: &Value| {
                     value
                         .as_str()
-                        .filter(|line| !line.contains(['\r', '\n']))
+                        .filter(|line| !line.contains(char::is_control))
                         .map(str::to_owned)
                 };
                 let lines: Vec<String> = lines
                     .iter()
                     .map(line)
                     .collect::<Option<_>>()
-                    .ok_or("not a list of lines")?;
-                let bytes = lines.iter().map(|line| line.len() + 1).sum::<usize>();
+                    .ok_or("not a list of lines without control characters")?;
+                // As stored: a quote takes two bytes there, and each line three more.
+                let bytes = lines.iter().map(|line| 2 * line.len() + 3).sum::<usize>();
                 if bytes > MAX_ROBOTS_BYTES {
                     return Err(format!("{bytes} bytes, at most {MAX_ROBOTS_BYTES}"));
                 }
                 self.robots = lines;
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// What is wrong with one type costs no other, and a type that may have been meant to be private is.
+    fn set_types(&mut self, value: &Value) -> Result<(), String> {
+        let types = value.as_object().filter(|types| types.len() <= MAX_TYPES);
+        let Some(types) = types else {
+            self.public = false;
+            return Err(format!(
+                "not an object of at most {MAX_TYPES} types: the site is private"
+            ));
+        };
+        for (name, value) in types {
+            let mut settings = TypeSettings {
+                public: value.is_object(),
+                changefreq: None,
+                priority: None,
+            };
+            let mut bad = |field: &str, reason: &str, closes| {
+                if self.problems.len() < MAX_PROBLEMS {
+                    self.problems.push(Problem::new(
+                        &format!("types.{name}{field}"),
+                        reason,
+                        closes,
+                    ));
+                }
+            };
+            if !is_type_name(name) {
+                bad("", "no page can have a type of this name", false);
+                continue;
+            }
+            if !value.is_object() {
+                bad("", "not an object: the type is private", true);
+            }
+            for (field, value) in value
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter(|(_, value)| !value.is_null())
+            {
+                match field.as_str() {
+                    "public" => {
+                        settings.public = value.as_bool().unwrap_or(false);
+                        if !value.is_boolean() {
+                            bad(
+                                ".public",
+                                "neither true nor false: the type is private",
+                                true,
+                            );
+                        }
+                    }
+                    "changefreq" => {
+                        settings.changefreq = value.as_str().and_then(ChangeFreq::parse);
+                        if settings.changefreq.is_none() {
+                            bad(".changefreq", "no changefreq of the protocol", false);
+                        }
+                    }
+                    "priority" => {
+                        settings.priority = value.as_f64().and_then(Priority::new);
+                        if settings.priority.is_none() {
+                            bad(".priority", "not a number from 0.0 to 1.0", false);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            self.types.insert(name.clone(), settings);
         }
         Ok(())
     }
@@ -193,31 +261,22 @@ impl SiteSettings {
     }
 }
 
-fn type_settings(name: &str, value: &Value) -> Result<TypeSettings, String> {
-    let fields = value
-        .as_object()
-        .filter(|_| is_type_name(name))
-        .ok_or_else(|| format!("{name}: not a type's settings"))?;
-    let mut settings = TypeSettings {
-        public: true,
-        changefreq: None,
-        priority: None,
+/// Whether a site may be called so: what stands in object keys and in the CDN's header. Lower case, labels of
+/// `[a-z0-9-]`, and a port if it is not the scheme's own.
+#[must_use]
+pub fn is_site_host(site: &str) -> bool {
+    let (host, port) = site
+        .split_once(':')
+        .map_or((site, None), |(host, port)| (host, Some(port)));
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     };
-    for (field, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
-        let bad = || format!("{name}.{field}: {value} is not valid");
-        match field.as_str() {
-            "public" => settings.public = value.as_bool().ok_or_else(bad)?,
-            "changefreq" => {
-                settings.changefreq =
-                    Some(value.as_str().and_then(ChangeFreq::parse).ok_or_else(bad)?)
-            }
-            "priority" => {
-                settings.priority = Some(value.as_f64().and_then(Priority::new).ok_or_else(bad)?)
-            }
-            _ => {}
-        }
-    }
-    Ok(settings)
+    let is_port =
+        |port: &str| port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    host.len() <= MAX_HOST_BYTES && host.split('.').all(is_label) && port.is_none_or(is_port)
 }
 
 /// The host that a settings record is about, if `id` is the id of one.
@@ -264,9 +323,9 @@ mod tests {
             json!({"base_url": "https://www.example.com:8443"}),
             json!({"base_url": "https://www.example.com.evil"}),
             json!({"types": {"../x": {}}}),
+            json!({"robots": ["User-agent: *\u{1}"]}),
             json!({"robots": ["User-agent: *\nDisallow: /"]}),
             json!({"robots": ["x".repeat(MAX_ROBOTS_BYTES)]}),
-            json!({"types": (0..=MAX_TYPES).map(|n| (format!("t{n}"), json!({}))).collect::<Map<_, _>>()}),
         ] {
             let settings = SiteSettings::parse("www.example.com", &item).unwrap();
             assert_eq!(settings.problems.len(), 1, "{item}");
@@ -284,5 +343,75 @@ mod tests {
                 .unwrap()
                 .public
         );
+    }
+
+    #[test]
+    fn what_decides_listing_fails_closed() {
+        let types = |value: Value| {
+            SiteSettings::parse("www.example.com", &json!({"types": value})).unwrap()
+        };
+        let settings = types(
+            json!({"aaa": {"priority": 7}, "b": {"public": "no"}, "c": 1, "zzz": {"public": false}}),
+        );
+        assert!(settings.public && settings.type_settings("aaa").public);
+        assert!(
+            ["b", "c", "zzz"]
+                .iter()
+                .all(|name| !settings.type_settings(name).public)
+        );
+        let fields: Vec<&str> = settings
+            .problems
+            .iter()
+            .map(|problem| problem.field.as_str())
+            .collect();
+        assert_eq!(fields, ["types.aaa.priority", "types.b.public", "types.c"]);
+        assert!(!types(json!(["post"])).public);
+        let many: Map<_, _> = (0..=MAX_TYPES)
+            .map(|n| (format!("t{n}"), json!({})))
+            .collect();
+        assert!(!types(Value::Object(many)).public);
+    }
+
+    #[test]
+    fn stored_settings_fit_into_an_item_whatever_the_record_holds() {
+        let names = (0..MAX_TYPES).map(|n| {
+            (
+                format!("{n:0>64}"),
+                json!({"priority": 0.5, "changefreq": "monthly"}),
+            )
+        });
+        let lines: Vec<String> = (0..MAX_ROBOTS_BYTES / 2).map(|_| "\"".to_owned()).collect();
+        let item = json!({"types": names.collect::<Map<_, _>>(), "robots": lines, "byte_limit": "\u{1}".repeat(100_000)});
+        let stored =
+            serde_json::to_string(&SiteSettings::parse("www.example.com", &item).unwrap()).unwrap();
+        assert!(stored.len() < 400_000, "{} bytes", stored.len());
+    }
+
+    #[test]
+    fn hosts() {
+        for good in [
+            "www.example.com",
+            "a",
+            "xn--bcher-kva.example",
+            "localhost:8080",
+        ] {
+            assert!(is_site_host(good), "{good}");
+        }
+        for bad in [
+            "",
+            ".",
+            "..",
+            "a..b",
+            "a.",
+            "A.example",
+            "my_site.example",
+            "[::1]",
+            "a/b",
+            "a:",
+            "a:99999",
+            "a:b",
+        ] {
+            assert!(!is_site_host(bad), "{bad}");
+        }
     }
 }

@@ -1,5 +1,9 @@
 //! What can go wrong between a function and its tables or bucket.
 
+use std::error::Error;
+
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+
 /// An error that a caller may act on. Lost races are not errors: the calls that can lose say so in their results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -10,6 +14,14 @@ pub enum StoreError {
         /// The API call, for example `GetItem`.
         operation: &'static str,
         /// The service's code and message, or the transport's.
+        message: String,
+    },
+    /// The service will never accept the request: it names a value that DynamoDB or S3 do not take.
+    #[error("{operation} was refused: {message}")]
+    Refused {
+        /// The API call.
+        operation: &'static str,
+        /// The service's reason.
         message: String,
     },
     /// An item or an object of ours that does not read as what its key says. Derived state: the audit rebuilds it.
@@ -31,6 +43,35 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether trying again cannot help. Whoever handles a batch records such an error and goes on: it must not hold up
+    /// the other records.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Damaged { .. })
+    }
+
+    /// The same error for another record that it has failed too.
+    pub(crate) fn shared(&self) -> Self {
+        match self {
+            Self::Service { operation, message } => Self::Service {
+                operation,
+                message: message.clone(),
+            },
+            Self::Refused { operation, message } => Self::Refused {
+                operation,
+                message: message.clone(),
+            },
+            Self::Damaged { what, message } => Self::Damaged {
+                what: what.clone(),
+                message: message.clone(),
+            },
+            Self::Contended { what, tries } => Self::Contended {
+                what: what.clone(),
+                tries: *tries,
+            },
+        }
+    }
+
     /// A body that broke off.
     pub(crate) fn body(error: &impl std::fmt::Display) -> Self {
         Self::Service {
@@ -41,10 +82,13 @@ impl StoreError {
 }
 
 /// The error of an API call, with the whole chain of its causes.
-pub(crate) fn service<E: std::error::Error>(
-    operation: &'static str,
-) -> impl FnOnce(E) -> StoreError {
+pub(crate) fn service<E, R>(operation: &'static str) -> impl FnOnce(SdkError<E, R>) -> StoreError
+where
+    E: ProvideErrorMetadata + Error + 'static,
+    R: std::fmt::Debug + 'static,
+{
     move |error| {
+        let refused = error.code() == Some("ValidationException");
         let mut message = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
@@ -54,6 +98,10 @@ pub(crate) fn service<E: std::error::Error>(
             }
             cause = error.source();
         }
-        StoreError::Service { operation, message }
+        if refused {
+            StoreError::Refused { operation, message }
+        } else {
+            StoreError::Service { operation, message }
+        }
     }
 }

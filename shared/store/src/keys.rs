@@ -119,7 +119,7 @@ pub fn claim(site: &str, loc: &str) -> Key {
 /// A record that waits for an address.
 #[must_use]
 pub fn waiter(site: &str, loc: &str, id: &str) -> Key {
-    key(loc_partition(site, loc), format!("{WAITER}{id}"))
+    key(loc_partition(site, loc), format!("{WAITER}{}", id_part(id)))
 }
 
 /// `SERIES#<site>`, series.
@@ -203,7 +203,7 @@ pub fn timer_partition(hour: i64) -> String {
 pub fn timer(due: i64, id: &str) -> Key {
     key(
         timer_partition(due.div_euclid(3_600)),
-        format!("{due:012}#{id}"),
+        format!("{due:012}#{}", id_part(id)),
     )
 }
 

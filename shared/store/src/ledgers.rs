@@ -11,6 +11,7 @@ use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan, Rendered, R
 
 use crate::error::{StoreError, service};
 use crate::keys::{self, Key};
+use crate::sites::fresh_token;
 use crate::slots::Offer;
 use crate::table::{Item, SitemapTable, damaged, get_text, key_item, number, send, text};
 
@@ -84,7 +85,7 @@ fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, StoreError> {
 impl Ledgers for SitemapTable {
     async fn fence(&self, id: &str) -> Result<Fenced, StoreError> {
         let key = keys::ledger(id);
-        let token = format!("{:032x}", fastrand::u128(..));
+        let token = fresh_token();
         let update = self
             .update(&key)
             .await
@@ -190,6 +191,13 @@ impl Ledgers for SitemapTable {
                 }
                 Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
                     Ok(Commit::Lost { occupied: false })
+                }
+                // Cancelled for what an action asks for: DynamoDB will not take it another time.
+                Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
+                    Err(StoreError::Refused {
+                        operation: "TransactWriteItems",
+                        message: cancelled.to_string(),
+                    })
                 }
                 _ => Err(service("TransactWriteItems")(error)),
             },

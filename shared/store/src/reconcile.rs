@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 use sitemap::plan::{self, Claim, Inputs, Plan, Series, Slot};
 use sitemap::record::ContentRecord;
-use sitemap::site::{SITE_ID_PREFIX, SITE_TYPE, SiteSettings};
+use sitemap::site::{SITE_ID_PREFIX, SITE_TYPE, SiteSettings, is_site_host};
 
 use crate::clock::Clock;
 use crate::concurrency::concurrently;
@@ -78,14 +78,6 @@ pub struct Reconciler<C, T> {
 /// The settings of sites by host.
 type SiteMap = HashMap<String, Result<Option<SiteSettings>, StoreError>>;
 
-/// An error that several records have in common, once more.
-fn shared(error: &StoreError) -> StoreError {
-    StoreError::Service {
-        operation: "reconcile",
-        message: error.to_string(),
-    }
-}
-
 impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     /// Reconciles records: for each its outcome, in their order. The ids must differ.
     ///
@@ -139,7 +131,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             Ok(records) => records,
             // Every record of the batch has failed for the same passing reason.
             Err(error) => {
-                outcomes.extend(fenced.iter().map(|(id, _)| (*id, Err(shared(&error)))));
+                outcomes.extend(fenced.iter().map(|(id, _)| (*id, Err(error.shared()))));
                 return Vec::new();
             }
         };
@@ -147,7 +139,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         fenced.retain(|(id, _)| {
             match records.get(*id).and_then(|record| sites.get(&record.site)) {
                 Some(Err(error)) => {
-                    outcomes.insert(id, Err(shared(error)));
+                    outcomes.insert(id, Err(error.shared()));
                     false
                 }
                 _ => true,
@@ -192,7 +184,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             Ok(offers) => offers,
             Err(error) => {
                 // Those that need no slot could go on, but their events will be delivered again with the others'.
-                outcomes.extend(plans.iter().map(|(id, ..)| (*id, Err(shared(&error)))));
+                outcomes.extend(plans.iter().map(|(id, ..)| (*id, Err(error.shared()))));
                 return Vec::new();
             }
         };
@@ -318,7 +310,7 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
         // A host that is no host is no site.
         Ok(settings
             .ok()
-            .filter(|settings| settings.origin.host() == host))
+            .filter(|settings| is_site_host(host) && settings.origin.host() == host))
     }
 
     /// A site's record of settings.
@@ -328,6 +320,27 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
             .item(&format!("{SITE_ID_PREFIX}{host}"))
             .await?;
         Ok(item.filter(|item| item.get("type").and_then(Value::as_str) == Some(SITE_TYPE)))
+    }
+
+    /// Looks whether a site's row still says what its record and the deployment's list do, and mends it. For what no
+    /// event tells of: a changed list.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails, or every try was lost.
+    pub async fn refresh_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+        let Some(row) = self.ensure_site(host).await? else {
+            return Ok(None);
+        };
+        let as_it_should_be = match self.settings(host).await? {
+            Some(settings) => settings == row.settings,
+            None => !row.settings.public,
+        };
+        if as_it_should_be {
+            Ok(Some(row))
+        } else {
+            self.reconcile_site(host).await
+        }
     }
 
     /// Makes a site's row agree with its record. One that is no longer known is private.

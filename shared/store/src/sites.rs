@@ -57,8 +57,8 @@ pub struct SiteRow {
 /// The background scan of the content table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
-    /// Rises with every change of the row.
-    pub version: u64,
+    /// Changes with every change of the row. Random, never a counter: the row goes and comes back.
+    pub token: String,
     /// Sites that the next pass will serve.
     pub waiting: BTreeSet<String>,
     /// The pass under way.
@@ -127,14 +127,17 @@ pub trait Sites: Send + Sync {
         to: Hold,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
+    /// Lets a site wait for the scan.
+    fn enqueue_site(&self, host: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+
     /// The scan, if there is anything to do.
     fn job(&self) -> impl Future<Output = Result<Option<Job>, StoreError>> + Send;
 
-    /// Writes what is left to do if the scan's version is still `version`; deletes the row if that is nothing. The
-    /// write is the event for the next slice.
+    /// Writes what is left to do if the scan's token is still `token`; deletes the row if that is nothing. The write is
+    /// the event for the next slice.
     fn advance_job(
         &self,
-        version: u64,
+        token: &str,
         job: Option<&Job>,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 }
@@ -170,10 +173,10 @@ impl SitemapTable {
         let update = Update::builder()
             .table_name(&self.name)
             .set_key(Some(key_item(&keys::job())))
-            .update_expression("ADD waiting :site, #version :one")
-            .expression_attribute_names("#version", "version")
+            .update_expression("SET #token = :token ADD waiting :site")
+            .expression_attribute_names("#token", "token")
             .expression_attribute_values(":site", AttributeValue::Ss(vec![host.to_owned()]))
-            .expression_attribute_values(":one", number(1))
+            .expression_attribute_values(":token", text(fresh_token()))
             .build();
         TransactWriteItem::builder()
             .update(update.expect("a complete action"))
@@ -236,7 +239,7 @@ impl Sites for SitemapTable {
     }
 
     async fn fence_site(&self, host: &str) -> Result<Option<(String, SiteRow)>, StoreError> {
-        let token = format!("{:032x}", fastrand::u128(..));
+        let token = fresh_token();
         let update = self
             .update(&keys::site(host))
             .await
@@ -289,6 +292,11 @@ impl Sites for SitemapTable {
         Ok(())
     }
 
+    async fn enqueue_site(&self, host: &str) -> Result<(), StoreError> {
+        self.transact(vec![self.enqueue(host)]).await?;
+        Ok(())
+    }
+
     async fn job(&self) -> Result<Option<Job>, StoreError> {
         let key = keys::job();
         let Some(item) = self.item(&key).await? else {
@@ -300,29 +308,31 @@ impl Sites for SitemapTable {
             .map_err(|_| damaged(&key, "pass"))?;
         let waiting = item.get("waiting").and_then(|waiting| waiting.as_ss().ok());
         Ok(Some(Job {
-            version: get_number(&item, "version").ok_or_else(|| damaged(&key, "version"))?,
+            token: get_text(&item, "token")
+                .ok_or_else(|| damaged(&key, "token"))?
+                .to_owned(),
             waiting: waiting.into_iter().flatten().cloned().collect(),
             pass,
         }))
     }
 
-    async fn advance_job(&self, version: u64, job: Option<&Job>) -> Result<bool, StoreError> {
+    async fn advance_job(&self, token: &str, job: Option<&Job>) -> Result<bool, StoreError> {
         let key = keys::job();
         let action = match job {
             None => {
                 let delete = Delete::builder()
                     .table_name(&self.name)
                     .set_key(Some(key_item(&key)))
-                    .condition_expression("#version = :version")
-                    .expression_attribute_names("#version", "version")
-                    .expression_attribute_values(":version", number(version));
+                    .condition_expression("#token = :token")
+                    .expression_attribute_names("#token", "token")
+                    .expression_attribute_values(":token", text(token));
                 TransactWriteItem::builder()
                     .delete(delete.build().expect("a complete action"))
                     .build()
             }
             Some(job) => {
                 let mut item = key_item(&key);
-                item.insert("version".to_owned(), number(version + 1));
+                item.insert("token".to_owned(), text(fresh_token()));
                 if !job.waiting.is_empty() {
                     item.insert(
                         "waiting".to_owned(),
@@ -336,9 +346,9 @@ impl Sites for SitemapTable {
                 let put = Put::builder()
                     .table_name(&self.name)
                     .set_item(Some(item))
-                    .condition_expression("#version = :version")
-                    .expression_attribute_names("#version", "version")
-                    .expression_attribute_values(":version", number(version));
+                    .condition_expression("#token = :token")
+                    .expression_attribute_names("#token", "token")
+                    .expression_attribute_values(":token", text(token));
                 TransactWriteItem::builder()
                     .put(put.build().expect("a complete action"))
                     .build()
@@ -346,6 +356,11 @@ impl Sites for SitemapTable {
         };
         self.transact(vec![action]).await
     }
+}
+
+/// A token that no other run has.
+pub(crate) fn fresh_token() -> String {
+    format!("{:032x}", fastrand::u128(..))
 }
 
 fn settings_json(settings: &SiteSettings) -> String {

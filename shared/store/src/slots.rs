@@ -90,11 +90,30 @@ impl Slots for SitemapTable {
             slot,
             given_back,
         };
-        let mut free: Vec<Slot> = self
-            .partition(&keys::free_partition(series), Some(FREE_SLOTS_READ))
-            .await?
+        let free = async || -> Result<Vec<Slot>, StoreError> {
+            let items = self
+                .partition(&keys::free_partition(series), Some(FREE_SLOTS_READ))
+                .await?;
+            Ok(items
+                .iter()
+                .filter_map(|item| keys::free_slot(get_text(item, "sk")?))
+                .collect())
+        };
+        let mut free_slots = free().await?;
+        // What a lowered capacity has left would otherwise hide the slots behind it for ever.
+        let beyond: Vec<Slot> = free_slots
             .iter()
-            .filter_map(|item| keys::free_slot(get_text(item, "sk")?))
+            .copied()
+            .filter(|slot| slot.i >= capacity)
+            .collect();
+        if !beyond.is_empty() {
+            for slot in &beyond {
+                self.delete(&keys::free(series, *slot)).await?;
+            }
+            free_slots = free().await?;
+        }
+        let mut free: Vec<Slot> = free_slots
+            .into_iter()
             .filter(|slot| slot.i < capacity && Some(slot.n) != avoid)
             .collect();
         fastrand::shuffle(&mut free);

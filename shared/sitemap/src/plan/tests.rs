@@ -210,7 +210,26 @@ fn images_that_make_an_entry_too_large_are_left_out_with_a_note() {
 
 #[test]
 fn a_settings_record_is_no_page() {
-    let settings = record(json!({"type": "site"}));
+    let item = json!({"type": "site", "base_url": "https://www.example.com"});
+    let settings = ContentRecord::parse("site/www.example.com", &item);
     let plan = planned(Some(&settings), &Ledger::default(), Claim::Unread);
     assert!(plan.is_empty() && plan.ledger.is_none());
+}
+
+#[test]
+fn settings_that_nobody_can_find_say_so() {
+    let settings = ContentRecord::parse("site/WWW.example.com", &json!({"type": "site"}));
+    let ledger = planned(Some(&settings), &Ledger::default(), Claim::Unread)
+        .ledger
+        .unwrap();
+    assert_eq!(ledger.refused.unwrap().0, "bad_field");
+}
+
+#[test]
+fn a_record_that_is_closed_has_no_timer() {
+    let item =
+        json!({"type": "post", "url": "https://www.example.com/a", "published_at": "2028-01-01"});
+    let record = ContentRecord::parse(&"x".repeat(2_000), &item);
+    let plan = planned(Some(&record), &Ledger::default(), Claim::Unread);
+    assert!(plan.changes.is_empty(), "{:?}", plan.changes);
 }

@@ -348,8 +348,8 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn archive_of(&mut self) -> Option<ArchiveOf> {
-        let object = self.object("archive_of")?;
-        let part = |name| object.get(name).and_then(Value::as_str).map(str::to_owned);
+        let value = self.get("archive_of")?;
+        let part = |name| value.get(name).and_then(Value::as_str).map(str::to_owned);
         match (part("taxonomy"), part("term")) {
             (Some(taxonomy), Some(term)) => Some(ArchiveOf { taxonomy, term }),
             // Half an archive is a page whose members cannot be known.

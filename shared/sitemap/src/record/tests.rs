@@ -58,6 +58,8 @@ fn what_decides_listing_fails_closed() {
         (json!({"published_at": 1_700_000_000}), "!published_at"),
         (json!({"expires_at": "soon"}), "!expires_at"),
         (json!({"archive_of": {"taxonomy": "tag"}}), "!archive_of"),
+        (json!({"archive_of": "news"}), "!archive_of"),
+        (json!({"type": "site"}), "!id"),
     ] {
         assert_eq!(problems(fields), [problem]);
     }
