@@ -172,15 +172,16 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 entries: 0,
                 stamp,
             };
-            // Equal texts have equal S3 ETags whatever their stamps, so `If-Match` lets a slow run write an older text
-            // over a newer one that reads like what it saw. Hence another look after every put.
-            if self
+            match self
                 .objects
                 .put(key, text.into(), &document, &precondition(current.as_ref()))
                 .await?
-                == Put::Done
             {
-                info!(site = key.site(), "published {key}");
+                Put::Done => {
+                    info!(site = key.site(), "published {key}");
+                    return Ok(());
+                }
+                Put::Lost => {}
             }
         }
         Err(StoreError::Contended {
@@ -190,10 +191,13 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     }
 }
 
-/// robots.txt: the site's rules, then the index. A comment or anything else after the URL would lose it in some readers.
+/// robots.txt: the site's rules, then the index, then a comment that holds the stamp: equal texts would have equal S3
+/// ETags, and `If-Match` could not keep a slow run from writing an older text over a newer one that reads like what it
+/// saw. The comment has a line of its own: behind a URL it would lose the sitemap in some readers.
 fn robots(row: &SiteRow) -> String {
+    let stamp = stamp(row.epoch, row.version);
     if !row.settings.public {
-        return "User-agent: *\nDisallow: /\n".to_owned();
+        return format!("User-agent: *\nDisallow: /\n\n# {stamp}\n");
     }
     let index = ObjectKey::Index {
         site: row.settings.host.clone(),
@@ -201,7 +205,7 @@ fn robots(row: &SiteRow) -> String {
     .file_name();
     let rules = row.settings.robots.join("\n");
     format!(
-        "{rules}\n\nSitemap: {}/{index}\n",
+        "{rules}\n\nSitemap: {}/{index}\n\n# {stamp}\n",
         row.settings.origin.as_str()
     )
 }
@@ -210,7 +214,7 @@ fn site_file(row: &SiteRow) -> String {
     let file = SiteFile {
         site: row.settings.host.clone(),
         origin: row.settings.origin.as_str().to_owned(),
-        version: row.version,
+        stamp: stamp(row.epoch, row.version),
         public: row.settings.public,
         emptied_grace_seconds: EMPTIED_GRACE_SECONDS,
     };

@@ -295,7 +295,9 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
                     return Ok(None);
                 };
                 self.table.create_site(&settings, self.clock.now()).await?;
-                self.table.site(host).await
+                // The record may have changed since it was read, and the event of that have found no row: once more,
+                // under the row's own fence.
+                Box::pin(self.reconcile_site(host)).await
             }
         }
     }

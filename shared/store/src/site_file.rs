@@ -9,8 +9,8 @@ pub struct SiteFile {
     pub site: String,
     /// Scheme and host of its public address, without a trailing slash: `https://www.example.com`.
     pub origin: String,
-    /// The version of the settings that it was made from. In the bytes, so that two versions never have one ETag.
-    pub version: u64,
+    /// The epoch and the version of the settings that it was made from: in the bytes, so that no two have one S3 ETag.
+    pub stamp: String,
     /// Whether it is public. Of a site that is not, no shard is served.
     pub public: bool,
     /// Seconds for which an emptied shard is still served, longer than any cached index lives.

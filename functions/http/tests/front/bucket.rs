@@ -44,7 +44,7 @@ impl Bucket {
             site: site.to_owned(),
         };
         let json = format!(
-            r#"{{"site":"{site}","origin":"https://{site}","version":1,"public":{public},"emptied_grace_seconds":{GRACE_SECONDS}}}"#
+            r#"{{"site":"{site}","origin":"https://{site}","stamp":"0-1","public":{public},"emptied_grace_seconds":{GRACE_SECONDS}}}"#
         );
         self.insert(&key, stored(json.into(), 0, 0));
     }

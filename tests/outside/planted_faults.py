@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""Shows that the tests can fail: plants faults in a copy of the code, one at a time, and runs the tests on each.
+
+    planted_faults.py                 every fault
+    planted_faults.py --only NAME     this one; may be given several times
+    planted_faults.py --list          what there is
+    planted_faults.py --check         only that every fault's text still occurs once in the code
+    planted_faults.py --tree DIR      in this copy and its own target folder, instead of target/planted
+
+Each fault leaves out one thing that ARCHITECTURE.md says must be there. The directed tests run first, and the generated
+histories (`--cases`, 60) if none of those failed. Exit status: 1 if a fault was missed, 2 if a fault's text is not in the code
+any more, does not compile, or the tests fail without any."""
+import argparse
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RECONCILE, LEDGERS = "shared/store/src/reconcile.rs", "shared/store/src/ledgers.rs"
+SEGMENTS, SITES, SLOTS = "shared/store/src/segments.rs", "shared/store/src/sites.rs", "shared/store/src/slots.rs"
+S3, INGEST, SWEEP = "shared/store/src/s3.rs", "functions/ingest/src/lib.rs", "functions/sweep/src/lib.rs"
+PUBLISH, SCAN = "functions/regenerate/src/publish.rs", "functions/regenerate/src/scan.rs"
+FILES, REGENERATE = "functions/regenerate/src/site_files.rs", "functions/regenerate/src/lib.rs"
+
+# A condition that always holds, in terms that DynamoDB accepts.
+ALWAYS = "attribute_exists(pk) OR attribute_not_exists(pk)"
+# The directed tests: all but those that know nothing of the protocols.
+DIRECTED = ["--skip", "histories::", "--skip", "template::", "--skip", "bad_input::", "--skip", "store::a_client",
+            "--skip", "store::no_client"]
+# A fault may keep the tests from ending: seconds, far above what they need.
+TIME_LIMIT = 900
+
+# Name: the edits, each a file, a text that occurs once in it, and what stands there instead.
+FAULTS = {
+    # Reconcile: fence, read, plan, commit.
+    "the fence is taken after the record was read": [
+        (RECONCILE, "        let fences = concurrently(CONCURRENCY,",
+         "        let all: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();\n"
+         "        let early = self.content.records(&all).await;\n"
+         "        let fences = concurrently(CONCURRENCY,"),
+        (RECONCILE, "match self.content.records(&ids).await {", "match early {")],
+    "a commit does not check the ledger's token": [
+        (LEDGERS, '.condition_expression("#token = :token")', f'.condition_expression("#token = :token OR {ALWAYS}")'),
+        (LEDGERS, 'Some(("#name = :value", "token"', f'Some(("#name = :value OR {ALWAYS}", "token"')],
+    "a fence keeps the token of an earlier one": [
+        (LEDGERS, '            .update_expression("SET #token = :token")',
+         '            .update_expression("SET #token = if_not_exists(#token, :token)")'),
+        (LEDGERS, "        Ok(Fenced {\n            token,",
+         '        let token = get_text(&item, "token").unwrap_or_default().to_owned();\n        Ok(Fenced {\n            token,')],
+    "a lost commit is not tried again": [
+        (RECONCILE, "Ok(None) => lost.push(id),",
+         "Ok(None) if false => lost.push(id),\n"
+         "                Ok(None) => drop(outcomes.insert(id, Ok(Reconciled::Unchanged))),")],
+    "a claim is taken whoever has it": [
+        (LEDGERS, 'put = put.condition_expression("attribute_not_exists(#owner) OR #owner = :id");',
+         f'put = put.condition_expression("attribute_not_exists(#owner) OR #owner = :id OR {ALWAYS}");')],
+    "a claim is released whoever has it": [
+        (LEDGERS, 'let condition = "attribute_not_exists(#name) OR #name = :value";',
+         f'let condition = "attribute_not_exists(#name) OR #name = :value OR {ALWAYS}";')],
+    "a waiter registers though the claim's owner has gone": [
+        (LEDGERS, '.condition_expression("#owner = :owner")', f'.condition_expression("#owner = :owner OR {ALWAYS}")')],
+    "waiters are not called": [
+        (LEDGERS, "Ok(items.iter().filter_map(waiter).collect())", "Ok(items.iter().filter_map(waiter).take(0).collect())")],
+    "an entry is written into another's slot, which need not be free": [
+        (LEDGERS, '        .condition_expression("attribute_not_exists(#owner) OR #owner = :id")\n'
+                  '        .expression_attribute_names("#owner", "owner")\n        .expression_attribute_names("#version"',
+         f'        .condition_expression("attribute_not_exists(#owner) OR #owner = :id OR {ALWAYS}")\n'
+         '        .expression_attribute_names("#owner", "owner")\n        .expression_attribute_names("#version"'),
+        (LEDGERS, 'condition_expression("attribute_exists(pk)")', f'condition_expression("{ALWAYS}")')],
+    "a free slot stays free when it is taken": [
+        (LEDGERS, "            actions.take_free(&keys::free(series, *slot));",
+         "            if false {\n                actions.take_free(&keys::free(series, *slot));\n            }")],
+    "the series' counter is moved on unconditionally": [
+        (SLOTS, '.condition_expression("next_n = :n AND next_i = :i")',
+         f'.condition_expression("next_n = :n AND next_i = :i OR {ALWAYS}")')],
+    "a removal deletes the entry's row": [
+        (LEDGERS, """        self.update(&keys::entry(&placement.series, placement.slot), |update| {
+            entry_update(
+                update,
+                id,
+                "REMOVE #owner, #xml, #lastmod ADD #version :one",
+            )
+            .expression_attribute_names("#lastmod", "lastmod")
+            .expression_attribute_names("#xml", "xml")
+        });
+""", """        let mine = "attribute_not_exists(#name) OR #name = :value";
+        self.delete(&keys::entry(&placement.series, placement.slot), Some((mine, "owner", text(id))));
+""")],
+    "a removal does not raise the entry's version": [
+        (LEDGERS, """            .expression_attribute_names("#xml", "xml")
+        });
+        if reuse""", """            .expression_attribute_names("#xml", "xml")
+            .expression_attribute_values(":one", number(0))
+        });
+        if reuse""")],
+    "a timer is not cleared": [
+        (LEDGERS, "Change::ClearTimer(due) => self.delete(&keys::timer(*due, id), None),", "Change::ClearTimer(_) => {}")],
+    "settings are written without the site's fence": [
+        (SITES, 'ADD #version :one")\n            .condition_expression("#token = :token")',
+         f'ADD #version :one")\n            .condition_expression("#token = :token OR {ALWAYS}")')],
+    # The content's events.
+    "a REMOVE event is believed": [
+        (INGEST, """    let mut counts: BTreeMap<&str, u64>""", """    let mut last = BTreeMap::new();
+    for record in &event.records {
+        last.insert(key_text(record, "id").unwrap_or_default(), record.event_name == "REMOVE");
+    }
+    let (gone, ids): (Vec<String>, Vec<String>) = ids
+        .into_iter()
+        .partition(|id| last.get(id.as_str()).is_some_and(|removed| *removed));
+    for id in &gone {
+        let Ok(fenced) = reconciler.table.fence(id).await else {
+            failed.extend(batch.subjects().find(|subject| *subject == id));
+            continue;
+        };
+        let inputs = sitemap::plan::Inputs {
+            record: None,
+            site: None,
+            ledger: &fenced.ledger,
+            claim: &sitemap::plan::Claim::Unread,
+            evict: None,
+        };
+        let plan = sitemap::plan::plan(&inputs, reconciler.clock.now());
+        if !matches!(reconciler.table.commit(id, &fenced.token, &plan, None).await, Ok(store::ledgers::Commit::Done)) {
+            failed.extend(batch.subjects().find(|subject| *subject == id));
+        }
+    }
+    let mut counts: BTreeMap<&str, u64>""")],
+    "records are left to a scan that has begun": [
+        (INGEST, "    for host in job.waiting {",
+         "    let scanned = job.pass.into_iter().flat_map(|pass| pass.sites);\n"
+         "    for host in job.waiting.into_iter().chain(scanned) {")],
+    "a failed record is acknowledged": [
+        (INGEST, "    batch.response(failed)", "    failed.clear();\n    batch.response(failed)")],
+    # Shards: object, rows, put, summary.
+    "rows are read before the object": [
+        (PUBLISH, "        let current = self.objects.get(&key).await?;\n",
+         "        let mut early = BTreeMap::new();\n"
+         "        for k in touched.into_iter().flatten() {\n"
+         "            early.insert(*k, table.segment(shard, *k).await?);\n"
+         "        }\n"
+         "        let current = self.objects.get(&key).await?;\n"),
+        (PUBLISH, "let rows = table.segment(shard, k).await?;",
+         "let rows = match early.remove(&k) {\n"
+         "                        Some(rows) => rows,\n"
+         "                        None => table.segment(shard, k).await?,\n"
+         "                    };")],
+    "a shard is put without If-Match": [
+        (PUBLISH, "        let precondition = precondition(current.as_ref().map(|(meta, _)| meta));",
+         "        let there = self.objects.head(&key).await?;\n        let precondition = precondition(there.as_ref());")],
+    "S3 is asked without If-Match": [
+        (S3, "Precondition::Unchanged(etag) => request.if_match(etag),", "Precondition::Unchanged(_) => request,")],
+    "a lost put counts as done": [
+        (PUBLISH, "                Put::Lost => Outcome::Lost,", "                Put::Lost => Outcome::Published(summary, true),")],
+    "equal documents end it, whatever their stamps": [
+        (PUBLISH, "        if built.directory.generation() == 0 && current.is_none() {",
+         "        if let Some(old) = &old\n"
+         "            && old.directory().digest() == built.directory.digest()\n"
+         "        {\n"
+         "            return Ok(Outcome::Published(summary(old.directory()), false));\n"
+         "        }\n"
+         "        if built.directory.generation() == 0 && current.is_none() {")],
+    "equal stamps end it before the summary": [
+        (PUBLISH, ".unwrap_or_else(|| Outcome::Published(summary(old.directory()), false)));",
+         ".unwrap_or(Outcome::Nothing));")],
+    "the summary is written before the object": [
+        (PUBLISH, "        let summary = summary(&built.directory);\n",
+         "        let summary = summary(&built.directory);\n        table.summarise(shard, &summary).await?;\n")],
+    "a summary is written over a newer one": [
+        (SEGMENTS, "attribute_not_exists(generation) OR generation < :generation",
+         f"attribute_not_exists(generation) OR generation < :generation OR {ALWAYS}")],
+    "an object of another epoch is spliced on": [
+        (PUBLISH, "(member.directory().epoch == epoch && meta", "((member.directory().epoch == epoch || true) && meta")],
+    # The index and the files of the settings.
+    "the index is put without If-Match": [
+        (FILES, "            let meta = current.as_ref().map(|(meta, _)| meta);\n",
+         "            let there = self.objects.head(&key).await?;\n            let meta = there.as_ref();\n")],
+    "the summaries are read before the index's object": [
+        (FILES, "            let current = self.objects.get(&key).await?;\n",
+         "            let summaries = self.reconciler.table.summaries(site).await?;\n"
+         "            let current = self.objects.get(&key).await?;\n"),
+        (FILES, "            let summaries = self.reconciler.table.summaries(site).await?;\n            let generation",
+         "            let generation")],
+    "equal indexes end it, whatever their stamps": [
+        (FILES, "            let built = builder.finish();\n",
+         "            let built = builder.finish();\n"
+         "            let equal = current.as_ref().and_then(|(meta, bytes)| readable(&key, meta, bytes, row.epoch));\n"
+         "            if equal.is_some_and(|old| old.directory().digest() == built.directory.digest()) {\n"
+         "                return Ok(());\n"
+         "            }\n")],
+    "the index's stamp is without the settings": [
+        (FILES, "let generation = row.version\n                + summaries", "let generation = 1 + summaries")],
+    "no second look after a text was put": [
+        (FILES, '                info!(site = key.site(), "published {key}");\n',
+         '                info!(site = key.site(), "published {key}");\n                return Ok(());\n')],
+    # The hold and the scan.
+    "a site is released in one step": [
+        (REGENERATE, "Some(row) if row.hold != Hold::Loading => {", "Some(row) if row.hold == Hold::Released => {")],
+    "segments are published while the site loads": [
+        (REGENERATE, "Some(row) if row.hold != Hold::Loading => {", "Some(row) => {")],
+    "the index is published while the site is on hold": [
+        (REGENERATE, "row.filter(|row| row.hold == Hold::Released ||", "row.filter(|row| row.hold != Hold::Loading ||")],
+    "two slices of a scan both count": [
+        (SITES, """                    .set_item(Some(item))
+                    .condition_expression("#token = :token")""", f"""                    .set_item(Some(item))
+                    .condition_expression("#token = :token OR {ALWAYS}")""")],
+    "a scan does not look for the objects of an older table": [
+        (SCAN, "for key in self.objects.list(site).await? {", "for key in self.objects.list(site).await?.into_iter().take(0) {")],
+    # The clock.
+    "the cursor passes timers that are not due": [
+        (SWEEP, "_ if cursor < this_hour - 1 => reconciler.table.set_cursor(this_hour - 1).await,",
+         "_ if cursor < this_hour + 1 => reconciler.table.set_cursor(this_hour + 1).await,")],
+}
+
+
+class Broken(Exception):
+    """What makes the table say nothing: exit status 2."""
+
+
+def planted(tree, edits):
+    """The files of a fault: path, text as it is, text with the fault."""
+    files = {}
+    for name, old, new in edits:
+        path = tree / name
+        before, after = files.get(path) or (path.read_text(),) * 2
+        if after.count(old) != 1:
+            raise Broken(f"{name}: occurs {after.count(old)} times, not once: {old.strip()!r}")
+        files[path] = (before, after.replace(old, new))
+    return files
+
+
+def copy(tree):
+    """Brings a copy of what git knows up to date, and leaves alone what has not changed, so that little is built again."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    names = {name for name in listed.split("\0") if (ROOT / name).is_file()}
+    for name in names:
+        source, target = ROOT / name, tree / name
+        if not target.is_file() or target.read_bytes() != source.read_bytes():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source.read_bytes())
+    for path in [path for path in tree.rglob("*") if path.is_file() and str(path.relative_to(tree)) not in names]:
+        path.unlink()
+
+
+def cargo(tree, target, arguments, cases):
+    """Cargo's exit status, and what it and the tests said; no status if they did not end."""
+    environment = dict(os.environ, CARGO_TARGET_DIR=str(target), WAYMARK_CASES=str(cases), CARGO_TERM_COLOR="never")
+    command = ["cargo", "test", "--package", "waymark-tests", "--test", "whole", *arguments]
+    with subprocess.Popen(command, cwd=tree, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          start_new_session=True) as process:
+        try:
+            said, _ = process.communicate(timeout=TIME_LIMIT)
+            return process.returncode, said
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return None, process.communicate()[0]
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
+def caught_by(tree, target, cases, log):
+    """The tests that fail, the directed ones first; nothing if all pass."""
+    status, said = cargo(tree, target, ["--no-run"], cases)
+    if status != 0:
+        raise Broken("does not compile:\n" + said[-3000:])
+    for arguments in [["--", *DIRECTED], ["histories::"]]:
+        status, said = cargo(tree, target, arguments, cases)
+        log.write(said)
+        log.flush()
+        failed = re.findall(r"^test (\S+) .*?(?:\.\.\.|panicked).*?FAILED$", said, re.MULTILINE)
+        failed = failed or re.findall(r"^    (\S+::\S+)$", said, re.MULTILINE)
+        if failed:
+            return failed
+        if status != 0:
+            return [f"{'histories' if arguments[0] != '--' else 'directed tests'}, which "
+                    + ("do not end" if status is None else "die")]
+    return []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", metavar="NAME", help="a fault's name, or a part of it")
+    parser.add_argument("--list", action="store_true", help="the faults' names")
+    parser.add_argument("--check", action="store_true", help="only that each fault's text occurs once")
+    parser.add_argument("--tree", type=pathlib.Path, metavar="DIR", help="a copy to work in; it is left as it was")
+    parser.add_argument("--cases", type=int, default=60, help="histories to generate")
+    arguments = parser.parse_args()
+    faults = {name: edits for name, edits in FAULTS.items()
+              if not arguments.only or any(part in name for part in arguments.only)}
+    if not faults:
+        parser.error("no fault has such a name")
+    if arguments.list:
+        print("\n".join(faults))
+        return 0
+    if arguments.check:
+        for name, edits in faults.items():
+            try:
+                planted(arguments.tree or ROOT, edits)
+            except Broken as broken:
+                raise Broken(f"{name}: {broken}") from None
+        print(f"{len(faults)} faults can be planted")
+        return 0
+    if arguments.tree:
+        tree = arguments.tree.resolve()
+        target = tree / "target"
+    else:
+        tree, target = ROOT / "target/planted/tree", ROOT / "target/planted/target"
+        copy(tree)
+    target.mkdir(parents=True, exist_ok=True)
+    width = max(map(len, faults))
+    missed = []
+    with open(target / "planted_faults.log", "w") as log:
+        begun = time.monotonic()
+        if failed := caught_by(tree, target, arguments.cases, log):
+            raise Broken(f"without a fault, these fail: {', '.join(failed)}; see {log.name}")
+        print(f"{'(none)':{width}}  all pass, {time.monotonic() - begun:.0f} s", flush=True)
+        for name, edits in faults.items():
+            begun = time.monotonic()
+            files = planted(tree, edits)
+            log.write(f"\n==== {name}\n")
+            try:
+                for path, (_, after) in files.items():
+                    path.write_text(after)
+                failed = caught_by(tree, target, arguments.cases, log)
+            except Broken as broken:
+                raise Broken(f"{name}: {broken}") from None
+            finally:
+                for path, (before, _) in files.items():
+                    path.write_text(before)
+            if not failed:
+                missed.append(name)
+            others = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+            seconds = time.monotonic() - begun
+            print(f"{name:{width}}  {failed[0] + others if failed else 'MISSED'}, {seconds:.0f} s", flush=True)
+    print(f"{len(faults) - len(missed)} of {len(faults)} caught")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    # The copy is left as it was, also then.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
+    try:
+        sys.exit(main())
+    except Broken as broken:
+        print(f"planted_faults.py: {broken}", file=sys.stderr)
+        sys.exit(2)
