@@ -193,9 +193,8 @@ FAULTS = {
          "            }\n")],
     "the index's stamp is without the settings": [
         (FILES, "let generation = row.version\n                + summaries", "let generation = 1 + summaries")],
-    "no second look after a text was put": [
-        (FILES, '                info!(site = key.site(), "published {key}");\n',
-         '                info!(site = key.site(), "published {key}");\n                return Ok(());\n')],
+    "robots.txt is without its stamp": [
+        (FILES, "    let stamp = stamp(row.epoch, row.version);\n    if !row", "    let stamp = 0;\n    if !row")],
     # The hold and the scan.
     "a site is released in one step": [
         (REGENERATE, "Some(row) if row.hold != Hold::Loading => {", "Some(row) if row.hold == Hold::Released => {")],
@@ -233,8 +232,9 @@ def planted(tree, edits):
 
 
 def copy(tree):
-    """Brings a copy of what git knows up to date, and leaves alone what has not changed, so that little is built again."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    """Brings a copy of what git does not ignore up to date, and leaves alone what has not changed: little is built again."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     names = {name for name in listed.split("\0") if (ROOT / name).is_file()}
     for name in names:
         source, target = ROOT / name, tree / name

@@ -136,23 +136,21 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         let waiters = self.reconciler.table.waiters(claim_pk).await?;
         let mut waiters = waiters.as_slice();
         while let [next, others @ ..] = waiters {
-            for outcome in self
-                .reconciler
-                .reconcile(std::slice::from_ref(next), None)
-                .await
-            {
-                outcome?;
-            }
+            self.reconcile_all(std::slice::from_ref(next)).await?;
             waiters = others;
             if self.reconciler.table.waiters(claim_pk).await?.is_empty() {
                 break;
             }
         }
-        self.reconciler
-            .reconcile(waiters, None)
-            .await
-            .into_iter()
-            .try_for_each(|outcome| outcome.map(drop))
+        self.reconcile_all(waiters).await
+    }
+
+    /// Reconciles records and goes on behind those that can never succeed: they must not keep it from the others.
+    async fn reconcile_all(&self, ids: &[String]) -> Result<(), StoreError> {
+        for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(ids, None).await) {
+            step_over(id, outcome.map(drop))?;
+        }
+        Ok(())
     }
 
     /// A site's row, if index, robots.txt and site file may be published: not before a first load is complete, unless
@@ -160,5 +158,16 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     async fn released(&self, site: &str) -> Result<Option<SiteRow>, StoreError> {
         let row = self.reconciler.table.site(site).await?;
         Ok(row.filter(|row| row.hold == Hold::Released || !row.settings.public))
+    }
+}
+
+/// Goes on behind what can never succeed: one record or shard must not hold up the others.
+fn step_over(what: &str, outcome: Result<(), StoreError>) -> Result<(), StoreError> {
+    match outcome {
+        Err(error) if error.is_permanent() => {
+            error!(what, %error, "stepped over");
+            Ok(())
+        }
+        outcome => outcome,
     }
 }

@@ -15,9 +15,9 @@ use store::error::StoreError;
 use store::keys::ShardId;
 use store::object::{ObjectKey, Objects};
 use store::sites::{Hold, Job, Pass, Step};
-use tracing::{error, info};
+use tracing::info;
 
-use crate::{Regenerator, Table};
+use crate::{Regenerator, Table, step_over};
 
 /// Records read and reconciled at a time.
 const PAGE: i32 = 500;
@@ -88,9 +88,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 .into_iter()
                 .filter(|(_, site)| pass.sites.contains(site));
             let ids: Vec<String> = served.map(|(id, _)| id).collect();
-            for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(&ids, None).await) {
-                step_over(id, outcome.map(drop))?;
-            }
+            self.reconcile_all(&ids).await?;
             pass.records += ids.len() as u64;
             info!(records = pass.records, "scanned");
             pass.step = match page.next {
@@ -174,16 +172,5 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             }
         }
         Ok(shards)
-    }
-}
-
-/// Goes on behind what can never succeed: one record or shard must not hold up every site that waits.
-fn step_over(what: &str, outcome: Result<(), StoreError>) -> Result<(), StoreError> {
-    match outcome {
-        Err(error) if error.is_permanent() => {
-            error!(what, %error, "stepped over");
-            Ok(())
-        }
-        outcome => outcome,
     }
 }

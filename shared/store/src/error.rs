@@ -50,6 +50,14 @@ impl StoreError {
         matches!(self, Self::Refused { .. } | Self::Damaged { .. })
     }
 
+    /// The same failure for a record of the batch that it may not be about: to be tried again, whatever it was.
+    pub(crate) fn passing(&self) -> Self {
+        Self::Service {
+            operation: "reconcile",
+            message: self.to_string(),
+        }
+    }
+
     /// The same error for another record that it has failed too.
     pub(crate) fn shared(&self) -> Self {
         match self {

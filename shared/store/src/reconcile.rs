@@ -131,7 +131,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             Ok(records) => records,
             // Every record of the batch has failed for the same passing reason.
             Err(error) => {
-                outcomes.extend(fenced.iter().map(|(id, _)| (*id, Err(error.shared()))));
+                outcomes.extend(fenced.iter().map(|(id, _)| (*id, Err(error.passing()))));
                 return Vec::new();
             }
         };
@@ -184,7 +184,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             Ok(offers) => offers,
             Err(error) => {
                 // Those that need no slot could go on, but their events will be delivered again with the others'.
-                outcomes.extend(plans.iter().map(|(id, ..)| (*id, Err(error.shared()))));
+                outcomes.extend(plans.iter().map(|(id, ..)| (*id, Err(error.passing()))));
                 return Vec::new();
             }
         };

@@ -19,7 +19,6 @@ fn a_first_load_while_records_change() {
         "scan, edits",
         Scan {
             edits: 2,
-            contents: 2,
             faults: 2,
             ..SMALL
         },
