@@ -6,6 +6,7 @@
 pub mod chaos;
 pub mod crawler;
 pub mod fuse;
+pub mod gate;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ use store::clock::Clock;
 pub use chaos::Chaos;
 pub use crawler::{Crawler, Entry, Response};
 pub use fuse::Fuse;
+pub use gate::Gate;
 
 /// The site of the tests.
 pub const SITE: &str = "www.example.com";

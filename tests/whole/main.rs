@@ -10,6 +10,7 @@ mod crash;
 mod histories;
 mod pages;
 mod publishing;
+mod races;
 mod sites;
 mod store;
 mod template;

@@ -1,0 +1,456 @@
+//! What the protocols' steps are there for: one run is held up between two calls, and another overtakes it.
+//!
+//! The functions are called by hand, so that nothing else happens. `tests/outside/planted_faults.py` shows that each of
+//! these fails if the step that it is about is left out.
+
+use aws_lambda_events::event::dynamodb::Event;
+use harness::{Fuse, Gate, SITE, post, settings, with};
+use ingest::ingest;
+use local::stack::{Options, Stack};
+use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+use regenerate::Regenerator;
+use serde_json::{Value, json};
+use sitemap::plan::Series;
+use store::SitemapTable;
+use store::aws::Aws;
+use store::clock::Clock;
+use store::content::{Content, ContentTable};
+use store::keys::{self, ShardId};
+use store::object::{ObjectKey, Objects};
+use store::reconcile::{KnownSites, Reconciler};
+use store::s3::S3Objects;
+use store::segments::Summaries;
+use store::sites::{Hold, Sites, Step};
+
+type Functions = Regenerator<ContentTable, SitemapTable, S3Objects>;
+
+/// A stack whose functions do not run.
+struct Bench {
+    stack: Stack,
+    /// At once.
+    fast: Functions,
+    aws: Aws,
+}
+
+impl Bench {
+    async fn with(records: &[Value]) -> Self {
+        let stack = Stack::start(Options::default()).await.unwrap();
+        let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, Vec::new());
+        let bench = Self {
+            fast: functions(&aws),
+            stack,
+            aws,
+        };
+        for record in records {
+            bench.put(record).await;
+        }
+        bench
+    }
+
+    /// One whose site is released with these records published.
+    async fn released(records: &[Value]) -> Self {
+        let bench = Self::with(records).await;
+        bench.ingest(records).await;
+        bench.scan_until(async |_| false).await;
+        bench.fast.publish_index(SITE).await.unwrap();
+        bench.fast.publish_site_files(SITE).await.unwrap();
+        bench
+    }
+
+    /// The functions with an interceptor in front of all their calls.
+    fn slow(&self, interceptor: aws_sdk_dynamodb::config::SharedInterceptor) -> Functions {
+        let (dynamodb, s3) = (&self.stack.dynamodb_endpoint, &self.stack.s3_endpoint);
+        functions(&Aws::on_loopback(dynamodb, s3, vec![interceptor]))
+    }
+
+    async fn put(&self, record: &Value) {
+        let request = self.aws.dynamodb().await.put_item();
+        let item = serde_dynamo::to_item(record).unwrap();
+        let request = request.table_name(CONTENT_TABLE).set_item(Some(item));
+        request.send().await.unwrap();
+    }
+
+    async fn ingest(&self, records: &[Value]) {
+        let ids: Vec<_> = records
+            .iter()
+            .map(|record| json!({"id": {"S": record["id"]}}))
+            .collect();
+        let response = ingest(&self.fast.reconciler, &event("MODIFY", &ids)).await;
+        assert!(response.batch_item_failures.is_empty());
+    }
+
+    /// Puts a record and has it reconciled.
+    async fn edit(&self, record: &Value) {
+        self.put(record).await;
+        self.ingest(std::slice::from_ref(record)).await;
+    }
+
+    /// Whether the pass under way has reconciled everything and published nothing.
+    async fn is_loaded(&self) -> bool {
+        let job = self.fast.reconciler.table.job().await.unwrap();
+        let pass = job.and_then(|job| job.pass);
+        pass.is_some_and(|pass| pass.step == Step::Publish { after: None })
+    }
+
+    /// Handles the event of the shard's first entry.
+    async fn regenerate(&self) {
+        let key = json!({"pk": {"S": keys::segment(&shard(), 0)}, "sk": {"S": "00000"}});
+        let response = self.fast.regenerate(&event("MODIFY", &[key])).await;
+        assert!(response.batch_item_failures.is_empty());
+    }
+
+    /// Deletes every item of the sitemap table.
+    async fn drop_table(&self) {
+        let client = self.aws.dynamodb().await;
+        let scan = client.scan().table_name(SITEMAP_TABLE);
+        let items = scan.projection_expression("pk, sk").send().await.unwrap();
+        for key in items.items.unwrap() {
+            let request = client.delete_item().table_name(SITEMAP_TABLE);
+            request.set_key(Some(key)).send().await.unwrap();
+        }
+    }
+
+    /// Does slices of the scan until there is none left or `enough` says so.
+    async fn scan_until(&self, enough: impl AsyncFn(&Self) -> bool) {
+        while !enough(self).await && self.fast.reconciler.table.job().await.unwrap().is_some() {
+            self.fast.scan_slice().await.unwrap();
+        }
+    }
+
+    /// The document of an object.
+    async fn document(&self, key: &ObjectKey) -> String {
+        let (_, bytes) = self
+            .fast
+            .objects
+            .get(key)
+            .await
+            .unwrap()
+            .expect("published");
+        let mut text = String::new();
+        match std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*bytes), &mut text) {
+            Ok(_) => text,
+            Err(_) => String::from_utf8(bytes.to_vec()).unwrap(),
+        }
+    }
+
+    async fn publish(&self, functions: &Functions) {
+        let row = functions
+            .reconciler
+            .table
+            .site(SITE)
+            .await
+            .unwrap()
+            .unwrap();
+        functions
+            .publish(&row, &shard(), Some(&[0].into()))
+            .await
+            .unwrap();
+    }
+}
+
+fn functions(aws: &Aws) -> Functions {
+    Regenerator {
+        reconciler: Reconciler {
+            content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
+            table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
+            known: KnownSites::Any,
+            clock: Clock::system(),
+        },
+        objects: S3Objects::new(aws.clone(), BUCKET.to_owned()),
+    }
+}
+
+fn event(name: &str, keys: &[Value]) -> Event {
+    let record = |(n, keys): (usize, &Value)| {
+        json!({"awsRegion": "local", "eventID": n.to_string(), "eventName": name, "dynamodb": {
+            "ApproximateCreationDateTime": 0, "Keys": keys, "SequenceNumber": n.to_string(), "SizeBytes": 1}})
+    };
+    let records: Vec<_> = keys.iter().enumerate().map(record).collect();
+    serde_json::from_value(json!({"Records": records})).unwrap()
+}
+
+fn shard() -> ShardId {
+    let series = Series {
+        site: SITE.to_owned(),
+        name: "post".to_owned(),
+    };
+    ShardId { series, n: 1 }
+}
+
+fn object() -> ObjectKey {
+    ObjectKey::Shard {
+        site: SITE.to_owned(),
+        series: "post".to_owned(),
+        n: 1,
+    }
+}
+
+fn index() -> ObjectKey {
+    ObjectKey::Index {
+        site: SITE.to_owned(),
+    }
+}
+
+/// A record as of a day; what is published of it names the day.
+fn day(day: u32) -> Value {
+    post("/a", day)
+}
+
+fn says(document: &str, day: u32) -> bool {
+    document.contains(&format!("2026-01-{day:02}T"))
+}
+
+/// Runs `slow` up to a gate, then `fast` to its end, then `slow` to its own.
+async fn overtaken(
+    gate: &Gate,
+    slow: impl Future<Output = ()> + Send + 'static,
+    fast: impl Future<Output = ()>,
+) {
+    let slow = tokio::spawn(slow);
+    gate.reached().await;
+    fast.await;
+    gate.open();
+    slow.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_read_an_older_record_commits_nothing_after_one_that_had_nothing_to_do() {
+    let bench = Bench::released(&[day(1)]).await;
+    bench.put(&day(2)).await;
+    let gate = Gate::behind("BatchGetItem", "post/a");
+    let slow = bench.slow(gate.interceptor());
+    let zombie = async move {
+        for outcome in slow
+            .reconciler
+            .reconcile(&["post/a".to_owned()], None)
+            .await
+        {
+            outcome.unwrap();
+        }
+    };
+    overtaken(&gate, zombie, bench.edit(&day(1))).await;
+    bench.publish(&bench.fast).await;
+    assert!(says(&bench.document(&object()).await, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_publisher_of_a_shard_puts_nothing_over_a_faster_one() {
+    // The faster one publishes something newer, or what is published already.
+    for last in [3, 1] {
+        let bench = Bench::released(&[day(1)]).await;
+        bench.edit(&day(2)).await;
+        let gate = Gate::behind("Query", "SEGMENT#");
+        let (slow, row) = (
+            bench.slow(gate.interceptor()),
+            bench.fast.reconciler.table.site(SITE).await,
+        );
+        let row = row.unwrap().unwrap();
+        let slow = async move {
+            slow.publish(&row, &shard(), Some(&[0].into()))
+                .await
+                .unwrap()
+        };
+        let fast = async {
+            bench.edit(&day(last)).await;
+            bench.publish(&bench.fast).await;
+        };
+        overtaken(&gate, slow, fast).await;
+        assert!(says(&bench.document(&object()).await, last), "{last}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_publisher_that_lost_publishes_what_it_has_read() {
+    let bench = Bench::released(&[day(1)]).await;
+    bench.edit(&day(2)).await;
+    let gate = Gate::behind("GET", object().path());
+    let (slow, row) = (
+        bench.slow(gate.interceptor()),
+        bench.fast.reconciler.table.site(SITE).await,
+    );
+    let row = row.unwrap().unwrap();
+    let slow = async move {
+        slow.publish(&row, &shard(), Some(&[0].into()))
+            .await
+            .unwrap()
+    };
+    let fast = async {
+        bench.publish(&bench.fast).await;
+        bench.edit(&day(3)).await;
+    };
+    overtaken(&gate, slow, fast).await;
+    assert!(says(&bench.document(&object()).await, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_publisher_of_the_index_puts_nothing_over_a_faster_one() {
+    for last in [3, 1] {
+        let bench = Bench::released(&[day(1)]).await;
+        bench.edit(&day(2)).await;
+        bench.publish(&bench.fast).await;
+        let gate = Gate::behind("Query", "INDEX#");
+        let slow = bench.slow(gate.interceptor());
+        let slow = async move { slow.publish_index(SITE).await.unwrap() };
+        let fast = async {
+            bench.edit(&day(last)).await;
+            bench.publish(&bench.fast).await;
+            bench.fast.publish_index(SITE).await.unwrap();
+        };
+        overtaken(&gate, slow, fast).await;
+        assert!(says(&bench.document(&index()).await, last), "{last}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn older_settings_do_not_stay_in_robots_txt_over_newer_ones_that_read_the_same() {
+    let rules =
+        |path: &str| settings(json!({"robots": ["User-agent: *", format!("Disallow: {path}")]}));
+    let bench = Bench::released(&[rules("/1"), day(1)]).await;
+    bench.edit(&rules("/2")).await;
+    let gate = Gate::behind("GetItem", "SITE#");
+    let slow = bench.slow(gate.interceptor());
+    let slow = async move { slow.publish_site_files(SITE).await.unwrap() };
+    let fast = async {
+        bench.edit(&rules("/1")).await;
+        bench.fast.publish_site_files(SITE).await.unwrap();
+    };
+    overtaken(&gate, slow, fast).await;
+    let robots = ObjectKey::Robots {
+        site: SITE.to_owned(),
+    };
+    assert!(bench.document(&robots).await.contains("Disallow: /1\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_behind_the_scans_back_is_published_before_the_release() {
+    let bench = Bench::with(&[day(1)]).await;
+    bench.ingest(&[day(1)]).await;
+    bench.scan_until(Bench::is_loaded).await;
+    let gate = Gate::behind("PUT", object().path());
+    let slow = bench.slow(gate.interceptor());
+    let slow = async move { slow.scan_slice().await.unwrap() };
+    let fast = async {
+        bench.edit(&day(2)).await;
+        bench.regenerate().await;
+    };
+    overtaken(&gate, slow, fast).await;
+    let row = bench
+        .fast
+        .reconciler
+        .table
+        .site(SITE)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(row.hold, Hold::Released);
+    assert!(says(&bench.document(&object()).await, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_changes_behind_the_scans_back_is_reconciled_by_its_event() {
+    let bench = Bench::with(&[day(1)]).await;
+    bench.ingest(&[day(1)]).await;
+    let scanned = async |bench: &Bench| {
+        let job = bench.fast.reconciler.table.job().await.unwrap();
+        job.and_then(|job| job.pass)
+            .is_some_and(|pass| pass.records > 0)
+    };
+    bench.scan_until(scanned).await;
+    bench.edit(&day(2)).await;
+    bench.scan_until(async |_| false).await;
+    assert!(says(&bench.document(&object()).await, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_summary_is_written_before_its_object() {
+    let fuse = Fuse::default();
+    let bench = Bench::released(&[with(&day(1), json!({"type": "page"}))]).await;
+    bench
+        .edit(&with(
+            &day(1),
+            json!({"id": "b", "url": format!("https://{SITE}/b")}),
+        ))
+        .await;
+    let dying = bench.slow(fuse.interceptor());
+    let row = bench
+        .fast
+        .reconciler
+        .table
+        .site(SITE)
+        .await
+        .unwrap()
+        .unwrap();
+    for writes in 0..2 {
+        fuse.set(writes);
+        assert!(
+            dying
+                .publish(&row, &shard(), Some(&[0].into()))
+                .await
+                .is_err()
+        );
+        let summarised = bench.fast.reconciler.table.summaries(SITE).await.unwrap();
+        let published = bench.fast.objects.head(&object()).await.unwrap();
+        assert!(
+            published.is_some() || !summarised.contains_key(&shard()),
+            "{writes}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_event_of_a_removal_removes_nothing_that_is_there() {
+    let bench = Bench::released(&[day(1)]).await;
+    let late = event("REMOVE", &[json!({"id": {"S": "post/a"}})]);
+    let response = ingest(&bench.fast.reconciler, &late).await;
+    assert!(response.batch_item_failures.is_empty());
+    assert!(
+        bench
+            .fast
+            .reconciler
+            .content
+            .item("post/a")
+            .await
+            .unwrap()
+            .is_some()
+    );
+    bench.publish(&bench.fast).await;
+    assert!(says(&bench.document(&object()).await, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_of_a_dropped_table_whose_stamps_are_equal_is_built_again() {
+    let bench = Bench::released(&[day(1)]).await;
+    bench.drop_table().await;
+    bench.put(&day(2)).await;
+    bench.ingest(&[day(2)]).await;
+    bench.scan_until(async |_| false).await;
+    assert!(says(&bench.document(&object()).await, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_shard_is_published_while_a_site_loads_and_no_index_before_its_release() {
+    let bench = Bench::with(&[day(1)]).await;
+    bench.ingest(&[day(1)]).await;
+    bench.scan_until(Bench::is_loaded).await;
+    bench.regenerate().await;
+    let objects = &bench.fast.objects;
+    assert_eq!(objects.head(&object()).await.unwrap(), None);
+    let table = &bench.fast.reconciler.table;
+    table
+        .move_hold(SITE, Hold::Loading, Hold::Publishing)
+        .await
+        .unwrap();
+    bench.regenerate().await;
+    assert!(objects.head(&object()).await.unwrap().is_some());
+    bench.fast.publish_index(SITE).await.unwrap();
+    assert_eq!(objects.head(&index()).await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_index_follows_the_settings_before_the_scan_does() {
+    let bench = Bench::released(&[settings(json!({})), day(1)]).await;
+    assert!(bench.document(&index()).await.contains("<sitemap>"));
+    bench.edit(&settings(json!({"public": false}))).await;
+    bench.fast.publish_index(SITE).await.unwrap();
+    assert!(!bench.document(&index()).await.contains("<sitemap>"));
+}
