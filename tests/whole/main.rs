@@ -8,6 +8,7 @@
 mod bad_input;
 mod crash;
 mod histories;
+mod loss;
 mod pages;
 mod publishing;
 mod races;

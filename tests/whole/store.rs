@@ -80,17 +80,14 @@ async fn only_the_last_fence_commits_and_a_refused_commit_writes_nothing() {
         Change::Replace(placement(0), rendered("<url/>")),
         Change::Claim(address("/a")),
     ]);
-    assert_eq!(
-        table.commit("a", &old.token, &insert, None).await.unwrap(),
-        LOST
-    );
+    assert_eq!(table.commit("a", &old, &insert, None).await.unwrap(), LOST);
     let shard = ShardId {
         series: series(),
         n: 1,
     };
     assert_eq!(table.segment(&shard, 0).await.unwrap().stamp, 0);
     assert_eq!(
-        table.commit("a", &new.token, &insert, None).await.unwrap(),
+        table.commit("a", &new, &insert, None).await.unwrap(),
         Commit::Done
     );
     let rows = table.segment(&shard, 0).await.unwrap();
@@ -107,7 +104,7 @@ async fn only_the_last_fence_commits_and_a_refused_commit_writes_nothing() {
         ledger_changes: true,
     };
     assert_eq!(
-        table.commit("a", &new.token, &gone, None).await.unwrap(),
+        table.commit("a", &new, &gone, None).await.unwrap(),
         Commit::Done
     );
     assert_eq!(table.ledger("a").await.unwrap(), None);
@@ -123,8 +120,8 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
         n: 1,
     };
     let (a, b) = (
-        table.fence("a").await.unwrap().token,
-        table.fence("b").await.unwrap().token,
+        table.fence("a").await.unwrap(),
+        table.fence("b").await.unwrap(),
     );
     let write = |xml: &str| plan(vec![Change::Replace(placement(7), rendered(xml))]);
     let offer = |given_back| Offer {
@@ -179,7 +176,7 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
         Commit::Done
     );
     assert_eq!(table.segment(&shard, 0).await.unwrap().stamp, 4);
-    let c = table.fence("c").await.unwrap().token;
+    let c = table.fence("c").await.unwrap();
     assert_eq!(
         table
             .commit("c", &c, &write("5"), Some(&offers[0]))
@@ -195,8 +192,8 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
     let stack = stack().await;
     let table = &stack.reconciler.table;
     let (a, b) = (
-        table.fence("a").await.unwrap().token,
-        table.fence("b").await.unwrap().token,
+        table.fence("a").await.unwrap(),
+        table.fence("b").await.unwrap(),
     );
     assert_eq!(table.claim(&address("/x"), "a").await.unwrap(), Claim::Free);
     let take = plan(vec![Change::Claim(address("/x"))]);
@@ -235,7 +232,7 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
         Commit::Done
     );
     assert_eq!(table.waiters(&partition).await.unwrap(), ["b"]);
-    let c = table.fence("c").await.unwrap().token;
+    let c = table.fence("c").await.unwrap();
     assert_eq!(
         table.commit("c", &c, &wait, None).await.unwrap(),
         LOST,
@@ -281,13 +278,13 @@ async fn a_segment_and_a_batch_of_records_larger_than_a_page_are_read_whole() {
     let table = &stack.reconciler.table;
     for i in 0..12 {
         let id = format!("r{i}");
-        let token = table.fence(&id).await.unwrap().token;
+        let fenced = table.fence(&id).await.unwrap();
         let write = plan(vec![Change::Replace(
             placement(i),
             rendered(&format!("{i:02}{}", "x".repeat(250_000))),
         )]);
         assert_eq!(
-            table.commit(&id, &token, &write, None).await.unwrap(),
+            table.commit(&id, &fenced, &write, None).await.unwrap(),
             Commit::Done
         );
     }

@@ -36,6 +36,8 @@ use crate::tokens::without_tokens;
 
 /// How often the sweep runs, in place of the schedule's minute.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
+/// The audit's pause before it looks again: events are handled at once here.
+pub const SECOND_LOOK: Duration = Duration::from_millis(500);
 /// Stream records of one invocation.
 const BATCH: usize = 500;
 /// How long a batch waits to fill.
@@ -378,7 +380,7 @@ async fn sweep_for_ever(
         let swept = async {
             let published = objects.sites().await?;
             remember(&hosts, published.clone());
-            sweep::sweep(&reconciler, &published).await
+            sweep::sweep(&reconciler, &objects, &published, SECOND_LOOK).await
         };
         if let Err(error) = swept.await {
             tracing::error!(%error, "a sweep failed");

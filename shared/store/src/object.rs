@@ -152,6 +152,12 @@ pub struct Document {
     pub stamp: String,
 }
 
+/// An epoch and a generation as one text.
+#[must_use]
+pub fn stamp(epoch: u64, generation: u64) -> String {
+    format!("{epoch:016x}-{generation}")
+}
+
 /// An object without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectMeta {

@@ -3,12 +3,15 @@
 //! - A slot that was given back is offered first, then the next ones of the series' counter, taken once for a batch.
 //! - An offer binds nobody: the entry's own condition decides. Holes are harmless.
 
+use std::collections::BTreeSet;
+
 use sitemap::plan::{Series, Slot};
 
-use crate::content::backoff;
+use crate::concurrency::backoff;
 use crate::error::StoreError;
-use crate::keys;
-use crate::table::{SitemapTable, get_number, get_text, number, send};
+use crate::keys::{self, ShardId};
+use crate::object::{ObjectKey, Objects};
+use crate::table::{Item, SitemapTable, get_number, get_text, number, send};
 
 /// How many of the slots that were given back are looked at: random ones of them are offered, so that concurrent
 /// batches seldom offer the same.
@@ -58,6 +61,41 @@ pub struct Extent {
     pub shards: u32,
     /// No slot was ever given at this position or beyond, in any shard.
     pub positions: u32,
+    /// The position that the counter gives next, in the last shard.
+    pub next: u32,
+}
+
+/// Every shard of a site with its object's path, in the order of the paths: those that slots were given of, and those
+/// that have an object, which may be of a table that was dropped.
+///
+/// # Errors
+///
+/// If the table or the bucket fails.
+pub async fn shards_of(
+    table: &impl Slots,
+    objects: &impl Objects,
+    site: &str,
+) -> Result<BTreeSet<(String, ShardId)>, StoreError> {
+    let mut shards = BTreeSet::new();
+    for (series, extent) in table.series(site).await? {
+        for n in 1..=extent.shards {
+            let shard = ShardId {
+                series: series.clone(),
+                n,
+            };
+            shards.insert((shard.object().path(), shard));
+        }
+    }
+    for key in objects.list(site).await? {
+        if let ObjectKey::Shard { site, series, n } = &key {
+            let series = Series {
+                site: site.clone(),
+                name: series.clone(),
+            };
+            shards.insert((key.path(), ShardId { series, n: *n }));
+        }
+    }
+    Ok(shards)
 }
 
 /// Takes `count` slots from the counter: the slots, and the counter afterwards.
@@ -159,10 +197,12 @@ impl Slots for SitemapTable {
     }
 }
 
-fn extent(item: &crate::table::Item) -> Extent {
+/// A series' row. Without a counter it has grown by nothing.
+pub(crate) fn extent(item: &Item) -> Extent {
     Extent {
         shards: get_number(item, "next_n").unwrap_or(1),
         positions: get_number(item, "positions").unwrap_or(0),
+        next: get_number(item, "next_i").unwrap_or(0),
     }
 }
 
