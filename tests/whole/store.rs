@@ -15,6 +15,7 @@ use store::content::Content;
 use store::keys::{ShardId, claim};
 use store::ledgers::{Commit, Ledgers};
 use store::object::{Document, ObjectKey, Objects, Precondition, Put};
+use store::rows::Rows;
 use store::segments::{Segments, Summaries, Summary};
 use store::sites::{Hold, Job, Pass, Sites, Step};
 use store::slots::{Offer, Slots};
@@ -183,6 +184,30 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
             .await
             .unwrap(),
         occupied
+    );
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_was_given_back_is_no_longer_the_counters() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    let late = table.fence("late").await.unwrap();
+    let offers = table.offer(&series(), 1, 1_000, None).await.unwrap();
+    let slot = offers[0].slot;
+    assert!(table.give_back(&series(), slot).await.unwrap());
+    // Whoever was offered it by the counter has waited too long.
+    let write = plan(vec![Change::Replace(placement(slot.i), rendered("<url/>"))]);
+    let lost = Commit::Lost { occupied: true };
+    let commit = table.commit("late", &late, &write, Some(&offers[0])).await;
+    assert_eq!(commit.unwrap(), lost);
+    let offers = table.offer(&series(), 1, 1_000, None).await.unwrap();
+    assert_eq!((offers[0].slot, offers[0].given_back), (slot, true));
+    let commit = table.commit("late", &late, &write, Some(&offers[0])).await;
+    assert_eq!(commit.unwrap(), Commit::Done);
+    assert!(
+        !table.give_back(&series(), slot).await.unwrap(),
+        "it is used"
     );
     stack.stop().await.unwrap();
 }

@@ -14,7 +14,7 @@ mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sitemap::plan::{Series, Slot};
 use store::content::Content;
@@ -113,7 +113,7 @@ impl fmt::Display for Finding {
             what,
             detail,
         } = self;
-        write!(f, "{:<16} {what}: {detail}", problem.name())
+        write!(f, "{} {what}: {detail}", problem.name())
     }
 }
 
@@ -173,44 +173,39 @@ pub struct Audit<'a, C, T, O> {
 }
 
 impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
-    /// Goes on from where an audit is until `until` or its end, and returns what it has found. `published` are the hosts
-    /// that have objects.
+    /// Does the next page of an audit, and returns what it has found. `published` are the hosts that have objects.
     ///
     /// # Errors
     ///
     /// If a table or the bucket fails: `progress` is then where the next try should begin.
-    pub async fn go_on(
+    pub async fn page(
         &self,
         progress: &mut AuditProgress,
         published: &[String],
-        until: Instant,
     ) -> Result<Vec<Finding>, StoreError> {
-        let mut findings = Vec::new();
-        while let Some(step) = progress.step.clone() {
-            let (suspects, next) = match step {
-                AuditStep::Rows { after } => {
-                    let after = after.map(|(pk, sk)| Key { pk, sk });
-                    self.page_of_rows(after, &mut progress.sites).await?
-                }
-                AuditStep::Records { after } => self.page_of_records(after).await?,
-                AuditStep::Objects { after } => {
-                    progress.sites.extend(published.iter().cloned());
-                    self.next_objects(&progress.sites, after).await?
-                }
-            };
-            for suspect in &suspects {
-                let Finding { problem, .. } = suspect.finding;
-                *progress.found.entry(problem.name().to_owned()).or_default() += 1;
-                warn!(finding = %suspect.finding, repair = self.repair, "the audit found something");
+        let (suspects, next) = match progress.step.clone() {
+            None => return Ok(Vec::new()),
+            Some(AuditStep::Rows { after }) => {
+                let after = after.map(|(pk, sk)| Key { pk, sk });
+                self.page_of_rows(after, &mut progress.sites).await?
             }
-            if self.repair {
-                self.make_good(&suspects).await?;
+            Some(AuditStep::Records { after }) => self.page_of_records(after).await?,
+            Some(AuditStep::Objects { after }) => {
+                progress.sites.extend(published.iter().cloned());
+                self.page_of_objects(&progress.sites, after).await?
             }
-            findings.extend(suspects.into_iter().map(|suspect| suspect.finding));
-            progress.step = next;
-            if Instant::now() >= until {
-                break;
-            }
+        };
+        if self.repair {
+            self.make_good(&suspects).await?;
+        }
+        progress.step = next;
+        let findings: Vec<Finding> = suspects
+            .into_iter()
+            .map(|suspect| suspect.finding)
+            .collect();
+        for finding in &findings {
+            let name = finding.problem.name().to_owned();
+            *progress.found.entry(name).or_default() += 1;
         }
         Ok(findings)
     }

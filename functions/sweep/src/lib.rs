@@ -155,12 +155,23 @@ where
         },
     };
     let until = Instant::now() + AUDIT_SLICE;
-    let outcome = audit.go_on(&mut progress, published, until).await;
-    table.note_audit(&progress).await?;
-    if progress.step.is_none() {
-        info!(found = ?progress.found, "an audit has ended");
+    loop {
+        for finding in audit.page(&mut progress, published).await? {
+            if finding.problem.is_harmless() {
+                info!(%finding, "the audit found something");
+            } else {
+                warn!(%finding, "the audit found something");
+            }
+        }
+        table.note_audit(&progress).await?;
+        if progress.step.is_none() {
+            info!(found = ?progress.found, "an audit has ended");
+            return Ok(());
+        }
+        if Instant::now() >= until {
+            return Ok(());
+        }
     }
-    outcome.map(drop)
 }
 
 /// Reconciles the records whose timers are due, from the cursor's hour on.

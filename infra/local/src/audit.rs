@@ -1,7 +1,6 @@
 //! `waymark audit`: is everything as it should be, in the local stack or in a deployment?
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use store::SitemapTable;
 use store::aws::Aws;
@@ -72,13 +71,8 @@ impl Target {
 /// How an audit ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With the findings that are left, by problem: the harmless ones, and the others.
-    Whole {
-        /// Nothing that is published is wrong because of them.
-        harmless: BTreeMap<&'static str, u64>,
-        /// Something is, or will be.
-        harmful: BTreeMap<&'static str, u64>,
-    },
+    /// At its end, with what the last one found.
+    Whole(Vec<Finding>),
     /// A background scan is under way: what it has not come to yet would look wrong.
     Busy,
 }
@@ -112,24 +106,16 @@ pub async fn audit(
             Err(error) => return Err(error),
         }
         let published = objects.sites().await?;
-        let (mut harmless, mut harmful) = (BTreeMap::new(), BTreeMap::new());
+        let mut findings = Vec::new();
         let mut progress = beginning(reconciler.clock.now());
         while progress.step.is_some() {
-            for finding in audit
-                .go_on(&mut progress, &published, Instant::now())
-                .await?
-            {
-                report(&finding);
-                let counts = if finding.problem.is_harmless() {
-                    &mut harmless
-                } else {
-                    &mut harmful
-                };
-                *counts.entry(finding.problem.name()).or_default() += 1;
-            }
+            let page = audit.page(&mut progress, &published).await?;
+            page.iter().for_each(&mut report);
+            findings.extend(page);
         }
-        if !repair || harmful.is_empty() || round == ROUNDS {
-            return Ok(Ended::Whole { harmless, harmful });
+        let harmless = findings.iter().all(|finding| finding.problem.is_harmless());
+        if !repair || harmless || round == ROUNDS {
+            return Ok(Ended::Whole(findings));
         }
         tokio::time::sleep(pause).await;
     }

@@ -11,6 +11,7 @@ use local::report::Report;
 use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
 use store::content::Content;
+use sweep::audit::Finding;
 
 /// Problems of content files that are shown; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;
@@ -119,18 +120,28 @@ async fn audit(arguments: &AuditArgs) -> Result<ExitCode, Failure> {
     } else {
         Target::local(arguments.dynamodb_port, arguments.s3_port)
     };
-    let report = |finding: &sweep::audit::Finding| println!("{finding}");
+    let report = |finding: &Finding| {
+        let harmless = if finding.problem.is_harmless() {
+            " (harmless)"
+        } else {
+            ""
+        };
+        println!("{finding}{harmless}");
+    };
     match local::audit::audit(&target, arguments.repair, AUDIT_PAUSE, report).await? {
         Ended::Busy => {
             eprintln!("waymark: a background scan is under way; audit again when it has ended");
             Ok(ExitCode::from(2))
         }
-        Ended::Whole { harmless, harmful } => {
-            for (problem, count) in &harmless {
-                println!("{problem:<16} {count}, harmless");
+        Ended::Whole(findings) => {
+            let wrong = findings
+                .iter()
+                .filter(|finding| !finding.problem.is_harmless())
+                .count();
+            match wrong {
+                0 => println!("everything is as it should be"),
+                wrong => println!("wrong: {wrong}"),
             }
-            let wrong: u64 = harmful.values().sum();
-            println!("{wrong} wrong");
             Ok(ExitCode::from(u8::from(wrong > 0)))
         }
     }

@@ -17,8 +17,8 @@ use store::slots::{Extent, shards_of};
 
 use super::{Audit, Problem, Remedy, Suspect, Table};
 
-/// Shards that are looked at one after the other before progress is noted.
-const SHARDS: usize = 20;
+/// Shards of one page: of the largest, a page takes seconds.
+const SHARDS: usize = 5;
 /// Slots of one shard that one audit gives back, at most: each is a transaction.
 const MAX_GIVEN_BACK: usize = 500;
 /// A shard with more than this share of its byte limit, in percent, is given no slots back: what came into them would
@@ -33,8 +33,8 @@ struct Site {
 }
 
 impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
-    /// The next shard behind a place, or the next site's own files, and the next place.
-    pub(super) async fn next_objects(
+    /// The next shards behind a place, or the site's own files, and the next place.
+    pub(super) async fn page_of_objects(
         &self,
         sites: &BTreeSet<String>,
         after: Option<(String, String)>,
