@@ -208,7 +208,7 @@ pub trait Objects: Send + Sync {
         key: &ObjectKey,
     ) -> impl Future<Output = Result<Option<(ObjectMeta, BodyStream)>, StoreError>> + Send;
 
-    /// The object with its whole body.
+    /// The object with its whole body, which is empty if it is larger than any that was published: it is another's.
     fn get(
         &self,
         key: &ObjectKey,
