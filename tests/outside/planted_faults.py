@@ -131,7 +131,7 @@ FAULTS = {
             evict: None,
         };
         let plan = sitemap::plan::plan(&inputs, reconciler.clock.now());
-        if !matches!(reconciler.table.commit(id, &fenced.token, &plan, None).await, Ok(store::ledgers::Commit::Done)) {
+        if !matches!(reconciler.table.commit(id, &fenced, &plan, None).await, Ok(store::ledgers::Commit::Done)) {
             failed.extend(batch.subjects().find(|subject| *subject == id));
         }
     }
