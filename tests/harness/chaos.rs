@@ -16,6 +16,9 @@ use aws_smithy_types::config_bag::{Storable, StoreReplace};
 
 use crate::answers::{self, Answer};
 
+#[cfg(test)]
+mod tests;
+
 /// The longest time that a call is held up.
 const LONGEST: Duration = Duration::from_millis(4);
 /// How often a fault lasts for all tries of a call: else the SDK's own retries would hide most of them.

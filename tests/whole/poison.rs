@@ -12,6 +12,8 @@ use store::stream::key_text;
 
 /// Times a batch is tried again here.
 const RETRIES: u32 = 3;
+/// Longer than a scan may stand still before `sweep` wakes it.
+const STALLED_SECONDS: i64 = 1_000;
 /// Longer than any number of these tries takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The record that poison is about. Its page has another name, so that no other record's calls name it.
@@ -214,12 +216,28 @@ async fn a_scan_that_was_given_up_goes_on_by_the_clock() {
     assert_eq!(world.crawler.get("/sitemap_index.xml").await.status, 404);
 
     poison.lift();
-    // Longer than a scan may stand still.
-    world.clock.advance(1_000);
+    world.clock.advance(STALLED_SECONDS);
     assert_eq!(world.paths().await, ["/a"]);
     // What was given up is done by now, and does no harm.
     assert_eq!(world.stack.redrive().await, 1);
     assert_eq!(world.paths().await, ["/a"]);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn regression_a_damaged_site_holds_up_no_other_site_s_first_load() {
+    let poison = Poison::passing_in("Scan", CONTENT_TABLE);
+    let world = World::with(options(&poison), &[]).await;
+    world.put(&post("/a", 1)).await;
+    world.put(&other("/a")).await;
+    given_up(&world, 1).await;
+    let row = format!("SITE#{OTHER}");
+    world.damage((&row, "-"), "settings", Some("{")).await;
+    poison.lift();
+    world.clock.advance(STALLED_SECONDS);
+    let paths = tokio::time::timeout(PATIENCE, world.paths()).await;
+    assert_eq!(paths.expect("the scan comes to its end"), ["/a"]);
+    world.stack.redrive().await;
     world.stop().await;
 }
 

@@ -148,7 +148,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     /// Reconciles records and goes on behind those that can never succeed: they must not keep it from the others.
     async fn reconcile_all(&self, ids: &[String]) -> Result<(), StoreError> {
         for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(ids, None).await) {
-            step_over(id, outcome.map(drop))?;
+            step_over(id, outcome)?;
         }
         Ok(())
     }
@@ -161,13 +161,13 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     }
 }
 
-/// Goes on behind what can never succeed: one record or shard must not hold up the others.
-fn step_over(what: &str, outcome: Result<(), StoreError>) -> Result<(), StoreError> {
+/// Goes on behind what can never succeed, with nothing: one record, shard or site must not hold up the others.
+fn step_over<T>(what: &str, outcome: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match outcome {
         Err(error) if error.is_permanent() => {
             error!(what, %error, "stepped over");
-            Ok(())
+            Ok(None)
         }
-        outcome => outcome,
+        outcome => outcome.map(Some),
     }
 }
