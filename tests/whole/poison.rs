@@ -301,7 +301,11 @@ async fn a_damaged_entry_harms_its_shard_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn regression_a_damaged_series_harms_no_other_series() {
     let page = |path: &str| with(&post(path, 1), json!({"type": "page"}));
-    let world = World::with(Options::default(), &[post("/a", 1), page("/p")]).await;
+    let options = Options {
+        retries: Some(RETRIES),
+        ..Options::default()
+    };
+    let world = World::with(options, &[post("/a", 1), page("/p")]).await;
     let series = format!("SERIES#{SITE}");
     world.damage((&series, "post"), "next_n", Some("{")).await;
     world.put(&post("/b", 1)).await;
