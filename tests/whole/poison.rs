@@ -1,9 +1,9 @@
 //! Poison: what fails for good or for long harms nothing beside it, and what was given up can be handed over again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use harness::{Poison, SITE, World, post, settings, with};
+use harness::{Chaos, Poison, SITE, World, post, settings, with};
 use local::event_source::FailedBatch;
 use local::stack::Options;
 use local::tables::CONTENT_TABLE;
@@ -57,7 +57,7 @@ async fn given_up(world: &World, batches: usize) {
 
 /// These records have ledgers and no other has; each entry has its claim.
 async fn audit(world: &World, ids: &[&str]) {
-    let owners = |rows: Vec<std::collections::BTreeMap<String, String>>| -> BTreeSet<String> {
+    let owners = |rows: Vec<BTreeMap<String, String>>| -> BTreeSet<String> {
         rows.iter()
             .filter_map(|row| row.get("owner").cloned())
             .collect()
@@ -255,6 +255,60 @@ async fn an_index_and_site_files_that_were_given_up_are_published_when_they_are_
         assert_eq!(world.paths().await, ["/a"]);
         world.stop().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_given_up_is_made_good_by_handing_it_over_again() {
+    let chaos = Chaos::seeded(1, 0.01);
+    let options = Options {
+        interceptor: Some(chaos.interceptor()),
+        retries: Some(0),
+        stream_shards: 2,
+        ..Options::default()
+    };
+    let world = World::with(options, &[]).await;
+    for n in 0..60 {
+        world.put(&post(&format!("/{}", n % 12), n % 27 + 1)).await;
+        if n % 5 == 0 {
+            world.delete(&format!("post/{}", n % 7)).await;
+        }
+    }
+    let mut given_up = 0;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        // Longer than a scan may stand still whose event was given up.
+        world.clock.advance(STALLED_SECONDS);
+        let settled = tokio::time::timeout(Duration::from_secs(2), world.settle()).await;
+        let batches = world.stack.redrive().await;
+        given_up += batches;
+        if settled.is_ok() && batches == 0 {
+            break;
+        }
+        assert!(Instant::now() < until, "it goes on failing");
+    }
+    assert!(given_up > 0, "nothing was given up");
+    let listed: Vec<_> = world
+        .listed()
+        .await
+        .into_iter()
+        .map(|(loc, entry)| (loc, entry.lastmod.unwrap()))
+        .collect();
+    let mut expected: BTreeMap<String, String> = BTreeMap::new();
+    for n in 0..60 {
+        let loc = |n: u32| format!("https://{SITE}/{n}");
+        let day = n % 27 + 1;
+        expected.insert(loc(n % 12), format!("2026-01-{day:02}T12:00:00+00:00"));
+        if n % 5 == 0 {
+            expected.remove(&loc(n % 7));
+        }
+    }
+    assert_eq!(listed, Vec::from_iter(expected.clone()));
+    let ids: Vec<String> = expected
+        .into_keys()
+        .map(|loc| loc.replace(&format!("https://{SITE}"), "post"))
+        .collect();
+    audit(&world, &ids.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
