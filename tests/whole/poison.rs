@@ -152,6 +152,33 @@ async fn what_was_given_up_and_has_changed_since_is_listed_as_it_is_now() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn regression_a_waiter_that_fails_for_long_keeps_the_address_from_no_other() {
+    let twin = |id: &str, day| with(&post("/page", day), json!({"id": id}));
+    // It may wait for the address, and cannot take it.
+    let poison = Poison::passing_in("TransactWriteItems", &format!("owner\":{{\"S\":\"{TOXIC}"));
+    let world = World::with(options(&poison), &[twin("the-owner", 1)]).await;
+    world.put(&toxic(2)).await;
+    world.put(&twin("the-third", 3)).await;
+    world.settle().await;
+    world.delete("the-owner").await;
+    let listed = async || {
+        let listed = world.listed().await;
+        let page = listed.get(&format!("https://{SITE}/page"));
+        page.and_then(|entry| entry.lastmod.clone())
+    };
+    let third = Some("2026-01-03T12:00:00+00:00".to_owned());
+    assert_eq!(listed().await, third);
+    assert!(poison.failed() > 0, "the other was tried before");
+
+    // It waits still, for the one that has it now.
+    poison.lift();
+    world.delete("the-third").await;
+    assert_eq!(listed().await.as_deref(), Some("2026-01-02T12:00:00+00:00"));
+    audit(&world, &[TOXIC]).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_shard_that_cannot_be_put_is_given_up_and_other_shards_and_the_index_go_on() {
     let page = |path: &str| with(&post(path, 1), json!({"type": "page"}));
     let poison = Poison::passing_in("PUT", "/page-sitemap.xml");

@@ -134,15 +134,16 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     /// now. All at once, each would be offered a slot, and all but one of these would stay a hole.
     async fn hand_over(&self, claim_pk: &str) -> Result<(), StoreError> {
         let waiters = self.reconciler.table.waiters(claim_pk).await?;
-        let mut waiters = waiters.as_slice();
+        let (mut waiters, mut outcome) = (waiters.as_slice(), Ok(()));
         while let [next, others @ ..] = waiters {
-            self.reconcile_all(std::slice::from_ref(next)).await?;
+            // One that fails keeps the address from nobody: the event will be delivered again for it.
+            outcome = outcome.and(self.reconcile_all(std::slice::from_ref(next)).await);
             waiters = others;
             if self.reconciler.table.waiters(claim_pk).await?.is_empty() {
                 break;
             }
         }
-        self.reconcile_all(waiters).await
+        outcome.and(self.reconcile_all(waiters).await)
     }
 
     /// Reconciles records and goes on behind those that can never succeed: they must not keep it from the others.
