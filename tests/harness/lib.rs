@@ -3,10 +3,12 @@
 //! - Content is changed as any client would change it, through DynamoDB's endpoint; what is published is read over HTTP.
 //! - The crawler is strict: what it cannot read as the schemas say is a failed test.
 
+mod answers;
 pub mod chaos;
 pub mod crawler;
 pub mod fuse;
 pub mod gate;
+pub mod poison;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +23,7 @@ pub use chaos::Chaos;
 pub use crawler::{Crawler, Entry, Response};
 pub use fuse::Fuse;
 pub use gate::Gate;
+pub use poison::Poison;
 
 /// The site of the tests.
 pub const SITE: &str = "www.example.com";
@@ -107,6 +110,25 @@ impl World {
         self.settle().await;
         let name = |(loc, _): (String, _)| loc.rsplit('/').next().unwrap_or_default().to_owned();
         self.crawler.index().await.into_iter().map(name).collect()
+    }
+
+    /// Puts a text that is none in place of an attribute of a sitemap table's row, or takes the attribute off.
+    pub async fn damage(&self, (pk, sk): (&str, &str), name: &str, text: Option<&str>) {
+        let update = self
+            .client
+            .update_item()
+            .table_name(SITEMAP_TABLE)
+            .key("pk", AttributeValue::S(pk.to_owned()))
+            .key("sk", AttributeValue::S(sk.to_owned()))
+            .condition_expression("attribute_exists(#name)")
+            .expression_attribute_names("#name", name);
+        let update = match text {
+            Some(text) => update
+                .update_expression("SET #name = :text")
+                .expression_attribute_values(":text", AttributeValue::S(text.to_owned())),
+            None => update.update_expression("REMOVE #name"),
+        };
+        update.send().await.expect("damaged");
     }
 
     /// Deletes every item of the sitemap table.

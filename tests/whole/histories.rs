@@ -285,7 +285,9 @@ async fn audit(
     if waiting != duplicates {
         return Err(format!("{waiting} wait, {duplicates} should"));
     }
+    // A run that nobody waits for, and that ends behind its fence, leaves a ledger of a deleted record: a token alone.
     let ledgers: BTreeSet<String> = of("LEDGER#")
+        .filter(|(_, row)| row.contains_key("body"))
         .map(|((pk, _), _)| pk["LEDGER#".len()..].to_owned())
         .collect();
     let records: BTreeSet<String> = oracle.pages.keys().map(|id| format!("r{id}")).collect();

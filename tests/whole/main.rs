@@ -10,6 +10,7 @@ mod crash;
 mod histories;
 mod loss;
 mod pages;
+mod poison;
 mod publishing;
 mod races;
 mod sites;

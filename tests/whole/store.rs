@@ -267,6 +267,27 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_timer_stands_until_its_record_clears_it() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    let fenced = table.fence("a").await.unwrap();
+    let due = 1_800_000_000;
+    for (change, left) in [
+        (Change::SetTimer(due), vec![due]),
+        (Change::ClearTimer(due), vec![]),
+    ] {
+        let commit = table.commit("a", &fenced, &plan(vec![change]), None).await;
+        assert_eq!(commit.unwrap(), Commit::Done);
+        let timers = table.timers(due / 3_600).await.unwrap();
+        assert_eq!(
+            timers.iter().map(|timer| timer.due).collect::<Vec<_>>(),
+            left
+        );
+    }
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn concurrent_batches_are_offered_different_slots() {
     let stack = stack().await;
     let table = stack.reconciler.table.clone();

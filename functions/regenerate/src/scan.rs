@@ -115,7 +115,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             table
                 .move_hold(site, Hold::Loading, Hold::Publishing)
                 .await?;
-            let Some(row) = table.site(site).await? else {
+            let Some(row) = step_over(site, table.site(site).await)?.flatten() else {
                 continue;
             };
             // Of a site that was published all along, the changes were; only what new settings forbid is left to do.

@@ -18,7 +18,7 @@ use store::ledgers::Ledgers;
 use store::object::Objects;
 use store::reconcile::{KnownSites, Reconciled, Reconciler};
 use store::rows::AuditProgress;
-use store::sites::{Hold, Sites};
+use store::sites::{Hold, Job, Sites};
 use store::slots::Slots;
 use store::timers::Timers;
 use tracing::{error, info, warn};
@@ -32,6 +32,8 @@ const BATCH: usize = 500;
 /// Seconds without progress after which the scan is started again: longer than a slice may take.
 const STALLED_SECONDS: i64 = 900;
 
+/// Seconds without progress after which nobody waits for a scan any more.
+const STUCK_SECONDS: i64 = 3_600;
 /// How long a sweep goes on beginning new parts of the audit: well below the function's time limit, and the timers of
 /// the next minute wait for it.
 const AUDIT_SLICE: Duration = Duration::from_secs(20);
@@ -126,14 +128,20 @@ where
     O: Objects,
 {
     let table = &audit.reconciler.table;
+    let now = audit.reconciler.clock.now();
+    let moves = |job: &Job| {
+        job.pass
+            .as_ref()
+            .is_none_or(|pass| now - pass.at <= STUCK_SECONDS)
+    };
     match table.job().await {
-        // What a scan has not come to yet would look wrong.
-        Ok(Some(_)) => return Ok(()),
+        // What a scan has not come to yet would look wrong. One that cannot go on may wait for what the audit mends.
+        Ok(Some(job)) if moves(&job) => return Ok(()),
+        Ok(Some(_)) => {}
         // One whose row cannot be read is the audit's to mend.
         Ok(None) | Err(StoreError::Damaged { .. }) => {}
         Err(error) => return Err(error),
     }
-    let now = audit.reconciler.clock.now();
     let mut progress = match table.audit().await? {
         Some(progress) if progress.step.is_some() => progress,
         Some(progress) => {

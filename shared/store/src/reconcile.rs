@@ -208,19 +208,21 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         let avoid = evict
             .and_then(|(_, slots)| slots.values().next())
             .map(|slot| slot.n);
-        let mut offers = match self.offers(&plans, &sites, avoid).await {
-            Ok(offers) => offers,
-            Err(error) => {
-                // Those that need no slot could go on, but their events will be delivered again with the others'.
-                outcomes.extend(plans.iter().map(|(id, ..)| (*id, Err(error.passing()))));
-                return Vec::new();
+        let mut offers = self.offers(&plans, &sites, avoid).await;
+        plans.retain(|(id, _, plan)| {
+            match plan.needs_slot().and_then(|series| offers.get(series)) {
+                Some(Err(error)) => {
+                    outcomes.insert(id, Err(error.shared()));
+                    false
+                }
+                _ => true,
             }
-        };
+        });
         let commits = plans.into_iter().map(|(id, fenced, mut plan)| {
             let offer = plan
                 .needs_slot()
                 .cloned()
-                .and_then(|series| offers.get_mut(&series)?.pop());
+                .and_then(|series| offers.get_mut(&series)?.as_mut().ok()?.pop());
             if let Some(offer) = &offer {
                 plan.place(offer.slot);
             }
@@ -255,13 +257,13 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         sites
     }
 
-    /// Slots for the plans that need one, by series.
+    /// Slots for the plans that need one, by series: one that fails must not keep them from the others.
     async fn offers(
         &self,
         plans: &[(&str, Fenced, Plan)],
         sites: &SiteMap,
         avoid: Option<u32>,
-    ) -> Result<HashMap<Series, Vec<Offer>>, StoreError> {
+    ) -> HashMap<Series, Result<Vec<Offer>, StoreError>> {
         let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
         for series in plans.iter().filter_map(|(_, _, plan)| plan.needs_slot()) {
             *wanted.entry(series).or_default() += 1;
@@ -272,13 +274,15 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 let mut slots = self
                     .table
                     .offer(series, count, settings.entries_per_sitemap, avoid)
-                    .await?;
+                    .await;
                 // Taken from the end: the batch's first record gets the lowest slot.
-                slots.reverse();
+                if let Ok(slots) = &mut slots {
+                    slots.reverse();
+                }
                 offers.insert(series.clone(), slots);
             }
         }
-        Ok(offers)
+        offers
     }
 
     /// Applies a plan. Nothing is returned if the race was lost.

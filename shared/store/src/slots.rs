@@ -9,9 +9,9 @@ use sitemap::plan::{Series, Slot};
 
 use crate::concurrency::backoff;
 use crate::error::StoreError;
-use crate::keys::{self, ShardId};
+use crate::keys::{self, Key, ShardId};
 use crate::object::{ObjectKey, Objects};
-use crate::table::{Item, SitemapTable, get_number, get_text, number, send};
+use crate::table::{Item, SitemapTable, damaged, get_number, get_text, number, send};
 
 /// How many of the slots that were given back are looked at: random ones of them are offered, so that concurrent
 /// batches seldom offer the same.
@@ -206,6 +206,15 @@ pub(crate) fn extent(item: &Item) -> Extent {
     }
 }
 
+/// The slot that a series' row says is next.
+fn counter(key: &Key, item: &Item) -> Result<Slot, StoreError> {
+    let number = |name| get_number(item, name).ok_or_else(|| damaged(key, name));
+    Ok(Slot {
+        n: number("next_n")?,
+        i: number("next_i")?,
+    })
+}
+
 impl SitemapTable {
     /// Moves the counter on by `count` slots and returns them.
     async fn count_on(
@@ -218,20 +227,16 @@ impl SitemapTable {
         let key = keys::series(series);
         for round in 0..COUNTER_TRIES {
             backoff(round).await;
-            let item = self.item(&key).await?.unwrap_or_default();
-            let (n, i): (Option<u32>, Option<u32>) =
-                (get_number(&item, "next_n"), get_number(&item, "next_i"));
+            let item = self.item(&key).await?;
+            let counter = item.as_ref().map(|item| counter(&key, item)).transpose()?;
             let (slots, next) = take(
-                Slot {
-                    n: n.unwrap_or(1),
-                    i: i.unwrap_or(0),
-                },
+                counter.unwrap_or(Slot { n: 1, i: 0 }),
                 count,
                 capacity,
                 avoid,
             );
             let reached = slots.iter().map(|slot| slot.i + 1).max().unwrap_or(0);
-            let positions = reached.max(extent(&item).positions);
+            let positions = reached.max(item.as_ref().map(extent).unwrap_or_default().positions);
             let update = self
                 .update(&key)
                 .await
@@ -239,8 +244,8 @@ impl SitemapTable {
                 .expression_attribute_values(":next_n", number(next.n))
                 .expression_attribute_values(":next_i", number(next.i))
                 .expression_attribute_values(":positions", number(positions));
-            let update = match n.zip(i) {
-                Some((n, i)) => update
+            let update = match counter {
+                Some(Slot { n, i }) => update
                     .condition_expression("next_n = :n AND next_i = :i")
                     .expression_attribute_values(":n", number(n))
                     .expression_attribute_values(":i", number(i)),
