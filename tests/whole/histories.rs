@@ -40,7 +40,7 @@ const CASES: u32 = 60;
 /// Histories that happen at the same time: each waits for its event sources much of the time.
 const AT_ONCE: u32 = 4;
 /// For how long a failing history is shortened.
-const SHORTENING: Duration = Duration::from_secs(300);
+const SHORTENING: Duration = Duration::from_secs(120);
 /// Times that a shorter history may succeed before it is taken for innocent: faults strike as they like.
 const SHORTENING_TRIES: u32 = 2;
 
@@ -158,7 +158,7 @@ fn whatever_happens_the_published_set_is_the_eligible_set() {
         }
     });
     let seconds = begun.elapsed().as_secs();
-    println!("in {seconds} s: {:#?}", report.into_inner().unwrap());
+    println!("in {seconds} s: {}", report.into_inner().unwrap());
     if let Some(failure) = failure.into_inner().unwrap() {
         let Failure {
             case,

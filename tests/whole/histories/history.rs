@@ -51,7 +51,7 @@ pub(super) enum Step {
     /// All of the crowd are deleted at once.
     Clear,
     /// A site's record is written, or deleted.
-    Settings(usize, Option<Settings>),
+    Site(usize, Option<Settings>),
     /// Hours pass.
     Pass(i64),
     /// The sitemap table is dropped and created again, when no function runs.
@@ -157,7 +157,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => flood(LARGE_CROWD, MANY_IMAGES),
         4 => Just(Step::Clear),
         6 => (0..SITES.len(), proptest::option::weighted(0.8, settings()))
-            .prop_map(|(site, settings)| Step::Settings(site, settings)),
+            .prop_map(|(site, settings)| Step::Site(site, settings)),
         5 => PASSING.prop_map(Step::Pass),
         1 => Just(Step::DropTable),
         3 => Just(Step::Rest),

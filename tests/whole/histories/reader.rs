@@ -47,9 +47,13 @@ pub(super) struct View {
     version: u64,
 }
 
-/// What the history tells its reader.
+/// What a history tells its reader, and the reader of itself.
 #[derive(Debug)]
-pub(super) struct Board(Mutex<[View; SITES.len()]>);
+pub(super) struct Board {
+    views: Mutex<[View; SITES.len()]>,
+    /// Looks at all sites, and the slowest move.
+    seen: Mutex<(u64, Duration)>,
+}
 
 impl Default for Board {
     fn default() -> Self {
@@ -59,21 +63,29 @@ impl Default for Board {
             bytes: 0,
             version: 0,
         };
-        Self(Mutex::new([view; SITES.len()]))
+        Self {
+            views: Mutex::new([view; SITES.len()]),
+            seen: Mutex::default(),
+        }
     }
 }
 
 impl Board {
     /// What may be seen of a site.
-    pub(super) fn view(&self, site: usize) -> View {
-        self.0.lock().unwrap()[site]
+    fn view(&self, site: usize) -> View {
+        self.views.lock().unwrap()[site]
     }
 
     /// Changes that.
     pub(super) fn change(&self, site: usize, change: impl FnOnce(&mut View)) {
-        let view = &mut self.0.lock().unwrap()[site];
+        let view = &mut self.views.lock().unwrap()[site];
         change(view);
         view.version += 1;
+    }
+
+    /// How often the reader looked at all sites, and for how long it saw the slowest move.
+    pub(super) fn seen(&self) -> (u64, Duration) {
+        *self.seen.lock().unwrap()
     }
 }
 
@@ -117,6 +129,7 @@ impl Reader {
                 self.look(site).await;
             }
             self.looks += 1;
+            self.board.seen.lock().unwrap().0 = self.looks;
             tokio::time::sleep(PAUSE).await;
         }
     }
@@ -188,8 +201,11 @@ impl Reader {
             .retain(|what, _| what.0 != site || passing.contains(what));
         for what in passing {
             let since = self.since.entry(what.clone()).or_insert_with(Instant::now);
+            let elapsed = since.elapsed();
+            let slowest = &mut self.board.seen.lock().unwrap().1;
+            *slowest = elapsed.max(*slowest);
             assert!(
-                since.elapsed() < TRANSITION,
+                elapsed < TRANSITION,
                 "for {TRANSITION:?}, in two sitemaps or empty: {what:?}"
             );
         }

@@ -2,8 +2,8 @@
 //!
 //! The model, the reviews and the generated histories found them; `docs/TESTING.md` tells of the former.
 
-use super::history::Step::{Clear, Delete, DropTable, Flood, Pass, Put, Rest};
-use super::history::{Changed, History, MANY_IMAGES, Page, Settings, State, Step};
+use super::history::{Changed::*, State::*, Step::*};
+use super::history::{History, MANY_IMAGES, Page, Settings, Step};
 use super::{attempt, runtime};
 
 /// Times that each history is repeated.
@@ -14,8 +14,8 @@ const PAGE: Page = Page {
     site: 0,
     path: 0,
     kind: 0,
-    state: State::Listed,
-    changed: Changed::Day(1),
+    state: Listed,
+    changed: Day(1),
     images: 0,
     from: None,
     until: None,
@@ -48,7 +48,7 @@ fn replay(seed: u64, loaded: usize, steps: &[Step]) {
 }
 
 fn settings(site: usize, settings: Settings) -> Step {
-    Step::Settings(site, Some(settings))
+    Site(site, Some(settings))
 }
 
 fn on(site: usize) -> Page {
@@ -59,7 +59,7 @@ fn on(site: usize) -> Page {
 #[test]
 fn regression_short_scans_one_after_the_other_do_not_end_each_other() {
     let again = [settings(0, SMALL), settings(0, WIDE), settings(1, SMALL)];
-    let again = again.into_iter().chain([Step::Settings(1, None)]);
+    let again = again.into_iter().chain([Site(1, None)]);
     let steps: Vec<_> = [Put(0, PAGE), Put(1, on(1))]
         .into_iter()
         .chain(std::iter::repeat_n(again, 4).flatten())
@@ -125,7 +125,7 @@ fn regression_time_passes_over_what_is_edited() {
     let until = |from, until| Page {
         from: Some(from),
         until: Some(until),
-        changed: Changed::Hour(from + 1),
+        changed: Hour(from + 1),
         ..PAGE
     };
     let steps = [

@@ -1,5 +1,6 @@
 //! Lets a history happen, with faults, and compares what comes of it.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,29 +32,32 @@ const GRACE_HOURS: i64 = 48;
 /// Writes of a flood that are under way at the same time.
 const AT_ONCE: usize = 8;
 
-/// What a run was.
+/// What runs were.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Report {
-    /// Steps done.
-    pub(super) steps: u64,
+    histories: u64,
+    steps: u64,
     /// Records written and deleted.
-    pub(super) edits: u64,
-    /// Comparisons.
-    pub(super) rests: u64,
-    /// Comparisons that needed another sweep.
-    pub(super) late: u64,
+    edits: u64,
+    /// Comparisons of everything, and those that needed another sweep.
+    rests: u64,
+    late: u64,
     /// Calls that failed or were held up.
-    pub(super) call_faults: u64,
-    /// Objects written, and puts that lost.
-    pub(super) puts: u64,
-    pub(super) lost_puts: u64,
+    call_faults: u64,
+    /// Objects written, and puts that another was faster than.
+    puts: u64,
+    lost_puts: u64,
+    /// Times that the reader read all sites, and for how long it saw the slowest move.
+    looks: u64,
+    slowest: Duration,
     /// What was found at the end.
-    pub(super) tally: Tally,
+    tally: Tally,
 }
 
 impl Report {
     /// Adds up.
     pub(super) fn add(&mut self, other: &Self) {
+        self.histories += other.histories;
         self.steps += other.steps;
         self.edits += other.edits;
         self.rests += other.rests;
@@ -61,13 +65,45 @@ impl Report {
         self.call_faults += other.call_faults;
         self.puts += other.puts;
         self.lost_puts += other.lost_puts;
+        self.looks += other.looks;
+        self.slowest = self.slowest.max(other.slowest);
         self.tally.add(&other.tally);
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} histories: {} steps, {} edits; all compared {} times, {} of them after another sweep",
+            self.histories, self.steps, self.edits, self.rests, self.late
+        )?;
+        writeln!(
+            f,
+            "{} calls failed or were held up; {} objects written, {} puts lost",
+            self.call_faults, self.puts, self.lost_puts
+        )?;
+        writeln!(
+            f,
+            "all sites read {} times meanwhile; the slowest move was seen for {:?}",
+            self.looks, self.slowest
+        )?;
+        let Tally {
+            entries,
+            free,
+            leaked,
+            fences,
+        } = self.tally;
+        write!(
+            f,
+            "left at the ends: {entries} entries, {free} free slots, {leaked} that leaked, {fences} lone fences"
+        )
     }
 }
 
 /// Runs a history, with faults drawn from a seed.
 pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> {
-    let chaos = Chaos::seeded(seed, CALL_FAULTS[usize::from(seed % 2 == 0)]);
+    let chaos = Chaos::seeded(seed, CALL_FAULTS[usize::from(seed.is_multiple_of(2))]);
     let options = Options {
         known: KnownSites::Only(SITES[..KNOWN].iter().map(|&site| site.to_owned()).collect()),
         faults: Faults::seeded(seed, FAULTS),
@@ -86,7 +122,10 @@ pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> 
         passed: 0,
         dropped: false,
         orphaned: false,
-        report: Report::default(),
+        report: Report {
+            histories: 1,
+            ..Report::default()
+        },
     };
     let happened = run.happen(history).await;
     let read = if reader.is_finished() {
@@ -96,9 +135,13 @@ pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> 
         Ok(())
     };
     let Run {
-        world, mut report, ..
+        world,
+        board,
+        mut report,
+        ..
     } = run;
     report.call_faults = chaos.injected();
+    (report.looks, report.slowest) = board.seen();
     let counts = world.stack.s3.counts();
     (report.puts, report.lost_puts) = (counts.puts, counts.puts_refused);
     world.stop().await;
@@ -169,7 +212,7 @@ impl Run {
                     self.oracle.pages.remove(&id);
                 }
             }
-            Step::Settings(site, settings) => self.settings(*site, settings).await,
+            Step::Site(site, settings) => self.settings(*site, settings).await,
             Step::Pass(hours) => self.pass(*hours).await?,
             Step::DropTable => self.drop_table().await?,
             Step::Rest => self.rest().await?,
