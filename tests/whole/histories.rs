@@ -4,7 +4,7 @@
 //!   floods, leaps of time and dropped tables between them (`history`). The oracle says what must be listed (`oracle`).
 //! - It happens while event sources duplicate, delay, split, reorder, lose answers and stop functions anywhere, and calls
 //!   fail before and after they took effect (`run`), and while a crawler reads (`reader`).
-//! - When all is done, every page, row and object is compared (`audit`).
+//! - Whenever it rests, and at its end, every page, row and object is compared (`audit`).
 //!
 //! `WAYMARK_CASES` sets the number of histories, `WAYMARK_SEED` what is drawn; the faults are drawn from it too, but when
 //! they strike depends on the machine. A soak:
@@ -29,20 +29,21 @@ use std::time::{Duration, Instant};
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tokio::runtime::Runtime;
 use tokio::task::JoinError;
 
 use history::{History, history};
 use run::{Report, run};
 
-/// Histories of one run, unless `WAYMARK_CASES` says otherwise: 10,000 steps.
-const CASES: u32 = 60;
+/// Histories of one run, unless `WAYMARK_CASES` says otherwise: more than 10,000 steps.
+const CASES: u32 = 64;
 /// Histories that happen at the same time: each waits for its event sources much of the time.
 const AT_ONCE: u32 = 4;
 /// For how long a failing history is shortened.
 const SHORTENING: Duration = Duration::from_secs(120);
 /// Times that a shorter history may succeed before it is taken for innocent: faults strike as they like.
 const SHORTENING_TRIES: u32 = 2;
+/// Characters of a reason that are told: it may quote a document.
+const TOLD: usize = 2_000;
 
 /// A history that failed.
 struct Failure {
@@ -57,11 +58,6 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap())
 }
 
-fn runtime() -> Runtime {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).enable_all().build().unwrap()
-}
-
 /// The history of a case, and the seed of its faults.
 fn drawn(seed: u64, case: u32) -> (u64, History) {
     let mut bytes = [0; 32];
@@ -73,13 +69,17 @@ fn drawn(seed: u64, case: u32) -> (u64, History) {
     tree.unwrap().current()
 }
 
-/// Runs a history in a task of its own, so that a panic is a failure of it.
-fn attempt(runtime: &Runtime, seed: u64, history: &History) -> Result<Report, String> {
+/// Runs a history in a task of its own, so that a panic is a failure of it, and in a runtime of its own, with which ends
+/// what a panic leaves running.
+fn attempt(seed: u64, history: &History) -> Result<Report, String> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     let history = history.clone();
     let task = runtime.spawn(async move { run(seed, &history).await });
-    runtime
-        .block_on(task)
+    let ended = runtime.block_on(task);
+    ended
         .unwrap_or_else(|panic| Err(text_of::<()>(Err(panic))))
+        .map_err(|reason| reason.chars().take(TOLD).collect())
 }
 
 /// What a task that should not have ended says.
@@ -96,9 +96,8 @@ fn text_of<T>(ended: Result<T, JoinError>) -> String {
 }
 
 /// Leaves steps out for as long as it fails all the same: halves first, single ones last.
-fn shorten(runtime: &Runtime, failure: Failure) -> Failure {
+fn shorten(mut failure: Failure) -> Failure {
     let begun = Instant::now();
-    let mut failure = failure;
     let mut length = failure.history.steps.len().div_ceil(2);
     loop {
         let mut at = 0;
@@ -108,8 +107,7 @@ fn shorten(runtime: &Runtime, failure: Failure) -> Failure {
             }
             let end = (at + length).min(failure.history.steps.len());
             let shorter = failure.history.without(at..end);
-            let fails =
-                (0..SHORTENING_TRIES).find_map(|_| attempt(runtime, failure.seed, &shorter).err());
+            let fails = (0..SHORTENING_TRIES).find_map(|_| attempt(failure.seed, &shorter).err());
             match fails {
                 Some(reason) => {
                     failure.history = shorter;
@@ -130,7 +128,7 @@ fn whatever_happens_the_published_set_is_the_eligible_set() {
     let seed = number("WAYMARK_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
     let cases = number("WAYMARK_CASES").map_or(CASES, |cases| u32::try_from(cases).unwrap());
     println!("WAYMARK_SEED={seed} WAYMARK_CASES={cases}");
-    let (runtime, begun, next) = (runtime(), Instant::now(), AtomicU32::new(0));
+    let (begun, next) = (Instant::now(), AtomicU32::new(0));
     let (report, failure) = (Mutex::new(Report::default()), Mutex::new(None));
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE.min(cases) {
@@ -141,7 +139,7 @@ fn whatever_happens_the_published_set_is_the_eligible_set() {
                         return;
                     }
                     let (faults, history) = drawn(seed, case);
-                    match attempt(&runtime, faults, &history) {
+                    match attempt(faults, &history) {
                         Ok(done) => report.lock().unwrap().add(&done),
                         Err(reason) => {
                             println!("case {case} fails: {reason}");
@@ -165,7 +163,7 @@ fn whatever_happens_the_published_set_is_the_eligible_set() {
             seed: faults,
             history: History { loaded, steps },
             reason,
-        } = shorten(&runtime, failure);
+        } = shorten(failure);
         panic!(
             "case {case} of WAYMARK_SEED={seed}: {reason}\nreplay({faults}, {loaded}, &{steps:?})"
         );

@@ -2,9 +2,9 @@
 //!
 //! The model, the reviews and the generated histories found them; `docs/TESTING.md` tells of the former.
 
+use super::attempt;
 use super::history::{Changed::*, State::*, Step::*};
 use super::history::{History, MANY_IMAGES, Page, Settings, Step};
-use super::{attempt, runtime};
 
 /// Times that each history is repeated.
 const TIMES: u64 = 4;
@@ -39,9 +39,9 @@ const PRIVATE: Settings = Settings {
 #[track_caller]
 fn replay(seed: u64, loaded: usize, steps: &[Step]) {
     let steps = steps.to_vec();
-    let (runtime, history) = (runtime(), History { loaded, steps });
+    let history = History { loaded, steps };
     for seed in seed..seed + TIMES {
-        if let Err(reason) = attempt(&runtime, seed, &history) {
+        if let Err(reason) = attempt(seed, &history) {
             panic!("under the faults of {seed}: {reason}");
         }
     }

@@ -22,8 +22,8 @@ const FAULTS: f64 = 0.12;
 const CALL_FAULTS: [f64; 2] = [0.001, 0.004];
 /// Longer than `http` believes a site file, in seconds.
 const SITE_FILE_AGE: i64 = 10;
-/// Times that a comparison may fail: what a fault has hindered is mended by the sweep, which here is not waited for.
-const LOOKS: u32 = 4;
+/// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
+const LOOKS: u32 = 2;
 /// Far more than it takes until everything that has happened is published.
 const SETTLES: Duration = Duration::from_secs(180);
 /// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
