@@ -12,12 +12,14 @@ pub mod poison;
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
 use local::stack::{Options, Stack};
 use local::tables::{CONTENT_TABLE, SITEMAP_TABLE};
 use serde_json::{Value, json};
 use store::aws::Aws;
 use store::clock::Clock;
+use store::keys::prefix;
+use store::ledgers::MAX_ACTIONS;
 
 pub use chaos::Chaos;
 pub use crawler::{Crawler, Entry, Response};
@@ -48,28 +50,45 @@ impl World {
 
     /// A stack that finds these records in its content table.
     pub async fn with(options: Options, records: &[Value]) -> Self {
-        let clock = options.clock.clone();
-        let mut stack = Stack::start(options).await.expect("the stack starts");
-        let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, Vec::new());
-        let client = aws.dynamodb().await.clone();
+        let mut world = Self::idle(options).await;
         for record in records {
-            put(&client, record).await;
+            world.put(record).await;
         }
-        stack.run().await.expect("the functions start");
-        let crawler = Crawler::new(&stack.site_endpoint, SITE);
-        let world = Self {
-            stack,
-            clock,
-            crawler,
-            client,
-        };
+        world.begin().await;
         world.settle().await;
         world
     }
 
+    /// A stack whose functions do not run yet.
+    pub async fn idle(options: Options) -> Self {
+        let clock = options.clock.clone();
+        let stack = Stack::start(options).await.expect("the stack starts");
+        let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, Vec::new());
+        let client = aws.dynamodb().await.clone();
+        let crawler = Crawler::new(&stack.site_endpoint, SITE);
+        Self {
+            stack,
+            clock,
+            crawler,
+            client,
+        }
+    }
+
+    /// Starts the functions of an idle stack.
+    pub async fn begin(&mut self) {
+        self.stack.run().await.expect("the functions start");
+    }
+
     /// Writes a record into the content table.
     pub async fn put(&self, record: &Value) {
-        put(&self.client, record).await;
+        let item = serde_dynamo::to_item(record).expect("an item");
+        self.client
+            .put_item()
+            .table_name(CONTENT_TABLE)
+            .set_item(Some(item))
+            .send()
+            .await
+            .expect("put");
     }
 
     /// Deletes a record of the content table.
@@ -131,24 +150,23 @@ impl World {
         update.send().await.expect("damaged");
     }
 
-    /// Deletes every item of the sitemap table.
+    /// Deletes every item of the sitemap table, those of the sites first. Where the table is dropped, nothing of it is
+    /// there when a function finds no site's row; here a sweep may find that while items are deleted: then all is done
+    /// again. Whoever drops the table waits until no function runs.
     pub async fn drop_sitemap_table(&self) {
-        let mut pages = self
-            .client
-            .scan()
-            .table_name(SITEMAP_TABLE)
-            .projection_expression("pk, sk")
-            .into_paginator()
-            .send();
-        while let Some(page) = pages.next().await {
-            for key in page.expect("scanned").items.unwrap_or_default() {
-                self.client
-                    .delete_item()
-                    .table_name(SITEMAP_TABLE)
-                    .set_key(Some(key))
-                    .send()
-                    .await
-                    .expect("deleted");
+        loop {
+            self.settle().await;
+            let mut keys: Vec<_> = self.rows("").await.into_keys().collect();
+            keys.sort_by_key(|(pk, _)| !pk.starts_with(prefix::SITE));
+            for keys in keys.chunks(MAX_ACTIONS) {
+                let deletes = keys.iter().map(delete).collect();
+                let client = self.stack.aws.dynamodb().await;
+                let request = client.transact_write_items();
+                let request = request.set_transact_items(Some(deletes));
+                request.send().await.expect("deleted");
+            }
+            if self.rows(prefix::SITE).await.is_empty() {
+                break;
             }
         }
     }
@@ -198,15 +216,14 @@ impl World {
     }
 }
 
-async fn put(client: &aws_sdk_dynamodb::Client, record: &Value) {
-    let item = serde_dynamo::to_item(record).expect("an item");
-    client
-        .put_item()
-        .table_name(CONTENT_TABLE)
-        .set_item(Some(item))
-        .send()
-        .await
-        .expect("put");
+fn delete((pk, sk): &(String, String)) -> TransactWriteItem {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let delete = Delete::builder()
+        .table_name(SITEMAP_TABLE)
+        .key("pk", text(pk))
+        .key("sk", text(sk));
+    let delete = delete.build().expect("a complete action");
+    TransactWriteItem::builder().delete(delete).build()
 }
 
 /// A published post at a path of the site, last changed on a day of January 2026.
