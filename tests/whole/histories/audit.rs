@@ -55,8 +55,8 @@ impl Tally {
     }
 }
 
-/// Fails with the first thing that is not as it should be. With `orphaned` the third site has neither a record nor a
-/// row, and what was published of it may be anything.
+/// Fails with the first thing that is not as it should be. With `orphaned` the site that is one by its record
+/// has neither that nor a row, and what was published of it may be anything.
 pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Result<Tally, String> {
     let rows = Rows(world.rows("").await);
     let mut tally = Tally::default();

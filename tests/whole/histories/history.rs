@@ -8,6 +8,8 @@ use proptest::prelude::*;
 pub(super) const SITES: [&str; 3] = ["www.example.com", "shop.example", "blog.example"];
 /// How many of the sites the deployment names.
 pub(super) const KNOWN: usize = 2;
+/// The site that is one by its record alone.
+pub(super) const RECORDED: usize = 2;
 /// The pages' types.
 pub(super) const TYPES: [&str; 3] = ["post", "page", "video"];
 /// Images of a page whose entry is a quarter of the lowest byte limit.

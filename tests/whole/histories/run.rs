@@ -11,7 +11,7 @@ use local::stack::{Options, SECOND_LOOK};
 use store::reconcile::KnownSites;
 
 use super::audit::{Tally, audit};
-use super::history::{History, KNOWN, MOST_CROWD, Page, SITES, Settings, Step};
+use super::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, Step};
 use super::oracle::Oracle;
 use super::reader::{Board, Reader, Seen};
 
@@ -157,7 +157,7 @@ struct Run {
     passed: i64,
     /// Whether the table was dropped since then.
     dropped: bool,
-    /// Whether the third site has objects and neither a record nor a row: then they stay as they are.
+    /// Whether the site that is one by its record has objects and neither a record nor a row: then they stay as they are.
     orphaned: bool,
     report: Report,
 }
@@ -236,7 +236,7 @@ impl Run {
         let was_public = self.oracle.is_public(site);
         let was_orphaned = self.orphaned;
         self.oracle.settings[site] = *settings;
-        if site == KNOWN {
+        if site == RECORDED {
             self.orphaned = settings.is_none() && (self.orphaned || self.dropped);
         }
         if was_orphaned || was_public != self.oracle.is_public(site) {
@@ -280,9 +280,10 @@ impl Run {
         self.settle().await?;
         self.world.drop_sitemap_table().await;
         self.dropped = true;
-        if self.oracle.settings[KNOWN].is_none() {
+        if self.oracle.settings[RECORDED].is_none() {
             self.orphaned = true;
-            self.board.change(KNOWN, |view| view.seen = Seen::Changing);
+            self.board
+                .change(RECORDED, |view| view.seen = Seen::Changing);
         }
         Ok(())
     }
@@ -324,7 +325,7 @@ impl Run {
         self.passed = 0;
         self.dropped = false;
         for site in 0..SITES.len() {
-            if site == KNOWN && self.orphaned {
+            if site == RECORDED && self.orphaned {
                 continue;
             }
             let (entries, bytes) = self.oracle.limits(site);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use store::keys::{self, Key, prefix};
 
-use super::super::history::{KNOWN, Page, SITES};
+use super::super::history::{Page, RECORDED, SITES};
 use super::super::oracle::Oracle;
 use super::{Rows, Tally, check, text_of};
 
@@ -110,7 +110,7 @@ pub(super) fn records(
 fn known(mut ledgers: Ledgers<'_>, oracle: &Oracle, orphaned: bool) -> Result<(), String> {
     // Nobody looks at the records of what is no site when the table is new.
     let unseen =
-        |id: &str, page: &Page| orphaned && page.site == KNOWN && !ledgers.ids.contains(id);
+        |id: &str, page: &Page| orphaned && page.site == RECORDED && !ledgers.ids.contains(id);
     let pages = oracle.pages.iter().map(|(id, page)| (id.as_str(), page));
     let pages: BTreeMap<_, _> = pages.filter(|(id, page)| !unseen(id, page)).collect();
     check("ledgers", &ledgers.ids, &pages.keys().copied().collect())?;
