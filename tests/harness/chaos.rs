@@ -21,6 +21,9 @@ mod tests;
 
 /// The longest time that a call is held up.
 const LONGEST: Duration = Duration::from_millis(4);
+/// The same for the one in so many that is held up for long: until others have overtaken it.
+const VERY_LONG: Duration = Duration::from_millis(400);
+const VERY_LONG_ONE_IN: f64 = 8.0;
 /// How often a fault lasts for all tries of a call: else the SDK's own retries would hide most of them.
 const LASTING: f64 = 0.5;
 
@@ -215,8 +218,12 @@ impl Intercept for Chaos {
             _ => return Ok(()),
         }
         match fate.fault {
-            // An interceptor cannot await; so short a sleep only holds up this worker.
-            Some(Fault::HeldUp) => std::thread::sleep(LONGEST.mul_f64(self.draw())),
+            // An interceptor cannot await: a sleep holds up this worker.
+            Some(Fault::HeldUp) => {
+                let long = self.draw() < 1.0 / VERY_LONG_ONE_IN;
+                let most = if long { VERY_LONG } else { LONGEST };
+                std::thread::sleep(most.mul_f64(self.draw()));
+            }
             Some(Fault::NotSent) => return Err("not sent".into()),
             Some(Fault::Refused(status, code)) => {
                 state.store_put(Answer::error(request, status, code));

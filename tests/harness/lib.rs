@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
 use local::stack::{Options, Stack};
-use local::tables::{CONTENT_TABLE, SITEMAP_TABLE};
+use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use serde_json::{Value, json};
 use store::aws::Aws;
 use store::clock::Clock;
@@ -129,6 +129,35 @@ impl World {
         self.settle().await;
         let name = |(loc, _): (String, _)| loc.rsplit('/').next().unwrap_or_default().to_owned();
         self.crawler.index().await.into_iter().map(name).collect()
+    }
+
+    /// Deletes a row of the sitemap table.
+    pub async fn delete_row(&self, pk: &str, sk: &str) {
+        let request = self.client.delete_item().table_name(SITEMAP_TABLE);
+        let text = |part: &str| AttributeValue::S(part.to_owned());
+        let request = request.key("pk", text(pk)).key("sk", text(sk));
+        request.send().await.expect("deleted");
+    }
+
+    /// Deletes an object, cuts it off, or writes something else over it, whichever `how` falls on.
+    pub async fn lose_object(&self, key: &str, how: usize) {
+        let s3 = self.stack.aws.s3().await;
+        if how.is_multiple_of(3) {
+            let request = s3.delete_object().bucket(BUCKET).key(key);
+            request.send().await.expect("deleted");
+            return;
+        }
+        let request = s3.get_object().bucket(BUCKET).key(key);
+        let object = request.send().await.expect("there");
+        let metadata = object.metadata().cloned();
+        let bytes = object.body.collect().await.expect("read").into_bytes();
+        let bytes = match how % 3 {
+            1 => bytes.slice(..bytes.len() / 2),
+            _ => vec![b'#'; bytes.len()].into(),
+        };
+        let request = s3.put_object().bucket(BUCKET).key(key).body(bytes.into());
+        let request = request.set_metadata(metadata);
+        request.send().await.expect("written");
     }
 
     /// Puts a text that is none in place of an attribute of a sitemap table's row, or takes the attribute off.

@@ -71,7 +71,7 @@ FAULTS = {
     "a waiter registers though the claim's owner has gone": [
         (LEDGERS, '.condition_expression("#owner = :owner")', f'.condition_expression("#owner = :owner OR {ALWAYS}")')],
     "waiters are not called": [
-        (LEDGERS, "Ok(items.iter().filter_map(waiter).collect())", "Ok(items.iter().filter_map(waiter).take(0).collect())")],
+        (LEDGERS, "waiters.map(str::to_owned).collect()", "waiters.take(0).map(str::to_owned).collect()")],
     "an entry is written into another's slot, which need not be free": [
         (LEDGERS, '        .condition_expression("attribute_not_exists(#owner) OR #owner = :id")\n'
                   '        .expression_attribute_names("#owner", "owner")\n        .expression_attribute_names("#version"',

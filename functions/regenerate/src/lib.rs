@@ -131,17 +131,17 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     }
 
     /// Reconciles the records that wait for an address until one of them has it, then the others, who learn whose it is
-    /// now. All at once, each would be offered a slot, and all but one of these would stay a hole.
+    /// now, also if that is none of them. All at once, each would be offered a slot, and all but one of these would stay
+    /// a hole.
     async fn hand_over(&self, claim_pk: &str) -> Result<(), StoreError> {
-        let waiters = self.reconciler.table.waiters(claim_pk).await?;
+        let table = &self.reconciler.table;
+        let (mut owned, waiters) = table.waiters(claim_pk).await?;
         let (mut waiters, mut outcome) = (waiters.as_slice(), Ok(()));
-        while let [next, others @ ..] = waiters {
+        while let ([next, others @ ..], false) = (waiters, owned) {
             // One that fails keeps the address from nobody: the event will be delivered again for it.
             outcome = outcome.and(self.reconcile_all(std::slice::from_ref(next)).await);
             waiters = others;
-            if self.reconciler.table.waiters(claim_pk).await?.is_empty() {
-                break;
-            }
+            (owned, _) = table.waiters(claim_pk).await?;
         }
         outcome.and(self.reconcile_all(waiters).await)
     }

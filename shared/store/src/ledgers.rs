@@ -75,11 +75,11 @@ pub trait Ledgers: Send + Sync {
         id: &str,
     ) -> impl Future<Output = Result<Claim, StoreError>> + Send;
 
-    /// The records that wait for the address of a claim's partition, if nobody has it.
+    /// Whether anybody has the address of a claim's partition, and the records that wait for it.
     fn waiters(
         &self,
         claim_pk: &str,
-    ) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<(bool, Vec<String>), StoreError>> + Send;
 
     /// Applies a plan in one transaction, if the ledger's token is still the fence's.
     fn commit(
@@ -168,20 +168,12 @@ impl Ledgers for SitemapTable {
         })
     }
 
-    async fn waiters(&self, claim_pk: &str) -> Result<Vec<String>, StoreError> {
+    async fn waiters(&self, claim_pk: &str) -> Result<(bool, Vec<String>), StoreError> {
         let items = self.partition(claim_pk, None).await?;
-        if items
-            .iter()
-            .any(|item| get_text(item, "sk") == Some(keys::ALONE))
-        {
-            return Ok(Vec::new());
-        }
-        let waiter = |item: &Item| {
-            get_text(item, "sk")?
-                .strip_prefix(keys::WAITER)
-                .map(str::to_owned)
-        };
-        Ok(items.iter().filter_map(waiter).collect())
+        let keys = || items.iter().filter_map(|item| get_text(item, "sk"));
+        let owned = keys().any(|sk| sk == keys::ALONE);
+        let waiters = keys().filter_map(|sk| sk.strip_prefix(keys::WAITER));
+        Ok((owned, waiters.map(str::to_owned).collect()))
     }
 
     async fn commit(

@@ -42,7 +42,7 @@ pub(super) struct History {
     pub(super) steps: Vec<Step>,
 }
 
-/// One thing that happens. A step that destroys a row or an object belongs here once something repairs it.
+/// One thing that happens.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// A record is written.
@@ -58,6 +58,10 @@ pub(super) enum Step {
     Pass(i64),
     /// The sitemap table is dropped and created again, when no function runs.
     DropTable,
+    /// A row of the sitemap table is lost, whichever this number falls on.
+    LoseRow(usize),
+    /// When all is published, an object is lost or damaged, whichever this number falls on. Then all is compared.
+    LoseObject(usize),
     /// Nothing happens until all is published. Then it is compared.
     Rest,
 }
@@ -162,6 +166,8 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(site, settings)| Step::Site(site, settings)),
         5 => PASSING.prop_map(Step::Pass),
         1 => Just(Step::DropTable),
+        2 => any::<usize>().prop_map(Step::LoseRow),
+        1 => any::<usize>().prop_map(Step::LoseObject),
         3 => Just(Step::Rest),
     ]
 }

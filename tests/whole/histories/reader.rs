@@ -33,6 +33,8 @@ pub(super) enum Seen {
     Changing,
     /// Nothing.
     Closed,
+    /// Anything: something was lost, and is not made good yet.
+    Broken,
 }
 
 /// What a reader may expect of a site.
@@ -81,6 +83,18 @@ impl Board {
         let view = &mut self.views.lock().unwrap()[site];
         change(view);
         view.version += 1;
+    }
+
+    /// Lets anything be seen of all sites from now on, and waits until the reader knows.
+    pub(super) async fn break_all(&self) {
+        for site in 0..SITES.len() {
+            self.change(site, |view| view.seen = Seen::Broken);
+        }
+        // The look under way may have begun before.
+        let (begun, _) = self.seen();
+        while self.seen().0 < begun + 2 {
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// How often the reader looked at all sites, and for how long it saw the slowest move.
@@ -136,6 +150,9 @@ impl Reader {
 
     async fn look(&mut self, site: usize) {
         let before = self.board.view(site);
+        if before.seen == Seen::Broken {
+            return;
+        }
         let index = self.get(site, "/sitemap_index.xml").await;
         if index.status == 404 {
             assert!(!self.known[site], "the index of {} is gone", SITES[site]);

@@ -1,14 +1,18 @@
 //! Lets a history happen, with faults, and compares what comes of it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use harness::{Chaos, SITE, World};
+use local::audit::{Ended, Target, audit as repair};
 use local::event_source::Faults;
 use local::stack::{Options, SECOND_LOOK};
+use store::object::Objects;
 use store::reconcile::KnownSites;
+use sweep::audit::Finding;
 
 use super::audit::{Tally, audit};
 use super::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, Step};
@@ -29,6 +33,8 @@ const SETTLES: Duration = Duration::from_secs(180);
 /// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
 /// gone.
 const GRACE_HOURS: i64 = 48;
+/// Repairs until one that finds nothing: what the faults have hindered, the next one does.
+const REPAIRS: u32 = 6;
 /// Writes of a flood that are under way at the same time.
 const AT_ONCE: usize = 8;
 
@@ -42,8 +48,10 @@ pub(super) struct Report {
     /// Comparisons of everything, and those that needed another sweep.
     rests: u64,
     late: u64,
-    /// Calls that failed or were held up.
-    call_faults: u64,
+    /// Rows and objects lost.
+    lost: u64,
+    /// Calls that failed or were held up, by how.
+    call_faults: BTreeMap<&'static str, u64>,
     /// Objects written, and puts that another was faster than.
     puts: u64,
     lost_puts: u64,
@@ -62,7 +70,10 @@ impl Report {
         self.edits += other.edits;
         self.rests += other.rests;
         self.late += other.late;
-        self.call_faults += other.call_faults;
+        self.lost += other.lost;
+        for (name, count) in &other.call_faults {
+            *self.call_faults.entry(name).or_default() += count;
+        }
         self.puts += other.puts;
         self.lost_puts += other.lost_puts;
         self.looks += other.looks;
@@ -75,13 +86,21 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} histories: {} steps, {} edits; all compared {} times, {} of them after another sweep",
-            self.histories, self.steps, self.edits, self.rests, self.late
+            "{} histories: {} steps, {} edits, {} losses; all compared {} times, {} of them after another sweep",
+            self.histories, self.steps, self.edits, self.lost, self.rests, self.late
         )?;
+        let faults: Vec<String> = self
+            .call_faults
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
         writeln!(
             f,
-            "{} calls failed or were held up; {} objects written, {} puts lost",
-            self.call_faults, self.puts, self.lost_puts
+            "calls that failed or were held up: {} ({}); {} objects written, {} puts lost",
+            self.call_faults.values().sum::<u64>(),
+            faults.join(", "),
+            self.puts,
+            self.lost_puts
         )?;
         writeln!(
             f,
@@ -107,6 +126,9 @@ pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> 
     let options = Options {
         known: KnownSites::Only(SITES[..KNOWN].iter().map(|&site| site.to_owned()).collect()),
         faults: Faults::seeded(seed, FAULTS),
+        // As many as in AWS, or one as in a small deployment.
+        stream_shards: 1 + (seed >> 8) as usize % 3,
+        parallel: 1 + (seed >> 16) as usize % 2,
         interceptor: Some(chaos.interceptor()),
         ..Options::default()
     };
@@ -122,6 +144,7 @@ pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> 
         passed: 0,
         dropped: false,
         orphaned: false,
+        lost: false,
         report: Report {
             histories: 1,
             ..Report::default()
@@ -140,7 +163,7 @@ pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> 
         mut report,
         ..
     } = run;
-    report.call_faults = chaos.injected();
+    report.call_faults = chaos.faults();
     (report.looks, report.slowest) = board.seen();
     let counts = world.stack.s3.counts();
     (report.puts, report.lost_puts) = (counts.puts, counts.puts_refused);
@@ -159,6 +182,8 @@ struct Run {
     dropped: bool,
     /// Whether the site that is one by its record has objects and neither a record nor a row: then they stay as they are.
     orphaned: bool,
+    /// Whether anything was lost since everything was last compared.
+    lost: bool,
     report: Report,
 }
 
@@ -170,7 +195,11 @@ impl Run {
         let (loaded, rest) = history.steps.split_at(history.loaded);
         for step in loaded {
             // Nothing is published yet.
-            if !matches!(step, Step::DropTable | Step::Rest) {
+            let needs_functions = matches!(
+                step,
+                Step::DropTable | Step::LoseRow(_) | Step::LoseObject(_) | Step::Rest
+            );
+            if !needs_functions {
                 self.step(step).await?;
             }
         }
@@ -215,9 +244,79 @@ impl Run {
             Step::Site(site, settings) => self.settings(*site, settings).await,
             Step::Pass(hours) => self.pass(*hours).await?,
             Step::DropTable => self.drop_table().await?,
+            Step::LoseRow(at) => self.lose_row(*at).await,
+            Step::LoseObject(at) => {
+                self.rest().await?;
+                self.lose_object(*at).await;
+                self.rest().await?;
+            }
             Step::Rest => self.rest().await?,
         }
         Ok(())
+    }
+
+    async fn lose_row(&mut self, at: usize) {
+        let keys: Vec<_> = self.world.rows("").await.into_keys().collect();
+        if keys.is_empty() {
+            return;
+        }
+        let (pk, sk) = &keys[at % keys.len()];
+        self.board.break_all().await;
+        self.world.delete_row(pk, sk).await;
+        self.report.lost += 1;
+        self.lost = true;
+        // Nobody knows it then.
+        self.orphaned |=
+            *pk == store::keys::site(SITES[KNOWN]).pk && self.oracle.settings[KNOWN].is_none();
+    }
+
+    async fn lose_object(&mut self, at: usize) {
+        let mut objects = Vec::new();
+        for host in SITES {
+            objects.extend(self.world.stack.objects.list(host).await.unwrap());
+        }
+        objects.retain(|key| !(self.orphaned && key.site() == SITES[KNOWN]));
+        if objects.is_empty() {
+            return;
+        }
+        let key = &objects[at % objects.len()];
+        self.board.break_all().await;
+        self.world.lose_object(&key.path(), at).await;
+        self.report.lost += 1;
+        self.lost = true;
+    }
+
+    /// Has the audit make good what was lost.
+    async fn repair(&self) -> Result<(), String> {
+        let target = Target::of(&self.world.stack);
+        let mut findings = Vec::new();
+        for _ in 0..REPAIRS {
+            self.sweep().await;
+            self.settle().await?;
+            let found = |finding: &Finding| findings.push(finding.to_string());
+            let ended = repair(&target, true, SECOND_LOOK / 2, found).await;
+            if let Ended::Whole(left) = ended.map_err(|error| error.to_string())?
+                && left.iter().all(|finding| finding.problem.is_harmless())
+            {
+                return self.settle().await;
+            }
+        }
+        Err(format!("never made good: {findings:#?}"))
+    }
+
+    /// Nothing is wrong, so the audit finds nothing.
+    async fn finds_nothing(&self) -> Result<(), String> {
+        let target = Target::of(&self.world.stack);
+        let ended = repair(&target, false, SECOND_LOOK, |_| ()).await;
+        let Ended::Whole(mut found) = ended.map_err(|error| error.to_string())? else {
+            return Ok(());
+        };
+        found.retain(|finding| !finding.problem.is_harmless());
+        if found.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("the audit finds what is not so: {found:#?}"))
+        }
     }
 
     async fn put(&mut self, id: String, page: Page) {
@@ -309,6 +408,9 @@ impl Run {
     /// Waits until nothing is left to do, then compares: what differs is an error.
     async fn rest(&mut self) -> Result<(), String> {
         self.report.rests += 1;
+        if self.lost {
+            self.repair().await?;
+        }
         let mut found = Err("not looked at".to_owned());
         for look in 0..LOOKS {
             self.settle().await?;
@@ -322,8 +424,12 @@ impl Run {
             }
         }
         self.report.tally = found?;
+        if !self.lost && !self.orphaned {
+            self.finds_nothing().await?;
+        }
         self.passed = 0;
         self.dropped = false;
+        self.lost = false;
         for site in 0..SITES.len() {
             if site == RECORDED && self.orphaned {
                 continue;

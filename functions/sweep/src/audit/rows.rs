@@ -181,8 +181,10 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                 remedy,
             ))
         } else if plan.ledger.is_none() || !plan.is_empty() {
-            let count = plan.changes.len();
-            let detail = format!("{count} changes would make what is placed what it says");
+            let detail = match plan.changes.len() {
+                0 => "why it is left out, or what of it, is another reason by now".to_owned(),
+                changes => format!("{changes} changes would make what is placed what it says"),
+            };
             Some(Suspect::new(Problem::RecordBehind, id, detail, remedy))
         } else {
             None
