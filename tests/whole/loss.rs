@@ -357,6 +357,32 @@ async fn slots_that_were_offered_and_never_used_are_given_back() {
     world.stop().await;
 }
 
+/// Of a slot that was given back, the row is lost, and then the counter: it must not give the slot a second time.
+#[tokio::test(flavor = "multi_thread")]
+async fn regression_a_free_slot_without_a_row_is_not_given_twice() {
+    let world = world().await;
+    let (pk, sk) = world.rows(prefix::FREE).await.into_keys().next().unwrap();
+    let slot = store::keys::free_slot(&sk).unwrap();
+    let series = Series {
+        site: SITE.to_owned(),
+        name: pk.rsplit('#').next().unwrap().to_owned(),
+    };
+    let row = store::keys::entry(&series, slot);
+    world.delete_row(&row.pk, &row.sk).await;
+    assert!(is_clean(&find(&world, true).await.0));
+    let counter = store::keys::series(&series);
+    world.delete_row(&counter.pk, &counter.sk).await;
+    assert!(is_clean(&find(&world, true).await.0));
+    for n in 0..6 {
+        world.put(&post(&format!("/filler/{n}"), 9)).await;
+        world.settle().await;
+    }
+    assert_eq!(world.listed().await.len(), 5 + 6);
+    let (ended, findings) = find(&world, false).await;
+    assert!(is_clean(&ended), "{findings:#?}");
+    world.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_daily_sweep_makes_good_what_was_lost() {
     let world = world().await;

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
+use sitemap::member::SEGMENT_SLOTS;
 use sitemap::plan::{Series, Slot};
 use store::content::Content;
 use store::error::StoreError;
@@ -26,7 +27,7 @@ use store::reconcile::Reconciler;
 use store::rows::{AuditProgress, AuditStep, Rows};
 use store::segments::{Segments, Summaries};
 use store::sites::Sites;
-use store::slots::Slots;
+use store::slots::{Extent, Slots};
 use tracing::warn;
 
 /// Rows and records of one page.
@@ -133,8 +134,8 @@ enum Remedy {
     Drop(Key),
     /// Empty the entry's row.
     Empty(Key),
-    /// Move the counter behind the slot.
-    Count(Series, Slot),
+    /// Make the series at least so large.
+    Grow(Series, Extent),
     /// Give the shard's positions back.
     GiveBack(ShardId, BTreeSet<u32>),
     /// Raise the stamps of a shard's segments by so much.
@@ -241,7 +242,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                 }
                 Remedy::Drop(key) => table.drop_row(key).await,
                 Remedy::Empty(key) => table.empty(key).await,
-                Remedy::Count(series, slot) => table.count_beyond(series, *slot).await,
+                Remedy::Grow(series, least) => table.grow(series, *least).await,
                 Remedy::GiveBack(shard, positions) => self.give_back(shard, positions).await,
                 Remedy::Lift(shard, segments) => self.lift(shard, segments).await,
                 Remedy::LiftSite(host) => table.lift_site(host).await,
@@ -268,8 +269,17 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
     }
 
     async fn lift(&self, shard: &ShardId, segments: &BTreeMap<u32, u64>) -> Result<(), StoreError> {
+        let table = &self.reconciler.table;
+        // What is published of a series reaches as far as the series does.
+        let last = segments.keys().next_back().copied().unwrap_or_default();
+        let positions = last * SEGMENT_SLOTS + 1;
+        let least = Extent {
+            positions,
+            ..Extent::default()
+        };
+        table.grow(&shard.series, least).await?;
         for (segment, by) in segments {
-            self.reconciler.table.lift(shard, *segment, *by).await?;
+            table.lift(shard, *segment, *by).await?;
         }
         Ok(())
     }

@@ -133,11 +133,11 @@ pub trait Rows: Send + Sync {
         slot: Slot,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Moves a series' counter behind a slot that it should have given long ago.
-    fn count_beyond(
+    /// Makes a series at least so large: its counter goes on behind what has rows, and publishing reads them.
+    fn grow(
         &self,
         series: &Series,
-        slot: Slot,
+        least: Extent,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// How far the audit is; nothing if there was none yet, or its row cannot be read.
@@ -306,13 +306,17 @@ impl Rows for SitemapTable {
         .await
     }
 
-    async fn count_beyond(&self, series: &Series, slot: Slot) -> Result<(), StoreError> {
+    async fn grow(&self, series: &Series, least: Extent) -> Result<(), StoreError> {
         let key = keys::series(series);
         let item = self.item(&key).await?.unwrap_or_default();
         let current: Option<(u32, u32)> =
             get_number(&item, "next_n").zip(get_number(&item, "next_i"));
-        let positions = extent(&item).positions.max(slot.i + 1);
-        let (n, i) = current.unwrap_or_default().max((slot.n, slot.i + 1));
+        let now = extent(&item);
+        let positions = now.positions.max(least.positions);
+        let (n, i) = current.unwrap_or((1, 0)).max((least.shards, least.next));
+        if current == Some((n, i)) && positions == now.positions {
+            return Ok(());
+        }
         let update = self
             .update(&key)
             .await

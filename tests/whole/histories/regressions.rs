@@ -144,3 +144,20 @@ fn regression_time_passes_over_what_is_edited() {
     ];
     replay(1, 0, &steps);
 }
+
+/// What was lost of a series that has no row any more was lifted and not published: nothing said how far the series goes.
+#[test]
+fn regression_an_object_of_a_series_without_rows_is_made_good() {
+    let moved = Page { kind: 1, ..PAGE };
+    // Each of the sitemaps, deleted.
+    for lost in [0, 3, 6] {
+        let steps = [
+            Put(0, PAGE),
+            Rest,
+            Put(0, moved),
+            DropTable,
+            LoseObject(lost),
+        ];
+        replay(80, 0, &steps);
+    }
+}

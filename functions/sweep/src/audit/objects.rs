@@ -49,7 +49,10 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         let Some(site) = self.site(host).await? else {
             return Ok((Vec::new(), next_site(sites, host)));
         };
-        let shards = shards_of(&self.reconciler.table, self.objects, host).await?;
+        let mut shards = shards_of(&self.reconciler.table, self.objects, host).await?;
+        // One of a series that has no row, if its object is lost.
+        let summarised = site.summaries.keys();
+        shards.extend(summarised.map(|shard| (shard.object().path(), shard.clone())));
         let behind = |(shard, _): &&(String, ShardId)| *host != path.0 || *shard > path.1;
         let shards: Vec<_> = shards.iter().filter(behind).take(SHARDS).collect();
         let Some((last, _)) = shards.last() else {

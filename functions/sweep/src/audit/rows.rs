@@ -11,6 +11,7 @@ use store::keys::{self, Key, RowKey};
 use store::object::Objects;
 use store::rows::{AuditStep, Holds, Row, rows_of_ledger};
 use store::sites::Hold;
+use store::slots::Extent;
 
 use super::{Audit, PAGE, Problem, Remedy, Suspect, Table};
 
@@ -119,7 +120,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                     wanted.insert(keys::ledger(id));
                 }
                 (Some(RowKey::Free(series, slot)), _) => {
-                    wanted.insert(keys::entry(series, *slot));
+                    wanted.extend([keys::entry(series, *slot), keys::series(series)]);
                 }
                 _ => {}
             }
@@ -309,17 +310,29 @@ fn look_at_row(row: &Row, others: &HashMap<Key, Row>) -> Option<Suspect> {
         return Some(Suspect::new(Problem::RowStray, what, detail, remedy));
     }
     match (kind, holds) {
-        (RowKey::Entry(series, slot), Holds::Entry(Some(_))) if !counted(series, *slot, others) => {
-            let remedy = Remedy::Count(series.clone(), *slot);
+        (RowKey::Entry(series, slot), Holds::Entry(Some(_))) | (RowKey::Free(series, slot), _)
+            if !counted(series, *slot, others) =>
+        {
+            let least = Extent {
+                shards: slot.n,
+                positions: slot.i + 1,
+                next: slot.i + 1,
+            };
+            let remedy = Remedy::Grow(series.clone(), least);
             let what = format!("{}/{}", series.site, series.name);
-            let detail = format!("there is an entry at {}/{}", slot.n, slot.i);
+            let detail = format!("it has given {}/{}", slot.n, slot.i);
             Some(Suspect::new(Problem::CounterBehind, what, detail, remedy))
         }
         (RowKey::Free(series, slot), _) => {
-            let entry = others.get(&keys::entry(series, *slot))?;
-            let taken = matches!(entry.holds, Ok(Holds::Entry(Some(_))));
-            let detail = "it holds an entry";
-            taken.then(|| Suspect::new(Problem::SlotTaken, what, detail, Remedy::Drop(key())))
+            // Without its row, the counter could give it too.
+            let (problem, detail) = match others.get(&keys::entry(series, *slot)) {
+                None => (Problem::RowStray, "the slot has no row"),
+                Some(row) if matches!(row.holds, Ok(Holds::Entry(Some(_)))) => {
+                    (Problem::SlotTaken, "it holds an entry")
+                }
+                Some(_) => return None,
+            };
+            Some(Suspect::new(problem, what, detail, Remedy::Drop(key())))
         }
         _ => None,
     }
