@@ -16,10 +16,12 @@ use store::site_file::SiteFile;
 use tracing::error;
 
 use crate::body::{self, Body, StoredMember};
+use crate::form::{Form, Variant};
+use crate::host;
 use crate::negotiation::accepts_gzip;
-use crate::representation::{Form, Representation, Variant};
+use crate::representation::Representation;
 use crate::route::Route;
-use crate::site::{self, SiteFiles};
+use crate::site_files::SiteFiles;
 use crate::validators::{self, Validators};
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -97,7 +99,7 @@ impl<O: Objects> SiteFront<O> {
             "" => request.uri.path(),
             raw => raw,
         };
-        let (Some(host), Some(route)) = (site::named(&request.headers), Route::parse(path)) else {
+        let (Some(host), Some(route)) = (host::named(&request.headers), Route::parse(path)) else {
             return Ok(not_found());
         };
         let now = self.clock.now();

@@ -15,18 +15,21 @@
 //! [`SiteFront`] is the one router, behind Lambda's adapter and on a plain server alike.
 
 mod body;
+mod form;
 mod front;
+mod host;
 mod inflater;
 mod locs;
 mod negotiation;
 mod representation;
 mod route;
-mod site;
+mod site_files;
 mod validators;
 
 pub use body::{Body, BoxError};
 pub use front::SiteFront;
-pub use site::{MAX_CACHED_SITES, SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};
+pub use host::SITE_HOST_HEADER;
+pub use site_files::{MAX_CACHED_SITES, SITE_FILE_TTL_SECONDS};
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 1] = [store::deployment::BUCKET_NAME];

@@ -2,7 +2,7 @@
 //!
 //! Paths are compared as they arrive: nothing is percent-decoded, so an encoded slash or dot names nothing.
 
-use crate::representation::Form;
+use crate::form::Form;
 
 /// The path of the index, to which other systems' names for it lead.
 pub(crate) const INDEX_PATH: &str = "/sitemap_index.xml";

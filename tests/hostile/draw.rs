@@ -1,0 +1,36 @@
+//! Values drawn from a fuzzer's bytes.
+
+/// Bytes that values are drawn from. When they are used up, what is drawn is zero: every input is one.
+pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
+
+impl Draw<'_> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn byte(&mut self) -> u8 {
+        let [byte] = self.bytes();
+        byte
+    }
+
+    pub(crate) fn u16(&mut self) -> u16 {
+        u16::from_le_bytes(self.bytes())
+    }
+
+    pub(crate) fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.bytes())
+    }
+
+    /// Below `end`, which is not 0.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.u16() as usize % end
+    }
+
+    fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        let (taken, rest) = self.0.split_at(N.min(self.0.len()));
+        bytes[..taken.len()].copy_from_slice(taken);
+        self.0 = rest;
+        bytes
+    }
+}

@@ -1,0 +1,276 @@
+//! Stored files: those that were built here, and what may have become of them.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use flate2::bufread::GzDecoder;
+use sitemap::member::{Builder, Frame, MAX_SEGMENTS, Member, Segment, splice};
+use sitemap::time::When;
+
+use crate::body::inflates;
+use crate::draw::Draw;
+
+/// Where the directory begins, as its format says: after gzip's ten bytes, the extra field's length, and the subfield's
+/// id and length.
+const DIRECTORY_OFFSET: usize = 16;
+/// Of a directory: version, epoch, and the blocks of prolog and epilogue.
+const DIRECTORY_FIXED_BYTES: usize = 1 + 8 + 2 * BLOCK_BYTES;
+const BLOCK_BYTES: usize = 24;
+const SEGMENT_BYTES: usize = 21 + BLOCK_BYTES;
+/// In a block: where its length, and where the CRC-32 of its deflated bytes stands.
+const LENGTH_AT: usize = 4;
+const DEFLATED_CRC_AT: usize = 12;
+/// More would make the fuzzer slow, and find nothing else.
+const MAX_DRAWN_SEGMENTS: usize = 6;
+const MAX_DRAWN_TEXT: usize = 300;
+
+/// The input as a stored file; then one that is built from it, spliced on, and damaged.
+pub(crate) fn check(data: &[u8]) {
+    is_believed_as_far_as_it_holds(data, &BTreeMap::new());
+    let mut draw = Draw(data);
+    let rows = drawn_rows(&mut draw);
+    let changes = drawn_changes(&mut draw);
+    let mut file = built(&rows);
+    is_sound(&file, &rows);
+    let spliced = splice(
+        &Member::parse(&file).expect("it was built"),
+        &frame(),
+        &segments(&changes),
+    );
+    let mut after = rows;
+    for (&number, rows) in &changes {
+        after.resize(after.len().max(number as usize + 1), Rows::default());
+        after[number as usize] = rows.clone();
+    }
+    assert_eq!(
+        spliced.bytes,
+        built(&after),
+        "spliced is not as built whole"
+    );
+    damage(&mut file, &mut draw);
+    is_believed_as_far_as_it_holds(&file, &segments(&changes));
+}
+
+/// A segment with its text.
+#[derive(Clone, Default)]
+struct Rows {
+    stamp: u64,
+    entries: u32,
+    newest: Option<When>,
+    xml: Vec<u8>,
+}
+
+impl Rows {
+    fn drawn(draw: &mut Draw<'_>) -> Self {
+        let (kind, stamp, word) = (draw.byte(), u64::from(draw.u16()), draw.byte());
+        match kind % 4 {
+            0 => Self::default(),
+            1 => Self {
+                stamp,
+                ..Self::default()
+            },
+            _ => Self {
+                stamp,
+                entries: u32::from(word),
+                newest: (kind & 8 != 0).then(|| When::at(draw.u32().into())),
+                xml: (0..draw.below(MAX_DRAWN_TEXT) + 1)
+                    .map(|at| (at as u8).wrapping_mul(word))
+                    .collect(),
+            },
+        }
+    }
+}
+
+fn drawn_rows(draw: &mut Draw<'_>) -> Vec<Rows> {
+    (0..draw.below(MAX_DRAWN_SEGMENTS))
+        .map(|_| Rows::drawn(draw))
+        .collect()
+}
+
+fn drawn_changes(draw: &mut Draw<'_>) -> BTreeMap<u32, Rows> {
+    let number = |draw: &mut Draw<'_>| match draw.byte() {
+        0xff => MAX_SEGMENTS as u32 - 1,
+        byte => u32::from(byte) % (2 * MAX_DRAWN_SEGMENTS as u32),
+    };
+    (0..draw.below(3))
+        .map(|_| (number(draw), Rows::drawn(draw)))
+        .collect()
+}
+
+fn segments(rows: &BTreeMap<u32, Rows>) -> BTreeMap<u32, Segment<'_>> {
+    rows.iter()
+        .map(|(number, rows)| (*number, segment(rows)))
+        .collect()
+}
+
+fn segment(rows: &Rows) -> Segment<'_> {
+    Segment {
+        stamp: rows.stamp,
+        entries: rows.entries,
+        newest: rows.newest,
+        xml: &rows.xml,
+    }
+}
+
+fn frame() -> Frame {
+    Frame::urlset(Some("/sitemap.css"))
+}
+
+fn built(rows: &[Rows]) -> Vec<u8> {
+    let mut builder = Builder::new(&frame(), 7);
+    for rows in rows {
+        builder.push(&segment(rows));
+    }
+    builder.finish().bytes
+}
+
+fn is_sound(file: &[u8], rows: &[Rows]) {
+    let member = Member::parse(file).expect("it was built");
+    assert_eq!(member.verify(), Ok(()));
+    let frame = frame();
+    let document = [
+        &frame.prolog[..],
+        &rows
+            .iter()
+            .flat_map(|rows| rows.xml.clone())
+            .collect::<Vec<_>>(),
+        frame.epilogue,
+    ]
+    .concat();
+    assert_eq!(gunzip(file).as_deref(), Some(&document[..]));
+    assert_eq!(
+        inflates(member.payload(), document.len() as u64, 31).as_deref(),
+        Some(&document[..])
+    );
+}
+
+/// Whatever the file is: reading it, and splicing on it, ends; what is made of it is a member again; and if all of it was
+/// found right, other decoders find the same.
+fn is_believed_as_far_as_it_holds(file: &[u8], changes: &BTreeMap<u32, Segment<'_>>) {
+    let Ok(member) = Member::parse(file) else {
+        return;
+    };
+    let directory = member.directory();
+    assert!(directory.segments.len() <= MAX_SEGMENTS && member.payload().len() < file.len());
+    let verified = member.verify().is_ok();
+    if verified {
+        let document = gunzip(file).expect("a member that was verified is a gzip file");
+        assert_eq!(document.len() as u64, directory.document_bytes());
+    }
+    if let Some(document) = inflates(
+        member.payload(),
+        directory.document_bytes().min(1 << 20),
+        64,
+    ) {
+        assert_eq!(gunzip(file), Some(document));
+    }
+    let spliced = splice(&member, &frame(), changes);
+    let again = Member::parse(&spliced.bytes).expect("what was spliced is a member");
+    assert_eq!(*again.directory(), spliced.directory);
+    assert!(
+        !verified || again.verify().is_ok(),
+        "a sound member was spliced into a damaged one"
+    );
+}
+
+fn gunzip(file: &[u8]) -> Option<Vec<u8>> {
+    let mut decoder = GzDecoder::new(file);
+    let mut document = Vec::new();
+    decoder.read_to_end(&mut document).ok()?;
+    decoder.into_inner().is_empty().then_some(document)
+}
+
+/// Changes bytes, and makes the checksums over them right again: what is left wrong is what the directory says.
+fn damage(file: &mut Vec<u8>, draw: &mut Draw<'_>) {
+    let repair = draw.byte();
+    while !draw.is_empty() {
+        match draw.byte() % 8 {
+            // In the directory most things are said, and in few bytes.
+            0..=4 => {
+                let end = directory_end(file);
+                if let Some(byte) = file.get_mut(DIRECTORY_OFFSET..end).and_then(|directory| {
+                    let at = draw.below(directory.len().max(1));
+                    directory.get_mut(at)
+                }) {
+                    *byte = draw.byte();
+                }
+            }
+            5 => {
+                let at = draw.below(file.len().max(1));
+                if let Some(byte) = file.get_mut(at) {
+                    *byte = draw.byte();
+                }
+            }
+            6 => file.truncate(file.len() - draw.below(file.len().min(64) + 1)),
+            _ => {
+                let at = draw.below(file.len() + 1);
+                file.insert(at, draw.byte());
+            }
+        }
+    }
+    if repair & 1 != 0 {
+        repair_blocks(file);
+    }
+    if repair & 2 != 0 {
+        repair_directory(file);
+    }
+}
+
+/// Where the directory's own CRC-32 would stand.
+fn directory_end(file: &[u8]) -> usize {
+    let length = file.get(14..16).map_or(0, |length| {
+        usize::from(u16::from_le_bytes([length[0], length[1]]))
+    });
+    (DIRECTORY_OFFSET + length)
+        .saturating_sub(4)
+        .clamp(DIRECTORY_OFFSET.min(file.len()), file.len())
+}
+
+fn repair_directory(file: &mut [u8]) {
+    let end = directory_end(file);
+    let crc = file.get(DIRECTORY_OFFSET..end).map_or(0, crc32fast::hash);
+    if let Some(place) = file.get_mut(end..end + 4) {
+        place.copy_from_slice(&crc.to_le_bytes());
+    }
+}
+
+/// The CRC-32s of the deflated bytes, and the lengths' sum: the epilogue's is what is left.
+fn repair_blocks(file: &mut [u8]) {
+    let end = directory_end(file);
+    let payload = end + 4;
+    let segments = end.saturating_sub(DIRECTORY_OFFSET + DIRECTORY_FIXED_BYTES) / SEGMENT_BYTES;
+    let prolog = DIRECTORY_OFFSET + 9;
+    let first = DIRECTORY_OFFSET + DIRECTORY_FIXED_BYTES + 21;
+    let blocks = std::iter::once(prolog)
+        .chain((0..segments).map(|number| first + number * SEGMENT_BYTES))
+        .chain([prolog + BLOCK_BYTES]);
+    let mut start = payload;
+    for block in blocks {
+        let is_last = block == prolog + BLOCK_BYTES;
+        let Some(length) = file
+            .get(block + LENGTH_AT..block + LENGTH_AT + 4)
+            .and_then(|length| <[u8; 4]>::try_from(length).ok())
+        else {
+            return;
+        };
+        let left = file.len().saturating_sub(8).saturating_sub(start);
+        let length = if is_last {
+            left
+        } else {
+            u32::from_le_bytes(length) as usize
+        };
+        let Some(crc) = file
+            .get(start..start.saturating_add(length))
+            .map(crc32fast::hash)
+        else {
+            return;
+        };
+        if is_last && let Some(place) = file.get_mut(block + LENGTH_AT..block + LENGTH_AT + 4) {
+            place.copy_from_slice(&(length as u32).to_le_bytes());
+        }
+        if let Some(place) = file.get_mut(block + DEFLATED_CRC_AT..block + DEFLATED_CRC_AT + 4) {
+            place.copy_from_slice(&crc.to_le_bytes());
+        }
+        start += length;
+    }
+}

@@ -1,0 +1,248 @@
+//! Content records: from an item to what is published of it.
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use serde_json::Value;
+use sitemap::loc::Loc;
+use sitemap::plan::{
+    Change, Claim, Inputs, Ledger, MAX_ENTRY_BYTES, Plan, Slot, plan, wanted_address,
+};
+use sitemap::record::{ContentRecord, MAX_ALTERNATES, MAX_IMAGES, MAX_TERMS, is_type_name};
+use sitemap::site::SiteSettings;
+
+use crate::loc::{is_on, is_written_in_one_way};
+use crate::settings;
+
+/// Before any record was written, in 2027, and after the last time that there is.
+const CLOCKS: [i64; 3] = [0, 1_800_000_000, i64::MAX];
+
+/// Actions of a transaction (DynamoDB), of which one is the ledger's and one the offered slot's. A change is two at most:
+/// an entry removed, and its slot given back.
+const MAX_CHANGES: usize = (100 - 2) / 2;
+
+/// Bytes of a ledger: it stands in an item (DynamoDB: 400 KB), and is written each time something of it changes.
+const MAX_LEDGER_BYTES: usize = 100_000;
+
+/// Items in JSON, one after the other in a list or one alone: the history of one record. An item may be as DynamoDB writes
+/// it, `{"url": {"S": "…"}}`. What a field `settings` holds are the settings of the record's site.
+pub(crate) fn check(data: &[u8]) {
+    let Ok(value) = serde_json::from_slice::<Value>(data) else {
+        return;
+    };
+    let history = match value {
+        Value::Array(items) => items,
+        item => vec![item],
+    };
+    let mut ledger = Ledger::default();
+    for (at, item) in history.into_iter().take(8).enumerate() {
+        let item = from_dynamodb(&item).unwrap_or(item);
+        let id = item.get("id").and_then(Value::as_str).unwrap_or("post/1");
+        let record = ContentRecord::parse(id, &item);
+        is_read_within_limits(&record, id);
+        let site = site(&record, &item);
+        for now in CLOCKS {
+            ledger = planned(Some(&record), site.as_ref(), &ledger, now, at);
+        }
+    }
+    let gone = planned(None, None, &ledger, CLOCKS[1], 0);
+    assert_eq!(
+        gone,
+        Ledger::default(),
+        "something is left of a record that is gone"
+    );
+}
+
+/// The item that `waymark_store` makes of DynamoDB's form.
+fn from_dynamodb(item: &Value) -> Option<Value> {
+    let item: serde_dynamo::Item = serde_json::from_value(item.clone()).ok()?;
+    let field = |(name, attribute): (String, serde_dynamo::AttributeValue)| {
+        let value = serde_dynamo::from_attribute_value(attribute)
+            .unwrap_or_else(|_| serde_json::json!({"binary": true}));
+        (name, value)
+    };
+    let item = std::collections::HashMap::<String, serde_dynamo::AttributeValue>::from(item);
+    Some(Value::Object(item.into_iter().map(field).collect()))
+}
+
+fn site(record: &ContentRecord, item: &Value) -> Option<SiteSettings> {
+    let site = match item.get("settings") {
+        Some(settings) => SiteSettings::parse(&record.site, settings),
+        None => SiteSettings::default_for(&record.site),
+    };
+    let site = site.ok()?;
+    settings::are_sound(&site, &record.site);
+    Some(site)
+}
+
+fn is_read_within_limits(record: &ContentRecord, id: &str) {
+    assert_eq!(record.id, id);
+    assert!(record.type_name.is_empty() || is_type_name(&record.type_name));
+    assert!(record.images.len() <= MAX_IMAGES && record.alternates.len() <= MAX_ALTERNATES);
+    assert!(record.terms.values().map(Vec::len).sum::<usize>() <= MAX_TERMS);
+    record.images.iter().for_each(is_written_in_one_way);
+    for problem in &record.problems {
+        // Cut to 300 characters and an ellipsis.
+        assert!(problem.field.chars().count() <= 301 && problem.reason.chars().count() <= 301);
+    }
+}
+
+/// Plans, with another record at the address in every third step, and once more. The ledger afterwards.
+fn planned(
+    record: Option<&ContentRecord>,
+    site: Option<&SiteSettings>,
+    before: &Ledger,
+    now: i64,
+    step: usize,
+) -> Ledger {
+    let claim = match wanted_address(record, site, before, now) {
+        None => Claim::Unread,
+        Some(_) if step % 3 == 2 => Claim::Other("post/other".to_owned()),
+        Some(_) => Claim::Free,
+    };
+    let inputs = Inputs {
+        record,
+        site,
+        ledger: before,
+        claim: &claim,
+        evict: None,
+    };
+    let mut first = plan(&inputs, now);
+    assert_eq!(first, plan(&inputs, now), "the same inputs have two plans");
+    first.place(Slot {
+        n: 1,
+        i: step as u32,
+    });
+    is_sound(&first, record, site);
+    let after = first.ledger.unwrap_or_default();
+    let waits = after.waits.is_some();
+    let claim = if waits { claim } else { Claim::Unread };
+    let evict = after
+        .placed
+        .first()
+        .map(|placement| (&placement.series, placement.slot));
+    let inputs = Inputs {
+        record,
+        site,
+        ledger: &after,
+        claim: &claim,
+        evict: None,
+    };
+    assert!(
+        plan(&inputs, now).is_empty(),
+        "what was planned is not what is wanted: {:?}",
+        plan(&inputs, now)
+    );
+    let mut moved = plan(&Inputs { evict, ..inputs }, now);
+    moved.place(Slot {
+        n: 2,
+        i: step as u32,
+    });
+    is_sound(&moved, record, site);
+    let placed = |ledger: Option<Ledger>| ledger.map_or(0, |ledger| ledger.placed.len());
+    assert_eq!(
+        placed(moved.ledger),
+        after.placed.len(),
+        "an entry was lost in a move"
+    );
+    after
+}
+
+fn is_sound(plan: &Plan, record: Option<&ContentRecord>, site: Option<&SiteSettings>) {
+    assert!(
+        plan.changes.len() <= MAX_CHANGES,
+        "{} changes",
+        plan.changes.len()
+    );
+    assert!(plan.needs_slot().is_none(), "it needs a second slot");
+    let ledger = plan.ledger.clone().unwrap_or_default();
+    assert!(ledger.placed.len() <= 1);
+    assert_eq!(
+        ledger.placed.is_empty(),
+        ledger.claim.is_none(),
+        "an entry without a claim, or a claim without one"
+    );
+    let stored = serde_json::to_string(&ledger).expect("a ledger has text keys alone");
+    assert!(
+        stored.len() <= MAX_LEDGER_BYTES,
+        "{} bytes of ledger",
+        stored.len()
+    );
+    assert_eq!(serde_json::from_str::<Ledger>(&stored).ok(), Some(ledger));
+    for change in &plan.changes {
+        if let (Change::Replace(placement, rendered), Some(record), Some(site)) =
+            (change, record, site)
+        {
+            assert!(
+                rendered.xml.len() <= MAX_ENTRY_BYTES,
+                "{} bytes of entry",
+                rendered.xml.len()
+            );
+            assert!(is_type_name(&placement.series.name));
+            is_one_entry(&rendered.xml, record, site);
+        }
+    }
+}
+
+/// That an XML parser finds one entry, of a page on the site, and in it nothing that is not the record's.
+fn is_one_entry(xml: &str, record: &ContentRecord, site: &SiteSettings) {
+    assert!(xml.is_ascii() && xml.ends_with("</url>\n"));
+    let mut reader = Reader::from_str(xml);
+    reader.config_mut().check_end_names = true;
+    let (mut open, mut texts) = (Vec::new(), Vec::new());
+    let mut links = 0;
+    loop {
+        match reader.read_event().expect("well-formed XML") {
+            Event::Start(tag) => {
+                open.push(tag.name().as_ref().to_owned());
+                assert!(tag.attributes().next().is_none());
+                texts.push(String::new());
+            }
+            Event::Text(text) => {
+                if let Some(last) = texts.last_mut() {
+                    last.push_str(&text);
+                } else {
+                    assert_eq!(&*text, "\n", "text outside the entry");
+                }
+            }
+            Event::GeneralRef(name) => {
+                let character = quick_xml::escape::resolve_predefined_entity(&name)
+                    .expect("a predefined entity");
+                texts
+                    .last_mut()
+                    .expect("inside the entry")
+                    .push_str(character);
+            }
+            Event::Empty(tag) => {
+                assert_eq!(tag.name().as_ref(), "xhtml:link");
+                let names: Vec<String> = tag
+                    .attributes()
+                    .map(|attribute| attribute.expect("well-formed").key.as_ref().to_owned())
+                    .collect();
+                assert_eq!(names, ["rel", "hreflang", "href"]);
+                links += 1;
+            }
+            Event::End(_) => {
+                let (path, text) = (open.join("/"), texts.pop().unwrap_or_default());
+                let elsewhere = || record.images.iter().any(|image| image.as_str() == text);
+                match path.as_str() {
+                    "url/loc" => {
+                        let loc = Loc::parse_any(&text).expect("a loc");
+                        assert!(is_on(&loc, &site.origin), "{loc} is not on {}", site.origin);
+                        assert_eq!(loc.as_str(), text);
+                    }
+                    "url/image:image/image:loc" => {
+                        assert!(elsewhere(), "{text} is none of its images")
+                    }
+                    "url" | "url/lastmod" | "url/changefreq" | "url/priority"
+                    | "url/image:image" => {}
+                    other => panic!("an element {other}"),
+                }
+                open.pop();
+            }
+            Event::Eof => break,
+            other => panic!("{other:?} in an entry"),
+        }
+    }
+    assert!(open.is_empty() && xml.matches("<url>").count() == 1);
+    assert!(links == 0 || links == record.alternates.len());
+}

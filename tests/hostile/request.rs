@@ -1,0 +1,145 @@
+//! Paths and headers, as `http` reads them.
+
+use http::header::{ACCEPT_ENCODING, IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use sitemap::record::is_type_name;
+use sitemap::site::is_site_host;
+
+use crate::form::{Form, Variant};
+use crate::front::host::{SITE_HOST_HEADER, named};
+use crate::front::negotiation::accepts_gzip;
+use crate::front::route::Route;
+use crate::front::validators::{Validators, is_conditional};
+
+/// The first line is a path, each other one a header.
+pub(crate) fn check(data: &[u8]) {
+    let mut lines = data.split(|byte| *byte == b'\n');
+    if let Some(Ok(path)) = lines.next().map(str::from_utf8) {
+        leads_to_a_document_or_nowhere(path);
+    }
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let mut parts = line.splitn(2, |byte| *byte == b':');
+        let name = parts.next().map(HeaderName::from_bytes);
+        let value = parts
+            .next()
+            .map(|value| HeaderValue::from_bytes(value.trim_ascii()));
+        if let (Some(Ok(name)), Some(Ok(value))) = (name, value) {
+            headers.append(name, value);
+        }
+    }
+    names_a_site(&headers);
+    asks_for_gzip(&headers);
+    has_a_copy(&headers);
+}
+
+fn leads_to_a_document_or_nowhere(path: &str) {
+    let Some(route) = Route::parse(path) else {
+        return;
+    };
+    let spelled = match &route {
+        Route::Redirect(location) => {
+            assert!(
+                location.starts_with('/') && !location.starts_with("//"),
+                "{location:?} is elsewhere"
+            );
+            assert!(
+                location
+                    .bytes()
+                    .all(|byte| byte.is_ascii_graphic() && byte != b'\\'),
+                "{location:?}"
+            );
+            let there = Route::parse(location).expect("a redirect leads to a document");
+            assert!(
+                !matches!(there, Route::Redirect(_)),
+                "{path:?} is redirected twice"
+            );
+            return;
+        }
+        Route::Robots => "/robots.txt".to_owned(),
+        Route::Stylesheet => "/sitemap.css".to_owned(),
+        Route::Index(form) => {
+            assert_ne!(*form, Form::Text);
+            format!("/sitemap_index{}", form.extension())
+        }
+        Route::Shard { series, n, form } => {
+            assert!(is_type_name(series), "{series:?} is no series");
+            let number = if *n == 1 {
+                String::new()
+            } else {
+                n.to_string()
+            };
+            format!("/{series}-sitemap{number}{}", form.extension())
+        }
+    };
+    assert_eq!(spelled, path, "a document has two paths");
+}
+
+fn names_a_site(headers: &HeaderMap) {
+    if let Some(site) = named(headers) {
+        assert!(is_site_host(site));
+        assert!(
+            !site.contains(['/', '\\', '%', '@']) && !site.split('.').any(str::is_empty),
+            "{site:?}"
+        );
+        assert_eq!(headers.get_all(SITE_HOST_HEADER).iter().count(), 1);
+        let alone: HeaderMap = headers
+            .get(SITE_HOST_HEADER)
+            .map(|value| (HeaderName::from_static(SITE_HOST_HEADER), value.clone()))
+            .into_iter()
+            .collect();
+        assert_eq!(
+            named(&alone),
+            Some(site),
+            "another header has to do with it"
+        );
+    }
+}
+
+fn asks_for_gzip(headers: &HeaderMap) {
+    if accepts_gzip(headers) {
+        let said = headers.get_all(ACCEPT_ENCODING).iter().any(|value| {
+            let value = value.as_bytes().to_ascii_lowercase();
+            value.contains(&b'*') || memchr::memmem::find(&value, b"gzip").is_some()
+        });
+        assert!(said, "gzip unasked: {headers:?}");
+        let mut refusing = headers.clone();
+        refusing.append(ACCEPT_ENCODING, HeaderValue::from_static("gzip;q=0"));
+        assert!(!accepts_gzip(&refusing));
+    }
+}
+
+fn has_a_copy(headers: &HeaderMap) {
+    let tags = [
+        Variant::Identity,
+        Variant::Gzip,
+        Variant::GzipFile,
+        Variant::Text,
+    ]
+    .map(|variant| format!("0123abcd{}", variant.tag_suffix()));
+    for tag in &tags {
+        let validators = Validators::new(tag, Some(784_111_777)).expect("a tag");
+        let written = validators
+            .last_modified()
+            .expect("a date that HTTP can tell");
+        assert!(httpdate::parse_http_date(written.to_str().expect("ASCII")).is_ok());
+        let matches = validators.match_request(headers);
+        assert!(!matches || is_conditional(headers));
+        if headers.contains_key(IF_NONE_MATCH) {
+            let quoted = format!("\"{tag}\"");
+            let listed = |value: &HeaderValue| {
+                let value = value.as_bytes().trim_ascii();
+                value == b"*" || memchr::memmem::find(value, quoted.as_bytes()).is_some()
+            };
+            assert!(
+                !matches || headers.get_all(IF_NONE_MATCH).iter().any(listed),
+                "{headers:?}"
+            );
+            let mut listing = headers.clone();
+            listing.append(IF_NONE_MATCH, HeaderValue::try_from(quoted).expect("ASCII"));
+            assert!(validators.match_request(&listing));
+        } else if matches {
+            assert!(headers.contains_key(IF_MODIFIED_SINCE));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A site's settings.
+
+use serde_json::Value;
+use sitemap::loc::Origin;
+use sitemap::record::is_type_name;
+use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MIN_BYTES, SiteSettings};
+
+/// Bytes that a site's settings may take: they stand in one item with a few short attributes (DynamoDB: 400 KB).
+const MAX_STORED_BYTES: usize = 380_000;
+
+/// A settings record in JSON; its host is that of its `id`, without `site/`.
+pub(crate) fn check(data: &[u8]) {
+    let Ok(item) = serde_json::from_slice::<Value>(data) else {
+        return;
+    };
+    let id = item
+        .get("id")
+        .and_then(Value::as_str)
+        .unwrap_or("site/www.example.com");
+    let host = id.strip_prefix("site/").unwrap_or(id);
+    let Ok(settings) = SiteSettings::parse(host, &item) else {
+        assert!(
+            SiteSettings::default_for(host).is_err(),
+            "{host:?} is no host only with a record"
+        );
+        return;
+    };
+    are_sound(&settings, host);
+    fail_closed(&settings, &item);
+}
+
+/// What whoever reads settings relies on.
+pub(crate) fn are_sound(settings: &SiteSettings, host: &str) {
+    assert_eq!(settings.host, host);
+    assert_eq!(
+        Origin::parse(settings.origin.as_str()).as_ref(),
+        Ok(&settings.origin)
+    );
+    assert!((1..=MAX_ENTRIES).contains(&settings.entries_per_sitemap));
+    assert!((MIN_BYTES..=MAX_BYTES).contains(&settings.byte_limit));
+    assert!(settings.types.keys().all(|name| is_type_name(name)));
+    assert!(
+        settings
+            .robots
+            .iter()
+            .all(|line| !line.contains(['\n', '\r', '\0'])),
+        "one line of robots.txt becomes several"
+    );
+    let stored = serde_json::to_string(settings).expect("settings have text keys alone");
+    assert!(stored.len() <= MAX_STORED_BYTES, "{} bytes", stored.len());
+    assert_eq!(
+        serde_json::from_str::<SiteSettings>(&stored).ok().as_ref(),
+        Some(settings)
+    );
+}
+
+/// That what may have been meant to be private is.
+fn fail_closed(settings: &SiteSettings, item: &Value) {
+    let said = item.get("public").filter(|public| !public.is_null());
+    if said.is_some_and(|public| *public != Value::Bool(true)) {
+        assert!(!settings.public);
+    }
+    let types = item.get("types").filter(|types| !types.is_null());
+    match types.map(Value::as_object) {
+        Some(None) => assert!(!settings.public),
+        Some(Some(types)) if settings.public => {
+            for (name, value) in types.iter().filter(|(name, _)| is_type_name(name)) {
+                let public = match value.get("public") {
+                    None | Some(Value::Null) => value.is_object(),
+                    Some(public) => *public == Value::Bool(true),
+                };
+                assert_eq!(settings.type_settings(name).public, public, "{name}");
+            }
+        }
+        _ => {}
+    }
+}
