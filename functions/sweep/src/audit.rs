@@ -50,6 +50,8 @@ pub enum Problem {
     RowStray,
     /// A ledger whose record is gone.
     RecordGone,
+    /// The same, with a fence's token and nothing else. Harmless: a crash leaves some.
+    FenceLeft,
     /// What is placed for a record is not what it says.
     RecordBehind,
     /// A record without a ledger.
@@ -78,6 +80,7 @@ impl Problem {
             Self::RowLost => "row_lost",
             Self::RowStray => "row_stray",
             Self::RecordGone => "record_gone",
+            Self::FenceLeft => "fence_left",
             Self::RecordBehind => "record_behind",
             Self::RecordUnseen => "record_unseen",
             Self::SlotTaken => "slot_taken",
@@ -92,7 +95,7 @@ impl Problem {
     /// Whether nothing that is published is wrong because of it.
     #[must_use]
     pub fn is_harmless(self) -> bool {
-        matches!(self, Self::SlotsLeaked | Self::RowUnknown)
+        matches!(self, Self::SlotsLeaked | Self::FenceLeft | Self::RowUnknown)
     }
 }
 

@@ -175,12 +175,13 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         };
         let remedy = Remedy::Reconcile(id.to_owned(), None);
         Ok(if record.is_none() {
-            Some(Suspect::new(
-                Problem::RecordGone,
-                id,
-                "its record is gone",
-                remedy,
-            ))
+            let left = *ledger == Ledger::default();
+            let problem = if left {
+                Problem::FenceLeft
+            } else {
+                Problem::RecordGone
+            };
+            Some(Suspect::new(problem, id, "its record is gone", remedy))
         } else if plan.ledger.is_none() || !plan.is_empty() {
             let detail = match plan.changes.len() {
                 0 => "why it is left out, or what of it, is another reason by now".to_owned(),
