@@ -1,32 +1,141 @@
-//! Calls that fail, before or after they took effect, and calls that take their time.
+//! Calls that fail as calls of services do, before or after they took effect, and calls that take their time.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::interceptors::{
-    BeforeDeserializationInterceptorContextRef, BeforeTransmitInterceptorContextRef,
+    BeforeDeserializationInterceptorContextMut, BeforeSerializationInterceptorContextRef,
+    BeforeTransmitInterceptorContextMut, FinalizerInterceptorContextMut,
 };
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents, SharedInterceptor};
 use aws_sdk_dynamodb::error::BoxError;
+use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
+use aws_sdk_dynamodb::types::KeysAndAttributes;
+use aws_smithy_types::config_bag::{Storable, StoreReplace};
+
+use crate::answers::{self, Answer};
+
+#[cfg(test)]
+mod tests;
 
 /// The longest time that a call is held up.
 const LONGEST: Duration = Duration::from_millis(4);
+/// The same for the one in so many that is held up for long: until others have overtaken it.
+const VERY_LONG: Duration = Duration::from_millis(400);
+const VERY_LONG_ONE_IN: f64 = 8.0;
+/// How often a fault lasts for all tries of a call: else the SDK's own retries would hide most of them.
+const LASTING: f64 = 0.5;
+
+/// A way for a call to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    HeldUp,
+    NotSent,
+    AnswerLost,
+    /// An error in place of the call.
+    Refused(u16, &'static str),
+    /// An error in place of its answer.
+    Failed(u16, &'static str),
+    /// A transaction that another one is in the way of.
+    Cancelled,
+    /// A batch of which a part is left.
+    Partial,
+}
+
+impl Fault {
+    fn name(self) -> &'static str {
+        match self {
+            Self::HeldUp => "held up",
+            Self::NotSent => "not sent",
+            Self::AnswerLost => "answer lost",
+            Self::Cancelled => "transaction cancelled",
+            Self::Partial => "partial batch",
+            Self::Refused(_, "SlowDown" | "ThrottlingException") => "throttled",
+            Self::Refused(_, "ProvisionedThroughputExceededException") => "over capacity",
+            Self::Refused(_, "TransactionConflictException") => "transaction in the way",
+            Self::Refused(409, _) => "409 before effect",
+            Self::Refused(412, _) => "412 before effect",
+            Self::Refused(..) => "5xx before effect",
+            Self::Failed(412, _) => "412 after effect",
+            Self::Failed(..) => "5xx after effect",
+        }
+    }
+}
+
+const OF_ANY_CALL: [Fault; 3] = [Fault::HeldUp, Fault::NotSent, Fault::AnswerLost];
+const OF_DYNAMODB: [Fault; 5] = [
+    Fault::Refused(500, "InternalServerError"),
+    Fault::Failed(500, "InternalServerError"),
+    Fault::Failed(503, "ServiceUnavailable"),
+    Fault::Refused(400, "ThrottlingException"),
+    Fault::Refused(400, "ProvisionedThroughputExceededException"),
+];
+const OF_S3: [Fault; 4] = [
+    Fault::Refused(500, "InternalError"),
+    Fault::Failed(500, "InternalError"),
+    Fault::Failed(503, "ServiceUnavailable"),
+    Fault::Refused(503, "SlowDown"),
+];
+const OF_A_PUT: [Fault; 3] = [
+    Fault::Refused(409, "ConditionalRequestConflict"),
+    Fault::Refused(412, "PreconditionFailed"),
+    // What the SDK gets that puts again since an answer was lost.
+    Fault::Failed(412, "PreconditionFailed"),
+];
+
+/// The faults that an operation of DynamoDB or a method of S3 may meet.
+fn faults_of(operation: &str) -> Vec<Fault> {
+    let (service, own): (&[Fault], &[Fault]) = match operation {
+        "PUT" => (&OF_S3, &OF_A_PUT),
+        "GET" | "HEAD" => (&OF_S3, &[]),
+        "TransactWriteItems" => (&OF_DYNAMODB, &[Fault::Cancelled]),
+        "BatchGetItem" => (&OF_DYNAMODB, &[Fault::Partial]),
+        "PutItem" | "UpdateItem" | "DeleteItem" => (
+            &OF_DYNAMODB,
+            &[Fault::Refused(400, "TransactionConflictException")],
+        ),
+        _ => (&OF_DYNAMODB, &[]),
+    };
+    [&OF_ANY_CALL, service, own].concat()
+}
+
+/// What happens to a try of a call.
+#[derive(Clone, Copy, Debug)]
+struct Fate {
+    fault: Option<Fault>,
+    lasting: bool,
+}
+
+impl Storable for Fate {
+    type Storer = StoreReplace<Self>;
+}
 
 /// What happens to the functions' calls, drawn from a seed.
 #[derive(Clone, Debug)]
 pub struct Chaos {
-    /// How likely a call fails before it is sent, or its answer is lost, or it is held up.
+    /// How likely each fault is that a call may meet.
     probability: f64,
-    random: Arc<Mutex<(u64, u64)>>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    random: u64,
+    injected: BTreeMap<&'static str, u64>,
 }
 
 impl Chaos {
-    /// Each fault with this probability.
+    /// Each fault with this probability, for each call that may meet it.
     #[must_use]
     pub fn seeded(seed: u64, probability: f64) -> Self {
+        let state = State {
+            random: seed | 1,
+            injected: BTreeMap::new(),
+        };
         Self {
             probability,
-            random: Arc::new(Mutex::new((seed | 1, 0))),
+            state: Arc::new(Mutex::new(state)),
         }
     }
 
@@ -39,26 +148,42 @@ impl Chaos {
     /// Faults so far.
     #[must_use]
     pub fn injected(&self) -> u64 {
-        self.random.lock().expect("not poisoned").1
+        self.faults().values().sum()
+    }
+
+    /// Faults so far, by name.
+    #[must_use]
+    pub fn faults(&self) -> BTreeMap<&'static str, u64> {
+        self.state.lock().expect("not poisoned").injected.clone()
     }
 
     /// A number from 0 to 1, by xorshift.
     fn draw(&self) -> f64 {
-        let mut random = self.random.lock().expect("not poisoned");
-        let mut x = random.0;
+        let mut state = self.state.lock().expect("not poisoned");
+        let mut x = state.random;
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        random.0 = x;
+        state.random = x;
         (x >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    fn happens(&self) -> bool {
-        let happens = self.draw() < self.probability;
-        if happens {
-            self.random.lock().expect("not poisoned").1 += 1;
+    fn fate(&self, operation: &str, before: Option<Fate>) -> Fate {
+        if let Some(lasting) = before.filter(|fate| fate.lasting) {
+            return lasting;
         }
-        happens
+        // One draw: the first share of it is the first fault's, and so on; most of it is nobody's.
+        let share = (self.draw() / self.probability) as usize;
+        let fault = faults_of(operation).get(share).copied();
+        Fate {
+            fault,
+            lasting: fault.is_some() && self.draw() < LASTING,
+        }
+    }
+
+    fn count(&self, fault: Fault) {
+        let mut state = self.state.lock().expect("not poisoned");
+        *state.injected.entry(fault.name()).or_default() += 1;
     }
 }
 
@@ -67,33 +192,112 @@ impl Intercept for Chaos {
         "Chaos"
     }
 
-    fn read_before_transmit(
+    fn read_before_execution(
         &self,
-        _: &BeforeTransmitInterceptorContextRef<'_>,
-        _: &RuntimeComponents,
-        _: &mut ConfigBag,
+        _: &BeforeSerializationInterceptorContextRef<'_>,
+        config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        // An interceptor cannot await; so short a sleep only holds up this worker.
-        if self.happens() {
-            std::thread::sleep(LONGEST.mul_f64(self.draw()));
+        answers::retry_soon(config);
+        Ok(())
+    }
+
+    fn modify_before_transmit(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        config: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let request = context.request_mut();
+        let before = config.load::<Fate>().copied();
+        let fate = self.fate(answers::operation(request), before);
+        let state = config.interceptor_state();
+        state.store_put(fate);
+        state.unset::<Answer>();
+        match fate.fault {
+            Some(fault) if fault != Fault::Partial => self.count(fault),
+            _ => return Ok(()),
         }
-        if self.happens() {
-            Err("not sent".into())
-        } else {
-            Ok(())
+        match fate.fault {
+            // An interceptor cannot await: a sleep holds up this worker.
+            Some(Fault::HeldUp) => {
+                let long = self.draw() < 1.0 / VERY_LONG_ONE_IN;
+                let most = if long { VERY_LONG } else { LONGEST };
+                std::thread::sleep(most.mul_f64(self.draw()));
+            }
+            Some(Fault::NotSent) => return Err("not sent".into()),
+            Some(Fault::Refused(status, code)) => {
+                state.store_put(Answer::error(request, status, code));
+                answers::divert(request)?;
+            }
+            Some(Fault::Cancelled) => {
+                state.store_put(Answer::cancelled(request)?);
+                answers::divert(request)?;
+            }
+            Some(Fault::Failed(status, code)) => {
+                state.store_put(Answer::error(request, status, code));
+            }
+            Some(Fault::AnswerLost | Fault::Partial) | None => {}
+        }
+        Ok(())
+    }
+
+    fn modify_before_deserialization(
+        &self,
+        context: &mut BeforeDeserializationInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        config: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if let Some(answer) = config.load::<Answer>() {
+            *context.response_mut() = answer.response()?;
+        }
+        match config.load::<Fate>() {
+            Some(fate) if fate.fault == Some(Fault::AnswerLost) => {
+                Err("the answer was lost".into())
+            }
+            _ => Ok(()),
         }
     }
 
-    fn read_before_deserialization(
+    fn modify_before_attempt_completion(
         &self,
-        _: &BeforeDeserializationInterceptorContextRef<'_>,
+        context: &mut FinalizerInterceptorContextMut<'_>,
         _: &RuntimeComponents,
-        _: &mut ConfigBag,
+        config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        if self.happens() {
-            Err("the answer was lost".into())
-        } else {
-            Ok(())
+        let partial = config
+            .load::<Fate>()
+            .is_some_and(|fate| fate.fault == Some(Fault::Partial));
+        if partial
+            && let Some(Ok(output)) = context.output_or_error_mut()
+            && let Some(output) = output.downcast_mut::<BatchGetItemOutput>()
+            && leave_unprocessed(output)?
+        {
+            self.count(Fault::Partial);
         }
+        Ok(())
     }
+}
+
+/// Takes half of the items, at least one, out of an answer: their keys are left to be asked for again. Whether there
+/// were any.
+fn leave_unprocessed(output: &mut BatchGetItemOutput) -> Result<bool, BoxError> {
+    let mut left = false;
+    for (table, items) in output.responses.iter_mut().flatten() {
+        let rest = items.split_off(items.len() / 2);
+        if rest.is_empty() {
+            continue;
+        }
+        let keys = rest.into_iter().map(|mut item| {
+            item.retain(|name, _| name == "id");
+            item
+        });
+        let keys = KeysAndAttributes::builder()
+            .set_keys(Some(keys.collect()))
+            .consistent_read(true)
+            .build()?;
+        let unprocessed = output.unprocessed_keys.get_or_insert_default();
+        unprocessed.insert(table.clone(), keys);
+        left = true;
+    }
+    Ok(left)
 }

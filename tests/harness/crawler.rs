@@ -23,6 +23,8 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body, decoded if its Content-Encoding said so.
     pub body: Vec<u8>,
+    /// The body as it was sent.
+    pub sent: Bytes,
 }
 
 impl Response {
@@ -32,6 +34,62 @@ impl Response {
         self.headers
             .get(name)
             .map_or("", |value| value.to_str().expect("text"))
+    }
+
+    /// The lines of an index: locs with their lastmods, in order.
+    ///
+    /// # Panics
+    ///
+    /// If it is none.
+    #[must_use]
+    pub fn index(&self) -> Vec<(String, Option<String>)> {
+        assert_eq!(self.status, 200, "the index is there");
+        let sitemaps = elements(&self.body, "sitemapindex", "sitemap");
+        let line = |children: Vec<(String, String)>| {
+            let find = |name: &str| {
+                children
+                    .iter()
+                    .find(|(child, _)| child == name)
+                    .map(|(_, text)| text.clone())
+            };
+            (find("loc").expect("a loc"), find("lastmod"))
+        };
+        sitemaps.into_iter().map(line).collect()
+    }
+
+    /// The entries of the sitemap at `path`, in order.
+    ///
+    /// # Panics
+    ///
+    /// If it is none.
+    #[must_use]
+    pub fn urlset(&self, path: &str) -> Vec<(String, Entry)> {
+        assert_eq!(self.status, 200, "{path} is there");
+        let entry = |children: Vec<(String, String)>| {
+            let of = |name: &str| {
+                children
+                    .iter()
+                    .filter(|(child, _)| child == name)
+                    .map(|(_, text)| text.clone())
+                    .collect::<Vec<_>>()
+            };
+            let loc = of("loc").pop().expect("a loc");
+            let elements = children.iter().map(|(name, _)| name.clone()).collect();
+            let sitemap = path.trim_start_matches('/').to_owned();
+            (
+                loc,
+                Entry {
+                    sitemap,
+                    lastmod: of("lastmod").pop(),
+                    images: of("image:loc"),
+                    elements,
+                },
+            )
+        };
+        elements(&self.body, "urlset", "url")
+            .into_iter()
+            .map(entry)
+            .collect()
     }
 }
 
@@ -98,38 +156,27 @@ impl Crawler {
             .await
             .expect("an answer");
         let (parts, body) = response.into_parts();
-        let body = body.collect().await.expect("a whole body").to_bytes();
+        let sent = body.collect().await.expect("a whole body").to_bytes();
         let gzip = parts
             .headers
             .get(CONTENT_ENCODING)
             .is_some_and(|encoding| encoding == "gzip");
-        let body = if gzip && !body.is_empty() {
-            gunzip(&body)
+        let body = if gzip && !sent.is_empty() {
+            gunzip(&sent)
         } else {
-            body.to_vec()
+            sent.to_vec()
         };
         Response {
             status: parts.status.as_u16(),
             headers: parts.headers,
             body,
+            sent,
         }
     }
 
     /// The index: locs with their lastmods, in order.
     pub async fn index(&self) -> Vec<(String, Option<String>)> {
-        let response = self.get("/sitemap_index.xml").await;
-        assert_eq!(response.status, 200, "the index is there");
-        let sitemaps = elements(&response.body, "sitemapindex", "sitemap");
-        let line = |children: Vec<(String, String)>| {
-            let find = |name: &str| {
-                children
-                    .iter()
-                    .find(|(child, _)| child == name)
-                    .map(|(_, text)| text.clone())
-            };
-            (find("loc").expect("a loc"), find("lastmod"))
-        };
-        sitemaps.into_iter().map(line).collect()
+        self.get("/sitemap_index.xml").await.index()
     }
 
     /// Every entry that the index leads to, by loc.
@@ -161,33 +208,7 @@ impl Crawler {
 
     /// The entries of one sitemap, in order.
     pub async fn urlset(&self, path: &str) -> Vec<(String, Entry)> {
-        let response = self.get(path).await;
-        assert_eq!(response.status, 200, "{path} is there");
-        let entry = |children: Vec<(String, String)>| {
-            let of = |name: &str| {
-                children
-                    .iter()
-                    .filter(|(child, _)| child == name)
-                    .map(|(_, text)| text.clone())
-                    .collect::<Vec<_>>()
-            };
-            let loc = of("loc").pop().expect("a loc");
-            let elements = children.iter().map(|(name, _)| name.clone()).collect();
-            let sitemap = path.trim_start_matches('/').to_owned();
-            (
-                loc,
-                Entry {
-                    sitemap,
-                    lastmod: of("lastmod").pop(),
-                    images: of("image:loc"),
-                    elements,
-                },
-            )
-        };
-        elements(&response.body, "urlset", "url")
-            .into_iter()
-            .map(entry)
-            .collect()
+        self.get(path).await.urlset(path)
     }
 }
 

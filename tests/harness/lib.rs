@@ -3,24 +3,29 @@
 //! - Content is changed as any client would change it, through DynamoDB's endpoint; what is published is read over HTTP.
 //! - The crawler is strict: what it cannot read as the schemas say is a failed test.
 
+mod answers;
 pub mod chaos;
 pub mod crawler;
 pub mod fuse;
 pub mod gate;
+pub mod poison;
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
 use local::stack::{Options, Stack};
-use local::tables::{CONTENT_TABLE, SITEMAP_TABLE};
+use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use serde_json::{Value, json};
 use store::aws::Aws;
 use store::clock::Clock;
+use store::keys::prefix;
+use store::ledgers::MAX_ACTIONS;
 
 pub use chaos::Chaos;
 pub use crawler::{Crawler, Entry, Response};
 pub use fuse::Fuse;
 pub use gate::Gate;
+pub use poison::Poison;
 
 /// The site of the tests.
 pub const SITE: &str = "www.example.com";
@@ -45,28 +50,45 @@ impl World {
 
     /// A stack that finds these records in its content table.
     pub async fn with(options: Options, records: &[Value]) -> Self {
-        let clock = options.clock.clone();
-        let mut stack = Stack::start(options).await.expect("the stack starts");
-        let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, Vec::new());
-        let client = aws.dynamodb().await.clone();
+        let mut world = Self::idle(options).await;
         for record in records {
-            put(&client, record).await;
+            world.put(record).await;
         }
-        stack.run().await.expect("the functions start");
-        let crawler = Crawler::new(&stack.site_endpoint, SITE);
-        let world = Self {
-            stack,
-            clock,
-            crawler,
-            client,
-        };
+        world.begin().await;
         world.settle().await;
         world
     }
 
+    /// A stack whose functions do not run yet.
+    pub async fn idle(options: Options) -> Self {
+        let clock = options.clock.clone();
+        let stack = Stack::start(options).await.expect("the stack starts");
+        let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, Vec::new());
+        let client = aws.dynamodb().await.clone();
+        let crawler = Crawler::new(&stack.site_endpoint, SITE);
+        Self {
+            stack,
+            clock,
+            crawler,
+            client,
+        }
+    }
+
+    /// Starts the functions of an idle stack.
+    pub async fn begin(&mut self) {
+        self.stack.run().await.expect("the functions start");
+    }
+
     /// Writes a record into the content table.
     pub async fn put(&self, record: &Value) {
-        put(&self.client, record).await;
+        let item = serde_dynamo::to_item(record).expect("an item");
+        self.client
+            .put_item()
+            .table_name(CONTENT_TABLE)
+            .set_item(Some(item))
+            .send()
+            .await
+            .expect("put");
     }
 
     /// Deletes a record of the content table.
@@ -109,24 +131,71 @@ impl World {
         self.crawler.index().await.into_iter().map(name).collect()
     }
 
-    /// Deletes every item of the sitemap table.
-    pub async fn drop_sitemap_table(&self) {
-        let mut pages = self
+    /// Deletes a row of the sitemap table.
+    pub async fn delete_row(&self, pk: &str, sk: &str) {
+        let request = self.client.delete_item().table_name(SITEMAP_TABLE);
+        let text = |part: &str| AttributeValue::S(part.to_owned());
+        let request = request.key("pk", text(pk)).key("sk", text(sk));
+        request.send().await.expect("deleted");
+    }
+
+    /// Deletes an object, cuts it off, or writes something else over it, whichever `how` falls on.
+    pub async fn lose_object(&self, key: &str, how: usize) {
+        let s3 = self.stack.aws.s3().await;
+        if how.is_multiple_of(3) {
+            let request = s3.delete_object().bucket(BUCKET).key(key);
+            request.send().await.expect("deleted");
+            return;
+        }
+        let request = s3.get_object().bucket(BUCKET).key(key);
+        let object = request.send().await.expect("there");
+        let metadata = object.metadata().cloned();
+        let bytes = object.body.collect().await.expect("read").into_bytes();
+        let bytes = match how % 3 {
+            1 => bytes.slice(..bytes.len() / 2),
+            _ => vec![b'#'; bytes.len()].into(),
+        };
+        let request = s3.put_object().bucket(BUCKET).key(key).body(bytes.into());
+        let request = request.set_metadata(metadata);
+        request.send().await.expect("written");
+    }
+
+    /// Puts a text that is none in place of an attribute of a sitemap table's row, or takes the attribute off.
+    pub async fn damage(&self, (pk, sk): (&str, &str), name: &str, text: Option<&str>) {
+        let update = self
             .client
-            .scan()
+            .update_item()
             .table_name(SITEMAP_TABLE)
-            .projection_expression("pk, sk")
-            .into_paginator()
-            .send();
-        while let Some(page) = pages.next().await {
-            for key in page.expect("scanned").items.unwrap_or_default() {
-                self.client
-                    .delete_item()
-                    .table_name(SITEMAP_TABLE)
-                    .set_key(Some(key))
-                    .send()
-                    .await
-                    .expect("deleted");
+            .key("pk", AttributeValue::S(pk.to_owned()))
+            .key("sk", AttributeValue::S(sk.to_owned()))
+            .condition_expression("attribute_exists(#name)")
+            .expression_attribute_names("#name", name);
+        let update = match text {
+            Some(text) => update
+                .update_expression("SET #name = :text")
+                .expression_attribute_values(":text", AttributeValue::S(text.to_owned())),
+            None => update.update_expression("REMOVE #name"),
+        };
+        update.send().await.expect("damaged");
+    }
+
+    /// Deletes every item of the sitemap table, those of the sites first. Where the table is dropped, nothing of it is
+    /// there when a function finds no site's row; here a sweep may find that while items are deleted: then all is done
+    /// again. Whoever drops the table waits until no function runs.
+    pub async fn drop_sitemap_table(&self) {
+        loop {
+            self.settle().await;
+            let mut keys: Vec<_> = self.rows("").await.into_keys().collect();
+            keys.sort_by_key(|(pk, _)| !pk.starts_with(prefix::SITE));
+            for keys in keys.chunks(MAX_ACTIONS) {
+                let deletes = keys.iter().map(delete).collect();
+                let client = self.stack.aws.dynamodb().await;
+                let request = client.transact_write_items();
+                let request = request.set_transact_items(Some(deletes));
+                request.send().await.expect("deleted");
+            }
+            if self.rows(prefix::SITE).await.is_empty() {
+                break;
             }
         }
     }
@@ -176,15 +245,14 @@ impl World {
     }
 }
 
-async fn put(client: &aws_sdk_dynamodb::Client, record: &Value) {
-    let item = serde_dynamo::to_item(record).expect("an item");
-    client
-        .put_item()
-        .table_name(CONTENT_TABLE)
-        .set_item(Some(item))
-        .send()
-        .await
-        .expect("put");
+fn delete((pk, sk): &(String, String)) -> TransactWriteItem {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let delete = Delete::builder()
+        .table_name(SITEMAP_TABLE)
+        .key("pk", text(pk))
+        .key("sk", text(sk));
+    let delete = delete.build().expect("a complete action");
+    TransactWriteItem::builder().delete(delete).build()
 }
 
 /// A published post at a path of the site, last changed on a day of January 2026.

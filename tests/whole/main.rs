@@ -8,7 +8,9 @@
 mod bad_input;
 mod crash;
 mod histories;
+mod loss;
 mod pages;
+mod poison;
 mod publishing;
 mod races;
 mod sites;

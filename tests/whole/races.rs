@@ -16,6 +16,7 @@ use store::aws::Aws;
 use store::clock::Clock;
 use store::content::{Content, ContentTable};
 use store::keys::{self, ShardId};
+use store::ledgers::Ledgers;
 use store::object::{ObjectKey, Objects};
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
@@ -453,4 +454,26 @@ async fn the_index_follows_the_settings_before_the_scan_does() {
     bench.edit(&settings(json!({"public": false}))).await;
     bench.fast.publish_index(SITE).await.unwrap();
     assert!(!bench.document(&index()).await.contains("<sitemap>"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn regression_who_waits_learns_of_an_owner_that_came_before_it() {
+    let at = |id: &str, path: &str| {
+        let url = format!("https://{SITE}{path}");
+        with(&day(1), json!({"id": id, "url": url}))
+    };
+    let bench = Bench::released(&[at("first", "/x")]).await;
+    bench.edit(&at("waits", "/x")).await;
+    bench.edit(&at("first", "/y")).await;
+    bench.edit(&at("second", "/x")).await;
+    let claim = keys::claim(SITE, &format!("https://{SITE}/x"));
+    let key = json!({"pk": {"S": claim.pk}, "sk": {"S": claim.sk}});
+    let response = bench.fast.regenerate(&event("REMOVE", &[key])).await;
+    assert!(response.batch_item_failures.is_empty());
+    let ledger = bench.fast.reconciler.table.ledger("waits").await.unwrap();
+    let (name, text) = ledger.unwrap().refused.unwrap();
+    assert_eq!(
+        (name.as_str(), text.as_str()),
+        ("duplicate", "second lists the same address")
+    );
 }

@@ -15,6 +15,7 @@ use store::content::Content;
 use store::keys::{ShardId, claim};
 use store::ledgers::{Commit, Ledgers};
 use store::object::{Document, ObjectKey, Objects, Precondition, Put};
+use store::rows::Rows;
 use store::segments::{Segments, Summaries, Summary};
 use store::sites::{Hold, Job, Pass, Sites, Step};
 use store::slots::{Offer, Slots};
@@ -80,17 +81,14 @@ async fn only_the_last_fence_commits_and_a_refused_commit_writes_nothing() {
         Change::Replace(placement(0), rendered("<url/>")),
         Change::Claim(address("/a")),
     ]);
-    assert_eq!(
-        table.commit("a", &old.token, &insert, None).await.unwrap(),
-        LOST
-    );
+    assert_eq!(table.commit("a", &old, &insert, None).await.unwrap(), LOST);
     let shard = ShardId {
         series: series(),
         n: 1,
     };
     assert_eq!(table.segment(&shard, 0).await.unwrap().stamp, 0);
     assert_eq!(
-        table.commit("a", &new.token, &insert, None).await.unwrap(),
+        table.commit("a", &new, &insert, None).await.unwrap(),
         Commit::Done
     );
     let rows = table.segment(&shard, 0).await.unwrap();
@@ -107,7 +105,7 @@ async fn only_the_last_fence_commits_and_a_refused_commit_writes_nothing() {
         ledger_changes: true,
     };
     assert_eq!(
-        table.commit("a", &new.token, &gone, None).await.unwrap(),
+        table.commit("a", &new, &gone, None).await.unwrap(),
         Commit::Done
     );
     assert_eq!(table.ledger("a").await.unwrap(), None);
@@ -123,8 +121,8 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
         n: 1,
     };
     let (a, b) = (
-        table.fence("a").await.unwrap().token,
-        table.fence("b").await.unwrap().token,
+        table.fence("a").await.unwrap(),
+        table.fence("b").await.unwrap(),
     );
     let write = |xml: &str| plan(vec![Change::Replace(placement(7), rendered(xml))]);
     let offer = |given_back| Offer {
@@ -179,7 +177,7 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
         Commit::Done
     );
     assert_eq!(table.segment(&shard, 0).await.unwrap().stamp, 4);
-    let c = table.fence("c").await.unwrap().token;
+    let c = table.fence("c").await.unwrap();
     assert_eq!(
         table
             .commit("c", &c, &write("5"), Some(&offers[0]))
@@ -191,12 +189,36 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_was_given_back_is_no_longer_the_counters() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    let late = table.fence("late").await.unwrap();
+    let offers = table.offer(&series(), 1, 1_000, None).await.unwrap();
+    let slot = offers[0].slot;
+    assert!(table.give_back(&series(), slot).await.unwrap());
+    // Whoever was offered it by the counter has waited too long.
+    let write = plan(vec![Change::Replace(placement(slot.i), rendered("<url/>"))]);
+    let lost = Commit::Lost { occupied: true };
+    let commit = table.commit("late", &late, &write, Some(&offers[0])).await;
+    assert_eq!(commit.unwrap(), lost);
+    let offers = table.offer(&series(), 1, 1_000, None).await.unwrap();
+    assert_eq!((offers[0].slot, offers[0].given_back), (slot, true));
+    let commit = table.commit("late", &late, &write, Some(&offers[0])).await;
+    assert_eq!(commit.unwrap(), Commit::Done);
+    assert!(
+        !table.give_back(&series(), slot).await.unwrap(),
+        "it is used"
+    );
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
     let stack = stack().await;
     let table = &stack.reconciler.table;
     let (a, b) = (
-        table.fence("a").await.unwrap().token,
-        table.fence("b").await.unwrap().token,
+        table.fence("a").await.unwrap(),
+        table.fence("b").await.unwrap(),
     );
     assert_eq!(table.claim(&address("/x"), "a").await.unwrap(), Claim::Free);
     let take = plan(vec![Change::Claim(address("/x"))]);
@@ -220,10 +242,8 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
         Commit::Done
     );
     let partition = claim(SITE, address("/x").loc.as_str()).pk;
-    assert!(
-        table.waiters(&partition).await.unwrap().is_empty(),
-        "nobody is called while it is owned"
-    );
+    let waits = |owned| (owned, vec!["b".to_owned()]);
+    assert_eq!(table.waiters(&partition).await.unwrap(), waits(true));
     let release = plan(vec![Change::Release(address("/x"))]);
     assert_eq!(
         table.commit("b", &b, &release, None).await.unwrap(),
@@ -234,13 +254,34 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
         table.commit("a", &a, &release, None).await.unwrap(),
         Commit::Done
     );
-    assert_eq!(table.waiters(&partition).await.unwrap(), ["b"]);
-    let c = table.fence("c").await.unwrap().token;
+    assert_eq!(table.waiters(&partition).await.unwrap(), waits(false));
+    let c = table.fence("c").await.unwrap();
     assert_eq!(
         table.commit("c", &c, &wait, None).await.unwrap(),
         LOST,
         "its owner has gone"
     );
+    stack.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timer_stands_until_its_record_clears_it() {
+    let stack = stack().await;
+    let table = &stack.reconciler.table;
+    let fenced = table.fence("a").await.unwrap();
+    let due = 1_800_000_000;
+    for (change, left) in [
+        (Change::SetTimer(due), vec![due]),
+        (Change::ClearTimer(due), vec![]),
+    ] {
+        let commit = table.commit("a", &fenced, &plan(vec![change]), None).await;
+        assert_eq!(commit.unwrap(), Commit::Done);
+        let timers = table.timers(due / 3_600).await.unwrap();
+        assert_eq!(
+            timers.iter().map(|timer| timer.due).collect::<Vec<_>>(),
+            left
+        );
+    }
     stack.stop().await.unwrap();
 }
 
@@ -281,13 +322,13 @@ async fn a_segment_and_a_batch_of_records_larger_than_a_page_are_read_whole() {
     let table = &stack.reconciler.table;
     for i in 0..12 {
         let id = format!("r{i}");
-        let token = table.fence(&id).await.unwrap().token;
+        let fenced = table.fence(&id).await.unwrap();
         let write = plan(vec![Change::Replace(
             placement(i),
             rendered(&format!("{i:02}{}", "x".repeat(250_000))),
         )]);
         assert_eq!(
-            table.commit(&id, &token, &write, None).await.unwrap(),
+            table.commit(&id, &fenced, &write, None).await.unwrap(),
             Commit::Done
         );
     }

@@ -131,24 +131,25 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     }
 
     /// Reconciles the records that wait for an address until one of them has it, then the others, who learn whose it is
-    /// now. All at once, each would be offered a slot, and all but one of these would stay a hole.
+    /// now, also if that is none of them. All at once, each would be offered a slot, and all but one of these would stay
+    /// a hole.
     async fn hand_over(&self, claim_pk: &str) -> Result<(), StoreError> {
-        let waiters = self.reconciler.table.waiters(claim_pk).await?;
-        let mut waiters = waiters.as_slice();
-        while let [next, others @ ..] = waiters {
-            self.reconcile_all(std::slice::from_ref(next)).await?;
+        let table = &self.reconciler.table;
+        let (mut owned, waiters) = table.waiters(claim_pk).await?;
+        let (mut waiters, mut outcome) = (waiters.as_slice(), Ok(()));
+        while let ([next, others @ ..], false) = (waiters, owned) {
+            // One that fails keeps the address from nobody: the event will be delivered again for it.
+            outcome = outcome.and(self.reconcile_all(std::slice::from_ref(next)).await);
             waiters = others;
-            if self.reconciler.table.waiters(claim_pk).await?.is_empty() {
-                break;
-            }
+            (owned, _) = table.waiters(claim_pk).await?;
         }
-        self.reconcile_all(waiters).await
+        outcome.and(self.reconcile_all(waiters).await)
     }
 
     /// Reconciles records and goes on behind those that can never succeed: they must not keep it from the others.
     async fn reconcile_all(&self, ids: &[String]) -> Result<(), StoreError> {
         for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(ids, None).await) {
-            step_over(id, outcome.map(drop))?;
+            step_over(id, outcome)?;
         }
         Ok(())
     }
@@ -161,13 +162,13 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     }
 }
 
-/// Goes on behind what can never succeed: one record or shard must not hold up the others.
-fn step_over(what: &str, outcome: Result<(), StoreError>) -> Result<(), StoreError> {
+/// Goes on behind what can never succeed, with nothing: one record, shard or site must not hold up the others.
+fn step_over<T>(what: &str, outcome: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match outcome {
         Err(error) if error.is_permanent() => {
             error!(what, %error, "stepped over");
-            Ok(())
+            Ok(None)
         }
-        outcome => outcome,
+        outcome => outcome.map(Some),
     }
 }

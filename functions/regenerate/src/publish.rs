@@ -8,14 +8,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use futures::stream::{self, StreamExt};
-use sitemap::member::{Builder, Built, Directory, Frame, Member, SEGMENT_SLOTS, Segment, splice};
+use sitemap::member::{Builder, Built, Directory, Frame, Member, SEGMENT_SLOTS, splice};
 use sitemap::plan::Slot;
 use sitemap::xml::{URLSET_EPILOGUE, urlset_prolog};
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::ShardId;
-use store::object::{Document, ObjectKey, ObjectMeta, Objects, Precondition, Put};
-use store::segments::{SegmentRows, Summary};
+use store::object::{Document, ObjectKey, ObjectMeta, Objects, Precondition, Put, stamp};
+use store::segments::Summary;
 use store::sites::SiteRow;
 use store::slots::Slots;
 use tracing::{info, warn};
@@ -95,12 +95,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         shard: &ShardId,
         touched: Option<&BTreeSet<u32>>,
     ) -> Result<Outcome, StoreError> {
-        let ShardId { series, n } = shard;
-        let key = ObjectKey::Shard {
-            site: series.site.clone(),
-            series: series.name.clone(),
-            n: *n,
-        };
+        let key = shard.object();
         let table = &self.reconciler.table;
         let frame = Frame {
             prolog: urlset_prolog(Some(STYLESHEET)),
@@ -131,15 +126,16 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 if changed.is_empty() {
                     // The limit may have been lowered since it was published.
                     let too_large = self.too_large(site, shard, old.directory()).await?;
-                    return Ok(too_large
-                        .unwrap_or_else(|| Outcome::Published(summary(old.directory()), false)));
+                    return Ok(too_large.unwrap_or_else(|| {
+                        Outcome::Published(Summary::of(old.directory()), false)
+                    }));
                 }
                 splice(
                     old,
                     &frame,
                     &changed
                         .iter()
-                        .map(|(k, rows)| (*k, segment(rows)))
+                        .map(|(k, rows)| (*k, rows.segment()))
                         .collect(),
                 )
             }
@@ -151,7 +147,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 let mut reads = std::pin::pin!(reads);
                 let mut builder = Builder::new(&frame, site.epoch);
                 while let Some(rows) = reads.next().await {
-                    builder.push(&segment(&rows?));
+                    builder.push(&rows?.segment());
                 }
                 builder.finish()
             }
@@ -162,7 +158,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         if let Some(too_large) = self.too_large(site, shard, &built.directory).await? {
             return Ok(too_large);
         }
-        let summary = summary(&built.directory);
+        let summary = Summary::of(&built.directory);
         let document = document(
             &built,
             current.as_ref().map(|(meta, _)| meta),
@@ -237,24 +233,6 @@ async fn segments_of<T: Slots>(table: &T, shard: &ShardId) -> Result<u32, StoreE
         .div_ceil(SEGMENT_SLOTS))
 }
 
-fn segment(rows: &SegmentRows) -> Segment<'_> {
-    Segment {
-        stamp: rows.stamp,
-        entries: rows.entries,
-        newest: rows.newest,
-        xml: &rows.xml,
-    }
-}
-
-fn summary(directory: &Directory) -> Summary {
-    Summary {
-        generation: directory.generation(),
-        entries: directory.entries(),
-        lastmod: directory.newest(),
-        bytes: directory.document_bytes(),
-    }
-}
-
 /// The object as a member that may be spliced on: ours, whole, and of this epoch.
 pub(crate) fn readable<'a>(
     key: &ObjectKey,
@@ -287,11 +265,6 @@ pub(crate) fn document(built: &Built, current: Option<&ObjectMeta>, now: i64) ->
         entries: built.directory.entries(),
         stamp: stamp(built.directory.epoch, built.directory.generation()),
     }
-}
-
-/// An epoch and a generation as one text.
-pub(crate) fn stamp(epoch: u64, generation: u64) -> String {
-    format!("{epoch:016x}-{generation}")
 }
 
 /// That the object is still as it was read.

@@ -9,12 +9,11 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use sitemap::plan::Series;
 use store::content::Content;
 use store::error::StoreError;
-use store::keys::ShardId;
-use store::object::{ObjectKey, Objects};
+use store::object::Objects;
 use store::sites::{Hold, Job, Pass, Step};
+use store::slots::shards_of;
 use tracing::info;
 
 use crate::{Regenerator, Table, step_over};
@@ -116,13 +115,13 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             table
                 .move_hold(site, Hold::Loading, Hold::Publishing)
                 .await?;
-            let Some(row) = table.site(site).await? else {
+            let Some(row) = step_over(site, table.site(site).await)?.flatten() else {
                 continue;
             };
             // Of a site that was published all along, the changes were; only what new settings forbid is left to do.
             let unread = BTreeSet::new();
             let touched = (row.hold == Hold::Released).then_some(&unread);
-            let shards = self.shards(site).await?;
+            let shards = shards_of(table, &self.objects, site).await?;
             for (path, shard) in shards {
                 // Sites and their paths come in order, so all up to the last one are done.
                 let place = (site.clone(), path);
@@ -143,34 +142,5 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         }
         info!(sites = ?pass.sites, records = pass.records, "a scan is complete");
         Ok(None)
-    }
-
-    /// Every shard of a site with its path, in the order of the paths: those that slots were given of, and those that
-    /// have an object, which may be of a table that was dropped.
-    async fn shards(&self, site: &str) -> Result<BTreeSet<(String, ShardId)>, StoreError> {
-        let mut shards = BTreeSet::new();
-        let mut insert = |series: Series, n: u32| {
-            let key = ObjectKey::Shard {
-                site: site.to_owned(),
-                series: series.name.clone(),
-                n,
-            };
-            shards.insert((key.path(), ShardId { series, n }));
-        };
-        for (series, extent) in self.reconciler.table.series(site).await? {
-            (1..=extent.shards).for_each(|n| insert(series.clone(), n));
-        }
-        for key in self.objects.list(site).await? {
-            if let ObjectKey::Shard { series, n, .. } = key {
-                insert(
-                    Series {
-                        site: site.to_owned(),
-                        name: series,
-                    },
-                    n,
-                );
-            }
-        }
-        Ok(shards)
     }
 }

@@ -9,12 +9,12 @@ use sitemap::xml::{INDEX_EPILOGUE, index_prolog};
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::sha256_hex;
-use store::object::{Document, ObjectKey, Objects, Put};
+use store::object::{Document, ObjectKey, Objects, Put, stamp};
 use store::site_file::SiteFile;
 use store::sites::SiteRow;
 use tracing::{info, warn};
 
-use crate::publish::{STYLESHEET, document, precondition, readable, stamp};
+use crate::publish::{STYLESHEET, document, precondition, readable};
 use crate::{Regenerator, Table};
 
 /// Tries to put one object.
@@ -64,12 +64,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 .iter()
                 .filter(|(_, summary)| summary.entries > 0 && row.settings.public);
             for (shard, summary) in listed.clone().take(MAX_INDEX_LINES) {
-                let file = ObjectKey::Shard {
-                    site: site.to_owned(),
-                    series: shard.series.name.clone(),
-                    n: shard.n,
-                }
-                .file_name();
+                let file = shard.object().file_name();
                 let loc = format!("{}/{file}", row.settings.origin.as_str());
                 render(
                     &IndexLine {

@@ -3,19 +3,27 @@
 //! - Records whose time has come are reconciled: a page appears at its `published_at` and goes at its `expires_at`.
 //! - Sites that should have a row get one, so that a dropped sitemap table is rebuilt without an edit.
 //! - A background scan that has stopped is started again.
+//! - Once a day, in slices, everything is audited and made good ([`audit`]).
+
+pub mod audit;
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use sitemap::time::When;
 use store::content::Content;
 use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
 use store::error::StoreError;
 use store::ledgers::Ledgers;
+use store::object::Objects;
 use store::reconcile::{KnownSites, Reconciled, Reconciler};
-use store::sites::{Hold, Sites};
+use store::rows::AuditProgress;
+use store::sites::{Hold, Job, Sites};
 use store::slots::Slots;
 use store::timers::Timers;
 use tracing::{error, info, warn};
+
+use crate::audit::Audit;
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 4] = [CONTENT_TABLE, SITEMAP_TABLE, SITES, BUCKET_NAME];
@@ -24,19 +32,33 @@ const BATCH: usize = 500;
 /// Seconds without progress after which the scan is started again: longer than a slice may take.
 const STALLED_SECONDS: i64 = 900;
 
-/// Does all that is due. `published` are the hosts that have objects.
+/// Seconds without progress after which nobody waits for a scan any more.
+const STUCK_SECONDS: i64 = 3_600;
+/// How long a sweep goes on beginning new parts of the audit: well below the function's time limit, and the timers of
+/// the next minute wait for it.
+const AUDIT_SLICE: Duration = Duration::from_secs(20);
+/// Seconds from the beginning of an audit to the next one's.
+const AUDIT_PERIOD: i64 = 86_400;
+/// The same after one that has found something: repairs may bring more to light.
+const NEXT_AUDIT_PERIOD: i64 = 600;
+
+/// Does all that is due. `published` are the hosts that have objects; `second_look` is the audit's
+/// ([`audit::Audit::second_look`]).
 ///
 /// # Errors
 ///
 /// The first failure, after everything else was done: one site or record must not stop the clock for the others. The
 /// next run does the rest.
-pub async fn sweep<C, T>(
+pub async fn sweep<C, T, O>(
     reconciler: &Reconciler<C, T>,
+    objects: &O,
     published: &[String],
+    second_look: Duration,
 ) -> Result<(), StoreError>
 where
     C: Content,
-    T: Ledgers + Slots + Sites + Timers,
+    T: audit::Table + Timers,
+    O: Objects,
 {
     let mut hosts: BTreeSet<&str> = published.iter().map(String::as_str).collect();
     if let KnownSites::Only(known) = &reconciler.known {
@@ -48,6 +70,13 @@ where
     }
     failures.extend(wake_scan(reconciler).await.err());
     failures.extend(ring_timers(reconciler).await.err());
+    let audit = Audit {
+        reconciler,
+        objects,
+        repair: true,
+        second_look,
+    };
+    failures.extend(go_on_with(&audit, published).await.err());
     for failure in &failures {
         error!(error = %failure, "a part of the sweep failed");
     }
@@ -88,6 +117,71 @@ async fn wake_scan<C, T: Sites>(reconciler: &Reconciler<C, T>) -> Result<(), Sto
     Ok(())
 }
 
+/// Begins an audit when one is due, and does a slice of the one under way.
+async fn go_on_with<C, T, O>(
+    audit: &Audit<'_, C, T, O>,
+    published: &[String],
+) -> Result<(), StoreError>
+where
+    C: Content,
+    T: audit::Table,
+    O: Objects,
+{
+    let table = &audit.reconciler.table;
+    let now = audit.reconciler.clock.now();
+    let moves = |job: &Job| {
+        job.pass
+            .as_ref()
+            .is_none_or(|pass| now - pass.at <= STUCK_SECONDS)
+    };
+    match table.job().await {
+        // What a scan has not come to yet would look wrong. One that cannot go on may wait for what the audit mends.
+        Ok(Some(job)) if moves(&job) => return Ok(()),
+        Ok(Some(_)) => {}
+        // One whose row cannot be read is the audit's to mend.
+        Ok(None) | Err(StoreError::Damaged { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let mut progress = match table.audit().await? {
+        Some(progress) if progress.step.is_some() => progress,
+        Some(progress) => {
+            let clean = progress.found.is_empty();
+            let period = if clean {
+                AUDIT_PERIOD
+            } else {
+                NEXT_AUDIT_PERIOD
+            };
+            if now - progress.began < period {
+                return Ok(());
+            }
+            audit::beginning(now)
+        }
+        // Nothing is there yet that could have been lost.
+        None => AuditProgress {
+            step: None,
+            ..audit::beginning(now)
+        },
+    };
+    let until = Instant::now() + AUDIT_SLICE;
+    loop {
+        for finding in audit.page(&mut progress, published).await? {
+            if finding.problem.is_harmless() {
+                info!(%finding, "the audit found something");
+            } else {
+                warn!(%finding, "the audit found something");
+            }
+        }
+        table.note_audit(&progress).await?;
+        if progress.step.is_none() {
+            info!(found = ?progress.found, "an audit has ended");
+            return Ok(());
+        }
+        if Instant::now() >= until {
+            return Ok(());
+        }
+    }
+}
+
 /// Reconciles the records whose timers are due, from the cursor's hour on.
 async fn ring_timers<C, T>(reconciler: &Reconciler<C, T>) -> Result<(), StoreError>
 where
@@ -97,7 +191,8 @@ where
     let now = reconciler.clock.now();
     let this_hour = now.div_euclid(3_600);
     let Some(cursor) = reconciler.table.cursor().await? else {
-        return Ok(());
+        // None was ever needed, or it was lost: then the audit finds whose time has come.
+        return reconciler.table.set_cursor(this_hour - 1).await;
     };
     let mut failure = None;
     for hour in cursor..=this_hour {

@@ -1,8 +1,13 @@
 //! Wires `sweep` to Lambda.
 
+use std::time::Duration;
+
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use store::aws::Aws;
 use store::deployment;
+
+/// Both streams gather events for a second, and a busy shard takes one to publish.
+const SECOND_LOOK: Duration = Duration::from_secs(5);
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
@@ -11,7 +16,8 @@ async fn main() -> Result<(), Error> {
     let (reconciler, objects) = (deployment::reconciler(&aws)?, deployment::objects(&aws)?);
     // The schedule's event says nothing that is of use.
     let handler = async |_: LambdaEvent<serde::de::IgnoredAny>| {
-        sweep::sweep(&reconciler, &objects.sites().await?).await?;
+        let published = objects.sites().await?;
+        sweep::sweep(&reconciler, &objects, &published, SECOND_LOOK).await?;
         Ok::<_, Error>(())
     };
     lambda_runtime::run(service_fn(handler)).await

@@ -1,5 +1,6 @@
 //! The local stack, embedded DynamoDB and S3 with the same functions, and the operator's command.
 
+pub mod audit;
 pub mod content;
 pub mod dynamodb;
 pub mod event_source;

@@ -2,17 +2,22 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
+use local::audit::{Ended, Target};
 use local::content::{LineProblem, LoadError, Source, load};
 use local::report::Report;
 use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
 use store::content::Content;
+use sweep::audit::Finding;
 
 /// Problems of content files that are shown; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;
+
+/// Longer than a change takes from its event to the bucket.
+const AUDIT_PAUSE: Duration = Duration::from_secs(4);
 
 #[derive(Parser)]
 #[command(about = "Keeps a site's sitemaps true", version)]
@@ -27,6 +32,25 @@ struct Cli {
 enum Command {
     /// Run everything on this machine: DynamoDB and S3 embedded, the functions, the sites over HTTP (the default)
     Serve(Serve),
+    /// Hold every row and every object against what it was made from; status 1 if something is wrong
+    Audit(AuditArgs),
+}
+
+#[derive(Args)]
+struct AuditArgs {
+    /// Make good what is found
+    #[arg(long)]
+    repair: bool,
+    /// The deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, and AWS's own
+    /// variables) in place of the local stack
+    #[arg(long)]
+    deployment: bool,
+    /// Port of the local stack's DynamoDB
+    #[arg(long, default_value_t = 8000)]
+    dynamodb_port: u16,
+    /// Port of the local stack's S3
+    #[arg(long, default_value_t = 9000)]
+    s3_port: u16,
 }
 
 #[derive(Args, Clone)]
@@ -60,6 +84,8 @@ enum Failure {
     Stack(#[from] StackError),
     #[error(transparent)]
     Store(#[from] store::error::StoreError),
+    #[error(transparent)]
+    Environment(#[from] store::deployment::EnvironmentError),
     #[error("waiting for Ctrl-C: {0}")]
     Signal(std::io::Error),
 }
@@ -73,15 +99,50 @@ async fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     let cli = Cli::parse();
-    let serve = match cli.command {
-        Some(Command::Serve(serve)) => serve,
-        None => cli.serve,
+    let outcome = match cli.command {
+        Some(Command::Audit(arguments)) => audit(&arguments).await,
+        Some(Command::Serve(serve)) => run(serve).await,
+        None => run(cli.serve).await,
     };
-    match run(serve).await {
+    match outcome {
         Ok(code) => code,
         Err(failure) => {
             eprintln!("waymark: {failure}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+/// Status 0: nothing is wrong, or nothing any more. 1: something is. 2: a scan is under way.
+async fn audit(arguments: &AuditArgs) -> Result<ExitCode, Failure> {
+    let target = if arguments.deployment {
+        Target::from_environment()?
+    } else {
+        Target::local(arguments.dynamodb_port, arguments.s3_port)
+    };
+    let report = |finding: &Finding| {
+        let harmless = if finding.problem.is_harmless() {
+            " (harmless)"
+        } else {
+            ""
+        };
+        println!("{finding}{harmless}");
+    };
+    match local::audit::audit(&target, arguments.repair, AUDIT_PAUSE, report).await? {
+        Ended::Busy => {
+            eprintln!("waymark: a background scan is under way; audit again when it has ended");
+            Ok(ExitCode::from(2))
+        }
+        Ended::Whole(findings) => {
+            let wrong = findings
+                .iter()
+                .filter(|finding| !finding.problem.is_harmless())
+                .count();
+            match wrong {
+                0 => println!("everything is as it should be"),
+                wrong => println!("wrong: {wrong}"),
+            }
+            Ok(ExitCode::from(u8::from(wrong > 0)))
         }
     }
 }

@@ -34,8 +34,12 @@ use crate::s3::{S3, StartError};
 use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use crate::tokens::without_tokens;
 
+/// The name of the function behind the content table's stream.
+const INGEST: &str = "ingest";
 /// How often the sweep runs, in place of the schedule's minute.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
+/// The audit's pause before it looks again: events are handled at once here.
+pub const SECOND_LOOK: Duration = Duration::from_millis(500);
 /// Stream records of one invocation.
 const BATCH: usize = 500;
 /// How long a batch waits to fill.
@@ -60,6 +64,12 @@ pub struct Options {
     pub known: KnownSites,
     /// What the event sources do wrong.
     pub faults: Faults,
+    /// As how many stream shards each table's stream is read.
+    pub stream_shards: usize,
+    /// Batches of a stream shard under way at the same time.
+    pub parallel: usize,
+    /// Times a batch is tried again before it is given up; without it, until it succeeds.
+    pub retries: Option<u32>,
     /// Sees every request of the functions, and may fail it.
     pub interceptor: Option<SharedInterceptor>,
 }
@@ -76,6 +86,9 @@ impl Default for Options {
             clock,
             known,
             faults,
+            stream_shards: 1,
+            parallel: 1,
+            retries: None,
             interceptor: None,
         }
     }
@@ -138,7 +151,7 @@ pub struct Stack {
     functions: (Reconciler<ContentTable, SitemapTable>, S3Objects),
     dynamodb: DynamoDb,
     streams: aws_sdk_dynamodbstreams::Client,
-    faults: Faults,
+    options: Options,
     server: Server,
     hosts: Hosts,
     running: Option<Running>,
@@ -180,9 +193,10 @@ impl Stack {
             (reconciler, S3Objects::new(aws.clone(), BUCKET.to_owned()))
         };
         let (reconciler, objects) = ports(&aws);
-        let functions = ports(&clients(options.interceptor));
+        let functions = ports(&clients(options.interceptor.clone()));
         let hosts = Hosts::default();
-        let server = serve_sites(options.port, objects.clone(), options.clock, hosts.clone())?;
+        let clock = options.clock.clone();
+        let server = serve_sites(options.port, objects.clone(), clock, hosts.clone())?;
         let streams = streams_client(aws.dynamodb().await, &dynamodb.endpoint);
         Ok(Self {
             reconciler,
@@ -196,7 +210,7 @@ impl Stack {
             s3,
             dynamodb,
             streams,
-            faults: options.faults,
+            options,
             server,
             hosts,
             running: None,
@@ -213,8 +227,8 @@ impl Stack {
         let (reconciler, objects) = self.functions.clone();
         let ingesting = reconciler.clone();
         let ingest = self.source(
-            "ingest",
-            CONTENT_TABLE,
+            INGEST,
+            (CONTENT_TABLE, "id"),
             Arc::new(|_| true),
             Arc::new(move |event| {
                 let reconciler = ingesting.clone();
@@ -231,7 +245,7 @@ impl Stack {
         let filter = Arc::new(|record: &_| regenerate::subject(record).is_some());
         let regenerate = self.source(
             "regenerate",
-            SITEMAP_TABLE,
+            (SITEMAP_TABLE, "pk"),
             filter,
             Arc::new(move |event| {
                 let regenerator = regenerator.clone();
@@ -247,24 +261,32 @@ impl Stack {
         Ok(())
     }
 
-    fn source(&self, name: &str, table: &str, filter: Filter, handler: Handler) -> EventSource {
+    fn source(
+        &self,
+        name: &str,
+        (table, partition_key): (&str, &'static str),
+        filter: Filter,
+        handler: Handler,
+    ) -> EventSource {
         let mapping = Mapping {
             name: name.to_owned(),
             table: table.to_owned(),
             batch_size: BATCH,
             window: WINDOW,
             filter,
-            retries: None,
+            retries: self.options.retries,
             bisect: true,
             timeout: TIMEOUT,
             starting: Starting::TrimHorizon,
-            parallel: 1,
+            stream_shards: self.options.stream_shards,
+            partition_key,
+            parallel: self.options.parallel,
         };
         EventSource::start(
             self.streams.clone(),
             mapping,
             handler,
-            self.faults.clone(),
+            self.options.faults.clone(),
             self.failed.clone(),
         )
     }
@@ -294,6 +316,25 @@ impl Stack {
                 return self.refresh_hosts().await;
             }
         }
+    }
+
+    /// Hands every batch that was given up to its function again, as an operator does from the failure bucket. Says how
+    /// many there were; what fails again is given up again.
+    pub async fn redrive(&self) -> usize {
+        let Some(running) = &self.running else {
+            return 0;
+        };
+        let batches = self.failed.drain();
+        let count = batches.len();
+        for batch in batches {
+            let source = if batch.function == INGEST {
+                &running.ingest
+            } else {
+                &running.regenerate
+            };
+            source.redeliver(batch.event).await;
+        }
+        count
     }
 
     /// The hosts of the sites that are published, in order.
@@ -378,7 +419,7 @@ async fn sweep_for_ever(
         let swept = async {
             let published = objects.sites().await?;
             remember(&hosts, published.clone());
-            sweep::sweep(&reconciler, &published).await
+            sweep::sweep(&reconciler, &objects, &published, SECOND_LOOK).await
         };
         if let Err(error) = swept.await {
             tracing::error!(%error, "a sweep failed");

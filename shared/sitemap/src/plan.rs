@@ -125,6 +125,22 @@ pub struct Rendered {
     pub lastmod: Option<When>,
 }
 
+impl Rendered {
+    /// The digest by which a ledger knows the entry that stands in a slot: 16 hex digits of SHA-256.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(&self.xml);
+        if let Some(lastmod) = self.lastmod {
+            hasher.update(lastmod.to_string());
+        }
+        hasher.finalize()[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+}
+
 /// One change that a plan asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -192,7 +208,7 @@ impl Plan {
                 let placement = Placement {
                     series: series.clone(),
                     slot,
-                    digest: digest(&rendered.xml),
+                    digest: rendered.digest(),
                 };
                 self.ledger
                     .get_or_insert_default()
@@ -303,7 +319,7 @@ fn finish(before: &Ledger, after: Option<Ledger>, wanted: Wanted, inputs: &Input
                 let placement = Placement {
                     series,
                     slot: placement.slot,
-                    digest: digest(&rendered.xml),
+                    digest: rendered.digest(),
                 };
                 if !before.placed.contains(&placement) {
                     changes.push(Change::Replace(placement.clone(), rendered));
@@ -426,14 +442,6 @@ fn render(
     let xml = String::from_utf8(xml)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     Rendered { xml, lastmod }
-}
-
-/// The digest by which a ledger knows the entry that stands in a slot: 16 hex digits of SHA-256.
-fn digest(xml: &str) -> String {
-    Sha256::digest(xml.as_bytes())[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,20 +1,14 @@
 //! The content table: the truth. Waymark only reads it.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Map, Value};
 use sitemap::record::ContentRecord;
 
 use crate::aws::Aws;
 use crate::error::{StoreError, service};
-use crate::table::{Item, get_text, text};
-
-/// Keys of one `BatchGetItem` (DynamoDB).
-const BATCH_KEYS: usize = 100;
-/// Rounds for keys that DynamoDB left unprocessed.
-const BATCH_ROUNDS: u32 = 10;
+use crate::table::{Item, batch_get, get_text, text};
 
 /// A page of the content table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,44 +83,13 @@ impl Content for ContentTable {
     }
 
     async fn records(&self, ids: &[String]) -> Result<HashMap<String, ContentRecord>, StoreError> {
-        let client = self.aws.dynamodb().await;
+        let keys = ids
+            .iter()
+            .map(|id| Item::from([("id".to_owned(), text(id))]));
         let mut records = HashMap::new();
-        for ids in ids.chunks(BATCH_KEYS) {
-            let keys = ids
-                .iter()
-                .map(|id| Item::from([("id".to_owned(), text(id))]))
-                .collect();
-            let mut wanted = keys_to_read(keys);
-            for round in 0.. {
-                let Some(request) = wanted.take() else { break };
-                if round == BATCH_ROUNDS {
-                    return Err(StoreError::Contended {
-                        what: "BatchGetItem of the content table".to_owned(),
-                        tries: round,
-                    });
-                }
-                backoff(round).await;
-                let output = client
-                    .batch_get_item()
-                    .request_items(&self.name, request)
-                    .send()
-                    .await;
-                let output = output.map_err(service("BatchGetItem"))?;
-                for item in output
-                    .responses
-                    .into_iter()
-                    .flat_map(HashMap::into_values)
-                    .flatten()
-                {
-                    if let Some(id) = get_text(&item, "id").map(str::to_owned) {
-                        records.insert(id.clone(), ContentRecord::parse(&id, &value(item)));
-                    }
-                }
-                let unprocessed = output
-                    .unprocessed_keys
-                    .into_iter()
-                    .flat_map(HashMap::into_values);
-                wanted = keys_to_read(unprocessed.flat_map(|keys| keys.keys).collect());
+        for item in batch_get(&self.aws, &self.name, keys).await? {
+            if let Some(id) = get_text(&item, "id").map(str::to_owned) {
+                records.insert(id.clone(), ContentRecord::parse(&id, &value(item)));
             }
         }
         Ok(records)
@@ -167,24 +130,5 @@ impl Content for ContentTable {
                 .collect(),
             next,
         })
-    }
-}
-
-fn keys_to_read(keys: Vec<Item>) -> Option<KeysAndAttributes> {
-    if keys.is_empty() {
-        return None;
-    }
-    KeysAndAttributes::builder()
-        .set_keys(Some(keys))
-        .consistent_read(true)
-        .build()
-        .ok()
-}
-
-/// Waits a random time of up to 20 ms, doubled with each round but the first, which does not wait.
-pub(crate) async fn backoff(round: u32) {
-    if round > 0 {
-        let most = 20 << round.min(8);
-        tokio::time::sleep(Duration::from_millis(fastrand::u64(0..most))).await;
     }
 }

@@ -8,6 +8,8 @@ use sitemap::member::MAX_SEGMENTS;
 use sitemap::plan::{Series, Slot};
 use sitemap::record::MAX_ID_BYTES;
 
+use crate::object::ObjectKey;
+
 /// Partition key prefixes. The stream's filter in `template.yaml` names some of them.
 pub mod prefix {
     /// What a record has placed where.
@@ -26,7 +28,7 @@ pub mod prefix {
     pub const TIMER: &str = "TIMER#";
     /// A site's epoch, hold and settings.
     pub const SITE: &str = "SITE#";
-    /// The background scan.
+    /// The background scan, and the audit.
     pub const JOB: &str = "JOB#";
 }
 
@@ -34,6 +36,8 @@ pub mod prefix {
 pub const ALONE: &str = "-";
 /// The ledger's sort key of a page itself; the parts of a multi-part page follow.
 pub const FIRST_PART: &str = "1";
+/// What stands in keys for an id that is too long begins so.
+pub const HASHED_ID: &str = "sha256:";
 /// Sort key prefix of the records that wait for an address.
 pub const WAITER: &str = "w#";
 
@@ -74,7 +78,7 @@ fn id_part(id: &str) -> String {
     if id.len() <= MAX_ID_BYTES {
         id.to_owned()
     } else {
-        format!("sha256:{}", sha256_hex(id))
+        format!("{HASHED_ID}{}", sha256_hex(id))
     }
 }
 
@@ -150,8 +154,14 @@ pub fn free_partition(series: &Series) -> String {
 pub fn free(series: &Series, slot: Slot) -> Key {
     key(
         free_partition(series),
-        format!("{:010}#{:05}", slot.n, slot.i),
+        format!("{}{:05}", free_prefix(slot.n), slot.i),
     )
+}
+
+/// What the sort keys of a shard's free slots begin with.
+#[must_use]
+pub fn free_prefix(n: u32) -> String {
+    format!("{n:010}#")
 }
 
 /// The slot that [`free`] wrote as a sort key.
@@ -232,6 +242,12 @@ pub fn job() -> Key {
     key(format!("{}scan", prefix::JOB), ALONE)
 }
 
+/// The audit's progress.
+#[must_use]
+pub fn audit() -> Key {
+    key(format!("{}audit", prefix::JOB), ALONE)
+}
+
 /// A shard of a series.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardId {
@@ -239,6 +255,18 @@ pub struct ShardId {
     pub series: Series,
     /// Its number, from 1.
     pub n: u32,
+}
+
+impl ShardId {
+    /// Its object.
+    #[must_use]
+    pub fn object(&self) -> ObjectKey {
+        ObjectKey::Shard {
+            site: self.series.site.clone(),
+            series: self.series.name.clone(),
+            n: self.n,
+        }
+    }
 }
 
 impl std::fmt::Display for ShardId {
@@ -266,31 +294,96 @@ impl Subject {
     /// What the item with this primary key is about, or nothing if nothing depends on it.
     #[must_use]
     pub fn of(pk: &str, sk: &str) -> Option<Self> {
-        if let Some(parts) = pk.strip_prefix(prefix::SEGMENT) {
-            let mut parts = parts.split('#');
-            let site = unescape(parts.next()?)?;
-            let series = Series {
-                site,
-                name: unescape(parts.next()?)?,
-            };
-            let n = parts.next()?.parse().ok()?;
-            let segment = parts
-                .next()?
-                .parse()
-                .ok()
-                .filter(|segment| (*segment as usize) < MAX_SEGMENTS)?;
-            return Some(Self::Segment(ShardId { series, n }, segment));
+        match RowKey::parse(pk, sk)? {
+            RowKey::Entry(series, slot) => {
+                let (n, segment) = (slot.n, slot.segment());
+                Some(Self::Segment(ShardId { series, n }, segment))
+            }
+            RowKey::Summary(shard) => Some(Self::Index(shard.series.site)),
+            RowKey::Site(host) => Some(Self::Site(host)),
+            RowKey::Claim => Some(Self::Claim(pk.to_owned())),
+            RowKey::Scan => Some(Self::Job),
+            _ => None,
         }
-        if let Some(site) = pk.strip_prefix(prefix::INDEX) {
-            return Some(Self::Index(unescape(site)?));
+    }
+}
+
+/// Which row has a primary key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowKey {
+    /// The ledger of the record with this id.
+    Ledger(String),
+    /// An entry, or what is left of one.
+    Entry(Series, Slot),
+    /// The claim of an address.
+    Claim,
+    /// The record with this id waits for an address.
+    Waiter(String),
+    /// A series' counter.
+    Series(Series),
+    /// A slot given back.
+    Free(Series, Slot),
+    /// A published shard.
+    Summary(ShardId),
+    /// A time in Unix seconds, and the record with this id.
+    Timer(i64, String),
+    /// The hour from which timers may be left.
+    Cursor,
+    /// The site with this host.
+    Site(String),
+    /// The background scan.
+    Scan,
+    /// The audit.
+    Audit,
+}
+
+impl RowKey {
+    /// Reads what the functions of this module have written, or nothing for a key that none of them writes.
+    #[must_use]
+    pub fn parse(pk: &str, sk: &str) -> Option<Self> {
+        let (prefix, rest) = pk.split_at_checked(pk.find('#')? + 1)?;
+        let alone = || (sk == ALONE).then_some(());
+        let series = |name: &str, site: &str| {
+            let (site, name) = (unescape(site)?, unescape(name)?);
+            Some(Series { site, name })
+        };
+        match prefix {
+            prefix::LEDGER => (sk == FIRST_PART).then(|| Self::Ledger(rest.to_owned())),
+            prefix::SEGMENT => {
+                let mut parts = rest.split('#');
+                let (site, name) = (parts.next()?, parts.next()?);
+                let n = parts.next()?.parse().ok()?;
+                let k: u32 = parts.next()?.parse().ok()?;
+                let slot = Slot {
+                    n,
+                    i: sk.parse().ok()?,
+                };
+                let ours = (k as usize) < MAX_SEGMENTS && slot.segment() == k;
+                ours.then_some(Self::Entry(series(name, site)?, slot))
+            }
+            prefix::LOC => match sk.strip_prefix(WAITER) {
+                Some(id) => Some(Self::Waiter(id.to_owned())),
+                None => alone().map(|()| Self::Claim),
+            },
+            prefix::SERIES => {
+                let (site, name) = (unescape(rest)?, sk.to_owned());
+                Some(Self::Series(Series { site, name }))
+            }
+            prefix::FREE => {
+                let (site, name) = rest.split_once('#')?;
+                Some(Self::Free(series(name, site)?, free_slot(sk)?))
+            }
+            prefix::INDEX => Some(Self::Summary(summary_shard(&unescape(rest)?, sk)?)),
+            prefix::TIMER if rest == "cursor" => alone().map(|()| Self::Cursor),
+            prefix::TIMER => {
+                let (due, id) = timer_parts(sk)?;
+                Some(Self::Timer(due, id.to_owned()))
+            }
+            prefix::SITE => alone().and_then(|()| Some(Self::Site(unescape(rest)?))),
+            prefix::JOB if rest == "scan" => alone().map(|()| Self::Scan),
+            prefix::JOB if rest == "audit" => alone().map(|()| Self::Audit),
+            _ => None,
         }
-        if let Some(site) = pk.strip_prefix(prefix::SITE) {
-            return Some(Self::Site(unescape(site)?));
-        }
-        if pk.starts_with(prefix::LOC) && sk == ALONE {
-            return Some(Self::Claim(pk.to_owned()));
-        }
-        (pk == job().pk).then_some(Self::Job)
     }
 }
 
@@ -332,7 +425,7 @@ mod tests {
             Some(Subject::Site(series.site.clone()))
         );
         assert_eq!(
-            Subject::of(&index_partition("a.example"), "x"),
+            Subject::of(&index_partition("a.example"), "post#0000000001"),
             Some(Subject::Index("a.example".to_owned()))
         );
         assert_eq!(Subject::of(&job().pk, ALONE), Some(Subject::Job));
@@ -344,10 +437,29 @@ mod tests {
         assert_eq!(Subject::of(&claim.pk, "w#post/1"), None);
         assert_eq!(Subject::of("LEDGER#post/1", "1"), None);
         assert_eq!(
-            Subject::of("SEGMENT#a.example#post#1#100", "00000"),
+            Subject::of("SEGMENT#a.example#post#1#100", "50000"),
             None,
             "beyond any shard's segments"
         );
+        let read = |key: &Key| RowKey::parse(&key.pk, &key.sk);
+        for (key, row) in [
+            (ledger("a#b"), RowKey::Ledger("a#b".to_owned())),
+            (
+                timer(1_800_000_000, "a"),
+                RowKey::Timer(1_800_000_000, "a".to_owned()),
+            ),
+            (timer_cursor(), RowKey::Cursor),
+            (super::series(&series), RowKey::Series(series.clone())),
+            (free(&series, slot), RowKey::Free(series.clone(), slot)),
+            (entry(&series, slot), RowKey::Entry(series.clone(), slot)),
+            (
+                waiter("a.example", "https://a.example/", "x"),
+                RowKey::Waiter("x".to_owned()),
+            ),
+            (audit(), RowKey::Audit),
+        ] {
+            assert_eq!(read(&key), Some(row), "{key:?}");
+        }
     }
 
     #[test]

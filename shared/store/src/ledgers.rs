@@ -1,6 +1,6 @@
 //! Ledgers, claims and entries: what a reconcile reads and the one transaction in which it writes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
@@ -10,11 +10,19 @@ use aws_sdk_dynamodb::types::{
 use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan, Rendered, Reuse};
 
 use crate::error::{StoreError, service};
-use crate::keys::{self, Key};
+use crate::keys::{self, Key, RowKey};
+use crate::segments::read_rendered;
 use crate::sites::fresh_token;
 use crate::slots::Offer;
-use crate::table::{Item, SitemapTable, damaged, get_text, key_item, number, send, text};
+use crate::table::{
+    Item, SitemapTable, batch_get, damaged, get_text, item_key, key_item, number, send, text,
+};
 
+/// Rows that one repair takes in beside those that the ledger knows, so that it stays one transaction. The next audit
+/// takes in the next.
+const MAX_STRAYS: usize = 20;
+/// The condition on a claim that is to be deleted.
+const MINE_OR_NOBODYS: &str = "attribute_not_exists(#name) OR #name = :value";
 /// Actions of one transaction (DynamoDB).
 pub const MAX_ACTIONS: usize = 100;
 /// The code of an action whose condition did not hold.
@@ -25,8 +33,13 @@ const CONDITION_FAILED: &str = "ConditionalCheckFailed";
 pub struct Fenced {
     /// The fence's token: random, never a counter, since a ledger may be deleted and come back.
     pub token: String,
-    /// What it holds; the default if there was none, which a plan without a ledger deletes again.
+    /// What it holds; the default if there was none, which a plan without a ledger deletes again. After
+    /// [`Ledgers::fence_verified`], what of it is true.
     pub ledger: Ledger,
+    /// Whether what it holds was not all true.
+    pub untrue: bool,
+    /// Rows that are the record's and that its ledger does not know: a commit deletes those that it does not write.
+    pub strays: Vec<Key>,
 }
 
 /// How a commit ended.
@@ -47,6 +60,14 @@ pub trait Ledgers: Send + Sync {
     /// Puts a fresh token into the record's ledger and returns what it holds. Must precede every other read.
     fn fence(&self, id: &str) -> impl Future<Output = Result<Fenced, StoreError>> + Send;
 
+    /// As [`Ledgers::fence`], and then holds the ledger against the rows: it says no more than they do. `found` are
+    /// rows that seem to be the record's: those that are, it takes in. A ledger that cannot be read is as good as lost.
+    fn fence_verified(
+        &self,
+        id: &str,
+        found: &[Key],
+    ) -> impl Future<Output = Result<Fenced, StoreError>> + Send;
+
     /// Who but `id` has the claim of an address.
     fn claim(
         &self,
@@ -54,17 +75,17 @@ pub trait Ledgers: Send + Sync {
         id: &str,
     ) -> impl Future<Output = Result<Claim, StoreError>> + Send;
 
-    /// The records that wait for the address of a claim's partition, if nobody has it.
+    /// Whether anybody has the address of a claim's partition, and the records that wait for it.
     fn waiters(
         &self,
         claim_pk: &str,
-    ) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<(bool, Vec<String>), StoreError>> + Send;
 
-    /// Applies a plan in one transaction, if the ledger's token is still `token`.
+    /// Applies a plan in one transaction, if the ledger's token is still the fence's.
     fn commit(
         &self,
         id: &str,
-        token: &str,
+        fenced: &Fenced,
         plan: &Plan,
         offer: Option<&Offer>,
     ) -> impl Future<Output = Result<Commit, StoreError>> + Send;
@@ -73,7 +94,8 @@ pub trait Ledgers: Send + Sync {
     fn ledger(&self, id: &str) -> impl Future<Output = Result<Option<Ledger>, StoreError>> + Send;
 }
 
-fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, StoreError> {
+/// A ledger's body; nothing if there is only a fence's token.
+pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, StoreError> {
     let Some(body) = get_text(item, "body") else {
         return Ok(None);
     };
@@ -100,7 +122,33 @@ impl Ledgers for SitemapTable {
         Ok(Fenced {
             token,
             ledger: read_ledger(&key, &item)?.unwrap_or_default(),
+            untrue: false,
+            strays: Vec::new(),
         })
+    }
+
+    async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, StoreError> {
+        let mut fenced = match self.fence(id).await {
+            Err(StoreError::Damaged { .. }) => {
+                self.delete(&keys::ledger(id)).await?;
+                self.fence(id).await?
+            }
+            fenced => fenced?,
+        };
+        let known = rows_of(id, &fenced.ledger);
+        let found = found
+            .iter()
+            .filter(|key| !known.contains(key))
+            .take(MAX_STRAYS);
+        let found: Vec<&Key> = found.collect();
+        let wanted: BTreeSet<&Key> = known.iter().chain(found.iter().copied()).collect();
+        let items = batch_get(&self.aws, &self.name, wanted.into_iter().map(key_item)).await?;
+        let items: HashMap<Key, Item> = items
+            .into_iter()
+            .filter_map(|item| Some((item_key(&item)?, item)))
+            .collect();
+        verify(id, &mut fenced, &items, &found);
+        Ok(fenced)
     }
 
     async fn claim(&self, address: &Address, id: &str) -> Result<Claim, StoreError> {
@@ -120,42 +168,38 @@ impl Ledgers for SitemapTable {
         })
     }
 
-    async fn waiters(&self, claim_pk: &str) -> Result<Vec<String>, StoreError> {
+    async fn waiters(&self, claim_pk: &str) -> Result<(bool, Vec<String>), StoreError> {
         let items = self.partition(claim_pk, None).await?;
-        if items
-            .iter()
-            .any(|item| get_text(item, "sk") == Some(keys::ALONE))
-        {
-            return Ok(Vec::new());
-        }
-        let waiter = |item: &Item| {
-            get_text(item, "sk")?
-                .strip_prefix(keys::WAITER)
-                .map(str::to_owned)
-        };
-        Ok(items.iter().filter_map(waiter).collect())
+        let keys = || items.iter().filter_map(|item| get_text(item, "sk"));
+        let owned = keys().any(|sk| sk == keys::ALONE);
+        let waiters = keys().filter_map(|sk| sk.strip_prefix(keys::WAITER));
+        Ok((owned, waiters.map(str::to_owned).collect()))
     }
 
     async fn commit(
         &self,
         id: &str,
-        token: &str,
+        fenced: &Fenced,
         plan: &Plan,
         offer: Option<&Offer>,
     ) -> Result<Commit, StoreError> {
         let mut actions = Actions {
             table: &self.name,
             actions: Vec::new(),
+            keys: BTreeSet::new(),
         };
-        actions.ledger(id, token, plan);
+        actions.ledger(id, &fenced.token, plan);
         let mut insertion = None;
         for change in &plan.changes {
-            if offer.is_some_and(
-                |offer| matches!(change, Change::Replace(at, _) if at.slot == offer.slot),
-            ) {
+            let offered = offer
+                .filter(|offer| matches!(change, Change::Replace(at, _) if at.slot == offer.slot));
+            if offered.is_some() {
                 insertion = Some(actions.actions.len());
             }
-            actions.change(id, change);
+            actions.change(id, change, offered.is_some_and(|offer| !offer.given_back));
+        }
+        for stray in &fenced.strays {
+            actions.delete_stray(id, stray);
         }
         if let Some(Offer {
             series,
@@ -213,6 +257,81 @@ impl Ledgers for SitemapTable {
     }
 }
 
+/// The rows that a ledger says there are, beside itself.
+pub(crate) fn rows_of(id: &str, ledger: &Ledger) -> Vec<Key> {
+    let entries = ledger.placed.iter().map(entry_key);
+    let claim = ledger.claim.iter().map(claim_key);
+    let waiter = ledger.waits.iter().map(|address| waiter_key(address, id));
+    let timer = ledger.due.iter().map(|due| keys::timer(*due, id));
+    entries.chain(claim).chain(waiter).chain(timer).collect()
+}
+
+fn entry_key(placement: &Placement) -> Key {
+    keys::entry(&placement.series, placement.slot)
+}
+
+fn claim_key(address: &Address) -> Key {
+    keys::claim(&address.site, address.loc.as_str())
+}
+
+fn waiter_key(address: &Address, id: &str) -> Key {
+    keys::waiter(&address.site, address.loc.as_str(), id)
+}
+
+/// Takes from a ledger what the rows do not bear out, and takes in what was found.
+fn verify(id: &str, fenced: &mut Fenced, items: &HashMap<Key, Item>, found: &[&Key]) {
+    let mut ledger = fenced.ledger.clone();
+    let owner = |key: &Key| items.get(key).and_then(|item| get_text(item, "owner"));
+    // What is not the record's own has a digest that no entry has: it is written again.
+    let digest = |key: &Key| {
+        let mine = items.get(key).filter(|_| owner(key) == Some(id));
+        let rendered = mine.and_then(|item| read_rendered(key, item).ok().flatten());
+        rendered.map_or_else(String::new, |rendered| rendered.digest())
+    };
+    ledger.placed.retain_mut(|placement| {
+        let key = entry_key(placement);
+        placement.digest = digest(&key);
+        owner(&key).is_none_or(|owner| owner == id)
+    });
+    let (entries, others): (Vec<&Key>, Vec<&Key>) = found
+        .iter()
+        .copied()
+        .filter(|key| items.contains_key(key))
+        .partition(|key| key.pk.starts_with(keys::prefix::SEGMENT));
+    for key in entries {
+        if let Some(RowKey::Entry(series, slot)) = RowKey::parse(&key.pk, &key.sk)
+            && owner(key) == Some(id)
+        {
+            let digest = digest(key);
+            ledger.placed.push(Placement {
+                series,
+                slot,
+                digest,
+            });
+        }
+    }
+    ledger
+        .claim
+        .take_if(|address| owner(&claim_key(address)) != Some(id));
+    ledger
+        .waits
+        .take_if(|address| !items.contains_key(&waiter_key(address, id)));
+    ledger
+        .due
+        .take_if(|due| !items.contains_key(&keys::timer(*due, id)));
+    fenced.untrue = ledger != fenced.ledger;
+    fenced.ledger = ledger;
+    fenced.strays = others
+        .into_iter()
+        .filter(|key| match RowKey::parse(&key.pk, &key.sk) {
+            Some(RowKey::Claim) => owner(key) == Some(id),
+            Some(RowKey::Waiter(of) | RowKey::Timer(_, of)) => of == id,
+            _ => false,
+        })
+        .cloned()
+        .collect();
+}
+
 /// Whether a transaction was cancelled by another writer, and not for a fault of its own.
 fn was_lost(cancelled: &aws_sdk_dynamodb::types::error::TransactionCanceledException) -> bool {
     let codes = cancelled
@@ -234,10 +353,13 @@ fn was_lost(cancelled: &aws_sdk_dynamodb::types::error::TransactionCanceledExcep
 struct Actions<'a> {
     table: &'a str,
     actions: Vec<TransactWriteItem>,
+    /// The rows that they write: a transaction may write each once.
+    keys: BTreeSet<Key>,
 }
 
 impl Actions<'_> {
     fn update(&mut self, key: &Key, build: impl FnOnce(UpdateBuilder) -> UpdateBuilder) {
+        self.keys.insert(key.clone());
         let update = build(
             Update::builder()
                 .table_name(self.table)
@@ -253,6 +375,7 @@ impl Actions<'_> {
         attributes: impl IntoIterator<Item = (&'static str, AttributeValue)>,
         mine: Option<&str>,
     ) {
+        self.keys.insert(key.clone());
         let mut item = key_item(key);
         item.extend(
             attributes
@@ -273,6 +396,7 @@ impl Actions<'_> {
     }
 
     fn delete(&mut self, key: &Key, condition: Option<(&str, &str, AttributeValue)>) {
+        self.keys.insert(key.clone());
         let mut delete = Delete::builder()
             .table_name(self.table)
             .set_key(Some(key_item(key)));
@@ -322,9 +446,21 @@ impl Actions<'_> {
         }
     }
 
-    fn change(&mut self, id: &str, change: &Change) {
+    /// Deletes a claim, a waiter or a timer that the record's ledger does not know.
+    fn delete_stray(&mut self, id: &str, key: &Key) {
+        if !self.keys.contains(key) {
+            let condition = matches!(RowKey::parse(&key.pk, &key.sk), Some(RowKey::Claim))
+                .then(|| (MINE_OR_NOBODYS, "owner", text(id)));
+            self.delete(key, condition);
+        }
+    }
+
+    /// `fresh` says that the entry is written into a slot of the counter's.
+    fn change(&mut self, id: &str, change: &Change, fresh: bool) {
         match change {
-            Change::Replace(placement, rendered) => self.write_entry(id, placement, rendered),
+            Change::Replace(placement, rendered) => {
+                self.write_entry(id, placement, rendered, fresh)
+            }
             Change::Insert(series, _) => {
                 panic!("{id} has no slot in {series:?}: Plan::place was not called")
             }
@@ -339,8 +475,7 @@ impl Actions<'_> {
             }
             Change::Release(address) => {
                 let key = keys::claim(&address.site, address.loc.as_str());
-                let condition = "attribute_not_exists(#name) OR #name = :value";
-                self.delete(&key, Some((condition, "owner", text(id))));
+                self.delete(&key, Some((MINE_OR_NOBODYS, "owner", text(id))));
             }
             Change::Wait(address, owner) => {
                 self.put(
@@ -369,7 +504,7 @@ impl Actions<'_> {
         }
     }
 
-    fn write_entry(&mut self, id: &str, placement: &Placement, rendered: &Rendered) {
+    fn write_entry(&mut self, id: &str, placement: &Placement, rendered: &Rendered, fresh: bool) {
         let mut set = "SET #owner = :id, #xml = :xml".to_owned();
         let lastmod = rendered.lastmod.map(|at| text(at.to_string()));
         set.push_str(if lastmod.is_some() {
@@ -384,6 +519,10 @@ impl Actions<'_> {
                 .expression_attribute_values(":xml", text(&rendered.xml));
             if let Some(lastmod) = lastmod {
                 update = update.expression_attribute_values(":lastmod", lastmod);
+            }
+            if fresh {
+                // A slot of the counter's has no row, unless the audit found it unused and gave it back meanwhile.
+                update = update.condition_expression("attribute_not_exists(pk) OR #owner = :id");
             }
             update
         });

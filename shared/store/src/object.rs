@@ -152,6 +152,12 @@ pub struct Document {
     pub stamp: String,
 }
 
+/// An epoch and a generation as one text.
+#[must_use]
+pub fn stamp(epoch: u64, generation: u64) -> String {
+    format!("{epoch:016x}-{generation}")
+}
+
 /// An object without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectMeta {
@@ -202,7 +208,7 @@ pub trait Objects: Send + Sync {
         key: &ObjectKey,
     ) -> impl Future<Output = Result<Option<(ObjectMeta, BodyStream)>, StoreError>> + Send;
 
-    /// The object with its whole body.
+    /// The object with its whole body, which is empty if it is larger than any that was published: it is another's.
     fn get(
         &self,
         key: &ObjectKey,

@@ -11,9 +11,10 @@ use sitemap::record::ContentRecord;
 use sitemap::site::{SITE_ID_PREFIX, SITE_TYPE, SiteSettings, is_site_host};
 
 use crate::clock::Clock;
-use crate::concurrency::concurrently;
-use crate::content::{Content, backoff};
+use crate::concurrency::{backoff, concurrently};
+use crate::content::Content;
 use crate::error::StoreError;
+use crate::keys::Key;
 use crate::ledgers::{Commit, Fenced, Ledgers};
 use crate::sites::{RENDER_VERSION, SiteRow, Sites};
 use crate::slots::{Offer, Slots};
@@ -87,6 +88,25 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         ids: &[String],
         evict: Option<(&Series, &HashMap<String, Slot>)>,
     ) -> Vec<Result<Reconciled, StoreError>> {
+        self.rounds(ids, evict, None).await
+    }
+
+    /// Reconciles records of which rows were lost or are not in their ledgers: for each its outcome, in the order of the
+    /// ids. With each come the rows that seem to be its own.
+    pub async fn repair(
+        &self,
+        found: &BTreeMap<String, Vec<Key>>,
+    ) -> Vec<Result<Reconciled, StoreError>> {
+        let ids: Vec<String> = found.keys().cloned().collect();
+        self.rounds(&ids, None, Some(found)).await
+    }
+
+    async fn rounds(
+        &self,
+        ids: &[String],
+        evict: Option<(&Series, &HashMap<String, Slot>)>,
+        found: Option<&BTreeMap<String, Vec<Key>>>,
+    ) -> Vec<Result<Reconciled, StoreError>> {
         let mut outcomes: HashMap<&str, Result<Reconciled, StoreError>> = HashMap::new();
         let mut pending: Vec<&str> = ids.iter().map(String::as_str).collect();
         for round in 0..TRIES {
@@ -94,7 +114,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 break;
             }
             backoff(round).await;
-            pending = self.round(&pending, evict, &mut outcomes).await;
+            pending = self.round(&pending, evict, found, &mut outcomes).await;
         }
         let mut outcome = |id: &String| {
             let lost = || {
@@ -113,12 +133,19 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         &self,
         ids: &[&'a str],
         evict: Option<(&Series, &HashMap<String, Slot>)>,
+        found: Option<&BTreeMap<String, Vec<Key>>>,
         outcomes: &mut HashMap<&'a str, Result<Reconciled, StoreError>>,
     ) -> Vec<&'a str> {
         let now = self.clock.now();
         // The fence precedes every read: a run that finds nothing to do writes nothing else, and an older run, which
         // read an older truth, must not be able to commit after it.
-        let fences = concurrently(CONCURRENCY, ids.iter().map(|id| self.table.fence(id))).await;
+        let fences = ids.iter().map(|id| async move {
+            match found.and_then(|found| found.get(*id)) {
+                None => self.table.fence(id).await,
+                Some(found) => self.table.fence_verified(id, found).await,
+            }
+        });
+        let fences = concurrently(CONCURRENCY, fences).await;
         let mut fenced = Vec::with_capacity(ids.len());
         for (id, fence) in ids.iter().zip(fences) {
             match fence {
@@ -171,7 +198,8 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                         claim: &claim,
                         evict,
                     };
-                    let plan = plan::plan(&inputs, now);
+                    let mut plan = plan::plan(&inputs, now);
+                    plan.ledger_changes |= fenced.untrue;
                     plans.push((id, fenced, plan));
                 }
                 Err(error) => drop(outcomes.insert(id, Err(error))),
@@ -180,19 +208,21 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         let avoid = evict
             .and_then(|(_, slots)| slots.values().next())
             .map(|slot| slot.n);
-        let mut offers = match self.offers(&plans, &sites, avoid).await {
-            Ok(offers) => offers,
-            Err(error) => {
-                // Those that need no slot could go on, but their events will be delivered again with the others'.
-                outcomes.extend(plans.iter().map(|(id, ..)| (*id, Err(error.passing()))));
-                return Vec::new();
+        let mut offers = self.offers(&plans, &sites, avoid).await;
+        plans.retain(|(id, _, plan)| {
+            match plan.needs_slot().and_then(|series| offers.get(series)) {
+                Some(Err(error)) => {
+                    outcomes.insert(id, Err(error.shared()));
+                    false
+                }
+                _ => true,
             }
-        };
+        });
         let commits = plans.into_iter().map(|(id, fenced, mut plan)| {
             let offer = plan
                 .needs_slot()
                 .cloned()
-                .and_then(|series| offers.get_mut(&series)?.pop());
+                .and_then(|series| offers.get_mut(&series)?.as_mut().ok()?.pop());
             if let Some(offer) = &offer {
                 plan.place(offer.slot);
             }
@@ -227,13 +257,13 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         sites
     }
 
-    /// Slots for the plans that need one, by series.
+    /// Slots for the plans that need one, by series: one that fails must not keep them from the others.
     async fn offers(
         &self,
         plans: &[(&str, Fenced, Plan)],
         sites: &SiteMap,
         avoid: Option<u32>,
-    ) -> Result<HashMap<Series, Vec<Offer>>, StoreError> {
+    ) -> HashMap<Series, Result<Vec<Offer>, StoreError>> {
         let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
         for series in plans.iter().filter_map(|(_, _, plan)| plan.needs_slot()) {
             *wanted.entry(series).or_default() += 1;
@@ -244,13 +274,15 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 let mut slots = self
                     .table
                     .offer(series, count, settings.entries_per_sitemap, avoid)
-                    .await?;
+                    .await;
                 // Taken from the end: the batch's first record gets the lowest slot.
-                slots.reverse();
+                if let Ok(slots) = &mut slots {
+                    slots.reverse();
+                }
                 offers.insert(series.clone(), slots);
             }
         }
-        Ok(offers)
+        offers
     }
 
     /// Applies a plan. Nothing is returned if the race was lost.
@@ -262,11 +294,12 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         offer: Option<&Offer>,
     ) -> Result<Option<Reconciled>, StoreError> {
         // Without a ledger to keep there is one to delete: at least the fence's own.
-        if plan.is_empty() && plan.ledger.is_some() {
+        let nothing = plan.is_empty() && fenced.strays.is_empty();
+        if nothing && plan.ledger.is_some() {
             return Ok(Some(Reconciled::Unchanged));
         }
-        match self.table.commit(id, &fenced.token, plan, offer).await? {
-            Commit::Done if plan.is_empty() => Ok(Some(Reconciled::Unchanged)),
+        match self.table.commit(id, fenced, plan, offer).await? {
+            Commit::Done if nothing => Ok(Some(Reconciled::Unchanged)),
             Commit::Done => Ok(Some(Reconciled::Changed)),
             Commit::Lost { occupied } => {
                 // An occupied slot must not be offered for ever.

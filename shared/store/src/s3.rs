@@ -18,6 +18,10 @@ const BYTES: &str = "document-bytes";
 const ENTRIES: &str = "document-entries";
 const STAMP: &str = "document-stamp";
 
+/// The largest sitemap that sitemaps.org allows has 52,428,800 bytes, and no deflated one is larger by more than a few
+/// for each segment.
+const MAX_OBJECT_BYTES: u64 = 60_000_000;
+
 /// [`Objects`] in a bucket.
 #[derive(Clone, Debug)]
 pub struct S3Objects {
@@ -146,6 +150,9 @@ impl Objects for S3Objects {
             return Ok(None);
         };
         let meta = meta(output.e_tag(), output.content_length(), output.metadata());
+        if meta.length > MAX_OBJECT_BYTES {
+            return Ok(Some((meta, Bytes::new())));
+        }
         let body = output
             .body
             .collect()

@@ -1,8 +1,9 @@
 //! Segments and summaries: what publishing reads, and what it leaves for the index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sitemap::plan::Slot;
+use sitemap::member::{Directory, Segment};
+use sitemap::plan::{Rendered, Slot};
 use sitemap::time::When;
 
 use crate::error::StoreError;
@@ -20,6 +21,23 @@ pub struct SegmentRows {
     pub newest: Option<When>,
     /// Their entries, rendered, in the order of the positions.
     pub xml: Vec<u8>,
+    /// The positions that hold an entry.
+    pub taken: BTreeSet<u32>,
+    /// No row has this position or a higher one.
+    pub end: u32,
+}
+
+impl SegmentRows {
+    /// As a part of a member.
+    #[must_use]
+    pub fn segment(&self) -> Segment<'_> {
+        Segment {
+            stamp: self.stamp,
+            entries: self.entries,
+            newest: self.newest,
+            xml: &self.xml,
+        }
+    }
 }
 
 /// Entries, read for publishing.
@@ -63,6 +81,19 @@ pub struct Summary {
     pub bytes: u64,
 }
 
+impl Summary {
+    /// What is to be said of a published member.
+    #[must_use]
+    pub fn of(directory: &Directory) -> Self {
+        Self {
+            generation: directory.generation(),
+            entries: directory.entries(),
+            lastmod: directory.newest(),
+            bytes: directory.document_bytes(),
+        }
+    }
+}
+
 /// Summaries of published shards. None is ever deleted.
 pub trait Summaries: Send + Sync {
     /// All of a site, in the order of series and number, read consistently.
@@ -79,29 +110,51 @@ pub trait Summaries: Send + Sync {
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
+/// What is rendered in an entry's row; nothing if the slot is empty.
+pub(crate) fn read_rendered(key: &Key, item: &Item) -> Result<Option<Rendered>, StoreError> {
+    let Some(xml) = get_text(item, "xml") else {
+        return Ok(None);
+    };
+    let lastmod = item.get("lastmod").map(|lastmod| {
+        let lastmod = lastmod.as_s().ok().and_then(|text| When::parse(text).ok());
+        lastmod.ok_or_else(|| damaged(key, "lastmod"))
+    });
+    Ok(Some(Rendered {
+        xml: xml.to_owned(),
+        lastmod: lastmod.transpose()?,
+    }))
+}
+
+/// A summary's row.
+pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, StoreError> {
+    let lastmod = get_text(item, "lastmod").map(When::parse).transpose();
+    let number = |name| get_number(item, name).ok_or_else(|| damaged(key, name));
+    Ok(Summary {
+        generation: number("generation")?,
+        entries: number("entries")?,
+        bytes: number("bytes")?,
+        lastmod: lastmod.map_err(|_| damaged(key, "lastmod"))?,
+    })
+}
+
 impl Segments for SitemapTable {
     async fn segment(&self, shard: &ShardId, segment: u32) -> Result<SegmentRows, StoreError> {
         let pk = keys::segment(shard, segment);
         let mut rows = SegmentRows::default();
         for item in self.partition(&pk, None).await? {
-            let damaged = |name| {
-                damaged(
-                    &Key {
-                        pk: pk.clone(),
-                        sk: get_text(&item, "sk").unwrap_or_default().to_owned(),
-                    },
-                    name,
-                )
-            };
-            rows.stamp += get_number::<u64>(&item, "version").ok_or_else(|| damaged("version"))?;
-            if let Some(xml) = get_text(&item, "xml") {
+            let sk = get_text(&item, "sk").unwrap_or_default().to_owned();
+            let key = Key { pk: pk.clone(), sk };
+            let position: u32 = key.sk.parse().map_err(|_| damaged(&key, "sk"))?;
+            rows.end = position + 1;
+            let version = get_number::<u64>(&item, "version");
+            rows.stamp = version
+                .and_then(|version| rows.stamp.checked_add(version))
+                .ok_or_else(|| damaged(&key, "version"))?;
+            if let Some(Rendered { xml, lastmod }) = read_rendered(&key, &item)? {
+                rows.taken.insert(position);
                 rows.entries += 1;
                 rows.xml.extend_from_slice(xml.as_bytes());
-                if let Some(lastmod) = get_text(&item, "lastmod") {
-                    rows.newest = rows
-                        .newest
-                        .max(Some(When::parse(lastmod).map_err(|_| damaged("lastmod"))?));
-                }
+                rows.newest = rows.newest.max(lastmod);
             }
         }
         Ok(rows)
@@ -130,27 +183,10 @@ impl Summaries for SitemapTable {
         let pk = keys::index_partition(site);
         let mut summaries = BTreeMap::new();
         for item in self.partition(&pk, None).await? {
-            let sk = get_text(&item, "sk").unwrap_or_default();
-            let damaged = |name| {
-                damaged(
-                    &Key {
-                        pk: pk.clone(),
-                        sk: sk.to_owned(),
-                    },
-                    name,
-                )
-            };
-            let shard = keys::summary_shard(site, sk).ok_or_else(|| damaged("sk"))?;
-            let lastmod = get_text(&item, "lastmod")
-                .map(When::parse)
-                .transpose()
-                .map_err(|_| damaged("lastmod"))?;
-            let summary = Summary {
-                generation: get_number(&item, "generation").ok_or_else(|| damaged("generation"))?,
-                entries: get_number(&item, "entries").ok_or_else(|| damaged("entries"))?,
-                bytes: get_number(&item, "bytes").ok_or_else(|| damaged("bytes"))?,
-                lastmod,
-            };
+            let sk = get_text(&item, "sk").unwrap_or_default().to_owned();
+            let key = Key { pk: pk.clone(), sk };
+            let shard = keys::summary_shard(site, &key.sk).ok_or_else(|| damaged(&key, "sk"))?;
+            let summary = read_summary(&key, &item)?;
             summaries.insert(shard, summary);
         }
         Ok(summaries)

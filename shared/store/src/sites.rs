@@ -16,7 +16,7 @@ use sitemap::member::FORMAT_VERSION;
 use sitemap::site::SiteSettings;
 
 use crate::error::{StoreError, service};
-use crate::keys;
+use crate::keys::{self, Key};
 use crate::table::{
     Item, SitemapTable, damaged, get_number, get_text, key_item, number, send, text,
 };
@@ -150,7 +150,8 @@ fn hold_name(hold: Hold) -> Option<&'static str> {
     }
 }
 
-fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> {
+/// A site's row.
+pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> {
     let damaged = |name| damaged(&keys::site(host), name);
     let settings = get_text(item, "settings").ok_or_else(|| damaged("settings"))?;
     Ok(SiteRow {
@@ -164,6 +165,22 @@ fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> {
         version: get_number(item, "version").ok_or_else(|| damaged("version"))?,
         render: get_number(item, "render").ok_or_else(|| damaged("render"))?,
         settings: serde_json::from_str(settings).map_err(|_| damaged("settings"))?,
+    })
+}
+
+/// The scan's row.
+pub(crate) fn read_job(key: &Key, item: &Item) -> Result<Job, StoreError> {
+    let pass = get_text(item, "pass")
+        .map(serde_json::from_str)
+        .transpose()
+        .map_err(|_| damaged(key, "pass"))?;
+    let waiting = item.get("waiting").and_then(|waiting| waiting.as_ss().ok());
+    Ok(Job {
+        token: get_text(item, "token")
+            .ok_or_else(|| damaged(key, "token"))?
+            .to_owned(),
+        waiting: waiting.into_iter().flatten().cloned().collect(),
+        pass,
     })
 }
 
@@ -184,7 +201,10 @@ impl SitemapTable {
     }
 
     /// True if the transaction was done, false if a condition did not hold.
-    async fn transact(&self, actions: Vec<TransactWriteItem>) -> Result<bool, StoreError> {
+    pub(crate) async fn transact(
+        &self,
+        actions: Vec<TransactWriteItem>,
+    ) -> Result<bool, StoreError> {
         let request = self
             .aws
             .dynamodb()
@@ -302,18 +322,7 @@ impl Sites for SitemapTable {
         let Some(item) = self.item(&key).await? else {
             return Ok(None);
         };
-        let pass = get_text(&item, "pass")
-            .map(serde_json::from_str)
-            .transpose()
-            .map_err(|_| damaged(&key, "pass"))?;
-        let waiting = item.get("waiting").and_then(|waiting| waiting.as_ss().ok());
-        Ok(Some(Job {
-            token: get_text(&item, "token")
-                .ok_or_else(|| damaged(&key, "token"))?
-                .to_owned(),
-            waiting: waiting.into_iter().flatten().cloned().collect(),
-            pass,
-        }))
+        read_job(&key, &item).map(Some)
     }
 
     async fn advance_job(&self, token: &str, job: Option<&Job>) -> Result<bool, StoreError> {

@@ -3,12 +3,15 @@
 //! - A slot that was given back is offered first, then the next ones of the series' counter, taken once for a batch.
 //! - An offer binds nobody: the entry's own condition decides. Holes are harmless.
 
+use std::collections::BTreeSet;
+
 use sitemap::plan::{Series, Slot};
 
-use crate::content::backoff;
+use crate::concurrency::backoff;
 use crate::error::StoreError;
-use crate::keys;
-use crate::table::{SitemapTable, get_number, get_text, number, send};
+use crate::keys::{self, Key, ShardId};
+use crate::object::{ObjectKey, Objects};
+use crate::table::{Item, SitemapTable, damaged, get_number, get_text, number, send};
 
 /// How many of the slots that were given back are looked at: random ones of them are offered, so that concurrent
 /// batches seldom offer the same.
@@ -58,6 +61,41 @@ pub struct Extent {
     pub shards: u32,
     /// No slot was ever given at this position or beyond, in any shard.
     pub positions: u32,
+    /// The position that the counter gives next, in the last shard.
+    pub next: u32,
+}
+
+/// Every shard of a site with its object's path, in the order of the paths: those that slots were given of, and those
+/// that have an object, which may be of a table that was dropped.
+///
+/// # Errors
+///
+/// If the table or the bucket fails.
+pub async fn shards_of(
+    table: &impl Slots,
+    objects: &impl Objects,
+    site: &str,
+) -> Result<BTreeSet<(String, ShardId)>, StoreError> {
+    let mut shards = BTreeSet::new();
+    for (series, extent) in table.series(site).await? {
+        for n in 1..=extent.shards {
+            let shard = ShardId {
+                series: series.clone(),
+                n,
+            };
+            shards.insert((shard.object().path(), shard));
+        }
+    }
+    for key in objects.list(site).await? {
+        if let ObjectKey::Shard { site, series, n } = &key {
+            let series = Series {
+                site: site.clone(),
+                name: series.clone(),
+            };
+            shards.insert((key.path(), ShardId { series, n: *n }));
+        }
+    }
+    Ok(shards)
 }
 
 /// Takes `count` slots from the counter: the slots, and the counter afterwards.
@@ -159,11 +197,22 @@ impl Slots for SitemapTable {
     }
 }
 
-fn extent(item: &crate::table::Item) -> Extent {
+/// A series' row. Without a counter it has grown by nothing.
+pub(crate) fn extent(item: &Item) -> Extent {
     Extent {
         shards: get_number(item, "next_n").unwrap_or(1),
         positions: get_number(item, "positions").unwrap_or(0),
+        next: get_number(item, "next_i").unwrap_or(0),
     }
+}
+
+/// The slot that a series' row says is next.
+fn counter(key: &Key, item: &Item) -> Result<Slot, StoreError> {
+    let number = |name| get_number(item, name).ok_or_else(|| damaged(key, name));
+    Ok(Slot {
+        n: number("next_n")?,
+        i: number("next_i")?,
+    })
 }
 
 impl SitemapTable {
@@ -178,20 +227,16 @@ impl SitemapTable {
         let key = keys::series(series);
         for round in 0..COUNTER_TRIES {
             backoff(round).await;
-            let item = self.item(&key).await?.unwrap_or_default();
-            let (n, i): (Option<u32>, Option<u32>) =
-                (get_number(&item, "next_n"), get_number(&item, "next_i"));
+            let item = self.item(&key).await?;
+            let counter = item.as_ref().map(|item| counter(&key, item)).transpose()?;
             let (slots, next) = take(
-                Slot {
-                    n: n.unwrap_or(1),
-                    i: i.unwrap_or(0),
-                },
+                counter.unwrap_or(Slot { n: 1, i: 0 }),
                 count,
                 capacity,
                 avoid,
             );
             let reached = slots.iter().map(|slot| slot.i + 1).max().unwrap_or(0);
-            let positions = reached.max(extent(&item).positions);
+            let positions = reached.max(item.as_ref().map(extent).unwrap_or_default().positions);
             let update = self
                 .update(&key)
                 .await
@@ -199,8 +244,8 @@ impl SitemapTable {
                 .expression_attribute_values(":next_n", number(next.n))
                 .expression_attribute_values(":next_i", number(next.i))
                 .expression_attribute_values(":positions", number(positions));
-            let update = match n.zip(i) {
-                Some((n, i)) => update
+            let update = match counter {
+                Some(Slot { n, i }) => update
                     .condition_expression("next_n = :n AND next_i = :i")
                     .expression_attribute_values(":n", number(n))
                     .expression_attribute_values(":i", number(i)),

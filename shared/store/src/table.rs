@@ -4,11 +4,17 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 
 use crate::aws::Aws;
+use crate::concurrency::backoff;
 use crate::error::{StoreError, service};
 use crate::keys::Key;
+
+/// Keys of one `BatchGetItem` (DynamoDB).
+const BATCH_KEYS: usize = 100;
+/// Rounds for keys that DynamoDB left unprocessed.
+const BATCH_ROUNDS: u32 = 10;
 
 /// A raw item.
 pub(crate) type Item = HashMap<String, AttributeValue>;
@@ -99,6 +105,49 @@ impl SitemapTable {
     }
 }
 
+/// The items with these keys that exist, read consistently, in no particular order.
+pub(crate) async fn batch_get(
+    aws: &Aws,
+    table: &str,
+    keys: impl IntoIterator<Item = Item>,
+) -> Result<Vec<Item>, StoreError> {
+    let client = aws.dynamodb().await;
+    let keys: Vec<Item> = keys.into_iter().collect();
+    let mut items = Vec::new();
+    for keys in keys.chunks(BATCH_KEYS) {
+        let mut wanted = keys.to_vec();
+        for round in 0.. {
+            let request = KeysAndAttributes::builder()
+                .set_keys(Some(wanted))
+                .consistent_read(true);
+            if round == BATCH_ROUNDS {
+                return Err(StoreError::Contended {
+                    what: format!("BatchGetItem of {table}"),
+                    tries: round,
+                });
+            }
+            backoff(round).await;
+            let output = client
+                .batch_get_item()
+                .request_items(table, request.build().expect("keys are set"))
+                .send()
+                .await
+                .map_err(service("BatchGetItem"))?;
+            let answered = output.responses.into_iter().flat_map(HashMap::into_values);
+            items.extend(answered.flatten());
+            let left = output
+                .unprocessed_keys
+                .into_iter()
+                .flat_map(HashMap::into_values);
+            wanted = left.flat_map(|left| left.keys).collect();
+            if wanted.is_empty() {
+                break;
+            }
+        }
+    }
+    Ok(items)
+}
+
 /// Sends an update: nothing is returned if its condition did not hold.
 pub(crate) async fn send(
     update: UpdateItemFluentBuilder,
@@ -118,6 +167,15 @@ pub(crate) fn key_item(key: &Key) -> Item {
         ("pk".to_owned(), text(&key.pk)),
         ("sk".to_owned(), text(&key.sk)),
     ])
+}
+
+/// An item's primary key.
+pub(crate) fn item_key(item: &Item) -> Option<Key> {
+    let part = |name| get_text(item, name).map(str::to_owned);
+    Some(Key {
+        pk: part("pk")?,
+        sk: part("sk")?,
+    })
 }
 
 pub(crate) fn text(value: impl Into<String>) -> AttributeValue {

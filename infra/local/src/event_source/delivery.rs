@@ -9,6 +9,7 @@ use std::time::Duration;
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use futures::future::join_all;
+use serde_dynamo::AttributeValue;
 
 use super::{Counters, FailedBatch, FailureQueue, Faults, Handler, Mapping};
 
@@ -233,10 +234,12 @@ fn done_before(records: &[EventRecord], response: &DynamoDbEventResponse) -> End
 }
 
 fn key_hash(record: &EventRecord) -> u64 {
-    let keys: BTreeMap<&String, String> = record
-        .change
-        .keys
-        .iter()
+    hash(record.change.keys.iter())
+}
+
+/// A hash of keys, whatever their order.
+pub(super) fn hash<'a>(keys: impl Iterator<Item = (&'a String, &'a AttributeValue)>) -> u64 {
+    let keys: BTreeMap<&String, String> = keys
         .map(|(name, value)| (name, format!("{value:?}")))
         .collect();
     let mut hasher = DefaultHasher::new();

@@ -33,6 +33,15 @@ impl FailureQueue {
             .push(batch);
     }
 
+    /// What is in it.
+    #[must_use]
+    pub fn batches(&self) -> Vec<FailedBatch> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     /// Takes everything out, for whoever delivers it again.
     #[must_use]
     pub fn drain(&self) -> Vec<FailedBatch> {

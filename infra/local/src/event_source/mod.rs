@@ -1,6 +1,7 @@
 //! The event source: does what Lambda does between a DynamoDB stream and a function.
 //!
-//! - It polls each stream shard, filters, and hands over batches that are full or whose window has passed.
+//! - It polls each stream shard, filters, and hands over batches that are full or whose window has passed. DynamoDB
+//!   local has one stream shard; [`Mapping::stream_shards`] reads it as several, none of which waits for another.
 //! - Order holds within a key. A batch that fails is tried again, halved if asked for, from the lowest sequence number
 //!   that was reported; what is given up goes to the [`FailureQueue`].
 //! - A function that runs into its time limit, or panics, has failed.
@@ -8,8 +9,9 @@
 //!
 //! Incomplete: a source begins anew with every process, from the stream's oldest record or its end.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
@@ -67,6 +69,10 @@ pub struct Mapping {
     pub timeout: Duration,
     /// Where to begin.
     pub starting: Starting,
+    /// As how many stream shards each of the stream's is read, records of one partition key in one of them.
+    pub stream_shards: usize,
+    /// The name of the table's partition key.
+    pub partition_key: &'static str,
     /// Batches of one stream shard under way at the same time, records of one key in one of them.
     pub parallel: usize,
 }
@@ -78,24 +84,37 @@ pub struct Progress {
     pub read: u64,
     /// Records handled, or given up.
     pub done: u64,
-    /// Polls that found nothing while nothing was under way.
-    pub idle_polls: u64,
 }
+
+/// A reader: its stream shard, and which of the shards that this one is read as.
+type Lane = (String, u64);
 
 /// What the readers and their source share.
 #[derive(Default)]
 struct Counters {
     read: AtomicU64,
     done: AtomicU64,
-    idle_polls: AtomicU64,
+    /// The polls of each reader that found nothing while nothing was under way.
+    idle_polls: Mutex<BTreeMap<Lane, u64>>,
     /// Invocations that nobody waits for.
     overlapping: AtomicU64,
     changed: Notify,
 }
 
+impl Counters {
+    fn with_idle_polls<T>(&self, with: impl FnOnce(&mut BTreeMap<Lane, u64>) -> T) -> T {
+        with(
+            &mut self
+                .idle_polls
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+}
+
 /// A running source.
 pub struct EventSource {
-    counters: Arc<Counters>,
+    delivery: Arc<delivery::Delivery>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -110,18 +129,17 @@ impl EventSource {
         faults: Faults,
         failed: FailureQueue,
     ) -> Self {
-        let counters = Arc::new(Counters::default());
         let (stop, stopped) = watch::channel(false);
-        let delivery = delivery::Delivery {
+        let delivery = Arc::new(delivery::Delivery {
             mapping,
             handler,
             faults,
             failed,
-            counters: counters.clone(),
-        };
-        let task = tokio::spawn(reader::read_stream(client, Arc::new(delivery), stopped));
+            counters: Arc::default(),
+        });
+        let task = tokio::spawn(reader::read_stream(client, delivery.clone(), stopped));
         Self {
-            counters,
+            delivery,
             stop,
             task,
         }
@@ -130,27 +148,38 @@ impl EventSource {
     /// How far it is.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        let load = |counter: &AtomicU64| counter.load(Ordering::SeqCst);
-        let Counters {
-            read,
-            done,
-            idle_polls,
-            ..
-        } = &*self.counters;
+        let Counters { read, done, .. } = &*self.delivery.counters;
         Progress {
-            read: load(read),
-            done: load(done),
-            idle_polls: load(idle_polls),
+            read: read.load(Ordering::SeqCst),
+            done: done.load(Ordering::SeqCst),
         }
     }
 
-    /// Waits for a poll, begun after this call, that finds nothing while nothing is under way.
+    /// Waits until each reader has polled once, after this call, and found nothing while nothing was under way.
     pub async fn caught_up(&self) {
-        let begun = self.progress().idle_polls;
-        // The next idle poll may have begun before.
-        while self.progress().idle_polls < begun + 2 {
-            self.counters.changed.notified().await;
+        let counters = &self.delivery.counters;
+        let begun = counters.with_idle_polls(|polls| polls.clone());
+        // A reader's next idle poll may have begun before.
+        let caught_up = |polls: &mut BTreeMap<Lane, u64>| {
+            let enough = |(lane, polls): (&Lane, &u64)| {
+                *polls >= begun.get(lane).copied().unwrap_or_default() + 2
+            };
+            !polls.is_empty() && polls.iter().all(enough)
+        };
+        while !counters.with_idle_polls(caught_up) {
+            counters.changed.notified().await;
         }
+    }
+
+    /// Delivers a batch that was given up once more, with all the retries of any other: what fails again is given up
+    /// again.
+    pub async fn redeliver(&self, event: Event) {
+        let records = event.records.len() as u64;
+        self.delivery
+            .counters
+            .read
+            .fetch_add(records, Ordering::SeqCst);
+        self.delivery.deliver(event.records).await;
     }
 
     /// Stops. The batch under way is aborted, as when a process dies.

@@ -9,11 +9,12 @@ use aws_lambda_events::event::dynamodb::EventRecord;
 use aws_sdk_dynamodbstreams::Client;
 use aws_sdk_dynamodbstreams::operation::get_records::{GetRecordsError, GetRecordsOutput};
 use aws_sdk_dynamodbstreams::types::{Record, Shard, ShardIteratorType};
+use futures::future::join_all;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::Starting;
-use super::delivery::Delivery;
+use super::delivery::{Delivery, hash};
+use super::{Lane, Mapping, Starting};
 
 /// The pause between polls that find nothing.
 const IDLE_PAUSE: Duration = Duration::from_millis(25);
@@ -62,6 +63,10 @@ async fn find_shards(client: &Client, delivery: &Arc<Delivery>, readers: &mut Jo
                         ));
                     }
                 }
+                // Not before their children have begun: until then nobody has caught up.
+                delivery
+                    .counters
+                    .with_idle_polls(|polls| polls.retain(|(shard, _), _| !read.contains(shard)));
             }
             Err(error) => tracing::warn!(
                 table = delivery.mapping.table,
@@ -120,19 +125,37 @@ struct Position {
     last: Option<String>,
 }
 
-/// Reads a shard to its end, and returns its id.
-async fn read_shard(
+/// Reads a shard to its end, as so many as the mapping says, and returns its id.
+fn read_shard(
     client: Client,
     stream: String,
     shard: String,
     delivery: Arc<Delivery>,
-) -> String {
-    let mut position = Position {
-        stream,
-        shard: shard.clone(),
-        iterator: None,
-        last: None,
-    };
+) -> impl Future<Output = String> {
+    let lanes: Vec<Lane> = (0..delivery.mapping.stream_shards.max(1) as u64)
+        .map(|lane| (shard.clone(), lane))
+        .collect();
+    delivery
+        .counters
+        .with_idle_polls(|polls| polls.extend(lanes.iter().map(|lane| (lane.clone(), 0))));
+    async move {
+        // Each reads all of it: a queue between one reader and several deliveries would have to be bounded, and then
+        // the slowest would hold up the others.
+        join_all(lanes.into_iter().map(|lane| {
+            let position = Position {
+                stream: stream.clone(),
+                shard: shard.clone(),
+                iterator: None,
+                last: None,
+            };
+            read_lane(client.clone(), position, lane, delivery.clone())
+        }))
+        .await;
+        shard
+    }
+}
+
+async fn read_lane(client: Client, mut position: Position, lane: Lane, delivery: Arc<Delivery>) {
     let mut pending: Vec<EventRecord> = Vec::new();
     let mut since = Instant::now();
     loop {
@@ -153,7 +176,7 @@ async fn read_shard(
                 .and_then(|change| change.sequence_number.clone())
                 .or(position.last);
             let record = event_record(record, &position.stream);
-            if (delivery.mapping.filter)(&record) {
+            if delivery.mapping.is_read_by(&lane, &record) && (delivery.mapping.filter)(&record) {
                 delivery.counters.read.fetch_add(1, Ordering::SeqCst);
                 if pending.is_empty() {
                     since = Instant::now();
@@ -174,17 +197,29 @@ async fn read_shard(
                 .await;
         }
         if ended {
-            return shard;
+            return;
         }
         if found_nothing {
             if delivery.counters.overlapping.load(Ordering::SeqCst) == 0 {
-                delivery.counters.idle_polls.fetch_add(1, Ordering::SeqCst);
+                delivery
+                    .counters
+                    .with_idle_polls(|polls| *polls.entry(lane.clone()).or_default() += 1);
                 delivery.counters.changed.notify_waiters();
             }
             tokio::time::sleep(IDLE_PAUSE).await;
         } else if !pending.is_empty() {
             tokio::time::sleep(IDLE_PAUSE.min(delivery.mapping.window)).await;
         }
+    }
+}
+
+impl Mapping {
+    /// Whether a record of a stream shard is this lane's.
+    fn is_read_by(&self, (_, lane): &Lane, record: &EventRecord) -> bool {
+        let keys = record.change.keys.iter();
+        hash(keys.filter(|(name, _)| *name == self.partition_key))
+            % self.stream_shards.max(1) as u64
+            == *lane
     }
 }
 

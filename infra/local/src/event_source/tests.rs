@@ -57,6 +57,8 @@ where
         bisect: false,
         timeout: Duration::from_secs(10),
         starting: Starting::TrimHorizon,
+        stream_shards: 1,
+        partition_key: "id",
         parallel: 1,
     };
     change(&mut mapping);
@@ -335,5 +337,97 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
     source.caught_up().await;
     source.stop().await;
     assert_eq!(self::keys(&calls), [["latest"]]);
+    dynamodb.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
+    let data = tempfile::tempdir().unwrap();
+    let dynamodb = DynamoDb::start(0, data.path()).unwrap();
+    let (client, streams) = content_table(&dynamodb).await;
+    let ids: Vec<String> = (0..20).map(|n| format!("k{n}")).collect();
+    for (n, id) in ids.iter().enumerate() {
+        put(&client, id, n).await;
+    }
+    let (gate, stuck) = (watch::Sender::new(false), "k0");
+    let opened = gate.subscribe();
+    let handled: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = handled.clone();
+    let change = |mapping: &mut Mapping| {
+        mapping.table = CONTENT_TABLE.to_owned();
+        mapping.stream_shards = 4;
+        mapping.retries = Some(0);
+    };
+    let (
+        Delivery {
+            mapping,
+            handler,
+            failed,
+            ..
+        },
+        calls,
+    ) = delivery(change, Faults::default(), move |_, event| {
+        let (seen, mut opened) = (seen.clone(), opened.clone());
+        async move {
+            let keys: Vec<String> = event.records.iter().map(key).collect();
+            if keys.iter().any(|key| key == stuck) && !*opened.borrow() {
+                opened.changed().await?;
+                return Err("it was stuck".into());
+            }
+            seen.lock().unwrap().extend(keys);
+            Ok(DynamoDbEventResponse::default())
+        }
+        .boxed()
+    });
+    let source = EventSource::start(streams, mapping, handler, Faults::default(), failed.clone());
+    let caught_up = source.caught_up();
+    let shard_of_stuck = async {
+        loop {
+            let call = calls
+                .lock()
+                .unwrap()
+                .iter()
+                .find(|call| call.iter().any(|(key, _)| key == stuck))
+                .cloned();
+            match call {
+                Some(call) => return call.len(),
+                None => tokio::time::sleep(Duration::from_millis(2)).await,
+            }
+        }
+    };
+    let others_done = async {
+        let held_up = shard_of_stuck.await;
+        while handled.lock().unwrap().len() + held_up < ids.len() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        held_up
+    };
+    let held_up = tokio::select! {
+        () = caught_up => panic!("one shard is stuck"),
+        held_up = others_done => held_up,
+    };
+    assert!(
+        (1..ids.len()).contains(&held_up),
+        "{held_up} records share its shard"
+    );
+    gate.send_replace(true);
+    source.caught_up().await;
+    assert_eq!(source.progress(), Progress { read: 20, done: 20 });
+    assert_eq!(handled.lock().unwrap().len(), ids.len() - held_up);
+
+    let given_up = failed.drain();
+    assert_eq!(
+        given_up
+            .iter()
+            .map(|batch| batch.event.records.len())
+            .sum::<usize>(),
+        held_up
+    );
+    for batch in given_up {
+        source.redeliver(batch.event).await;
+    }
+    assert_eq!(handled.lock().unwrap().len(), ids.len());
+    assert!(failed.is_empty());
+    source.stop().await;
     dynamodb.stop().await.unwrap();
 }

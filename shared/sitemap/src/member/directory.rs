@@ -17,7 +17,8 @@ use crc32fast::Hasher;
 use sha2::{Digest, Sha256};
 
 use super::{
-    FEXTRA, FORMAT_VERSION, MAX_SEGMENTS, MemberError, Part, damaged, digest, first_bytes, header,
+    FEXTRA, FORMAT_VERSION, MAX_SEGMENTS, MemberError, Part, Segment, damaged, digest, first_bytes,
+    header,
 };
 use crate::time::When;
 
@@ -79,6 +80,15 @@ impl SegmentInfo {
             digest: block.digest,
             deflated_crc: block.deflated_crc,
         }
+    }
+
+    /// Whether the segment says the same as this one, whatever their stamps.
+    #[must_use]
+    pub fn says(&self, segment: &Segment<'_>) -> bool {
+        self.entries == segment.entries
+            && self.newest == segment.newest
+            && self.size as usize == segment.xml.len()
+            && self.digest == digest(segment.xml)
     }
 
     pub(super) fn block(&self) -> Block {

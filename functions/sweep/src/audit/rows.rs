@@ -1,0 +1,352 @@
+//! Rows and records: each ledger against its record and its rows, each row against its owner's ledger.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sitemap::plan::{self, Claim, Inputs, Ledger, Series, Slot};
+use sitemap::record::ContentRecord;
+use sitemap::site::SiteSettings;
+use store::content::Content;
+use store::error::StoreError;
+use store::keys::{self, Key, RowKey};
+use store::object::Objects;
+use store::rows::{AuditStep, Holds, Row, rows_of_ledger};
+use store::sites::Hold;
+use store::slots::Extent;
+
+use super::{Audit, PAGE, Problem, Remedy, Suspect, Table};
+
+/// Seconds after a timer's time in which what it calls for may still be on its way.
+const TIMER_GRACE: i64 = 180;
+
+/// The settings of sites by host; nothing for one that is not published yet, or whose row cannot be read.
+type SettledSites = HashMap<String, Option<Option<SiteSettings>>>;
+
+impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
+    pub(super) async fn page_of_rows(
+        &self,
+        after: Option<Key>,
+        sites: &mut BTreeSet<String>,
+    ) -> Result<(Vec<Suspect>, Option<AuditStep>), StoreError> {
+        let table = &self.reconciler.table;
+        let (rows, next) = table.rows(after.as_ref(), PAGE).await?;
+        for row in &rows {
+            if let Some(RowKey::Site(host)) = &row.kind {
+                sites.insert(host.clone());
+            }
+        }
+        let suspects = self.look_at_rows(&rows).await?;
+        let keys: BTreeSet<Key> = suspects.iter().map(|(key, _)| key.clone()).collect();
+        let again = async {
+            let rows = table.rows_with(&keys).await?;
+            let rows: Vec<Row> = rows.into_values().collect();
+            let suspects = self.look_at_rows(&rows).await?;
+            Ok(suspects.into_iter().map(|(_, suspect)| suspect).collect())
+        };
+        let suspects = suspects.into_iter().map(|(_, suspect)| suspect).collect();
+        let suspects = self.confirmed(suspects, again).await?;
+        let next = match next {
+            Some(Key { pk, sk }) => AuditStep::Rows {
+                after: Some((pk, sk)),
+            },
+            None => AuditStep::Records { after: None },
+        };
+        Ok((suspects, Some(next)))
+    }
+
+    pub(super) async fn page_of_records(
+        &self,
+        after: Option<String>,
+    ) -> Result<(Vec<Suspect>, Option<AuditStep>), StoreError> {
+        let page = self.reconciler.content.scan(after.as_deref(), PAGE).await?;
+        let ids: Vec<String> = page.records.into_iter().map(|(id, _)| id).collect();
+        let suspects = self.look_at_records(&ids).await?;
+        let suspects = self.confirmed(suspects, self.look_at_records(&ids)).await?;
+        let next = match page.next {
+            Some(next) => AuditStep::Records { after: Some(next) },
+            None => AuditStep::Objects { after: None },
+        };
+        Ok((suspects, Some(next)))
+    }
+
+    /// Records that have no ledger and should have one.
+    async fn look_at_records(&self, ids: &[String]) -> Result<Vec<Suspect>, StoreError> {
+        let keys = ids.iter().map(|id| keys::ledger(id)).collect();
+        let ledgers = self.reconciler.table.rows_with(&keys).await?;
+        let unseen = ids
+            .iter()
+            .filter(|id| !ledgers.contains_key(&keys::ledger(id)));
+        let unseen: Vec<String> = unseen.cloned().collect();
+        if unseen.is_empty() {
+            return Ok(Vec::new());
+        }
+        let records = self.reconciler.content.records(&unseen).await?;
+        let sites = self.settled_sites(records.values()).await?;
+        let mut suspects = Vec::new();
+        for (id, record) in &records {
+            let Some(site) = sites.get(&record.site).and_then(Option::as_ref) else {
+                continue;
+            };
+            let plan = self
+                .plan(id, Some(record), site.as_ref(), &Ledger::default())
+                .await?;
+            if plan.is_some_and(|plan| plan.ledger.is_some()) {
+                let remedy = Remedy::Reconcile(id.clone(), None);
+                suspects.push(Suspect::new(
+                    Problem::RecordUnseen,
+                    id,
+                    "it has no ledger",
+                    remedy,
+                ));
+            }
+        }
+        Ok(suspects)
+    }
+
+    /// What is wrong with rows, each with the key of the row that showed it.
+    async fn look_at_rows(&self, rows: &[Row]) -> Result<Vec<(Key, Suspect)>, StoreError> {
+        let mut wanted = BTreeSet::new();
+        let mut ids = Vec::new();
+        for row in rows {
+            match (&row.kind, &row.holds) {
+                (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
+                    ids.push(id.clone());
+                    wanted.extend(rows_of_ledger(id, ledger));
+                }
+                (Some(RowKey::Entry(series, _)), Ok(Holds::Entry(Some((owner, _))))) => {
+                    wanted.extend([keys::ledger(owner), keys::series(series)]);
+                }
+                (_, Ok(Holds::Claim(owner))) => drop(wanted.insert(keys::ledger(owner))),
+                (Some(RowKey::Waiter(id) | RowKey::Timer(_, id)), _) => {
+                    wanted.insert(keys::ledger(id));
+                }
+                (Some(RowKey::Free(series, slot)), _) => {
+                    wanted.extend([keys::entry(series, *slot), keys::series(series)]);
+                }
+                _ => {}
+            }
+        }
+        let others = self.reconciler.table.rows_with(&wanted).await?;
+        let records = self.reconciler.content.records(&ids).await?;
+        let sites = self.settled_sites(records.values()).await?;
+        let mut suspects = Vec::new();
+        for row in rows {
+            let suspect = match (&row.kind, &row.holds) {
+                (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
+                    match lost_row(id, ledger, &others) {
+                        Some(lost) => Some(lost),
+                        None => {
+                            self.look_at_ledger(id, ledger, records.get(id), &sites)
+                                .await?
+                        }
+                    }
+                }
+                _ => look_at_row(row, &others),
+            };
+            suspects.extend(suspect.map(|suspect| (row.key.clone(), suspect)));
+        }
+        Ok(suspects)
+    }
+
+    /// Whether what a ledger says is what its record does.
+    async fn look_at_ledger(
+        &self,
+        id: &str,
+        ledger: &Ledger,
+        record: Option<&ContentRecord>,
+        sites: &SettledSites,
+    ) -> Result<Option<Suspect>, StoreError> {
+        // A record whose id is too long for a key stands under a hash of it.
+        if id.starts_with(keys::HASHED_ID) {
+            return Ok(None);
+        }
+        let now = self.reconciler.clock.now();
+        let ringing = ledger
+            .due
+            .is_some_and(|due| due <= now && now - due <= TIMER_GRACE);
+        let site = match record {
+            Some(record) => sites.get(&record.site).and_then(Option::as_ref),
+            None => Some(&None),
+        };
+        let Some(site) = site.filter(|_| !ringing) else {
+            return Ok(None);
+        };
+        let Some(plan) = self.plan(id, record, site.as_ref(), ledger).await? else {
+            return Ok(None);
+        };
+        let remedy = Remedy::Reconcile(id.to_owned(), None);
+        Ok(if record.is_none() {
+            let left = *ledger == Ledger::default();
+            let problem = if left {
+                Problem::FenceLeft
+            } else {
+                Problem::RecordGone
+            };
+            Some(Suspect::new(problem, id, "its record is gone", remedy))
+        } else if plan.ledger.is_none() || !plan.is_empty() {
+            let detail = match plan.changes.len() {
+                0 => "why it is left out, or what of it, is another reason by now".to_owned(),
+                changes => format!("{changes} changes would make what is placed what it says"),
+            };
+            Some(Suspect::new(Problem::RecordBehind, id, detail, remedy))
+        } else {
+            None
+        })
+    }
+
+    /// What a reconcile of the record would do; nothing if the claim of its address cannot be read.
+    async fn plan(
+        &self,
+        id: &str,
+        record: Option<&ContentRecord>,
+        site: Option<&SiteSettings>,
+        ledger: &Ledger,
+    ) -> Result<Option<plan::Plan>, StoreError> {
+        let now = self.reconciler.clock.now();
+        let claim = match plan::wanted_address(record, site, ledger, now) {
+            None => Claim::Unread,
+            Some(address) => match self.reconciler.table.claim(&address, id).await {
+                Err(StoreError::Damaged { .. }) => return Ok(None),
+                claim => claim?,
+            },
+        };
+        let inputs = Inputs {
+            record,
+            site,
+            ledger,
+            claim: &claim,
+            evict: None,
+        };
+        Ok(Some(plan::plan(&inputs, now)))
+    }
+
+    async fn settled_sites<'r>(
+        &self,
+        records: impl Iterator<Item = &'r ContentRecord>,
+    ) -> Result<SettledSites, StoreError> {
+        let hosts: BTreeSet<&String> = records.map(|record| &record.site).collect();
+        let mut sites = HashMap::new();
+        for host in hosts {
+            let settled = match self.reconciler.table.site(host).await {
+                Ok(Some(row)) => (row.hold == Hold::Released).then_some(Some(row.settings)),
+                Ok(None) => Some(None),
+                Err(StoreError::Damaged { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            sites.insert(host.clone(), settled);
+        }
+        Ok(sites)
+    }
+}
+
+/// The first row that a ledger names and that is not there, or not as it says.
+fn lost_row(id: &str, ledger: &Ledger, others: &HashMap<Key, Row>) -> Option<Suspect> {
+    let digests: BTreeMap<Key, &String> = ledger
+        .placed
+        .iter()
+        .map(|placement| {
+            (
+                keys::entry(&placement.series, placement.slot),
+                &placement.digest,
+            )
+        })
+        .collect();
+    let lost = |key: &Key| match others.get(key).map(|row| &row.holds) {
+        None => Some("there is none"),
+        Some(Err(_)) => Some("it cannot be read"),
+        Some(Ok(Holds::Entry(None))) => Some("it is empty"),
+        Some(Ok(Holds::Entry(Some((owner, _))) | Holds::Claim(owner))) if owner != id => {
+            Some("it is another record's")
+        }
+        Some(Ok(Holds::Entry(Some((_, digest))))) if digests.get(key) != Some(&digest) => {
+            Some("it says something else")
+        }
+        Some(Ok(_)) => None,
+    };
+    rows_of_ledger(id, ledger).iter().find_map(|key| {
+        let remedy = Remedy::Reconcile(id.to_owned(), None);
+        let detail = format!("its row {} {}: {}", key.pk, key.sk, lost(key)?);
+        Some(Suspect::new(Problem::RowLost, id, detail, remedy))
+    })
+}
+
+/// What is wrong with a row that is no readable ledger.
+fn look_at_row(row: &Row, others: &HashMap<Key, Row>) -> Option<Suspect> {
+    let what = format!("{} {}", row.key.pk, row.key.sk);
+    let key = || row.key.clone();
+    let Some(kind) = &row.kind else {
+        let detail = "no key of this version is so";
+        return Some(Suspect::new(
+            Problem::RowUnknown,
+            what,
+            detail,
+            Remedy::Nothing,
+        ));
+    };
+    let holds = match &row.holds {
+        Ok(holds) => holds,
+        Err(error) => {
+            let remedy = match kind {
+                RowKey::Entry(..) => Remedy::Empty(key()),
+                _ => Remedy::Drop(key()),
+            };
+            return Some(Suspect::new(Problem::RowDamaged, what, error, remedy));
+        }
+    };
+    // Its owner, and whether the owner's ledger, if it can be read, knows it.
+    let ledger = |owner: &str| match others.get(&keys::ledger(owner)).map(|row| &row.holds) {
+        Some(Ok(Holds::Ledger(ledger))) => Some(ledger.clone()),
+        _ => None,
+    };
+    let known = |owner: &str| {
+        ledger(owner).is_some_and(|ledger| rows_of_ledger(owner, &ledger).contains(&row.key))
+    };
+    let owner = match (kind, holds) {
+        (_, Holds::Entry(Some((owner, _))) | Holds::Claim(owner)) => Some(owner),
+        (RowKey::Waiter(id) | RowKey::Timer(_, id), _) => Some(id),
+        _ => None,
+    };
+    if let Some(owner) = owner.filter(|owner| !known(owner)) {
+        let detail = format!("the ledger of {owner} does not know it");
+        let remedy = Remedy::Reconcile(owner.clone(), Some(key()));
+        return Some(Suspect::new(Problem::RowStray, what, detail, remedy));
+    }
+    match (kind, holds) {
+        (RowKey::Entry(series, slot), Holds::Entry(Some(_))) | (RowKey::Free(series, slot), _)
+            if !counted(series, *slot, others) =>
+        {
+            let least = Extent {
+                shards: slot.n,
+                positions: slot.i + 1,
+                next: slot.i + 1,
+            };
+            let remedy = Remedy::Grow(series.clone(), least);
+            let what = format!("{}/{}", series.site, series.name);
+            let detail = format!("it has given {}/{}", slot.n, slot.i);
+            Some(Suspect::new(Problem::CounterBehind, what, detail, remedy))
+        }
+        (RowKey::Free(series, slot), _) => {
+            // Without its row, the counter could give it too.
+            let (problem, detail) = match others.get(&keys::entry(series, *slot)) {
+                None => (Problem::RowStray, "the slot has no row"),
+                Some(row) if matches!(row.holds, Ok(Holds::Entry(Some(_)))) => {
+                    (Problem::SlotTaken, "it holds an entry")
+                }
+                Some(_) => return None,
+            };
+            Some(Suspect::new(problem, what, detail, Remedy::Drop(key())))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a series' counter has given a slot.
+fn counted(series: &Series, slot: Slot, others: &HashMap<Key, Row>) -> bool {
+    match others.get(&keys::series(series)).map(|row| &row.holds) {
+        Some(Ok(Holds::Series(extent))) => {
+            slot.i < extent.positions && (slot.n, slot.i) < (extent.shards, extent.next)
+        }
+        // One that cannot be read is a finding of its own.
+        Some(_) => true,
+        None => false,
+    }
+}

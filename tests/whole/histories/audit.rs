@@ -1,0 +1,150 @@
+//! What must be so at rest: what is listed, every row (`rows`), and every object (`objects`).
+
+mod objects;
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use harness::World;
+use serde_json::Value;
+use store::keys::{self, Key};
+use store::object::{ObjectKey, Objects};
+
+use super::history::{KNOWN, SITES};
+use super::oracle::{Listing, Oracle};
+
+/// A row's attributes.
+type Row = BTreeMap<String, String>;
+
+/// The sitemap table, by primary key.
+struct Rows(BTreeMap<(String, String), Row>);
+
+impl Rows {
+    fn get(&self, key: &Key) -> Option<&Row> {
+        self.0.get(&(key.pk.clone(), key.sk.clone()))
+    }
+
+    /// Those whose partition key begins so: partition key, sort key, attributes.
+    fn of<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str, &'a Row)> {
+        let rows = self.0.iter().map(|((pk, sk), row)| (&**pk, &**sk, row));
+        rows.filter(move |(pk, ..)| pk.starts_with(prefix))
+    }
+}
+
+/// What is allowed and counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    /// Entries.
+    pub(super) entries: u64,
+    /// Slots given back.
+    pub(super) free: u64,
+    /// Slots below their shard's highest that are neither taken nor free: none will have them.
+    pub(super) leaked: u64,
+    /// Ledgers of records that are gone, with a fence and nothing else.
+    pub(super) fences: u64,
+}
+
+impl Tally {
+    /// Adds up.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.entries += other.entries;
+        self.free += other.free;
+        self.leaked += other.leaked;
+        self.fences += other.fences;
+    }
+}
+
+/// Fails with the first thing that is not as it should be. With `orphaned` the site that is one by its record
+/// has neither that nor a row, and what was published of it may be anything.
+pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Result<Tally, String> {
+    let rows = Rows(world.rows("").await);
+    let mut tally = Tally::default();
+    rows::records(&rows, oracle, orphaned, &mut tally)?;
+    rows::slots(&rows, oracle, &mut tally)?;
+    for (site, host) in SITES.iter().enumerate() {
+        match rows.get(&keys::site(host)) {
+            Some(row) => {
+                settings(row, oracle, site)?;
+                objects::objects(world, &rows, row, oracle, site).await?;
+            }
+            None if site < KNOWN || oracle.settings[site].is_some() => {
+                return Err(format!("{host} has no row"));
+            }
+            None if orphaned => continue,
+            None => {}
+        }
+        listed(world, oracle, site).await?;
+    }
+    Ok(tally)
+}
+
+fn check<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Result<(), String> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: {found:?}, expected {expected:?}"))
+    }
+}
+
+fn text_of(error: impl ToString) -> String {
+    error.to_string()
+}
+
+/// A site's row says what its record does, and holds nothing up.
+fn settings(row: &Row, oracle: &Oracle, site: usize) -> Result<(), String> {
+    let what = format!("{} {}", row["pk"], row["settings"]);
+    check(&what, &row.get("hold"), &None)?;
+    let settings: Value = serde_json::from_str(&row["settings"]).map_err(text_of)?;
+    let is_public = oracle.is_public(site);
+    check(&what, &settings["public"], &is_public.into())?;
+    if !is_public {
+        return Ok(());
+    }
+    let (entries, bytes) = oracle.limits(site);
+    check(&what, &settings["entries_per_sitemap"], &entries.into())?;
+    check(&what, &settings["byte_limit"], &bytes.into())
+}
+
+/// What crawlers are told of a site.
+async fn listed(world: &World, oracle: &Oracle, site: usize) -> Result<(), String> {
+    let crawler = world.crawler.of(SITES[site]);
+    if !oracle.is_public(site) {
+        let index = crawler.get("/sitemap_index.xml").await;
+        if index.status != 404 {
+            check(SITES[site], &index.index(), &Vec::new())?;
+        }
+        for object in world
+            .stack
+            .objects
+            .list(SITES[site])
+            .await
+            .map_err(text_of)?
+        {
+            if matches!(object, ObjectKey::Shard { .. }) {
+                let status = crawler
+                    .get(&format!("/{}", object.file_name()))
+                    .await
+                    .status;
+                check(&object.path(), &status, &404)?;
+            }
+        }
+        return Ok(());
+    }
+    let (listed, expected) = (crawler.entries().await, oracle.expected(site));
+    let locs: BTreeSet<&String> = listed.keys().collect();
+    check(SITES[site], &locs, &expected.keys().collect())?;
+    for (loc, entry) in listed {
+        let (series, _) = entry.sitemap.split_once("-sitemap").ok_or("a series")?;
+        let listing = Listing {
+            series: series.to_owned(),
+            lastmod: entry.lastmod,
+            images: entry.images,
+        };
+        let may: Vec<&Listing> = expected[&loc].values().collect();
+        if !may.contains(&&listing) {
+            return Err(format!("{loc} says {listing:?}, expected one of {may:?}"));
+        }
+    }
+    Ok(())
+}

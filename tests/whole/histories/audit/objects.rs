@@ -1,0 +1,210 @@
+//! Objects, held against the rows: each is built from them anew, byte for byte, and once more as plain text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use harness::World;
+use serde_json::Value;
+use sitemap::member::{Builder, Built, Frame, Segment};
+use sitemap::time::When;
+use store::keys::{self, prefix};
+use store::object::{ObjectKey, Objects};
+
+use super::super::history::SITES;
+use super::super::oracle::Oracle;
+use super::{Row, Rows, check, text_of};
+
+/// Where the stylesheet is that every sitemap names.
+const STYLESHEET: &str = "/sitemap.css";
+
+/// A document as it should be published.
+struct Expected {
+    built: Built,
+    frame: Frame,
+    /// What stands within the frame.
+    xml: String,
+}
+
+/// What an index is made from.
+#[derive(Default)]
+struct Index {
+    generation: u64,
+    sitemaps: u32,
+    newest: Option<When>,
+    lines: String,
+}
+
+/// A site's objects are what they would be if they were built from the rows now, and the summaries say so.
+pub(super) async fn objects(
+    world: &World,
+    rows: &Rows,
+    row: &Row,
+    oracle: &Oracle,
+    site: usize,
+) -> Result<(), String> {
+    let host = SITES[site];
+    let epoch: u64 = row["epoch"].parse().map_err(text_of)?;
+    let version: u64 = row["version"].parse().map_err(text_of)?;
+    let mut index = Index {
+        generation: version,
+        ..Index::default()
+    };
+    let partition = keys::index_partition(host);
+    let summaries = rows.of(&partition).filter(|(pk, ..)| *pk == partition);
+    let summaries: BTreeMap<&str, &Row> = summaries.map(|(_, sk, row)| (sk, row)).collect();
+    let mut summarised = BTreeSet::new();
+    let mut published = world.stack.objects.list(host).await.map_err(text_of)?;
+    published.sort();
+    for object in &published {
+        let ObjectKey::Shard { series, n, .. } = object else {
+            continue;
+        };
+        let expected = shard(rows, host, series, *n, epoch)?;
+        same(world, object, &expected).await?;
+        let directory = expected.built.directory;
+        let (_, limit) = oracle.limits(site);
+        if directory.document_bytes() > limit as u64 {
+            return Err(format!("{object} is over {limit} bytes"));
+        }
+        let sk = format!("{series}#{n:010}");
+        let summary = summaries.get(&*sk);
+        let summary = summary.ok_or_else(|| format!("no summary of {object}"))?;
+        let lastmod = directory.newest().map(|at| at.to_string());
+        let found = ["generation", "entries", "bytes"].map(|name| summary[name].clone());
+        let numbers = [
+            directory.generation(),
+            directory.entries(),
+            directory.document_bytes(),
+        ];
+        check(&sk, &found, &numbers.map(|number| number.to_string()))?;
+        check(&sk, &summary.get("lastmod"), &lastmod.as_ref())?;
+        summarised.insert(sk);
+        index.generation += directory.generation();
+        index.newest = index.newest.max(directory.newest());
+        if directory.entries() > 0 && oracle.is_public(site) {
+            index.sitemaps += 1;
+            let lastmod = lastmod.map(|at| format!("<lastmod>{at}</lastmod>"));
+            let (file, lastmod) = (object.file_name(), lastmod.unwrap_or_default());
+            let loc = format!("<loc>https://{host}/{file}</loc>");
+            index.lines += &format!("<sitemap>{loc}{lastmod}</sitemap>\n");
+        }
+    }
+    let summaries = summaries.into_keys().map(str::to_owned).collect();
+    check("summarised", &summarised, &summaries)?;
+    let site_host = host.to_owned();
+    let key = ObjectKey::Index { site: site_host };
+    same(world, &key, &index.document(epoch)).await?;
+    let stamp = format!("{epoch:016x}-{version}");
+    site_files(world, host, &stamp, oracle.is_public(site)).await
+}
+
+/// robots.txt and the site file.
+async fn site_files(world: &World, host: &str, stamp: &str, public: bool) -> Result<(), String> {
+    let site = || host.to_owned();
+    let robots = text(world, &ObjectKey::Robots { site: site() }).await?;
+    let index = format!("Sitemap: https://{host}/sitemap_index.xml\n");
+    check(&robots, &robots.contains(&index), &public)?;
+    check(
+        &robots,
+        &robots.lines().last(),
+        &Some(&*format!("# {stamp}")),
+    )?;
+    let file = text(world, &ObjectKey::SiteFile { site: site() }).await?;
+    let file: Value = serde_json::from_str(&file).map_err(text_of)?;
+    check("site file", &file["stamp"], &stamp.into())?;
+    check("site file", &file["public"], &public.into())
+}
+
+impl Index {
+    fn document(self, epoch: u64) -> Expected {
+        let frame = Frame::index(Some(STYLESHEET));
+        let mut builder = Builder::new(&frame, epoch);
+        builder.push(&Segment {
+            stamp: self.generation,
+            entries: self.sitemaps,
+            newest: self.newest,
+            xml: self.lines.as_bytes(),
+        });
+        Expected {
+            built: builder.finish(),
+            frame,
+            xml: self.lines,
+        }
+    }
+}
+
+/// A shard of these rows.
+fn shard(rows: &Rows, host: &str, series: &str, n: u32, epoch: u64) -> Result<Expected, String> {
+    let frame = Frame::urlset(Some(STYLESHEET));
+    let mut builder = Builder::new(&frame, epoch);
+    let mut whole = String::new();
+    let partitions = format!("{}{host}#{series}#{n}#", prefix::SEGMENT);
+    let number = |pk: &str| pk[partitions.len()..].parse::<u32>().ok();
+    let last = rows.of(&partitions).filter_map(|(pk, ..)| number(pk)).max();
+    for k in 0..last.map_or(0, |last| last + 1) {
+        let (mut stamp, mut entries, mut newest) = (0, 0, None);
+        let mut xml = String::new();
+        let segment = rows.of(&partitions);
+        for (_, _, row) in segment.filter(|(pk, ..)| number(pk) == Some(k)) {
+            stamp += row["version"].parse::<u64>().map_err(text_of)?;
+            if let Some(entry) = row.get("xml") {
+                entries += 1;
+                xml.push_str(entry);
+            }
+            if let Some(lastmod) = row.get("lastmod") {
+                newest = newest.max(Some(When::parse(lastmod).map_err(text_of)?));
+            }
+        }
+        builder.push(&Segment {
+            stamp,
+            entries,
+            newest,
+            xml: xml.as_bytes(),
+        });
+        whole.push_str(&xml);
+    }
+    Ok(Expected {
+        built: builder.finish(),
+        frame,
+        xml: whole,
+    })
+}
+
+/// An object is these bytes, its metadata describe them, and whoever inflates it reads this text.
+async fn same(world: &World, object: &ObjectKey, expected: &Expected) -> Result<(), String> {
+    let found = world.stack.objects.get(object).await.map_err(text_of)?;
+    let (meta, bytes) = found.ok_or_else(|| format!("{object} is not there"))?;
+    let mut document = String::new();
+    GzDecoder::new(&*bytes)
+        .read_to_string(&mut document)
+        .map_err(|error| format!("{object}: {error}"))?;
+    let Expected { built, frame, xml } = expected;
+    let [prolog, epilogue] = [&*frame.prolog, frame.epilogue].map(String::from_utf8_lossy);
+    check(
+        &object.path(),
+        &document,
+        &format!("{prolog}{xml}{epilogue}"),
+    )?;
+    let directory = &built.directory;
+    if *bytes != *built.bytes {
+        return Err(format!("{object} is not what is built: {directory:?}"));
+    }
+    let meta = meta
+        .document
+        .ok_or_else(|| format!("{object} has no metadata"))?;
+    let found = (meta.digest, meta.bytes, meta.entries, meta.stamp);
+    let stamp = format!("{:016x}-{}", directory.epoch, directory.generation());
+    let (bytes, entries) = (directory.document_bytes(), directory.entries());
+    check(
+        &object.path(),
+        &found,
+        &(directory.digest(), bytes, entries, stamp),
+    )
+}
+
+async fn text(world: &World, object: &ObjectKey) -> Result<String, String> {
+    let found = world.stack.objects.get(object).await.map_err(text_of)?;
+    let (_, bytes) = found.ok_or_else(|| format!("{object} is not there"))?;
+    String::from_utf8(bytes.to_vec()).map_err(text_of)
+}

@@ -1,0 +1,163 @@
+//! Histories that once went wrong, each repeated under the faults of several seeds.
+//!
+//! The model, the reviews and the generated histories found them; `docs/TESTING.md` tells of the former.
+
+use super::attempt;
+use super::history::{Changed::*, State::*, Step::*};
+use super::history::{History, MANY_IMAGES, Page, Settings, Step};
+
+/// Times that each history is repeated.
+const TIMES: u64 = 4;
+
+/// A page of the first site.
+const PAGE: Page = Page {
+    site: 0,
+    path: 0,
+    kind: 0,
+    state: Listed,
+    changed: Day(1),
+    images: 0,
+    from: None,
+    until: None,
+};
+const SMALL: Settings = Settings {
+    capacity: 1,
+    public: true,
+    hidden: None,
+    tight: false,
+};
+const WIDE: Settings = Settings {
+    capacity: 8,
+    ..SMALL
+};
+const PRIVATE: Settings = Settings {
+    public: false,
+    ..WIDE
+};
+
+/// Repeats a history of which the first `loaded` steps were done before the functions started.
+#[track_caller]
+fn replay(seed: u64, loaded: usize, steps: &[Step]) {
+    let steps = steps.to_vec();
+    let history = History { loaded, steps };
+    for seed in seed..seed + TIMES {
+        if let Err(reason) = attempt(seed, &history) {
+            panic!("under the faults of {seed}: {reason}");
+        }
+    }
+}
+
+fn settings(site: usize, settings: Settings) -> Step {
+    Site(site, Some(settings))
+}
+
+fn on(site: usize) -> Page {
+    Page { site, ..PAGE }
+}
+
+/// The scan's token was a counter, which began again with each pass.
+#[test]
+fn regression_short_scans_one_after_the_other_do_not_end_each_other() {
+    let again = [settings(0, SMALL), settings(0, WIDE), settings(1, SMALL)];
+    let again = again.into_iter().chain([Site(1, None)]);
+    let steps: Vec<_> = [Put(0, PAGE), Put(1, on(1))]
+        .into_iter()
+        .chain(std::iter::repeat_n(again, 4).flatten())
+        .collect();
+    replay(1, 2, &steps);
+}
+
+/// The first page makes the site from a record that changes meanwhile.
+#[test]
+fn regression_a_new_site_begins_with_the_settings_of_now() {
+    let first = [settings(2, PRIVATE), Put(0, on(2)), settings(2, WIDE)];
+    let then = [Rest, settings(2, PRIVATE), DropTable, settings(2, SMALL)];
+    replay(1, 0, &[first.as_slice(), &then].concat());
+}
+
+/// A slow run wrote the text between two settings that read the same.
+#[test]
+fn regression_settings_that_are_changed_back_are_those_published() {
+    let to_and_fro = [settings(0, PRIVATE), settings(0, WIDE)];
+    let steps: Vec<_> = std::iter::once(Put(0, PAGE))
+        .chain(std::iter::repeat_n(to_and_fro, 5).flatten())
+        .collect();
+    replay(1, 1, &steps);
+}
+
+/// A shard that nothing else touched stayed over a limit that was lowered.
+#[test]
+fn regression_a_lowered_byte_limit_moves_what_no_longer_fits() {
+    let large = Page {
+        images: MANY_IMAGES,
+        ..PAGE
+    };
+    let tight = Settings {
+        tight: true,
+        ..WIDE
+    };
+    let lowered = [settings(0, WIDE), Flood(8, large), Rest, settings(0, tight)];
+    let emptied = [Rest, Clear, Flood(8, PAGE)];
+    replay(1, 0, &[lowered.as_slice(), &emptied].concat());
+}
+
+/// Free slots beyond a lowered capacity hid those behind them.
+#[test]
+fn regression_slots_beyond_a_lowered_capacity_are_not_offered() {
+    let filled = [settings(0, WIDE), Flood(25, PAGE), Rest, Clear, Rest];
+    let lowered = [settings(0, SMALL), Flood(12, PAGE), Rest, settings(0, WIDE)];
+    let again = [Flood(29, PAGE), Rest, settings(0, SMALL)];
+    replay(1, 0, &[filled.as_slice(), &lowered, &again].concat());
+}
+
+/// All that waited for an address were offered a slot, and the event of its release may come when it is taken again.
+#[test]
+fn regression_an_address_goes_from_one_to_the_next() {
+    let claims = (0..6).map(|id| Put(id, PAGE));
+    let leaves = (0..6).flat_map(|id| [Delete(id), Put(id, PAGE), Delete(id)]);
+    let steps: Vec<_> = claims.chain(leaves).collect();
+    replay(1, 0, &steps);
+}
+
+/// A timer's record changes when it rings.
+#[test]
+fn regression_time_passes_over_what_is_edited() {
+    let until = |from, until| Page {
+        from: Some(from),
+        until: Some(until),
+        changed: Hour(from + 1),
+        ..PAGE
+    };
+    let steps = [
+        Put(0, until(2, 5)),
+        Put(1, until(4, 9)),
+        Pass(2),
+        Put(0, until(3, 6)),
+        Pass(2),
+        Pass(2),
+        Put(1, until(8, 9)),
+        Pass(1),
+        Rest,
+        Pass(1),
+        Rest,
+        Pass(40),
+    ];
+    replay(1, 0, &steps);
+}
+
+/// What was lost of a series that has no row any more was lifted and not published: nothing said how far the series goes.
+#[test]
+fn regression_an_object_of_a_series_without_rows_is_made_good() {
+    let moved = Page { kind: 1, ..PAGE };
+    // Each of the sitemaps, deleted.
+    for lost in [0, 3, 6] {
+        let steps = [
+            Put(0, PAGE),
+            Rest,
+            Put(0, moved),
+            DropTable,
+            LoseObject(lost),
+        ];
+        replay(80, 0, &steps);
+    }
+}

@@ -1,0 +1,446 @@
+//! Lets a history happen, with faults, and compares what comes of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use harness::{Chaos, SITE, World};
+use local::audit::{Ended, Target, audit as repair};
+use local::event_source::Faults;
+use local::stack::{Options, SECOND_LOOK};
+use store::object::Objects;
+use store::reconcile::KnownSites;
+use sweep::audit::Finding;
+
+use super::audit::{Tally, audit};
+use super::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, Step};
+use super::oracle::Oracle;
+use super::reader::{Board, Reader, Seen};
+
+/// How likely each fault is, for each delivery.
+const FAULTS: f64 = 0.12;
+/// How likely each fault is, for each call of the SDK: for half of the histories the former. A slice of the scan makes
+/// hundreds of calls, and is done again if one of them fails.
+const CALL_FAULTS: [f64; 2] = [0.001, 0.004];
+/// Longer than `http` believes a site file, in seconds.
+const SITE_FILE_AGE: i64 = 10;
+/// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
+const LOOKS: u32 = 2;
+/// Far more than it takes until everything that has happened is published.
+const SETTLES: Duration = Duration::from_secs(180);
+/// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
+/// gone.
+const GRACE_HOURS: i64 = 48;
+/// Repairs until one that finds nothing: what the faults have hindered, the next one does.
+const REPAIRS: u32 = 6;
+/// Writes of a flood that are under way at the same time.
+const AT_ONCE: usize = 8;
+
+/// What runs were.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Report {
+    histories: u64,
+    steps: u64,
+    /// Records written and deleted.
+    edits: u64,
+    /// Comparisons of everything, and those that needed another sweep.
+    rests: u64,
+    late: u64,
+    /// Rows and objects lost.
+    lost: u64,
+    /// Calls that failed or were held up, by how.
+    call_faults: BTreeMap<&'static str, u64>,
+    /// Objects written, and puts that another was faster than.
+    puts: u64,
+    lost_puts: u64,
+    /// Times that the reader read all sites, and for how long it saw the slowest move.
+    looks: u64,
+    slowest: Duration,
+    /// What was found at the end.
+    tally: Tally,
+}
+
+impl Report {
+    /// Adds up.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.histories += other.histories;
+        self.steps += other.steps;
+        self.edits += other.edits;
+        self.rests += other.rests;
+        self.late += other.late;
+        self.lost += other.lost;
+        for (name, count) in &other.call_faults {
+            *self.call_faults.entry(name).or_default() += count;
+        }
+        self.puts += other.puts;
+        self.lost_puts += other.lost_puts;
+        self.looks += other.looks;
+        self.slowest = self.slowest.max(other.slowest);
+        self.tally.add(&other.tally);
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} histories: {} steps, {} edits, {} losses; all compared {} times, {} of them after another sweep",
+            self.histories, self.steps, self.edits, self.lost, self.rests, self.late
+        )?;
+        let faults: Vec<String> = self
+            .call_faults
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        writeln!(
+            f,
+            "calls that failed or were held up: {} ({}); {} objects written, {} puts lost",
+            self.call_faults.values().sum::<u64>(),
+            faults.join(", "),
+            self.puts,
+            self.lost_puts
+        )?;
+        writeln!(
+            f,
+            "all sites read {} times meanwhile; the slowest move was seen for {:?}",
+            self.looks, self.slowest
+        )?;
+        let Tally {
+            entries,
+            free,
+            leaked,
+            fences,
+        } = self.tally;
+        write!(
+            f,
+            "left at the ends: {entries} entries, {free} free slots, {leaked} that leaked, {fences} lone fences"
+        )
+    }
+}
+
+/// Runs a history, with faults drawn from a seed.
+pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> {
+    let chaos = Chaos::seeded(seed, CALL_FAULTS[usize::from(seed.is_multiple_of(2))]);
+    let options = Options {
+        known: KnownSites::Only(SITES[..KNOWN].iter().map(|&site| site.to_owned()).collect()),
+        faults: Faults::seeded(seed, FAULTS),
+        // As many as in AWS, or one as in a small deployment.
+        stream_shards: 1 + (seed >> 8) as usize % 3,
+        parallel: 1 + (seed >> 16) as usize % 2,
+        interceptor: Some(chaos.interceptor()),
+        ..Options::default()
+    };
+    let world = World::idle(options).await;
+    let board = Arc::new(Board::default());
+    let reader = Reader::new(world.crawler.of(SITE), board.clone());
+    let reader = tokio::spawn(reader.read_for_ever());
+    let now = world.clock.now();
+    let mut run = Run {
+        world,
+        board,
+        oracle: Oracle::new(now),
+        passed: 0,
+        dropped: false,
+        orphaned: false,
+        lost: false,
+        report: Report {
+            histories: 1,
+            ..Report::default()
+        },
+    };
+    let happened = run.happen(history).await;
+    let read = if reader.is_finished() {
+        Err(format!("a reader: {}", super::text_of(reader.await)))
+    } else {
+        reader.abort();
+        Ok(())
+    };
+    let Run {
+        world,
+        board,
+        mut report,
+        ..
+    } = run;
+    report.call_faults = chaos.faults();
+    (report.looks, report.slowest) = board.seen();
+    let counts = world.stack.s3.counts();
+    (report.puts, report.lost_puts) = (counts.puts, counts.puts_refused);
+    world.stop().await;
+    read.and(happened).map(|()| report)
+}
+
+/// A history under way.
+struct Run {
+    world: World,
+    board: Arc<Board>,
+    oracle: Oracle,
+    /// Hours passed since everything was last published.
+    passed: i64,
+    /// Whether the table was dropped since then.
+    dropped: bool,
+    /// Whether the site that is one by its record has objects and neither a record nor a row: then they stay as they are.
+    orphaned: bool,
+    /// Whether anything was lost since everything was last compared.
+    lost: bool,
+    report: Report,
+}
+
+impl Run {
+    async fn happen(&mut self, history: &History) -> Result<(), String> {
+        for site in 0..SITES.len() {
+            self.show(site);
+        }
+        let (loaded, rest) = history.steps.split_at(history.loaded);
+        for step in loaded {
+            // Nothing is published yet.
+            let needs_functions = matches!(
+                step,
+                Step::DropTable | Step::LoseRow(_) | Step::LoseObject(_) | Step::Rest
+            );
+            if !needs_functions {
+                self.step(step).await?;
+            }
+        }
+        self.world.begin().await;
+        for step in rest {
+            self.step(step).await?;
+        }
+        self.rest().await
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), String> {
+        self.report.steps += 1;
+        match step {
+            Step::Put(id, page) => self.put(format!("r{id}"), *page).await,
+            Step::Delete(id) => self.delete(format!("r{id}")).await,
+            Step::Flood(count, page) => {
+                let crowd = (0..*count).map(|n| (format!("c{n}"), Page { path: n, ..*page }));
+                let crowd: Vec<_> = crowd.collect();
+                let writes = crowd.iter().map(|(id, page)| async {
+                    let record = self.oracle.record(id, page);
+                    self.world.put(&record).await;
+                });
+                stream::iter(writes)
+                    .for_each_concurrent(AT_ONCE, |write| write)
+                    .await;
+                self.report.edits += crowd.len() as u64;
+                self.oracle.pages.extend(crowd);
+            }
+            Step::Clear => {
+                let crowd = (0..MOST_CROWD).map(|n| format!("c{n}"));
+                let crowd: Vec<_> = crowd
+                    .filter(|id| self.oracle.pages.contains_key(id))
+                    .collect();
+                stream::iter(&crowd)
+                    .for_each_concurrent(AT_ONCE, |id| self.world.delete(id))
+                    .await;
+                self.report.edits += crowd.len() as u64;
+                for id in crowd {
+                    self.oracle.pages.remove(&id);
+                }
+            }
+            Step::Site(site, settings) => self.settings(*site, settings).await,
+            Step::Pass(hours) => self.pass(*hours).await?,
+            Step::DropTable => self.drop_table().await?,
+            Step::LoseRow(at) => self.lose_row(*at).await,
+            Step::LoseObject(at) => {
+                self.rest().await?;
+                self.lose_object(*at).await;
+                self.rest().await?;
+            }
+            Step::Rest => self.rest().await?,
+        }
+        Ok(())
+    }
+
+    async fn lose_row(&mut self, at: usize) {
+        let keys: Vec<_> = self.world.rows("").await.into_keys().collect();
+        if keys.is_empty() {
+            return;
+        }
+        let (pk, sk) = &keys[at % keys.len()];
+        self.board.break_all().await;
+        self.world.delete_row(pk, sk).await;
+        self.report.lost += 1;
+        self.lost = true;
+        // Nobody knows it then.
+        self.orphaned |=
+            *pk == store::keys::site(SITES[KNOWN]).pk && self.oracle.settings[KNOWN].is_none();
+    }
+
+    async fn lose_object(&mut self, at: usize) {
+        let mut objects = Vec::new();
+        for host in SITES {
+            objects.extend(self.world.stack.objects.list(host).await.unwrap());
+        }
+        objects.retain(|key| !(self.orphaned && key.site() == SITES[KNOWN]));
+        if objects.is_empty() {
+            return;
+        }
+        let key = &objects[at % objects.len()];
+        self.board.break_all().await;
+        self.world.lose_object(&key.path(), at).await;
+        self.report.lost += 1;
+        self.lost = true;
+    }
+
+    /// Has the audit make good what was lost.
+    async fn repair(&self) -> Result<(), String> {
+        let target = Target::of(&self.world.stack);
+        let mut findings = Vec::new();
+        for _ in 0..REPAIRS {
+            self.sweep().await;
+            self.settle().await?;
+            let found = |finding: &Finding| findings.push(finding.to_string());
+            let ended = repair(&target, true, SECOND_LOOK / 2, found).await;
+            if let Ended::Whole(left) = ended.map_err(|error| error.to_string())?
+                && left.iter().all(|finding| finding.problem.is_harmless())
+            {
+                return self.settle().await;
+            }
+        }
+        Err(format!("never made good: {findings:#?}"))
+    }
+
+    /// Nothing is wrong, so the audit finds nothing.
+    async fn finds_nothing(&self) -> Result<(), String> {
+        let target = Target::of(&self.world.stack);
+        let ended = repair(&target, false, SECOND_LOOK, |_| ()).await;
+        let Ended::Whole(mut found) = ended.map_err(|error| error.to_string())? else {
+            return Ok(());
+        };
+        found.retain(|finding| !finding.problem.is_harmless());
+        if found.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("the audit finds what is not so: {found:#?}"))
+        }
+    }
+
+    async fn put(&mut self, id: String, page: Page) {
+        self.world.put(&self.oracle.record(&id, &page)).await;
+        self.oracle.pages.insert(id, page);
+        self.report.edits += 1;
+    }
+
+    async fn delete(&mut self, id: String) {
+        self.world.delete(&id).await;
+        self.oracle.pages.remove(&id);
+        self.report.edits += 1;
+    }
+
+    async fn settings(&mut self, site: usize, settings: &Option<Settings>) {
+        let was_public = self.oracle.is_public(site);
+        let was_orphaned = self.orphaned;
+        self.oracle.settings[site] = *settings;
+        if site == RECORDED {
+            self.orphaned = settings.is_none() && (self.orphaned || self.dropped);
+        }
+        if was_orphaned || was_public != self.oracle.is_public(site) {
+            self.board.change(site, |view| view.seen = Seen::Changing);
+        }
+        self.show(site);
+        match settings {
+            Some(settings) => self.world.put(&Oracle::site_record(site, settings)).await,
+            None => self.world.delete(&format!("site/{}", SITES[site])).await,
+        }
+        self.report.edits += 1;
+    }
+
+    /// Tells the reader of limits that are higher now.
+    fn show(&self, site: usize) {
+        let (entries, bytes) = self.oracle.limits(site);
+        self.board.change(site, |view| {
+            view.entries = view.entries.max(entries);
+            view.bytes = view.bytes.max(bytes);
+        });
+    }
+
+    async fn pass(&mut self, hours: i64) -> Result<(), String> {
+        if self.passed + hours >= GRACE_HOURS {
+            self.settle().await?;
+            self.passed = 0;
+        }
+        self.passed += hours;
+        self.oracle.now += hours * 3_600;
+        for site in 0..SITES.len() {
+            self.board.change(site, |_| ());
+        }
+        self.world.clock.advance(hours * 3_600);
+        Ok(())
+    }
+
+    async fn drop_table(&mut self) -> Result<(), String> {
+        // No timer may ring meanwhile either.
+        self.settle().await?;
+        self.sweep().await;
+        self.settle().await?;
+        self.world.drop_sitemap_table().await;
+        self.dropped = true;
+        if self.oracle.settings[RECORDED].is_none() {
+            self.orphaned = true;
+            self.board
+                .change(RECORDED, |view| view.seen = Seen::Changing);
+        }
+        Ok(())
+    }
+
+    async fn settle(&self) -> Result<(), String> {
+        tokio::time::timeout(SETTLES, self.world.settle())
+            .await
+            .map_err(|_| format!("not settled after {SETTLES:?}"))
+    }
+
+    /// What the clock's next call would do.
+    async fn sweep(&self) {
+        let stack = &self.world.stack;
+        let published = stack.objects.sites().await.unwrap();
+        // A lost race with the stack's own sweep is no failure: what is left undone shows in the comparison.
+        if let Err(error) =
+            sweep::sweep(&stack.reconciler, &stack.objects, &published, SECOND_LOOK).await
+        {
+            println!("a sweep: {error}");
+        }
+    }
+
+    /// Waits until nothing is left to do, then compares: what differs is an error.
+    async fn rest(&mut self) -> Result<(), String> {
+        self.report.rests += 1;
+        if self.lost {
+            self.repair().await?;
+        }
+        let mut found = Err("not looked at".to_owned());
+        for look in 0..LOOKS {
+            self.settle().await?;
+            self.sweep().await;
+            self.settle().await?;
+            self.world.clock.advance(SITE_FILE_AGE);
+            found = audit(&self.world, &self.oracle, self.orphaned).await;
+            self.report.late += u64::from(look == 1);
+            if found.is_ok() {
+                break;
+            }
+        }
+        self.report.tally = found?;
+        if !self.lost && !self.orphaned {
+            self.finds_nothing().await?;
+        }
+        self.passed = 0;
+        self.dropped = false;
+        self.lost = false;
+        for site in 0..SITES.len() {
+            if site == RECORDED && self.orphaned {
+                continue;
+            }
+            let (entries, bytes) = self.oracle.limits(site);
+            let public = self.oracle.is_public(site);
+            self.board.change(site, |view| {
+                view.seen = if public { Seen::Open } else { Seen::Closed };
+                (view.entries, view.bytes) = (entries, bytes);
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,413 @@
+//! State that is lost, damaged or taken back: the audit finds it and makes it good.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_s3::primitives::ByteStream;
+use harness::{Entry, SITE, World, post, settings, with};
+use local::audit::{Ended, Target, audit};
+use local::stack::Options;
+use local::tables::{BUCKET, SITEMAP_TABLE};
+use serde_json::{Value, json};
+use sitemap::plan::Series;
+use store::keys::prefix;
+use store::object::PUBLISHED_PREFIX;
+use store::slots::Slots;
+use sweep::audit::{Finding, Problem};
+
+/// Longer than a change takes here.
+const PAUSE: Duration = Duration::from_millis(150);
+
+type Item = HashMap<String, AttributeValue>;
+
+/// A site with everything that has a row: several shards, a free slot, a duplicate that waits, a timer.
+async fn world() -> World {
+    let tomorrow = json!({"expires_at": "2999-01-01T00:00:00Z"});
+    let mut records = vec![
+        settings(json!({"entries_per_sitemap": 2})),
+        with(&post("/timer", 9), tomorrow),
+        with(&post("/a", 9), json!({"id": "twin"})),
+        with(&post("/page", 9), json!({"type": "page"})),
+        with(&post("/draft", 9), json!({"status": "draft"})),
+    ];
+    records.extend((1..=4).map(|day| post(["/a", "/b", "/c", "/d"][day - 1], day as u32)));
+    let world = World::with(Options::default(), &records).await;
+    world.delete("post/c").await;
+    world.settle().await;
+    world
+}
+
+fn client(world: &World) -> impl Future<Output = &Client> {
+    world.stack.aws.dynamodb()
+}
+
+async fn items(world: &World) -> Vec<Item> {
+    let scan = client(world).await.scan().table_name(SITEMAP_TABLE);
+    scan.send().await.unwrap().items.unwrap()
+}
+
+async fn put_item(world: &World, item: Item) {
+    let put = client(world).await.put_item().table_name(SITEMAP_TABLE);
+    put.set_item(Some(item)).send().await.unwrap();
+}
+
+async fn delete_item(world: &World, item: &Item) {
+    let key = ["pk", "sk"].map(|name| (name.to_owned(), item[name].clone()));
+    let delete = client(world).await.delete_item().table_name(SITEMAP_TABLE);
+    delete.set_key(Some(key.into())).send().await.unwrap();
+}
+
+fn name(item: &Item) -> String {
+    format!(
+        "{} {}",
+        item["pk"].as_s().unwrap(),
+        item["sk"].as_s().unwrap()
+    )
+}
+
+async fn find(world: &World, repair: bool) -> (Ended, Vec<Finding>) {
+    let mut findings = Vec::new();
+    let target = Target::of(&world.stack);
+    for _ in 0..50 {
+        let report = |finding: &Finding| findings.push(finding.clone());
+        let ended = audit(&target, repair, PAUSE, report).await.unwrap();
+        if ended != Ended::Busy {
+            return (ended, findings);
+        }
+        // A scan that somebody has to wake: the local sweep does.
+        world.settle().await;
+        tokio::time::sleep(PAUSE).await;
+    }
+    panic!("a scan does not end");
+}
+
+fn is_clean(ended: &Ended) -> bool {
+    matches!(ended, Ended::Whole(left) if left.iter().all(|finding| finding.problem.is_harmless()))
+}
+
+/// Repairs, and holds what is listed and every row's place against what they were.
+async fn is_made_good(world: &World, listed: &BTreeMap<String, Entry>, what: &str) {
+    world.settle().await;
+    let (ended, findings) = find(world, true).await;
+    assert!(is_clean(&ended), "{what}: {ended:?} {findings:#?}");
+    // Repairs are followed by events; an audit right behind them finds nothing.
+    let now = world.listed().await;
+    let says = |entries: &BTreeMap<String, Entry>| {
+        let entries = entries.iter();
+        let says =
+            entries.map(|(loc, entry)| (loc.clone(), entry.lastmod.clone(), entry.images.clone()));
+        says.collect::<BTreeSet<_>>()
+    };
+    // Either of two records may have the address that both claim.
+    let twins = |mut all: BTreeSet<(String, Option<String>, Vec<String>)>| {
+        all.retain(|(loc, ..)| !loc.ends_with("/a"));
+        all
+    };
+    assert_eq!(
+        twins(says(&now)),
+        twins(says(listed)),
+        "{what}: {findings:#?}"
+    );
+    assert!(now.keys().eq(listed.keys()), "{what}: {:?}", now.keys());
+    let (ended, left) = find(world, false).await;
+    assert!(
+        is_clean(&ended),
+        "{what}: first {findings:#?}, then {left:#?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_of_what_is_as_it_should_be_finds_nothing() {
+    let world = world().await;
+    let (ended, findings) = find(&world, false).await;
+    assert!(is_clean(&ended), "{findings:#?}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_row_that_is_lost_is_made_good() {
+    let world = world().await;
+    let listed = world.listed().await;
+    let mut kinds = BTreeSet::new();
+    for item in items(&world).await {
+        kinds.insert(name(&item).split('#').next().unwrap().to_owned());
+        delete_item(&world, &item).await;
+        is_made_good(&world, &listed, &name(&item)).await;
+    }
+    assert_eq!(
+        kinds.len(),
+        9,
+        "a row of each kind but the scan's: {kinds:?}"
+    );
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_row_that_is_damaged_is_made_good() {
+    let world = world().await;
+    let listed = world.listed().await;
+    let mut seen = BTreeSet::new();
+    for item in items(&world).await {
+        let kind = name(&item).split('#').next().unwrap().to_owned();
+        let mut attributes: Vec<String> = item.keys().cloned().collect();
+        attributes.retain(|attribute| !["pk", "sk"].contains(&attribute.as_str()));
+        for attribute in attributes {
+            if !seen.insert((kind.clone(), attribute.clone())) {
+                continue;
+            }
+            let what = format!("{} {attribute}", name(&item));
+            for damage in [None, Some(AttributeValue::S("\u{1}{".to_owned()))] {
+                // As it is by now: an earlier repair may have moved it.
+                let Some(mut item) = items(&world)
+                    .await
+                    .into_iter()
+                    .find(|now| name(now) == name(&item))
+                else {
+                    continue;
+                };
+                match damage {
+                    None => item.remove(&attribute),
+                    Some(garbage) => item.insert(attribute.clone(), garbage),
+                };
+                put_item(&world, item).await;
+                is_made_good(&world, &listed, &what).await;
+            }
+        }
+    }
+    assert!(seen.len() > 15, "{seen:?}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_is_taken_back_to_what_it_was_is_made_good() {
+    let world = world().await;
+    let before = items(&world).await;
+    world
+        .put(&with(
+            &post("/b", 20),
+            json!({"images": [{"url": "https://i.example/1"}]}),
+        ))
+        .await;
+    world.put(&post("/new", 21)).await;
+    world
+        .put(&with(&post("/moved", 22), json!({"id": "post/d"})))
+        .await;
+    world.delete("post/page").await;
+    let listed = world.listed().await;
+    assert_eq!(listed.len(), 5, "{:?}", listed.keys());
+    for item in items(&world).await {
+        delete_item(&world, &item).await;
+    }
+    for item in before {
+        put_item(&world, item).await;
+    }
+    is_made_good(&world, &listed, "an older table").await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_object_that_is_lost_or_damaged_is_made_good() {
+    let world = world().await;
+    let listed = world.listed().await;
+    let s3 = world.stack.aws.s3().await;
+    let objects = s3.list_objects_v2().bucket(BUCKET).prefix(PUBLISHED_PREFIX);
+    let keys: Vec<String> = objects
+        .send()
+        .await
+        .unwrap()
+        .contents()
+        .iter()
+        .map(|object| object.key().unwrap().to_owned())
+        .collect();
+    assert!(keys.len() >= 6, "{keys:?}");
+    for key in &keys {
+        for damage in [
+            "deleted",
+            "truncated",
+            "garbage",
+            "a flipped bit",
+            "without metadata",
+            "another's",
+        ] {
+            let what = format!("{key}: {damage}");
+            let object = s3
+                .get_object()
+                .bucket(BUCKET)
+                .key(key)
+                .send()
+                .await
+                .unwrap();
+            let metadata = object.metadata().cloned();
+            let mut bytes = object.body.collect().await.unwrap().to_vec();
+            let length = bytes.len();
+            let put = s3.put_object().bucket(BUCKET).key(key);
+            let put = match damage {
+                "deleted" => {
+                    s3.delete_object()
+                        .bucket(BUCKET)
+                        .key(key)
+                        .send()
+                        .await
+                        .unwrap();
+                    None
+                }
+                "truncated" => {
+                    bytes.truncate(length / 2);
+                    Some(put.set_metadata(metadata))
+                }
+                "garbage" => {
+                    bytes.fill(b'#');
+                    Some(put.set_metadata(metadata))
+                }
+                "a flipped bit" => {
+                    bytes[length * 3 / 4] ^= 1;
+                    Some(put.set_metadata(metadata))
+                }
+                "without metadata" => Some(put),
+                _ => {
+                    let other = keys
+                        .iter()
+                        .find(|other| *other != key && other.ends_with(".xml"))
+                        .unwrap();
+                    let other = s3
+                        .get_object()
+                        .bucket(BUCKET)
+                        .key(other)
+                        .send()
+                        .await
+                        .unwrap();
+                    let metadata = other.metadata().cloned();
+                    bytes = other.body.collect().await.unwrap().to_vec();
+                    Some(put.set_metadata(metadata))
+                }
+            };
+            if let Some(put) = put {
+                put.body(ByteStream::from(bytes)).send().await.unwrap();
+            }
+            let (ended, findings) = find(&world, false).await;
+            assert!(!is_clean(&ended), "{what}: {findings:?}");
+            is_made_good(&world, &listed, &what).await;
+        }
+    }
+    let site: Value = serde_json::from_slice(
+        &s3_bytes(&world, &format!("{PUBLISHED_PREFIX}{SITE}/site.json")).await,
+    )
+    .unwrap();
+    assert_eq!(site["site"], json!(SITE));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_larger_than_any_of_ours_is_replaced_unread() {
+    let world = world().await;
+    let s3 = world.stack.aws.s3().await;
+    let key = format!("{PUBLISHED_PREFIX}{SITE}/post-sitemap.xml");
+    let bytes = ByteStream::from(vec![0; 70_000_000]);
+    let put = s3.put_object().bucket(BUCKET).key(&key).body(bytes);
+    put.send().await.unwrap();
+    world.put(&post("/a", 11)).await;
+    world.settle().await;
+    is_made_good(&world, &world.listed().await, "a large object").await;
+    assert!(s3_bytes(&world, &key).await.len() < 10_000);
+    world.stop().await;
+}
+
+async fn s3_bytes(world: &World, key: &str) -> Vec<u8> {
+    let s3 = world.stack.aws.s3().await;
+    let object = s3
+        .get_object()
+        .bucket(BUCKET)
+        .key(key)
+        .send()
+        .await
+        .unwrap();
+    object.body.collect().await.unwrap().to_vec()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slots_that_were_offered_and_never_used_are_given_back() {
+    let world = world().await;
+    let table = &world.stack.reconciler.table;
+    let series = Series {
+        site: SITE.to_owned(),
+        name: "post".to_owned(),
+    };
+    let free = async || world.rows(prefix::FREE).await.len();
+    // Of two records that are loaded together and have one address, one gets a slot in vain.
+    find(&world, true).await;
+    let before = free().await;
+    let offers = table.offer(&series, 5, 2, None).await.unwrap();
+    let leaked = offers.iter().filter(|offer| !offer.given_back).count();
+    let (ended, findings) = find(&world, true).await;
+    assert!(is_clean(&ended), "{findings:?}");
+    let found = findings
+        .iter()
+        .map(|finding| finding.problem)
+        .collect::<BTreeSet<_>>();
+    assert_eq!(found, BTreeSet::from([Problem::SlotsLeaked]));
+    assert_eq!(free().await, before + leaked);
+    for n in 0..before + leaked {
+        world.put(&post(&format!("/filler/{n}"), 9)).await;
+    }
+    world.settle().await;
+    assert_eq!(free().await, 0);
+    assert_eq!(find(&world, false).await.1, []);
+    world.stop().await;
+}
+
+/// Of a slot that was given back, the row is lost, and then the counter: it must not give the slot a second time.
+#[tokio::test(flavor = "multi_thread")]
+async fn regression_a_free_slot_without_a_row_is_not_given_twice() {
+    let world = world().await;
+    let (pk, sk) = world.rows(prefix::FREE).await.into_keys().next().unwrap();
+    let slot = store::keys::free_slot(&sk).unwrap();
+    let series = Series {
+        site: SITE.to_owned(),
+        name: pk.rsplit('#').next().unwrap().to_owned(),
+    };
+    let row = store::keys::entry(&series, slot);
+    world.delete_row(&row.pk, &row.sk).await;
+    assert!(is_clean(&find(&world, true).await.0));
+    let counter = store::keys::series(&series);
+    world.delete_row(&counter.pk, &counter.sk).await;
+    assert!(is_clean(&find(&world, true).await.0));
+    for n in 0..6 {
+        world.put(&post(&format!("/filler/{n}"), 9)).await;
+        world.settle().await;
+    }
+    assert_eq!(world.listed().await.len(), 5 + 6);
+    let (ended, findings) = find(&world, false).await;
+    assert!(is_clean(&ended), "{findings:#?}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_daily_sweep_makes_good_what_was_lost() {
+    let world = world().await;
+    let listed = world.listed().await;
+    world.stack.settled().await.unwrap();
+    let entries = world.rows(prefix::SEGMENT).await;
+    for item in items(&world).await {
+        if name(&item).starts_with(prefix::SEGMENT) || name(&item).starts_with(prefix::INDEX) {
+            delete_item(&world, &item).await;
+        }
+    }
+    world.settle().await;
+    // Before the first of these there was none to be due.
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        world.clock.advance(86_400);
+    }
+    for _ in 0..100 {
+        world.settle().await;
+        let now = world.rows(prefix::SEGMENT).await;
+        if now.len() == entries.len() && find(&world, false).await.1.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(world.listed().await, listed);
+    world.stop().await;
+}
