@@ -150,8 +150,8 @@ class Abuse:
         try:
             writer.write(asked)
             while most is None or len(answers) < most:
-                method = requests[min(len(answers), len(requests) - 1)].split(b" ")[0]
-                answers.append(sound(await asyncio.wait_for(read_answer(reader, method), TIMEOUT), asked))
+                request = requests[min(len(answers), len(requests) - 1)]
+                answers.append(sound(await asyncio.wait_for(read_answer(reader, request.split(b" ")[0]), TIMEOUT), request))
                 self.answers += 1
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             if getattr(error, "partial", b""):
@@ -161,6 +161,24 @@ class Abuse:
         finally:
             writer.close()
         return answers
+
+    async def shout(self, data):
+        """Writes and half-closes a connection; all that comes back, which may be cut short by a refusal."""
+        reader, writer = await self.connect()
+        reply = b""
+        try:
+            writer.write(data)
+            await writer.drain()
+            writer.write_eof()
+            while piece := await asyncio.wait_for(reader.read(65_536), TIMEOUT):
+                reply += piece
+        except OSError:
+            pass
+        except asyncio.TimeoutError as error:
+            raise Failure(f"no end in {TIMEOUT} s: {data[:300]!r}") from error
+        finally:
+            writer.close()
+        return reply
 
     async def ask(self, path, *headers, method=b"GET", version=b"1.1", host=HOST):
         """The one answer to a request that is well-formed but for what is given."""
@@ -300,11 +318,7 @@ class Abuse:
             raise Failure("a request without a host has a site")
         for junk in [b"GET /robots.txt\r\n\r\n", b"GET /robots.txt HTTP/0.9\r\n\r\n", b"GET /robots.txt HTTP/9.9\r\n\r\n", b"\r\n" * 9_000, b"\x16\x03\x01" * 100,
                      b"GET\t/robots.txt\tHTTP/1.1\r\n\r\n", b"GET /a b HTTP/1.1\r\n\r\n", b"GET  / HTTP/1.1\r\n\r\n", b"\xff" * 5_000 + b"\r\n\r\n"]:
-            reader, writer = await self.connect()
-            writer.write(junk)
-            writer.write_eof()
-            reply = await asyncio.wait_for(reader.read(), TIMEOUT)
-            writer.close()
+            reply = await self.shout(junk)
             # HTTP/2's settings are what it may say to what is no HTTP/1.
             if reply and not reply.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400", b"HTTP/1.1 404", b"HTTP/1.1 505")):
                 raise Failure(f"{junk[:50]!r} is answered {reply[:200]!r}")
@@ -345,17 +359,13 @@ class Abuse:
         for method in (b"GET", b"HEAD", b"POST"):
             for framing, body in framings:
                 asked = b"%s /robots.txt HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n%s" % (method, HOST, framing, body)
-                reader, writer = await self.connect()
-                writer.write(asked)
-                writer.write_eof()
+                replies = asyncio.StreamReader()
+                replies.feed_data(await self.shout(asked))
+                replies.feed_eof()
                 statuses = []
-                try:
-                    while True:
-                        statuses.append(sound(await asyncio.wait_for(read_answer(reader, method), TIMEOUT), asked).status)
-                        self.answers += 1
-                except (asyncio.IncompleteReadError, ConnectionError):
-                    pass
-                writer.close()
+                while not replies.at_eof():
+                    statuses.append(sound(await read_answer(replies, method), asked).status)
+                    self.answers += 1
                 if 404 in statuses or len(statuses) > 2:
                     raise Failure(f"a body was taken for a request: {method!r} {framing!r}: {statuses}")
 
@@ -370,7 +380,7 @@ class Abuse:
 
         async def work(paths):
             reader, writer = await self.connect()
-            while asked := [path for path, _ in zip(paths, range(batch))]:
+            while asked := [path for _, path in zip(range(batch), paths)]:
                 writer.write(b"".join(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (path, HOST) for path in asked))
                 for path in asked:
                     answer = await asyncio.wait_for(read_answer(reader), TIMEOUT)

@@ -29,7 +29,7 @@ mod validators;
 pub use body::{Body, BoxError};
 pub use front::SiteFront;
 pub use host::SITE_HOST_HEADER;
-pub use site_files::{MAX_CACHED_SITES, SITE_FILE_TTL_SECONDS};
+pub use site_files::{MAX_CACHED_SITES, MAX_SITE_FILE_BYTES, SITE_FILE_TTL_SECONDS};
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 1] = [store::deployment::BUCKET_NAME];

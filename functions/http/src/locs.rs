@@ -52,6 +52,9 @@ impl Locs {
                 done += open;
                 break;
             };
+            if length > MAX_ESCAPED_LOC_BYTES {
+                return Err("a loc is too long");
+            }
             unescape(&text[..length], lines)?;
             lines.extend_from_slice(b"\n");
             self.found += 1;
@@ -115,18 +118,36 @@ mod tests {
     #[test]
     fn what_is_no_document_of_ours_is_an_error() {
         let endless = format!("<loc>{}", "x".repeat(MAX_ESCAPED_LOC_BYTES + 10));
+        let long = format!("<loc>{}</loc>", "x".repeat(MAX_ESCAPED_LOC_BYTES + 1));
         for text in [
             "<loc>&nbsp;</loc>",
             "<loc>&amp</loc>",
             "<loc>&</loc>",
             "<loc>&#38;</loc>",
             &endless,
+            &long,
         ] {
             let mut lines = BytesMut::new();
             assert!(
                 Locs::default().push(text.as_bytes(), &mut lines).is_err(),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn regression_a_loc_that_is_too_long_is_refused_however_it_is_cut() {
+        for (bytes, expected) in [
+            (MAX_ESCAPED_LOC_BYTES, true),
+            (MAX_ESCAPED_LOC_BYTES + 1, false),
+        ] {
+            let document = format!("<loc>{}</loc>", "x".repeat(bytes));
+            for size in [1_000, document.len()] {
+                let (mut locs, mut lines) = (Locs::default(), BytesMut::new());
+                let mut pieces = document.as_bytes().chunks(size);
+                let is_read = pieces.all(|piece| locs.push(piece, &mut lines).is_ok());
+                assert_eq!(is_read, expected, "{bytes} bytes in pieces of {size}");
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::TryStreamExt;
 use store::error::StoreError;
 use store::object::{ObjectKey, Objects};
 use store::site_file::SiteFile;
@@ -13,6 +14,9 @@ pub const SITE_FILE_TTL_SECONDS: i64 = 5;
 
 /// The most sites remembered at a time; the one read longest ago makes room. A file is a few hundred bytes.
 pub const MAX_CACHED_SITES: usize = 1_000;
+
+/// The most that is read of a site file: a hundred times what one is.
+pub const MAX_SITE_FILE_BYTES: usize = 64 * 1024;
 
 /// The site files read of late.
 ///
@@ -96,13 +100,21 @@ async fn load(objects: &impl Objects, site: &str) -> Result<Option<SiteFile>, St
     let key = ObjectKey::SiteFile {
         site: site.to_owned(),
     };
-    let Some((_, body)) = objects.get(&key).await? else {
+    let damaged = |message: String| StoreError::Damaged {
+        what: key.path(),
+        message,
+    };
+    let Some((_, mut body)) = objects.open(&key).await? else {
         return Ok(None);
     };
-    serde_json::from_slice(&body)
+    let mut json = Vec::new();
+    while let Some(chunk) = body.try_next().await? {
+        if json.len() + chunk.len() > MAX_SITE_FILE_BYTES {
+            return Err(damaged(format!("more than {MAX_SITE_FILE_BYTES} bytes")));
+        }
+        json.extend_from_slice(&chunk);
+    }
+    serde_json::from_slice(&json)
         .map(Some)
-        .map_err(|error| StoreError::Damaged {
-            what: key.path(),
-            message: error.to_string(),
-        })
+        .map_err(|error| damaged(error.to_string()))
 }

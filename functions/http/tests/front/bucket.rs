@@ -1,6 +1,6 @@
 //! A bucket in memory, and the members in it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -21,6 +21,8 @@ pub(crate) struct Bucket(pub(crate) Arc<State>);
 pub(crate) struct State {
     pub(crate) objects: Mutex<HashMap<String, Stored>>,
     pub(crate) calls: Mutex<Vec<&'static str>>,
+    /// The keys that were asked for.
+    pub(crate) keys: Mutex<BTreeSet<String>>,
     pub(crate) fails: AtomicBool,
     pub(crate) chunks_read: AtomicUsize,
 }
@@ -59,6 +61,7 @@ impl Bucket {
         key: &ObjectKey,
     ) -> Result<Option<Stored>, StoreError> {
         self.0.calls.lock().unwrap().push(call);
+        self.0.keys.lock().unwrap().insert(key.path());
         if self.0.fails.load(Ordering::Relaxed) {
             return Err(StoreError::Service {
                 operation: "GetObject",

@@ -6,4 +6,5 @@ mod bodies;
 mod bucket;
 mod documents;
 mod fixture;
+mod hostile;
 mod sites;

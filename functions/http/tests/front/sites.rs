@@ -135,7 +135,7 @@ async fn a_site_file_is_believed_for_seconds_and_while_the_bucket_fails() {
     let sitemap_xml = async || fixture.get("/sitemap.xml", &[]).await.status.as_u16();
     assert_eq!(sitemap_xml().await, 301);
     assert_eq!(sitemap_xml().await, 301);
-    assert_eq!(fixture.bucket.calls(), ["get"]);
+    assert_eq!(fixture.bucket.calls(), ["open"]);
     fixture.wait(SITE_FILE_TTL_SECONDS);
     fixture.bucket.0.fails.store(true, Ordering::Relaxed);
     assert_eq!(sitemap_xml().await, 301);
@@ -194,5 +194,5 @@ async fn any_number_of_sites_is_served_from_a_bounded_memory() {
     }
     fixture.bucket.calls();
     fixture.get("/sitemap.xml", &[]).await;
-    assert_eq!(fixture.bucket.calls(), ["get"], "the oldest made room");
+    assert_eq!(fixture.bucket.calls(), ["open"], "the oldest made room");
 }

@@ -260,6 +260,10 @@ impl Directory {
             let entries = u32::from_le_bytes(take(&mut rest)?);
             let newest = read_newest(&mut rest)?;
             let block = Block::read(&mut rest)?;
+            // Nothing has no block. One that never was written leaves the directory, and its block would stay behind.
+            if (block.size == 0) != (block.length == 0) {
+                return None;
+            }
             segments.push(SegmentInfo::new(stamp, entries, newest, block));
         }
         if segments.last().is_some_and(SegmentInfo::is_blank) {

@@ -106,7 +106,12 @@ impl<'a> Member<'a> {
 /// How much is inflated at a time, whatever a block claims to hold.
 const INFLATED_BYTES: usize = 32 * 1024;
 
-/// Whether these bytes are the block. The last ends the deflate stream, no other does.
+/// The shortest end of a deflate stream: a last block of nothing. Where a stream may end so, and nowhere else, another
+/// block may begin.
+const STREAM_END: [u8; 2] = [3, 0];
+
+/// Whether these bytes are the block. The last ends the deflate stream; after any other, the next block begins with a byte
+/// of its own: what these bytes left open, the next block's would be read as.
 fn inflates_to(block: Block, deflated: &[u8], last: bool, buffer: &mut [u8]) -> bool {
     let mut inflate = Decompress::new(false);
     let (mut crc, mut hash) = (Hasher::new(), Sha256::new());
@@ -128,10 +133,20 @@ fn inflates_to(block: Block, deflated: &[u8], last: bool, buffer: &mut [u8]) -> 
             return ended == last
                 && inflate.total_in() == deflated.len() as u64
                 && inflate.total_out() == u64::from(block.size)
+                && (last || may_end(&mut inflate, buffer))
                 && crc.finalize() == block.crc
                 && u64::from_be_bytes(first_bytes(hash.finalize().into())) == block.digest;
         }
     }
+}
+
+/// Whether a stream may end here. It has ended afterwards.
+fn may_end(inflate: &mut Decompress, buffer: &mut [u8]) -> bool {
+    let (consumed, produced) = (inflate.total_in(), inflate.total_out());
+    let status = inflate.decompress(&STREAM_END, buffer, FlushDecompress::Finish);
+    matches!(status, Ok(Status::StreamEnd))
+        && inflate.total_in() - consumed == STREAM_END.len() as u64
+        && inflate.total_out() == produced
 }
 
 /// Where the deflated bytes of a stored member begin, from its first 12 bytes or more; nothing if it does not begin as

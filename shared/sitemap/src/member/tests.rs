@@ -358,8 +358,8 @@ fn a_lying_directory_is_detected() {
         Err(damaged(Part::Segment(0)))
     );
     assert_eq!(
-        verified(|d| d.segments[1].size += 1),
-        Err(damaged(Part::Segment(1)))
+        parsed(|d| d.segments[1].size += 1),
+        Err(damaged(Part::Directory))
     );
     assert_eq!(
         verified(|d| d.segments[1].crc += 1),
@@ -402,6 +402,52 @@ fn a_block_that_ends_the_stream_early_is_detected() {
     bytes.extend_from_slice(&directory.trailer());
     let member = Member::parse(&bytes).unwrap();
     assert_eq!(member.verify(), Err(damaged(Part::Segment(0))));
+}
+
+/// A file with these deflated bytes in its only segment's place, which is said to hold `content`.
+fn with_block(built: &Built, content: &[u8], deflated: &[u8]) -> Vec<u8> {
+    let start = payload_offset(&built.bytes).unwrap();
+    let segment = start + built.directory.prolog.length as usize;
+    let end = segment + built.directory.segments[0].length as usize;
+    let mut built = built.clone();
+    built.bytes.splice(segment..end, deflated.iter().copied());
+    let block = Block::of(content, deflated);
+    with_directory(&built, |d| {
+        d.segments[0] = SegmentInfo::new(1, 1, None, block);
+    })
+}
+
+#[test]
+fn regression_a_block_that_reaches_into_the_next_is_detected() {
+    let built = build(&Frame::urlset(None), &[Rows::new(1, &["a"])]);
+    // A stored block of 9 bytes, of which 4 are there: on its own it inflates to those, in the file it swallows 5 more.
+    let cut = [&[0, 9, 0, 0xf6, 0xff][..], b"abcd"].concat();
+    let bytes = with_block(&built, b"abcd", &cut);
+    let mut document = Vec::new();
+    assert!(
+        GzDecoder::new(&bytes[..])
+            .read_to_end(&mut document)
+            .is_err()
+    );
+    assert_eq!(
+        Member::parse(&bytes).unwrap().verify(),
+        Err(damaged(Part::Segment(0)))
+    );
+    let whole = [&[0, 4, 0, 0xfb, 0xff][..], b"abcd"].concat();
+    let bytes = with_block(&built, b"abcd", &whole);
+    assert_eq!(Member::parse(&bytes).unwrap().verify(), Ok(()));
+}
+
+#[test]
+fn regression_a_block_of_nothing_is_not_left_behind() {
+    // Said to be never written, though it has a block: with the last segment gone it would go, and its block stay.
+    let rows = [Rows::new(1, &["a"]), Rows::new(2, &["b"])];
+    let built = build(&Frame::urlset(None), &rows);
+    let bytes = with_directory(&built, |d| {
+        let block = d.segments[0].block();
+        d.segments[0] = SegmentInfo::new(0, 0, None, Block { size: 0, ..block });
+    });
+    assert_eq!(Member::parse(&bytes).unwrap_err(), damaged(Part::Directory));
 }
 
 fn rows() -> impl Strategy<Value = Rows> {
