@@ -35,7 +35,8 @@ HEADERS = set("""allow cache-control connection content-encoding content-length 
     retry-after transfer-encoding vary x-content-type-options x-robots-tag""".split())
 LOCATION = re.compile(r"/sitemap_index\.xml|/[A-Za-z0-9_-]{1,64}-sitemap\.(xml|xml\.gz|txt)")
 BUCKET = "waymark-sitemaps"
-INTERNAL = re.compile(rf"{BUCKET}|published/|site\.json|/tmp|/home|/root|/src/|\.rs\b|panicked|SdkError|arn:|backtrace|NoSuchKey", re.I)
+INTERNAL = re.compile(rf"{BUCKET}|published/|site\.json|/tmp|/home|/root|/src/|\.rs\b|panicked|backtrace|SdkError|arn:|"
+                      r"NoSuchKey", re.IGNORECASE)
 
 Answer = collections.namedtuple("Answer", "status headers body whole")
 
@@ -47,6 +48,10 @@ class Wrong(Exception):
 def short(data):
     text = repr(bytes(data))[2:-1]
     return text if len(text) <= 300 else f"{text[:200]} … ({len(data)} bytes)"
+
+
+def percentile(sorted_seconds, share):
+    return sorted_seconds[min(len(sorted_seconds) - 1, int(len(sorted_seconds) * share))]
 
 
 def header(answer, name):
@@ -183,10 +188,10 @@ class Stack:
                 paths += [form for loc in listed for form in [loc, loc + ".gz", loc.removesuffix(".xml") + ".txt"]]
         return found
 
-    def object(self, key, body=None):
+    def object(self, key, body=None, headers=()):
         """A published object's bytes in the bucket; or puts others there, as only a damaged bucket has."""
         connection = http.client.HTTPConnection("127.0.0.1", self.s3, timeout=TIMEOUT)
-        connection.request("PUT" if body is not None else "GET", f"/{BUCKET}/published/{key}", body)
+        connection.request("PUT" if body is not None else "GET", f"/{BUCKET}/published/{key}", body, dict(headers))
         return connection.getresponse().read()
 
     def connect(self, **options):
