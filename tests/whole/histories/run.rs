@@ -29,7 +29,7 @@ const SITE_FILE_AGE: i64 = 10;
 /// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
 const LOOKS: u32 = 2;
 /// Far more than it takes until everything that has happened is published.
-const SETTLES: Duration = Duration::from_secs(180);
+const SETTLES: Duration = Duration::from_secs(300);
 /// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
 /// gone.
 const GRACE_HOURS: i64 = 48;
