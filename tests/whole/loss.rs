@@ -208,6 +208,15 @@ async fn a_table_that_is_taken_back_to_what_it_was_is_made_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_is_dropped_is_made_good() {
+    let world = world().await;
+    let listed = world.listed().await;
+    world.drop_sitemap_table().await;
+    is_made_good(&world, &listed, "a dropped table").await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn each_object_that_is_lost_or_damaged_is_made_good() {
     let world = world().await;
     let listed = world.listed().await;
