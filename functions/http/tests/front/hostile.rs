@@ -133,7 +133,8 @@ async fn every_redirect_stays_on_its_host() {
         "https://evil.example/sitemap.xml",
         "/\\evil.example/x-sitemap1.xml",
     ] {
-        let answer = fixture.get(path, &[("host", EVIL)]).await;
+        let evil = [("host", EVIL), ("x-forwarded-host", EVIL)];
+        let answer = fixture.get(path, &evil).await;
         match answer.header("location") {
             Some(location) => {
                 assert!(
