@@ -14,7 +14,7 @@ use store::error::StoreError;
 use store::object::Objects;
 use store::sites::{Hold, Job, Pass, Step};
 use store::slots::shards_of;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::{Regenerator, Table, step_over};
 
@@ -110,6 +110,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         until: Instant,
     ) -> Result<Option<Pass>, StoreError> {
         let table = &self.reconciler.table;
+        let mut done = None;
         for site in &pass.sites {
             // From now on, what changes is published by its own event.
             table
@@ -128,11 +129,22 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 if after.as_ref().is_some_and(|after| place <= *after) {
                     continue;
                 }
-                step_over(&place.1, self.publish(&row, &shard, touched).await)?;
+                let published = step_over(&place.1, self.publish(&row, &shard, touched).await);
+                match (published, done) {
+                    (Ok(_), _) => {}
+                    (Err(error), None) => return Err(error),
+                    // What is done is done: the next slice begins with what has failed.
+                    (Err(error), done) => {
+                        warn!(%error, "a slice of the scan ends early");
+                        pass.step = Step::Publish { after: done };
+                        return Ok(Some(pass));
+                    }
+                }
                 if Instant::now() >= until {
                     pass.step = Step::Publish { after: Some(place) };
                     return Ok(Some(pass));
                 }
+                done = Some(place);
             }
         }
         for site in &pass.sites {
