@@ -17,10 +17,12 @@ const DIRECTORY_OFFSET: usize = 16;
 const DIRECTORY_FIXED_BYTES: usize = 1 + 8 + 2 * BLOCK_BYTES;
 const BLOCK_BYTES: usize = 24;
 const SEGMENT_BYTES: usize = 21 + BLOCK_BYTES;
-/// In a block, after its size: where its length, its CRC-32, and that of its deflated bytes stand.
+/// In a block: where its size, its length, its CRC-32, that of its deflated bytes, and its digest stand.
+const SIZE_AT: usize = 0;
 const LENGTH_AT: usize = 4;
 const CRC_AT: usize = 8;
 const DEFLATED_CRC_AT: usize = 12;
+const DIGEST_AT: usize = 16;
 /// The directory's own.
 const CRC_BYTES: usize = 4;
 const TRAILER_BYTES: usize = 8;
@@ -174,15 +176,23 @@ fn damage(file: &mut Vec<u8>, draw: &mut Draw<'_>) {
     let repair = draw.byte();
     while !draw.is_empty() {
         match draw.byte() % 8 {
-            // In the directory most things are said, and in few bytes.
-            0..=4 => {
+            0..=1 => {
                 let end = directory_end(file);
-                if let Some(byte) = file.get_mut(DIRECTORY_OFFSET..end).and_then(|directory| {
+                if let Some(directory) = file.get_mut(DIRECTORY_OFFSET..end) {
                     let at = draw.below(directory.len().max(1));
-                    directory.get_mut(at)
-                }) {
-                    *byte = draw.byte();
+                    if let Some(byte) = directory.get_mut(at) {
+                        *byte = draw.byte();
+                    }
                 }
+            }
+            // What is said of one block, as a whole: to hit all bytes of a number by chance takes long.
+            2..=4 => {
+                let blocks: Vec<usize> = described(file).collect();
+                let block = blocks[draw.below(blocks.len())];
+                let at = block + [SIZE_AT, LENGTH_AT, CRC_AT, DIGEST_AT][draw.below(4)];
+                let said = word(file, at).unwrap_or_default();
+                let lie = [0, 1, u32::MAX, said.wrapping_add(1), said.wrapping_sub(1)];
+                set_word(file, at, lie[draw.below(lie.len())]);
             }
             5 => {
                 let at = draw.below(file.len().max(1));
@@ -269,7 +279,8 @@ fn repair_blocks(file: &mut [u8]) {
 fn repair_trailer(file: &mut [u8]) {
     let (mut crc, mut size) = (crc32fast::Hasher::new(), 0_u32);
     for block in described(file) {
-        let Some((of_block, bytes)) = word(file, block + CRC_AT).zip(word(file, block)) else {
+        let Some((of_block, bytes)) = word(file, block + CRC_AT).zip(word(file, block + SIZE_AT))
+        else {
             return;
         };
         crc.combine(&crc32fast::Hasher::new_with_initial_len(

@@ -104,9 +104,11 @@ impl Objects for Bucket {
     }
 
     async fn get(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, Bytes)>, StoreError> {
-        Ok(self
-            .look_up("get", key)?
-            .map(|stored| (stored.meta, stored.body)))
+        Ok(self.look_up("get", key)?.map(|stored| {
+            let chunks = stored.body.len().div_ceil(stored.chunk_bytes);
+            self.0.chunks_read.fetch_add(chunks, Ordering::Relaxed);
+            (stored.meta, stored.body)
+        }))
     }
 
     async fn put(
