@@ -258,7 +258,8 @@ impl Ledgers for SitemapTable {
 }
 
 /// The rows that a ledger says there are, beside itself.
-pub(crate) fn rows_of(id: &str, ledger: &Ledger) -> Vec<Key> {
+#[must_use]
+pub fn rows_of(id: &str, ledger: &Ledger) -> Vec<Key> {
     let entries = ledger.placed.iter().map(entry_key);
     let claim = ledger.claim.iter().map(claim_key);
     let waiter = ledger.waits.iter().map(|address| waiter_key(address, id));

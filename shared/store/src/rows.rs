@@ -12,7 +12,7 @@ use sitemap::plan::{Ledger, Series, Slot};
 
 use crate::error::{StoreError, service};
 use crate::keys::{self, Key, RowKey, ShardId};
-use crate::ledgers::{read_ledger, rows_of};
+use crate::ledgers::read_ledger;
 use crate::segments::{Summary, read_rendered, read_summary};
 use crate::sites::{Job, SiteRow, read_job, read_site};
 use crate::slots::{Extent, extent};
@@ -148,12 +148,6 @@ pub trait Rows: Send + Sync {
         &self,
         progress: &AuditProgress,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
-}
-
-/// The rows that a record's ledger says there are, beside itself.
-#[must_use]
-pub fn rows_of_ledger(id: &str, ledger: &Ledger) -> Vec<Key> {
-    rows_of(id, ledger)
 }
 
 fn read(item: &Item) -> Option<Row> {

@@ -20,7 +20,7 @@ use super::history::SITES;
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long a URL may stand in the same two sitemaps, or an empty sitemap in an index. Moves take milliseconds; a
 /// machine that has much else to do, with calls that fail, takes seconds.
-const TRANSITION: Duration = Duration::from_secs(180);
+const TRANSITION: Duration = Duration::from_secs(60);
 /// Every so many looks the documents are asked for as they are, and not compressed.
 const IDENTITY: u64 = 4;
 

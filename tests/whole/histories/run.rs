@@ -21,15 +21,15 @@ use super::reader::{Board, Reader, Seen};
 
 /// How likely each fault is, for each delivery.
 const FAULTS: f64 = 0.12;
-/// How likely each fault is, for each call of the SDK: for half of the histories the former. A slice of the scan makes
-/// hundreds of calls, and is done again if one of them fails.
+/// How likely each fault is, for each call of the SDK: for half of the histories the former. A call may meet some
+/// ten of them, and a page of the scan makes hundreds of calls and is done again if one of them fails.
 const CALL_FAULTS: [f64; 2] = [0.000_5, 0.002];
 /// Longer than `http` believes a site file, in seconds.
 const SITE_FILE_AGE: i64 = 10;
 /// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
 const LOOKS: u32 = 2;
 /// Far more than it takes until everything that has happened is published.
-const SETTLES: Duration = Duration::from_secs(300);
+const SETTLES: Duration = Duration::from_secs(180);
 /// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
 /// gone.
 const GRACE_HOURS: i64 = 48;

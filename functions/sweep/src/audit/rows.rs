@@ -8,8 +8,9 @@ use sitemap::site::SiteSettings;
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::{self, Key, RowKey};
+use store::ledgers::rows_of;
 use store::object::Objects;
-use store::rows::{AuditStep, Holds, Row, rows_of_ledger};
+use store::rows::{AuditStep, Holds, Row};
 use store::sites::Hold;
 use store::slots::Extent;
 
@@ -110,7 +111,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             match (&row.kind, &row.holds) {
                 (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
                     ids.push(id.clone());
-                    wanted.extend(rows_of_ledger(id, ledger));
+                    wanted.extend(rows_of(id, ledger));
                 }
                 (Some(RowKey::Entry(series, _)), Ok(Holds::Entry(Some((owner, _))))) => {
                     wanted.extend([keys::ledger(owner), keys::series(series)]);
@@ -262,7 +263,7 @@ fn lost_row(id: &str, ledger: &Ledger, others: &HashMap<Key, Row>) -> Option<Sus
         }
         Some(Ok(_)) => None,
     };
-    rows_of_ledger(id, ledger).iter().find_map(|key| {
+    rows_of(id, ledger).iter().find_map(|key| {
         let remedy = Remedy::Reconcile(id.to_owned(), None);
         let detail = format!("its row {} {}: {}", key.pk, key.sk, lost(key)?);
         Some(Suspect::new(Problem::RowLost, id, detail, remedy))
@@ -298,7 +299,7 @@ fn look_at_row(row: &Row, others: &HashMap<Key, Row>) -> Option<Suspect> {
         _ => None,
     };
     let known = |owner: &str| {
-        ledger(owner).is_some_and(|ledger| rows_of_ledger(owner, &ledger).contains(&row.key))
+        ledger(owner).is_some_and(|ledger| rows_of(owner, &ledger).contains(&row.key))
     };
     let owner = match (kind, holds) {
         (_, Holds::Entry(Some((owner, _))) | Holds::Claim(owner)) => Some(owner),
