@@ -75,4 +75,5 @@ pub mod plan;
 pub mod record;
 pub mod site;
 pub mod time;
+pub mod video;
 pub mod xml;
