@@ -189,6 +189,7 @@ fn object() -> ObjectKey {
 fn index() -> ObjectKey {
     ObjectKey::Index {
         site: SITE.to_owned(),
+        n: 1,
     }
 }
 

@@ -111,7 +111,7 @@ impl<O: Objects> SiteFront<O> {
             Route::Redirect(location) => return Ok(moved(&location)),
             Route::Stylesheet => return Ok(stylesheet(&request.headers)),
             Route::Robots => (ObjectKey::Robots { site }, Variant::Stored),
-            Route::Index(form) => (ObjectKey::Index { site }, variant(form, request)),
+            Route::Index(form) => (ObjectKey::Index { site, n: 1 }, variant(form, request)),
             Route::Shard { .. } if !file.public => return Ok(not_found()),
             Route::Shard { series, n, form } => {
                 (ObjectKey::Shard { site, series, n }, variant(form, request))

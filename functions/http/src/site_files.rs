@@ -15,8 +15,8 @@ pub const SITE_FILE_TTL_SECONDS: i64 = 5;
 /// The most sites remembered at a time; the one read longest ago makes room. A file is a few hundred bytes.
 pub const MAX_CACHED_SITES: usize = 1_000;
 
-/// The most that is read of a site file: a hundred times what one is.
-pub const MAX_SITE_FILE_BYTES: usize = 64 * 1024;
+/// The most that is read of a site file: more than one with the names of as many types as a site may have.
+pub const MAX_SITE_FILE_BYTES: usize = 128 * 1024;
 
 /// The site files read of late.
 ///

@@ -127,6 +127,9 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             }
             Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::Job => self.scan_slice().await,
+            Subject::Term(_) | Subject::Group(_) | Subject::GroupWaiters(_) | Subject::Feed(_) => {
+                Ok(())
+            }
         }
     }
 

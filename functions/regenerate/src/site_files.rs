@@ -40,6 +40,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     pub async fn publish_index(&self, site: &str) -> Result<(), StoreError> {
         let key = ObjectKey::Index {
             site: site.to_owned(),
+            n: 1,
         };
         for _ in 0..TRIES {
             let current = self.objects.get(&key).await?;
@@ -196,6 +197,7 @@ fn robots(row: &SiteRow) -> String {
     }
     let index = ObjectKey::Index {
         site: row.settings.host.clone(),
+        n: 1,
     }
     .file_name();
     let rules = row.settings.robots.join("\n");
@@ -211,6 +213,8 @@ fn site_file(row: &SiteRow) -> String {
         origin: row.settings.origin.as_str().to_owned(),
         stamp: stamp(row.epoch, row.version),
         public: row.settings.public,
+        hidden: row.settings.hidden_series(),
+        indexnow_key: row.settings.indexnow_key.clone(),
         emptied_grace_seconds: EMPTIED_GRACE_SECONDS,
     };
     serde_json::to_string(&file).expect("a site file has text keys alone")

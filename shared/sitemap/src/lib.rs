@@ -69,6 +69,7 @@
 pub mod eligibility;
 pub mod entry;
 pub mod index;
+pub mod language;
 pub mod loc;
 pub mod member;
 pub mod plan;

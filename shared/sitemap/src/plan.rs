@@ -28,6 +28,17 @@ pub struct Series {
     pub name: String,
 }
 
+/// The archive of a term on one site.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Term {
+    /// The site's host.
+    pub site: String,
+    /// For example `category`.
+    pub taxonomy: String,
+    /// For example `news`.
+    pub term: String,
+}
+
 /// An entry's permanent place in a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Slot {

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::entry::{ChangeFreq, Priority};
+use crate::language;
 use crate::loc::{LocError, Origin};
 use crate::member::SEGMENT_SLOTS;
-use crate::record::{Problem, is_type_name};
+use crate::plan::Series;
+use crate::record::{MAX_TYPE_BYTES, Problem, cut, is_type_name};
 
 /// The type of the records that hold settings. No page has it.
 pub const SITE_TYPE: &str = "site";
@@ -30,6 +32,19 @@ pub const MAX_TYPES: usize = 1_000;
 /// Bytes of a site's own lines of robots.txt, for the same reason. Every reader takes 500 KiB (RFC 9309).
 pub const MAX_ROBOTS_BYTES: usize = 100_000;
 
+/// Entries a news sitemap may have (Google's news sitemap guide).
+pub const MAX_NEWS_ENTRIES: u32 = 1_000;
+/// Bytes of a site's name, of its news' name and of a pattern of URLs.
+pub const MAX_TEXT_BYTES: usize = 300;
+/// Characters of an IndexNow key (<https://www.indexnow.org/documentation>).
+pub const INDEXNOW_KEY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
+/// What stands for the page's URL in a pattern of its parts' URLs.
+pub const URL_PLACE: &str = "{url}";
+/// What stands for the part's number there.
+pub const PART_PLACE: &str = "{part}";
+
+/// What the series of a type's pages ends with if the type's own name is that of the video or the news sitemaps.
+const PAGES_SUFFIX: &str = "-pages";
 /// Problems kept for one site.
 const MAX_PROBLEMS: usize = 20;
 
@@ -49,6 +64,48 @@ pub struct TypeSettings {
     /// For entries whose record has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
+    /// Whether its pages are news.
+    #[serde(default)]
+    pub news: bool,
+    /// How the URLs of a page's parts are made, with [`URL_PLACE`] and [`PART_PLACE`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_url: Option<String>,
+}
+
+impl Default for TypeSettings {
+    fn default() -> Self {
+        Self {
+            public: true,
+            changefreq: None,
+            priority: None,
+            news: false,
+            part_url: None,
+        }
+    }
+}
+
+/// What a sitemap names for a browser that opens it raw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stylesheet {
+    /// A CSS style sheet: a readable list in every browser.
+    #[default]
+    Css,
+    /// An XSLT style sheet: browsers are about to drop it.
+    Xsl,
+    /// None.
+    None,
+}
+
+/// What a series lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeriesKind {
+    /// Pages of a type.
+    Pages,
+    /// Pages that have a video.
+    Video,
+    /// News.
+    News,
 }
 
 /// A site's settings, whole: what its record does not say has its default.
@@ -68,6 +125,33 @@ pub struct SiteSettings {
     pub types: BTreeMap<String, TypeSettings>,
     /// Lines of robots.txt before the sitemaps.
     pub robots: Vec<String>,
+    /// What the feed is called; the host if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The language of pages that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The publication's name. Without one no news are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub news_name: Option<String>,
+    /// Whether a page that was published earlier is no news for being modified.
+    #[serde(default)]
+    pub news_published_only: bool,
+    /// The name of the news sitemaps' series.
+    pub news_series: String,
+    /// The name of the video sitemaps' series.
+    pub video_series: String,
+    /// What its sitemaps name.
+    #[serde(default)]
+    pub stylesheet: Stylesheet,
+    /// Whether it has a feed of what has changed.
+    pub feed: bool,
+    /// Whether search engines are told of changes, and by which key they know the site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indexnow_key: Option<String>,
+    /// Whether many indexes are listed by one of their own. Google reads no index in an index.
+    #[serde(default)]
+    pub cascaded_index: bool,
     /// What is wrong with its record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
@@ -88,6 +172,16 @@ impl SiteSettings {
             byte_limit: MAX_BYTES,
             types: BTreeMap::new(),
             robots: vec!["User-agent: *".to_owned(), "Disallow:".to_owned()],
+            name: None,
+            language: None,
+            news_name: None,
+            news_published_only: false,
+            news_series: "news".to_owned(),
+            video_series: "video".to_owned(),
+            stylesheet: Stylesheet::default(),
+            feed: true,
+            indexnow_key: None,
+            cascaded_index: false,
             problems: Vec::new(),
         })
     }
@@ -114,6 +208,15 @@ impl SiteSettings {
                     field == "public" || field == "types",
                 ));
             }
+        }
+        if settings.news_series == settings.video_series {
+            let default = Self::default_for(host)?;
+            (settings.news_series, settings.video_series) =
+                (default.news_series, default.video_series);
+            let reason = "the same as video_series: both have their defaults";
+            settings
+                .problems
+                .push(Problem::new("news_series", reason, false));
         }
         Ok(settings)
     }
@@ -177,6 +280,27 @@ impl SiteSettings {
                 }
                 self.robots = lines;
             }
+            "name" => self.name = Some(short_text(value)?),
+            "news_name" => self.news_name = Some(short_text(value)?),
+            "language" => {
+                let code = value.as_str().filter(|code| language::is_language(code));
+                self.language = Some(code.ok_or("no language code")?.to_owned());
+            }
+            "news_published_only" => self.news_published_only = flag(value)?,
+            "news_series" => self.news_series = series_name(value)?,
+            "video_series" => self.video_series = series_name(value)?,
+            "feed" => self.feed = flag(value)?,
+            "cascaded_index" => self.cascaded_index = flag(value)?,
+            "stylesheet" => {
+                self.stylesheet = serde_json::from_value(value.clone())
+                    .map_err(|_| "none of css, xsl, none".to_owned())?;
+            }
+            "indexnow_key" => {
+                let key = value.as_str().filter(|key| is_indexnow_key(key));
+                let (least, most) = (INDEXNOW_KEY_CHARS.start(), INDEXNOW_KEY_CHARS.end());
+                let reason = format!("not {least} to {most} of A-Z a-z 0-9 -");
+                self.indexnow_key = Some(key.ok_or(reason)?.to_owned());
+            }
             _ => {}
         }
         Ok(())
@@ -194,8 +318,7 @@ impl SiteSettings {
         for (name, value) in types {
             let mut settings = TypeSettings {
                 public: value.is_object(),
-                changefreq: None,
-                priority: None,
+                ..TypeSettings::default()
             };
             let mut bad = |field: &str, reason: &str, closes| {
                 if self.problems.len() < MAX_PROBLEMS {
@@ -242,6 +365,14 @@ impl SiteSettings {
                             bad(".priority", "not a number from 0.0 to 1.0", false);
                         }
                     }
+                    "news" => match flag(value) {
+                        Ok(news) => settings.news = news,
+                        Err(reason) => bad(".news", &reason, false),
+                    },
+                    "part_url" => match part_url(value) {
+                        Ok(pattern) => settings.part_url = Some(pattern),
+                        Err(reason) => bad(".part_url", &reason, false),
+                    },
                     _ => {}
                 }
             }
@@ -253,12 +384,100 @@ impl SiteSettings {
     /// What the site says of a type.
     #[must_use]
     pub fn type_settings(&self, name: &str) -> TypeSettings {
-        self.types.get(name).cloned().unwrap_or(TypeSettings {
-            public: true,
-            changefreq: None,
-            priority: None,
+        self.types.get(name).cloned().unwrap_or_default()
+    }
+
+    /// The series that lists a type's pages: its namesake, or another one if the video or the news sitemaps have that
+    /// name, with which pages must not mix.
+    #[must_use]
+    pub fn series_of(&self, type_name: &str) -> Series {
+        let taken = [&self.video_series, &self.news_series]
+            .into_iter()
+            .any(|series| series == type_name);
+        self.series(if taken {
+            format!("{type_name}{PAGES_SUFFIX}")
+        } else {
+            type_name.to_owned()
         })
     }
+
+    /// The series of this name.
+    #[must_use]
+    pub fn series(&self, name: String) -> Series {
+        Series {
+            site: self.host.clone(),
+            name,
+        }
+    }
+
+    /// What the series of this name lists.
+    #[must_use]
+    pub fn kind_of(&self, series: &str) -> SeriesKind {
+        if series == self.video_series {
+            SeriesKind::Video
+        } else if series == self.news_series {
+            SeriesKind::News
+        } else {
+            SeriesKind::Pages
+        }
+    }
+
+    /// Positions of a series' shards that are given to new entries.
+    #[must_use]
+    pub fn capacity(&self, series: &str) -> u32 {
+        match self.kind_of(series) {
+            SeriesKind::News => self.entries_per_sitemap.min(MAX_NEWS_ENTRIES),
+            SeriesKind::Pages | SeriesKind::Video => self.entries_per_sitemap,
+        }
+    }
+
+    /// The series of types that are not public: nothing of them is served.
+    #[must_use]
+    pub fn hidden_series(&self) -> Vec<String> {
+        let hidden = self.types.iter().filter(|(_, settings)| !settings.public);
+        hidden.map(|(name, _)| self.series_of(name).name).collect()
+    }
+}
+
+fn flag(value: &Value) -> Result<bool, String> {
+    value
+        .as_bool()
+        .ok_or_else(|| "neither true nor false".to_owned())
+}
+
+fn short_text(value: &Value) -> Result<String, String> {
+    let text = value.as_str().unwrap_or_default().trim();
+    if text.is_empty() || text.len() > MAX_TEXT_BYTES || text.contains(char::is_control) {
+        return Err(format!(
+            "not a text of 1 to {MAX_TEXT_BYTES} bytes without control characters"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+fn series_name(value: &Value) -> Result<String, String> {
+    // A type of this name gives its own series up, for one with a longer name.
+    let limit = MAX_TYPE_BYTES - PAGES_SUFFIX.len();
+    let name = value.as_str().filter(|name| is_type_name(name));
+    let name = name.filter(|name| name.len() <= limit);
+    name.map(str::to_owned)
+        .ok_or_else(|| format!("not 1 to {limit} of A-Z a-z 0-9 _ -"))
+}
+
+fn part_url(value: &Value) -> Result<String, String> {
+    let pattern = short_text(value)?;
+    if !pattern.contains(URL_PLACE) || !pattern.contains(PART_PLACE) {
+        return Err(format!(
+            "{} has not both {URL_PLACE} and {PART_PLACE}",
+            cut(&pattern)
+        ));
+    }
+    Ok(pattern)
+}
+
+fn is_indexnow_key(key: &str) -> bool {
+    INDEXNOW_KEY_CHARS.contains(&key.len())
+        && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
 /// Whether a site may be called so: what stands in object keys and in the CDN's header. Lower case, labels of
@@ -326,6 +545,15 @@ mod tests {
             json!({"robots": ["User-agent: *\u{1}"]}),
             json!({"robots": ["User-agent: *\nDisallow: /"]}),
             json!({"robots": ["x".repeat(MAX_ROBOTS_BYTES)]}),
+            json!({"indexnow_key": "abcdefg/"}),
+            json!({"indexnow_key": "abcdefg"}),
+            json!({"stylesheet": "less"}),
+            json!({"news_series": "a/b"}),
+            json!({"news_series": "x".repeat(60)}),
+            json!({"news_series": "video"}),
+            json!({"feed": "yes"}),
+            json!({"language": "en_US"}),
+            json!({"name": ""}),
         ] {
             let settings = SiteSettings::parse("www.example.com", &item).unwrap();
             assert_eq!(settings.problems.len(), 1, "{item}");
@@ -342,6 +570,29 @@ mod tests {
             !SiteSettings::parse("www.example.com", &json!({"public": "no"}))
                 .unwrap()
                 .public
+        );
+    }
+
+    #[test]
+    fn pages_never_mix_with_the_video_and_news_sitemaps() {
+        let parse = |item| SiteSettings::parse("www.example.com", &item).unwrap();
+        let names = |settings: &SiteSettings| {
+            ["post", "news", "video"].map(|name| settings.series_of(name).name)
+        };
+        let default = parse(json!({}));
+        assert_eq!(names(&default), ["post", "news-pages", "video-pages"]);
+        let renamed = parse(
+            json!({"news_series": "google-news", "video_series": "clips",
+            "types": {"news": {"public": false}}, "entries_per_sitemap": 5000}),
+        );
+        assert_eq!(names(&renamed), ["post", "news", "video"]);
+        assert_eq!(renamed.hidden_series(), ["news"]);
+        assert_eq!(renamed.kind_of("google-news"), SeriesKind::News);
+        assert_eq!(renamed.kind_of("clips"), SeriesKind::Video);
+        assert_eq!(renamed.kind_of("news"), SeriesKind::Pages);
+        assert_eq!(
+            ["google-news", "news"].map(|name| renamed.capacity(name)),
+            [1_000, 5_000]
         );
     }
 
@@ -381,7 +632,7 @@ mod tests {
             )
         });
         let lines: Vec<String> = (0..MAX_ROBOTS_BYTES / 2).map(|_| "\"".to_owned()).collect();
-        let item = json!({"types": names.collect::<Map<_, _>>(), "robots": lines, "byte_limit": "\u{1}".repeat(100_000)});
+        let item = json!({"types": names.collect::<Map<_, _>>(), "robots": lines, "name": "\"".repeat(MAX_TEXT_BYTES), "byte_limit": "\u{1}".repeat(100_000)});
         let stored =
             serde_json::to_string(&SiteSettings::parse("www.example.com", &item).unwrap()).unwrap();
         assert!(stored.len() < 400_000, "{} bytes", stored.len());

@@ -5,7 +5,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 use sitemap::member::MAX_SEGMENTS;
-use sitemap::plan::{Series, Slot};
+use sitemap::plan::{Series, Slot, Term};
 use sitemap::record::MAX_ID_BYTES;
 
 use crate::object::ObjectKey;
@@ -24,6 +24,14 @@ pub mod prefix {
     pub const FREE: &str = "FREE#";
     /// Published shards of a site.
     pub const INDEX: &str = "INDEX#";
+    /// Pages of an archive, and the archive.
+    pub const TERM: &str = "TERM#";
+    /// Translations of each other.
+    pub const GROUP: &str = "GROUP#";
+    /// What has changed of late on a site, by days.
+    pub const FEED: &str = "FEED#";
+    /// What search engines are still to be told of.
+    pub const NOTICE: &str = "NOTICE#";
     /// Records to be reconciled at a time.
     pub const TIMER: &str = "TIMER#";
     /// A site's epoch, hold and settings.
@@ -38,8 +46,18 @@ pub const ALONE: &str = "-";
 pub const FIRST_PART: &str = "1";
 /// What stands in keys for an id that is too long begins so.
 pub const HASHED_ID: &str = "sha256:";
-/// Sort key prefix of the records that wait for an address.
+/// Sort key prefix of the records that wait for an address, or for room in a group.
 pub const WAITER: &str = "w#";
+/// Sort key prefix of a group's members.
+pub const MEMBER: &str = "m#";
+/// Sort key prefix of an archive's own records: before every page's.
+pub const ARCHIVE: &str = "!";
+/// What is added to Unix seconds that stand in sort keys: no lastmod, before the year 1, is 0.
+const SECONDS_OFFSET: i64 = 62_135_596_801;
+/// A site's notices are spread over as many partitions, one a first digit of their hash.
+pub const NOTICE_PARTITIONS: [char; 16] = [
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+];
 
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
 
@@ -224,6 +242,81 @@ pub fn timer_parts(sk: &str) -> Option<(i64, &str)> {
     Some((due.parse().ok()?, id))
 }
 
+/// `TERM#<site>#<taxonomy>#<term>`.
+#[must_use]
+pub fn term_partition(term: &Term) -> String {
+    format!(
+        "{}{}#{}#{}",
+        prefix::TERM,
+        escape(&term.site),
+        escape(&term.taxonomy),
+        escape(&term.term)
+    )
+}
+
+/// A page of an archive, by its lastmod in Unix seconds.
+#[must_use]
+pub fn term_member(term: &Term, lastmod: Option<i64>, id: &str) -> Key {
+    let seconds = lastmod.map_or(0, |seconds| seconds + SECONDS_OFFSET);
+    key(
+        term_partition(term),
+        format!("{seconds:012}#{}", id_part(id)),
+    )
+}
+
+/// The record that is an archive's page.
+#[must_use]
+pub fn archive(term: &Term, id: &str) -> Key {
+    key(term_partition(term), format!("{ARCHIVE}{}", id_part(id)))
+}
+
+/// `GROUP#<group>`.
+#[must_use]
+pub fn group_partition(group: &str) -> String {
+    format!("{}{}", prefix::GROUP, escape(group))
+}
+
+/// A member of a group.
+#[must_use]
+pub fn group_member(group: &str, id: &str) -> Key {
+    key(group_partition(group), format!("{MEMBER}{}", id_part(id)))
+}
+
+/// A record that waits for room in a group.
+#[must_use]
+pub fn group_waiter(group: &str, id: &str) -> Key {
+    key(group_partition(group), format!("{WAITER}{}", id_part(id)))
+}
+
+/// `FEED#<site>#<day>`: the partition of a day since 1970.
+#[must_use]
+pub fn feed_partition(site: &str, day: i64) -> String {
+    format!("{}{}#{day}", prefix::FEED, escape(site))
+}
+
+/// A page that changed at a time in Unix seconds.
+#[must_use]
+pub fn feed(site: &str, at: i64, id: &str) -> Key {
+    key(
+        feed_partition(site, at.div_euclid(86_400)),
+        format!("{at:012}#{}", id_part(id)),
+    )
+}
+
+/// `NOTICE#<site>#<digit>`.
+#[must_use]
+pub fn notice_partition(site: &str, digit: char) -> String {
+    format!("{}{}#{digit}", prefix::NOTICE, escape(site))
+}
+
+/// A URL that search engines are still to be told of.
+#[must_use]
+pub fn notice(site: &str, loc: &str) -> Key {
+    let hash = sha256_hex(loc);
+    let digit = hash.chars().next().unwrap_or('0');
+    key(notice_partition(site, digit), hash)
+}
+
 /// The hour from which `sweep` reads timers.
 #[must_use]
 pub fn timer_cursor() -> Key {
@@ -288,6 +381,14 @@ pub enum Subject {
     Site(String),
     /// The background scan.
     Job,
+    /// An archive and its pages; the partition key.
+    Term(String),
+    /// A group's members; the partition key.
+    Group(String),
+    /// Who waits for room in a group; the partition key.
+    GroupWaiters(String),
+    /// What has changed of late on a site.
+    Feed(String),
 }
 
 impl Subject {
@@ -303,6 +404,10 @@ impl Subject {
             RowKey::Site(host) => Some(Self::Site(host)),
             RowKey::Claim => Some(Self::Claim(pk.to_owned())),
             RowKey::Scan => Some(Self::Job),
+            RowKey::TermMember(_) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
+            RowKey::GroupMember(_) => Some(Self::Group(pk.to_owned())),
+            RowKey::GroupWaiter(_) => Some(Self::GroupWaiters(pk.to_owned())),
+            RowKey::Feed(site, ..) => Some(Self::Feed(site)),
             _ => None,
         }
     }
@@ -327,6 +432,18 @@ pub enum RowKey {
     Summary(ShardId),
     /// A time in Unix seconds, and the record with this id.
     Timer(i64, String),
+    /// The record with this id is a page of an archive.
+    TermMember(String),
+    /// The record with this id is an archive's page.
+    Archive(String),
+    /// The record with this id is a member of a group.
+    GroupMember(String),
+    /// The record with this id waits for room in a group.
+    GroupWaiter(String),
+    /// The site, the time in Unix seconds, and the id of the record that has changed.
+    Feed(String, i64, String),
+    /// The site of a URL that search engines are still to be told of.
+    Notice(String),
     /// The hour from which timers may be left.
     Cursor,
     /// The site with this host.
@@ -374,6 +491,20 @@ impl RowKey {
                 Some(Self::Free(series(name, site)?, free_slot(sk)?))
             }
             prefix::INDEX => Some(Self::Summary(summary_shard(&unescape(rest)?, sk)?)),
+            prefix::TERM => match sk.strip_prefix(ARCHIVE) {
+                Some(id) => Some(Self::Archive(id.to_owned())),
+                None => Some(Self::TermMember(timer_parts(sk)?.1.to_owned())),
+            },
+            prefix::GROUP => match sk.strip_prefix(MEMBER) {
+                Some(id) => Some(Self::GroupMember(id.to_owned())),
+                None => Some(Self::GroupWaiter(sk.strip_prefix(WAITER)?.to_owned())),
+            },
+            prefix::FEED => {
+                let (site, _) = rest.split_once('#')?;
+                let (at, id) = timer_parts(sk)?;
+                Some(Self::Feed(unescape(site)?, at, id.to_owned()))
+            }
+            prefix::NOTICE => Some(Self::Notice(unescape(rest.split_once('#')?.0)?)),
             prefix::TIMER if rest == "cursor" => alone().map(|()| Self::Cursor),
             prefix::TIMER => {
                 let (due, id) = timer_parts(sk)?;

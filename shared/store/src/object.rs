@@ -27,8 +27,15 @@ pub enum ObjectKey {
         /// The shard's number, from 1.
         n: u32,
     },
-    /// `published/<site>/sitemap_index.xml`, a gzip member of one segment.
+    /// `published/<site>/sitemap_index<n>.xml`, a gzip member of one segment; the first has no number.
     Index {
+        /// The site's host.
+        site: String,
+        /// The index's number, from 1.
+        n: u32,
+    },
+    /// `published/<site>/feed.atom`: what has changed of late.
+    Feed {
         /// The site's host.
         site: String,
     },
@@ -50,7 +57,8 @@ impl ObjectKey {
     pub fn site(&self) -> &str {
         match self {
             Self::Shard { site, .. }
-            | Self::Index { site }
+            | Self::Index { site, .. }
+            | Self::Feed { site }
             | Self::Robots { site }
             | Self::SiteFile { site } => site,
         }
@@ -62,7 +70,9 @@ impl ObjectKey {
         match self {
             Self::Shard { series, n: 1, .. } => format!("{series}-sitemap.xml"),
             Self::Shard { series, n, .. } => format!("{series}-sitemap{n}.xml"),
-            Self::Index { .. } => "sitemap_index.xml".to_owned(),
+            Self::Index { n: 1, .. } => "sitemap_index.xml".to_owned(),
+            Self::Index { n, .. } => format!("sitemap_index{n}.xml"),
+            Self::Feed { .. } => "feed.atom".to_owned(),
             Self::Robots { .. } => "robots.txt".to_owned(),
             Self::SiteFile { .. } => "site.json".to_owned(),
         }
@@ -80,16 +90,25 @@ impl ObjectKey {
         let (site, file) = path.strip_prefix(PUBLISHED_PREFIX)?.split_once('/')?;
         let site = site.to_owned();
         let key = match file {
-            "sitemap_index.xml" => Self::Index { site },
+            "feed.atom" => Self::Feed { site },
             "robots.txt" => Self::Robots { site },
             "site.json" => Self::SiteFile { site },
             _ => {
-                let (series, n) = file.strip_suffix(".xml")?.rsplit_once("-sitemap")?;
-                let n = if n.is_empty() { 1 } else { n.parse().ok()? };
-                Self::Shard {
-                    site,
-                    series: series.to_owned(),
-                    n,
+                let stem = file.strip_suffix(".xml")?;
+                let number = |n: &str| {
+                    if n.is_empty() {
+                        Some(1)
+                    } else {
+                        n.parse().ok()
+                    }
+                };
+                if let Some(n) = stem.strip_prefix("sitemap_index") {
+                    let n = number(n)?;
+                    Self::Index { site, n }
+                } else {
+                    let (series, n) = stem.rsplit_once("-sitemap")?;
+                    let (series, n) = (series.to_owned(), number(n)?);
+                    Self::Shard { site, series, n }
                 }
             }
         };
@@ -102,6 +121,7 @@ impl ObjectKey {
     pub fn content_type(&self) -> &'static str {
         match self {
             Self::Shard { .. } | Self::Index { .. } => "application/xml; charset=utf-8",
+            Self::Feed { .. } => "application/atom+xml; charset=utf-8",
             Self::Robots { .. } => "text/plain; charset=utf-8",
             Self::SiteFile { .. } => "application/json",
         }
@@ -112,7 +132,7 @@ impl ObjectKey {
     pub fn content_encoding(&self) -> Option<&'static str> {
         match self {
             Self::Shard { .. } | Self::Index { .. } => Some("gzip"),
-            Self::Robots { .. } | Self::SiteFile { .. } => None,
+            Self::Feed { .. } | Self::Robots { .. } | Self::SiteFile { .. } => None,
         }
     }
 
@@ -121,7 +141,7 @@ impl ObjectKey {
     #[must_use]
     pub fn cache_control(&self) -> &'static str {
         match self {
-            Self::Shard { .. } | Self::Index { .. } | Self::Robots { .. } => {
+            Self::Shard { .. } | Self::Index { .. } | Self::Feed { .. } | Self::Robots { .. } => {
                 "public, max-age=60, s-maxage=60, stale-while-revalidate=60, stale-if-error=86400"
             }
             Self::SiteFile { .. } => "private, no-store",

@@ -13,6 +13,12 @@ pub struct SiteFile {
     pub stamp: String,
     /// Whether it is public. Of a site that is not, no shard is served.
     pub public: bool,
+    /// The series of types that are not public: none of their shards is served.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
+    /// The IndexNow key, whose file is served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indexnow_key: Option<String>,
     /// Seconds for which an emptied shard is still served, longer than any cached index lives.
     pub emptied_grace_seconds: i64,
 }

@@ -180,6 +180,7 @@ async fn a_large_document_streams_in_small_steps() {
     fixture.bucket.insert(
         &ObjectKey::Index {
             site: SITE.to_owned(),
+            n: 1,
         },
         large,
     );

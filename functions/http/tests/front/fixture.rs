@@ -41,6 +41,7 @@ impl Fixture {
         bucket.insert(
             &ObjectKey::Index {
                 site: SITE.to_owned(),
+                n: 1,
             },
             document(INDEX, 0),
         );

@@ -214,7 +214,10 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         };
         let generations = summaries.values().map(|summary| summary.generation);
         let generation = row.version + generations.sum::<u64>();
-        let index = ObjectKey::Index { site: site.clone() };
+        let index = ObjectKey::Index {
+            site: site.clone(),
+            n: 1,
+        };
         let object = self.objects.get(&index).await?;
         let wrong = match object.map(|(meta, bytes)| directory(&meta, &bytes, epoch)) {
             None => Some((Problem::ObjectLost, "there is none".to_owned())),

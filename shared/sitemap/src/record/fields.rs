@@ -9,6 +9,7 @@ use super::{
     MAX_TYPE_BYTES, Problem, Status, Visibility, cut, is_type_name,
 };
 use crate::entry::{Alternate, ChangeFreq, Priority};
+use crate::language::is_hreflang;
 use crate::loc::Loc;
 use crate::time::When;
 
@@ -32,21 +33,6 @@ pub(super) const KINDS: &[(&str, Kind)] = &[
     ("error", Kind::Error),
     ("paginated_archive", Kind::PaginatedArchive),
 ];
-
-/// Whether a hreflang is `x-default` or language[-Script][-REGION] in form.
-pub(super) fn is_hreflang(code: &str) -> bool {
-    let alphabetic =
-        |part: &str, bytes| part.len() == bytes && part.bytes().all(|b| b.is_ascii_alphabetic());
-    let mut parts = code.split('-').peekable();
-    let language = parts
-        .next()
-        .is_some_and(|part| alphabetic(part, 2) || alphabetic(part, 3));
-    parts.next_if(|part| alphabetic(part, 4));
-    parts.next_if(|part| {
-        alphabetic(part, 2) || (part.len() == 3 && part.bytes().all(|b| b.is_ascii_digit()))
-    });
-    code == "x-default" || (language && parts.next().is_none())
-}
 
 /// A value as it is shown in a reason.
 fn shown(value: &Value) -> String {

@@ -1,6 +1,5 @@
 use serde_json::json;
 
-use super::fields::is_hreflang;
 use super::*;
 
 /// The problems of an otherwise good record with these fields, `!` before those that close it.
@@ -142,24 +141,4 @@ fn what_is_remembered_of_a_record_is_small_whatever_it_holds() {
         record.problems
     );
     assert_eq!((record.site.as_str(), record.type_name.as_str()), ("", ""));
-}
-
-#[test]
-fn language_codes() {
-    for good in [
-        "en",
-        "en-GB",
-        "zh-Hant",
-        "zh-Hant-TW",
-        "es-419",
-        "fil",
-        "x-default",
-    ] {
-        assert!(is_hreflang(good), "{good}");
-    }
-    for bad in [
-        "", "en_US", "e", "english", "en-", "x-other", "en-GB-x", "-",
-    ] {
-        assert!(!is_hreflang(bad), "{bad}");
-    }
 }

@@ -93,7 +93,10 @@ pub(super) async fn objects(
     let summaries = summaries.into_keys().map(str::to_owned).collect();
     check("summarised", &summarised, &summaries)?;
     let site_host = host.to_owned();
-    let key = ObjectKey::Index { site: site_host };
+    let key = ObjectKey::Index {
+        site: site_host,
+        n: 1,
+    };
     same(world, &key, &index.document(epoch)).await?;
     let stamp = format!("{epoch:016x}-{version}");
     site_files(world, host, &stamp, oracle.is_public(site)).await
