@@ -16,6 +16,7 @@ pub mod keys;
 pub mod ledgers;
 pub mod object;
 pub mod reconcile;
+pub mod relations;
 pub mod rows;
 pub mod s3;
 pub mod segments;
