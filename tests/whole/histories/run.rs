@@ -14,7 +14,7 @@ use store::object::Objects;
 use store::reconcile::KnownSites;
 use sweep::audit::Finding;
 
-use super::audit::{Tally, audit};
+use super::audit::{Tally, audit, kind};
 use super::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, Step};
 use super::oracle::Oracle;
 use super::reader::{Board, Reader, Seen};
@@ -109,14 +109,19 @@ impl fmt::Display for Report {
         )?;
         let Tally {
             entries,
+            videos,
+            news,
+            rows,
             free,
             leaked,
             fences,
-        } = self.tally;
-        write!(
+        } = &self.tally;
+        writeln!(
             f,
-            "left at the ends: {entries} entries, {free} free slots, {leaked} that leaked, {fences} lone fences"
-        )
+            "left at the ends: {entries} entries, {videos} of videos and {news} of news; {free} free slots, \
+             {leaked} that leaked, {fences} lone fences"
+        )?;
+        write!(f, "rows: {rows:?}")
     }
 }
 
@@ -257,11 +262,18 @@ impl Run {
     }
 
     async fn lose_row(&mut self, at: usize) {
-        let keys: Vec<_> = self.world.rows("").await.into_keys().collect();
-        if keys.is_empty() {
+        // Each kind of row as often as any other.
+        let mut kinds: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        for (pk, sk) in self.world.rows("").await.into_keys() {
+            let of_kind = kinds.entry(kind(&pk).to_owned()).or_default();
+            of_kind.push((pk, sk));
+        }
+        let kinds: Vec<_> = kinds.into_values().collect();
+        if kinds.is_empty() {
             return;
         }
-        let (pk, sk) = &keys[at % keys.len()];
+        let keys = &kinds[at % kinds.len()];
+        let (pk, sk) = &keys[at / kinds.len() % keys.len()];
         self.board.break_all().await;
         self.world.delete_row(pk, sk).await;
         self.report.lost += 1;
