@@ -5,11 +5,14 @@
     reason = "a test that unwraps nothing fails, as it should"
 )]
 
+mod archives;
 mod bad_input;
 mod crash;
 mod histories;
 mod loss;
+mod media;
 mod pages;
+mod parts;
 mod poison;
 mod publishing;
 mod races;
@@ -17,3 +20,4 @@ mod sites;
 mod store;
 mod template;
 mod time;
+mod translations;
