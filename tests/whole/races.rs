@@ -9,6 +9,7 @@ use ingest::ingest;
 use local::stack::{Options, Stack};
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use regenerate::Regenerator;
+use regenerate::index::IndexLimits;
 use serde_json::{Value, json};
 use sitemap::plan::Series;
 use store::SitemapTable;
@@ -135,15 +136,8 @@ impl Bench {
     }
 
     async fn publish(&self, functions: &Functions) {
-        let row = functions
-            .reconciler
-            .table
-            .site(SITE)
-            .await
-            .unwrap()
-            .unwrap();
         functions
-            .publish(&row, &shard(), Some(&[0].into()))
+            .publish(&shard(), Some(&[0].into()))
             .await
             .unwrap();
     }
@@ -158,6 +152,7 @@ fn functions(aws: &Aws) -> Functions {
             clock: Clock::system(),
         },
         objects: S3Objects::new(aws.clone(), BUCKET.to_owned()),
+        limits: IndexLimits::default(),
     }
 }
 
@@ -242,16 +237,8 @@ async fn a_slow_publisher_of_a_shard_puts_nothing_over_a_faster_one() {
         let bench = Bench::released(&[day(1)]).await;
         bench.edit(&day(2)).await;
         let gate = Gate::behind("Query", "SEGMENT#");
-        let (slow, row) = (
-            bench.slow(gate.interceptor()),
-            bench.fast.reconciler.table.site(SITE).await,
-        );
-        let row = row.unwrap().unwrap();
-        let slow = async move {
-            slow.publish(&row, &shard(), Some(&[0].into()))
-                .await
-                .unwrap()
-        };
+        let slow = bench.slow(gate.interceptor());
+        let slow = async move { slow.publish(&shard(), Some(&[0].into())).await.unwrap() };
         let fast = async {
             bench.edit(&day(last)).await;
             bench.publish(&bench.fast).await;
@@ -266,22 +253,36 @@ async fn a_publisher_that_lost_publishes_what_it_has_read() {
     let bench = Bench::released(&[day(1)]).await;
     bench.edit(&day(2)).await;
     let gate = Gate::behind("GET", object().path());
-    let (slow, row) = (
-        bench.slow(gate.interceptor()),
-        bench.fast.reconciler.table.site(SITE).await,
-    );
-    let row = row.unwrap().unwrap();
-    let slow = async move {
-        slow.publish(&row, &shard(), Some(&[0].into()))
-            .await
-            .unwrap()
-    };
+    let slow = bench.slow(gate.interceptor());
+    let slow = async move { slow.publish(&shard(), Some(&[0].into())).await.unwrap() };
     let fast = async {
         bench.publish(&bench.fast).await;
         bench.edit(&day(3)).await;
     };
     overtaken(&gate, slow, fast).await;
     assert!(says(&bench.document(&object()).await, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_publisher_of_an_older_frame_puts_nothing_over_a_faster_one() {
+    let style = |name: &str| settings(json!({"stylesheet": name}));
+    // The settings it has read are followed by others, or by those that the object was made from.
+    for last in ["none", "css"] {
+        let bench = Bench::released(&[style("css"), day(1)]).await;
+        let scan = async || bench.scan_until(async |_| false).await;
+        bench.edit(&style("xsl")).await;
+        let gate = Gate::behind("GetItem", "SITE#");
+        let slow = bench.slow(gate.interceptor());
+        let slow = async move { slow.publish(&shard(), Some(&[0].into())).await.unwrap() };
+        let fast = async {
+            bench.edit(&style(last)).await;
+            scan().await;
+        };
+        overtaken(&gate, slow, fast).await;
+        let document = bench.document(&object()).await;
+        assert!(!document.contains(".xsl"), "{last}");
+        assert_eq!(document.contains("/sitemap.css"), last == "css");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -374,19 +375,11 @@ async fn no_summary_is_written_before_its_object() {
         ))
         .await;
     let dying = bench.slow(fuse.interceptor());
-    let row = bench
-        .fast
-        .reconciler
-        .table
-        .site(SITE)
-        .await
-        .unwrap()
-        .unwrap();
     for writes in 0..2 {
         fuse.set(writes);
         assert!(
             dying
-                .publish(&row, &shard(), Some(&[0].into()))
+                .publish(&shard(), Some(&[0].into()))
                 .await
                 .is_err()
         );
