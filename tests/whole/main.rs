@@ -8,6 +8,7 @@
 mod bad_input;
 mod crash;
 mod histories;
+mod limits;
 mod loss;
 mod pages;
 mod poison;

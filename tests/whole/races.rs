@@ -152,7 +152,11 @@ fn functions(aws: &Aws) -> Functions {
             clock: Clock::system(),
         },
         objects: S3Objects::new(aws.clone(), BUCKET.to_owned()),
-        limits: IndexLimits::default(),
+        // More than one sitemap needs more than one index.
+        limits: IndexLimits {
+            lines: 1,
+            ..IndexLimits::default()
+        },
     }
 }
 
@@ -166,9 +170,13 @@ fn event(name: &str, keys: &[Value]) -> Event {
 }
 
 fn shard() -> ShardId {
+    shard_of("post")
+}
+
+fn shard_of(series: &str) -> ShardId {
     let series = Series {
         site: SITE.to_owned(),
-        name: "post".to_owned(),
+        name: series.to_owned(),
     };
     ShardId { series, n: 1 }
 }
@@ -182,10 +190,12 @@ fn object() -> ObjectKey {
 }
 
 fn index() -> ObjectKey {
-    ObjectKey::Index {
-        site: SITE.to_owned(),
-        n: 1,
-    }
+    nth_index(1)
+}
+
+fn nth_index(n: u32) -> ObjectKey {
+    let site = SITE.to_owned();
+    ObjectKey::Index { site, n }
 }
 
 /// A record as of a day; what is published of it names the day.
@@ -305,6 +315,45 @@ async fn a_slow_publisher_of_the_index_puts_nothing_over_a_faster_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_slow_publisher_of_an_index_leaves_nothing_in_one_that_is_not_needed() {
+    let page = with(&post("/page", 1), json!({"type": "page"}));
+    let bench = Bench::released(&[day(1), page.clone()]).await;
+    let is_listed = async || bench.document(&nth_index(2)).await.contains("<sitemap>");
+    let change = async |status: &str| {
+        bench.edit(&with(&page, json!({"status": status}))).await;
+        bench
+            .fast
+            .publish(&shard_of("page"), Some(&[0].into()))
+            .await
+            .unwrap();
+    };
+    assert!(is_listed().await);
+    // With and without a run that has emptied it before.
+    for emptied in [true, false] {
+        if emptied {
+            change("draft").await;
+            bench.fast.publish_index(SITE).await.unwrap();
+            assert!(!is_listed().await);
+        }
+        change("published").await;
+        let gate = Gate::behind("Query", "INDEX#");
+        let slow = bench.slow(gate.interceptor());
+        let slow = async move { slow.publish_index(SITE).await.unwrap() };
+        let fast = async {
+            change("draft").await;
+            bench.fast.publish_index(SITE).await.unwrap();
+        };
+        overtaken(&gate, slow, fast).await;
+        assert!(!is_listed().await, "{emptied}");
+        let row = bench.fast.reconciler.table.site(SITE).await.unwrap();
+        assert_eq!(
+            row.map(|row| (row.indexes, row.index_objects)),
+            Some((1, 2))
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn older_settings_do_not_stay_in_robots_txt_over_newer_ones_that_read_the_same() {
     let rules =
         |path: &str| settings(json!({"robots": ["User-agent: *", format!("Disallow: {path}")]}));
@@ -377,12 +426,7 @@ async fn no_summary_is_written_before_its_object() {
     let dying = bench.slow(fuse.interceptor());
     for writes in 0..2 {
         fuse.set(writes);
-        assert!(
-            dying
-                .publish(&shard(), Some(&[0].into()))
-                .await
-                .is_err()
-        );
+        assert!(dying.publish(&shard(), Some(&[0].into())).await.is_err());
         let summarised = bench.fast.reconciler.table.summaries(SITE).await.unwrap();
         let published = bench.fast.objects.head(&object()).await.unwrap();
         assert!(
@@ -444,10 +488,17 @@ async fn no_shard_is_published_while_a_site_loads_and_no_index_before_its_releas
 #[tokio::test(flavor = "multi_thread")]
 async fn the_index_follows_the_settings_before_the_scan_does() {
     let bench = Bench::released(&[settings(json!({})), day(1)]).await;
-    assert!(bench.document(&index()).await.contains("<sitemap>"));
-    bench.edit(&settings(json!({"public": false}))).await;
-    bench.fast.publish_index(SITE).await.unwrap();
-    assert!(!bench.document(&index()).await.contains("<sitemap>"));
+    let is_listed = async || bench.document(&index()).await.contains("<sitemap>");
+    for (unlisted, fields) in [
+        (false, json!({})),
+        (true, json!({"types": {"post": {"public": false}}})),
+        (false, json!({"types": {"page": {"public": false}}})),
+        (true, json!({"public": false})),
+    ] {
+        bench.edit(&settings(fields.clone())).await;
+        bench.fast.publish_index(SITE).await.unwrap();
+        assert_eq!(is_listed().await, !unlisted, "{fields}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

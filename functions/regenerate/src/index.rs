@@ -123,7 +123,10 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         let wanted = stamp(row.epoch, generation);
         // Lines that others push on into the next index are listed there before they leave the one they were in, and so
         // are those that move up since others have left.
-        let documents = objects.iter().flatten().filter_map(|meta| meta.document.as_ref());
+        let documents = objects
+            .iter()
+            .flatten()
+            .filter_map(|meta| meta.document.as_ref());
         let before: u64 = documents.map(|document| document.entries).sum();
         let after: u64 = pages.iter().map(|page| u64::from(page.lines)).sum();
         let mut order: Vec<(u32, (&Option<ObjectMeta>, &Page))> =
@@ -152,7 +155,11 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 .put(&key, built.bytes.into(), &document, &precondition)
                 .await?
             {
-                Put::Done => info!(site = row.settings.host, sitemaps = page.lines, "published {key}"),
+                Put::Done => info!(
+                    site = row.settings.host,
+                    sitemaps = page.lines,
+                    "published {key}"
+                ),
                 Put::Lost => return Ok(false),
             }
         }
@@ -167,15 +174,12 @@ pub(crate) fn key(site: &str, n: u32) -> ObjectKey {
 }
 
 /// The indexes that a site needs: at least one.
-fn pages(
-    row: &SiteRow,
-    summaries: &BTreeMap<ShardId, Summary>,
-    limits: IndexLimits,
-) -> Vec<Page> {
+fn pages(row: &SiteRow, summaries: &BTreeMap<ShardId, Summary>, limits: IndexLimits) -> Vec<Page> {
     let settings = &row.settings;
     let hidden = settings.hidden_series();
     let frame = index_frame(settings);
-    let room = limits.bytes.min(settings.byte_limit) - (frame.prolog.len() + frame.epilogue.len()) as u64;
+    let room =
+        limits.bytes.min(settings.byte_limit) - (frame.prolog.len() + frame.epilogue.len()) as u64;
     let listed = summaries.iter().filter(|(shard, summary)| {
         summary.entries > 0 && settings.public && !hidden.contains(&shard.series.name)
     });
@@ -183,11 +187,18 @@ fn pages(
     let mut line = Vec::new();
     for (shard, summary) in listed {
         line.clear();
-        write_line(settings.origin.as_str(), &shard.object(), summary.lastmod, &mut line);
-        let is_full = |page: &Page| {
-            page.lines == limits.lines || (page.xml.len() + line.len()) as u64 > room
-        };
-        if pages.last().is_none_or(|page| page.lines > 0 && is_full(page)) {
+        write_line(
+            settings.origin.as_str(),
+            &shard.object(),
+            summary.lastmod,
+            &mut line,
+        );
+        let is_full =
+            |page: &Page| page.lines == limits.lines || (page.xml.len() + line.len()) as u64 > room;
+        if pages
+            .last()
+            .is_none_or(|page| page.lines > 0 && is_full(page))
+        {
             pages.push(Page::default());
         }
         if let Some(page) = pages.last_mut() {
@@ -198,7 +209,12 @@ fn pages(
         let mut first = Page::default();
         for (n, page) in (2..).zip(&pages) {
             line.clear();
-            write_line(settings.origin.as_str(), &key(&settings.host, n), page.newest, &mut line);
+            write_line(
+                settings.origin.as_str(),
+                &key(&settings.host, n),
+                page.newest,
+                &mut line,
+            );
             first.add(&line, page.newest);
         }
         pages.insert(0, first);
@@ -216,5 +232,135 @@ impl Page {
         self.lines += 1;
         self.newest = self.newest.max(lastmod);
         self.xml.extend_from_slice(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use sitemap::plan::Series;
+    use sitemap::site::SiteSettings;
+    use store::sites::Hold;
+
+    use super::*;
+
+    const HOST: &str = "www.example.com";
+
+    fn row(settings: &Value) -> SiteRow {
+        SiteRow {
+            epoch: 1,
+            hold: Hold::Released,
+            version: 1,
+            render: 1,
+            settings: SiteSettings::parse(HOST, settings).expect("a host"),
+            indexes: 1,
+            index_objects: 1,
+        }
+    }
+
+    /// Shards 1 to `count` of a series with this many entries each.
+    fn shards(name: &str, count: u32, entries: u64) -> BTreeMap<ShardId, Summary> {
+        let summary = Summary {
+            generation: 1,
+            entries,
+            lastmod: None,
+            bytes: 100,
+        };
+        let shard = |n| {
+            let (site, name) = (HOST.to_owned(), name.to_owned());
+            let series = Series { site, name };
+            (ShardId { series, n }, summary.clone())
+        };
+        (1..=count).map(shard).collect()
+    }
+
+    fn limits(lines: u32, bytes: u64) -> IndexLimits {
+        IndexLimits { lines, bytes }
+    }
+
+    #[track_caller]
+    fn check(
+        settings: &Value,
+        summaries: &BTreeMap<ShardId, Summary>,
+        limits: IndexLimits,
+        expected: &[u32],
+    ) -> Vec<Page> {
+        let pages = pages(&row(settings), summaries, limits);
+        let lines: Vec<u32> = pages.iter().map(|page| page.lines).collect();
+        assert_eq!(lines, expected);
+        for page in &pages {
+            let xml = std::str::from_utf8(&page.xml).expect("UTF-8");
+            assert_eq!(xml.lines().count(), page.lines as usize);
+        }
+        pages
+    }
+
+    #[test]
+    fn an_index_is_filled_to_the_last_line_and_the_last_byte() {
+        let (site, shards) = (json!({}), shards("post", 5, 1));
+        check(&site, &shards, IndexLimits::default(), &[5]);
+        check(&site, &shards, limits(5, MAX_BYTES), &[5]);
+        check(&site, &shards, limits(4, MAX_BYTES), &[4, 1]);
+        check(&site, &shards, limits(2, MAX_BYTES), &[2, 2, 1]);
+        let frame = index_frame(&row(&site).settings);
+        let whole = pages(&row(&site), &shards, IndexLimits::default());
+        let two: usize = whole[0]
+            .xml
+            .split_inclusive(|b| *b == b'\n')
+            .take(2)
+            .map(<[u8]>::len)
+            .sum();
+        let bytes = (frame.prolog.len() + two + frame.epilogue.len()) as u64;
+        // The first shard's line is a byte shorter than the others'.
+        check(&site, &shards, limits(50_000, bytes), &[2, 1, 1, 1]);
+        check(&site, &shards, limits(50_000, bytes + 1), &[2, 2, 1]);
+        check(&site, &shards, limits(50_000, bytes - 1), &[1; 5]);
+    }
+
+    #[test]
+    fn a_lower_limit_of_the_site_counts() {
+        let site = json!({"byte_limit": 1_000_000});
+        let pages = pages(
+            &row(&site),
+            &shards("post", 20_000, 1),
+            IndexLimits::default(),
+        );
+        let frame = index_frame(&row(&site).settings);
+        let around = frame.prolog.len() + frame.epilogue.len();
+        assert!(
+            pages
+                .iter()
+                .all(|page| page.xml.len() + around <= 1_000_000)
+        );
+        assert!(pages[0].xml.len() + around > 999_900);
+        assert_eq!(pages.iter().map(|page| page.lines).sum::<u32>(), 20_000);
+    }
+
+    #[test]
+    fn what_is_empty_hidden_or_private_has_no_line() {
+        let mut summaries = shards("post", 3, 1);
+        summaries.extend(shards("draft", 2, 1));
+        summaries.extend(shards("gone", 2, 0));
+        check(&json!({}), &summaries, IndexLimits::default(), &[5]);
+        let hidden = json!({"types": {"draft": {"public": false}}});
+        let pages = check(&hidden, &summaries, IndexLimits::default(), &[3]);
+        assert!(!String::from_utf8_lossy(&pages[0].xml).contains("draft"));
+        check(
+            &json!({"public": false}),
+            &summaries,
+            limits(1, MAX_BYTES),
+            &[0],
+        );
+    }
+
+    #[test]
+    fn a_cascade_lists_the_others_first_if_there_are_any() {
+        let (site, shards) = (json!({"cascaded_index": true}), shards("post", 3, 1));
+        check(&site, &shards, limits(3, MAX_BYTES), &[3]);
+        let pages = check(&site, &shards, limits(2, MAX_BYTES), &[2, 2, 1]);
+        let locs = |file: &str| format!("<sitemap><loc>https://{HOST}/{file}</loc></sitemap>\n");
+        let first = locs("sitemap_index2.xml") + &locs("sitemap_index3.xml");
+        assert_eq!(pages[0].xml, first.as_bytes());
+        assert_eq!(pages[2].xml, locs("post-sitemap3.xml").as_bytes());
     }
 }

@@ -116,9 +116,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     ) -> Result<(), StoreError> {
         match self.reconciler.table.site(&shard.series.site).await? {
             // On hold, the scan publishes every shard when its time comes.
-            Some(row) if row.hold != Hold::Loading => {
-                self.publish(shard, Some(segments)).await
-            }
+            Some(row) if row.hold != Hold::Loading => self.publish(shard, Some(segments)).await,
             _ => Ok(()),
         }
     }

@@ -308,11 +308,7 @@ impl Sites for SitemapTable {
         };
         let framed =
             row.render == RENDER_VERSION && stylesheet::same_frames(&row.settings, settings);
-        let epoch = if framed {
-            row.epoch
-        } else {
-            fastrand::u64(..)
-        };
+        let epoch = if framed { row.epoch } else { fastrand::u64(..) };
         let update = Update::builder()
             .table_name(&self.name)
             .set_key(Some(key_item(&keys::site(&settings.host))))
@@ -345,11 +341,10 @@ impl Sites for SitemapTable {
         let update = self
             .update(&keys::site(host))
             .await
-            .update_expression(
-                "SET indexes = :indexes, index_objects = :objects ADD #version :one",
-            )
+            .update_expression("SET #indexes = :indexes, index_objects = :objects ADD #version :one")
             .condition_expression("#version = :version")
             .expression_attribute_names("#version", "version")
+            .expression_attribute_names("#indexes", "indexes")
             .expression_attribute_values(":indexes", number(indexes))
             .expression_attribute_values(":objects", number(index_objects))
             .expression_attribute_values(":version", number(version))

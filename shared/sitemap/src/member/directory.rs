@@ -17,8 +17,8 @@ use crc32fast::Hasher;
 use sha2::{Digest, Sha256};
 
 use super::{
-    FEXTRA, FORMAT_VERSION, Frame, MAX_SEGMENTS, MemberError, Part, Segment, damaged, digest, first_bytes,
-    header,
+    FEXTRA, FORMAT_VERSION, Frame, MAX_SEGMENTS, MemberError, Part, Segment, damaged, digest,
+    first_bytes, header,
 };
 use crate::time::When;
 
