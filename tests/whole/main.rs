@@ -9,6 +9,7 @@ mod archives;
 mod bad_input;
 mod crash;
 mod histories;
+mod limits;
 mod loss;
 mod media;
 mod pages;
