@@ -9,6 +9,7 @@ mod bad_input;
 mod crash;
 mod histories;
 mod loss;
+mod notices;
 mod pages;
 mod poison;
 mod publishing;

@@ -1,6 +1,7 @@
 //! The function behind the sitemap table's stream: publish what a changed row is part of.
 //!
-//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the index; `SITE#`: index, robots.txt and site file ([`site_files`]).
+//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the index; `SITE#`: index, robots.txt and site file ([`site_files`]),
+//!   and the feed. `FEED#`: the feed ([`mod@feed`]).
 //! - `LOC#`: the records that wait for an address that its owner gave up. `JOB#`: the scan's next slice ([`scan`]).
 //! - Every step reads the truth again and may run twice, late, or beside itself.
 //! - What can never succeed is logged and acknowledged: it must not hold up the rest of the stream.
@@ -13,6 +14,7 @@ use store::concurrency::concurrently;
 use store::content::Content;
 use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
 use store::error::StoreError;
+use store::feed::Changes;
 use store::keys::{ShardId, Subject};
 use store::ledgers::Ledgers;
 use store::object::Objects;
@@ -23,6 +25,7 @@ use store::slots::Slots;
 use store::stream::{Batch, key_text};
 use tracing::error;
 
+pub mod feed;
 pub mod publish;
 pub mod scan;
 pub mod site_files;
@@ -34,8 +37,8 @@ const CONCURRENT_SHARDS: usize = 4;
 pub const ENVIRONMENT: [&str; 4] = [CONTENT_TABLE, SITEMAP_TABLE, SITES, BUCKET_NAME];
 
 /// All that publishing needs of the sitemap table.
-pub trait Table: Ledgers + Slots + Sites + Segments + Summaries {}
-impl<T: Ledgers + Slots + Sites + Segments + Summaries> Table for T {}
+pub trait Table: Ledgers + Slots + Sites + Segments + Summaries + Changes {}
+impl<T: Ledgers + Slots + Sites + Segments + Summaries + Changes> Table for T {}
 
 /// The tables, the bucket and the clock.
 #[derive(Clone, Debug)]
@@ -123,13 +126,13 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             Subject::Site(site) => {
                 // The site file first: a site that has become private is closed by it alone.
                 self.publish_site_files(site).await?;
-                self.publish_index(site).await
+                self.publish_index(site).await?;
+                self.publish_feed(site).await
             }
+            Subject::Feed(site) => self.publish_feed(site).await,
             Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::Job => self.scan_slice().await,
-            Subject::Term(_) | Subject::Group(_) | Subject::GroupWaiters(_) | Subject::Feed(_) => {
-                Ok(())
-            }
+            Subject::Term(_) | Subject::Group(_) | Subject::GroupWaiters(_) => Ok(()),
         }
     }
 

@@ -317,6 +317,12 @@ pub fn notice(site: &str, loc: &str) -> Key {
     key(notice_partition(site, digit), hash)
 }
 
+/// Until when search engines are told of nothing on a site. No URL's hash begins so.
+#[must_use]
+pub fn notice_pause(site: &str) -> Key {
+    key(notice_partition(site, '-'), ALONE)
+}
+
 /// The hour from which `sweep` reads timers.
 #[must_use]
 pub fn timer_cursor() -> Key {
