@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod crash;
+mod feed;
 mod histories;
 mod loss;
 mod notices;
