@@ -21,7 +21,9 @@ use store::sites::{Hold, Job, Pass, Sites, Step};
 use store::slots::{Offer, Slots};
 use store::timers::Timers;
 
-const LOST: Commit = Commit::Lost { occupied: false };
+const LOST: Commit = Commit::Lost {
+    occupied: Vec::new(),
+};
 
 async fn stack() -> Stack {
     Stack::start(Options::default()).await.unwrap()
@@ -81,14 +83,14 @@ async fn only_the_last_fence_commits_and_a_refused_commit_writes_nothing() {
         Change::Replace(placement(0), rendered("<url/>")),
         Change::Claim(address("/a")),
     ]);
-    assert_eq!(table.commit("a", &old, &insert, None).await.unwrap(), LOST);
+    assert_eq!(table.commit("a", &old, &insert, &[]).await.unwrap(), LOST);
     let shard = ShardId {
         series: series(),
         n: 1,
     };
     assert_eq!(table.segment(&shard, 0).await.unwrap().stamp, 0);
     assert_eq!(
-        table.commit("a", &new, &insert, None).await.unwrap(),
+        table.commit("a", &new, &insert, &[]).await.unwrap(),
         Commit::Done
     );
     let rows = table.segment(&shard, 0).await.unwrap();
@@ -105,7 +107,7 @@ async fn only_the_last_fence_commits_and_a_refused_commit_writes_nothing() {
         ledger_changes: true,
     };
     assert_eq!(
-        table.commit("a", &new, &gone, None).await.unwrap(),
+        table.commit("a", &new, &gone, &[]).await.unwrap(),
         Commit::Done
     );
     assert_eq!(table.ledger("a").await.unwrap(), None);
@@ -132,32 +134,34 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
     };
     assert_eq!(
         table
-            .commit("a", &a, &write("1"), Some(&offer(false)))
+            .commit("a", &a, &write("1"), &[offer(false)])
             .await
             .unwrap(),
         Commit::Done
     );
-    let occupied = Commit::Lost { occupied: true };
+    let occupied = Commit::Lost {
+        occupied: vec![offer(false)],
+    };
     assert_eq!(
         table
-            .commit("b", &b, &write("2"), Some(&offer(false)))
+            .commit("b", &b, &write("2"), &[offer(false)])
             .await
             .unwrap(),
         occupied
     );
     assert_eq!(
-        table.commit("a", &a, &write("3"), None).await.unwrap(),
+        table.commit("a", &a, &write("3"), &[]).await.unwrap(),
         Commit::Done
     );
     assert_eq!(table.segment(&shard, 0).await.unwrap().stamp, 2);
     let remove = plan(vec![Change::Remove(placement(7), Reuse::Free)]);
     assert_eq!(
-        table.commit("b", &b, &remove, None).await.unwrap(),
+        table.commit("b", &b, &remove, &[]).await.unwrap(),
         LOST,
         "only its owner removes it"
     );
     assert_eq!(
-        table.commit("a", &a, &remove, None).await.unwrap(),
+        table.commit("a", &a, &remove, &[]).await.unwrap(),
         Commit::Done
     );
     let rows = table.segment(&shard, 0).await.unwrap();
@@ -171,7 +175,7 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
     assert_eq!(offers, [offer(true)]);
     assert_eq!(
         table
-            .commit("b", &b, &write("4"), Some(&offers[0]))
+            .commit("b", &b, &write("4"), &offers[..1])
             .await
             .unwrap(),
         Commit::Done
@@ -180,10 +184,10 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
     let c = table.fence("c").await.unwrap();
     assert_eq!(
         table
-            .commit("c", &c, &write("5"), Some(&offers[0]))
+            .commit("c", &c, &write("5"), &offers[..1])
             .await
             .unwrap(),
-        occupied
+        Commit::Lost { occupied: offers }
     );
     stack.stop().await.unwrap();
 }
@@ -198,12 +202,14 @@ async fn a_slot_that_was_given_back_is_no_longer_the_counters() {
     assert!(table.give_back(&series(), slot).await.unwrap());
     // Whoever was offered it by the counter has waited too long.
     let write = plan(vec![Change::Replace(placement(slot.i), rendered("<url/>"))]);
-    let lost = Commit::Lost { occupied: true };
-    let commit = table.commit("late", &late, &write, Some(&offers[0])).await;
+    let lost = Commit::Lost {
+        occupied: offers[..1].to_vec(),
+    };
+    let commit = table.commit("late", &late, &write, &offers[..1]).await;
     assert_eq!(commit.unwrap(), lost);
     let offers = table.offer(&series(), 1, 1_000, None).await.unwrap();
     assert_eq!((offers[0].slot, offers[0].given_back), (slot, true));
-    let commit = table.commit("late", &late, &write, Some(&offers[0])).await;
+    let commit = table.commit("late", &late, &write, &offers[..1]).await;
     assert_eq!(commit.unwrap(), Commit::Done);
     assert!(
         !table.give_back(&series(), slot).await.unwrap(),
@@ -223,7 +229,7 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
     assert_eq!(table.claim(&address("/x"), "a").await.unwrap(), Claim::Free);
     let take = plan(vec![Change::Claim(address("/x"))]);
     assert_eq!(
-        table.commit("a", &a, &take, None).await.unwrap(),
+        table.commit("a", &a, &take, &[]).await.unwrap(),
         Commit::Done
     );
     assert_eq!(
@@ -235,10 +241,10 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
         table.claim(&address("/x"), "b").await.unwrap(),
         Claim::Other("a".to_owned())
     );
-    assert_eq!(table.commit("b", &b, &take, None).await.unwrap(), LOST);
+    assert_eq!(table.commit("b", &b, &take, &[]).await.unwrap(), LOST);
     let wait = plan(vec![Change::Wait(address("/x"), "a".to_owned())]);
     assert_eq!(
-        table.commit("b", &b, &wait, None).await.unwrap(),
+        table.commit("b", &b, &wait, &[]).await.unwrap(),
         Commit::Done
     );
     let partition = claim(SITE, address("/x").loc.as_str()).pk;
@@ -246,18 +252,18 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
     assert_eq!(table.waiters(&partition).await.unwrap(), waits(true));
     let release = plan(vec![Change::Release(address("/x"))]);
     assert_eq!(
-        table.commit("b", &b, &release, None).await.unwrap(),
+        table.commit("b", &b, &release, &[]).await.unwrap(),
         LOST,
         "only its owner gives it up"
     );
     assert_eq!(
-        table.commit("a", &a, &release, None).await.unwrap(),
+        table.commit("a", &a, &release, &[]).await.unwrap(),
         Commit::Done
     );
     assert_eq!(table.waiters(&partition).await.unwrap(), waits(false));
     let c = table.fence("c").await.unwrap();
     assert_eq!(
-        table.commit("c", &c, &wait, None).await.unwrap(),
+        table.commit("c", &c, &wait, &[]).await.unwrap(),
         LOST,
         "its owner has gone"
     );
@@ -274,7 +280,7 @@ async fn a_timer_stands_until_its_record_clears_it() {
         (Change::SetTimer(due), vec![due]),
         (Change::ClearTimer(due), vec![]),
     ] {
-        let commit = table.commit("a", &fenced, &plan(vec![change]), None).await;
+        let commit = table.commit("a", &fenced, &plan(vec![change]), &[]).await;
         assert_eq!(commit.unwrap(), Commit::Done);
         let timers = table.timers(due / 3_600).await.unwrap();
         assert_eq!(
@@ -328,7 +334,7 @@ async fn a_segment_and_a_batch_of_records_larger_than_a_page_are_read_whole() {
             rendered(&format!("{i:02}{}", "x".repeat(250_000))),
         )]);
         assert_eq!(
-            table.commit(&id, &fenced, &write, None).await.unwrap(),
+            table.commit(&id, &fenced, &write, &[]).await.unwrap(),
             Commit::Done
         );
     }

@@ -165,13 +165,13 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
         ("SITE#a.example", "-"),
         ("JOB#scan", "-"),
         ("JOB#audit", "-"),
-        ("TERM#a.example#tag#rust", "001800000000#post/1"),
+        ("TERM#a.example#tag#rust", "000000000000d#post/1"),
         ("TERM#a.example#tag#rust", "!tag/rust"),
-        ("GROUP#hello", "m#post/1"),
-        ("GROUP#hello", "w#post/1"),
+        ("GROUP#about", "m#post/1"),
+        ("GROUP#about", "w#post/1"),
         ("FEED#a.example#20833", "001800000000#post/1"),
         ("NOTICE#a.example#0", "00ff"),
-        ("NOTICE#a.example#-", "-"),
+        ("NOTICE#a.example#pause", "-"),
     ] {
         for name in ["INSERT", "MODIFY", "REMOVE"] {
             let event = serde_json::json!({"awsRegion": "local", "eventID": "1", "eventName": name, "dynamodb": {
@@ -262,13 +262,13 @@ fn roles_write_the_key_prefixes_that_the_code_has() {
         prefix::SERIES,
         prefix::FREE,
         prefix::INDEX,
+        prefix::TIMER,
+        prefix::SITE,
+        prefix::JOB,
         prefix::TERM,
         prefix::GROUP,
         prefix::FEED,
         prefix::NOTICE,
-        prefix::TIMER,
-        prefix::SITE,
-        prefix::JOB,
     ];
     assert_eq!(
         granted,

@@ -12,6 +12,7 @@ use sitemap::site::host_of_site_id;
 use store::content::Content;
 use store::deployment::RECONCILER_VARIABLES;
 use store::error::StoreError;
+use store::keys;
 use store::ledgers::Ledgers;
 use store::reconcile::{Reconciled, Reconciler};
 use store::sites::{Hold, Sites};
@@ -50,7 +51,8 @@ where
         }
     };
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for (id, outcome) in ids.iter().zip(reconciler.reconcile(&ids, None).await) {
+    let pages: Vec<String> = ids.iter().map(|id| keys::page(id, 1)).collect();
+    for (id, outcome) in ids.iter().zip(reconciler.reconcile(&pages, None).await) {
         let count = match outcome {
             Ok(Reconciled::Changed) => "changed",
             Ok(Reconciled::Unchanged) => "unchanged",

@@ -7,7 +7,8 @@
 //!   rows, between two changes that undo each other, would pass `If-Match` after it. So every run puts.
 //! - Equal bytes have equal S3 ETags, and the same slow run would pass. So each put ends in a token of its own.
 
-use sitemap::feed::{Feed, MAX_AGE_SECONDS, MAX_FEED_ENTRIES, render};
+use sitemap::feed::{Feed, MAX_FEED_ENTRIES, render};
+use sitemap::plan::FEED_SECONDS;
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::sha256_hex;
@@ -45,7 +46,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 // Whole days: how old a page in the feed may be is up to who writes its row, and the clock has no say
                 // in what rows become.
                 let day = |at: i64| at.div_euclid(SECONDS_PER_DAY);
-                let days = day(now - MAX_AGE_SECONDS)..=day(now + CLOCK_SKEW_SECONDS);
+                let days = day(now - FEED_SECONDS)..=day(now + CLOCK_SKEW_SECONDS);
                 let table = &self.reconciler.table;
                 table.changes(site, days, MAX_FEED_ENTRIES).await?
             } else {

@@ -2,6 +2,7 @@
 //!
 //! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the index; `SITE#`: index, robots.txt and site file ([`site_files`]),
 //!   and the feed. `FEED#`: the feed ([`mod@feed`]).
+//! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
 //! - `LOC#`: the records that wait for an address that its owner gave up. `JOB#`: the scan's next slice ([`scan`]).
 //! - Every step reads the truth again and may run twice, late, or beside itself.
 //! - What can never succeed is logged and acknowledged: it must not hold up the rest of the stream.
@@ -132,7 +133,19 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             Subject::Feed(site) => self.publish_feed(site).await,
             Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::Job => self.scan_slice().await,
-            Subject::Term(_) | Subject::Group(_) | Subject::GroupWaiters(_) => Ok(()),
+            Subject::Term(pk) => {
+                let archives = self.reconciler.table.archives(pk).await?;
+                self.reconcile_all(&archives).await
+            }
+            Subject::Group(pk) => {
+                let mut members = self.reconciler.table.members(pk).await?;
+                members.extend(self.reconciler.table.admitted(pk).await?);
+                self.reconcile_all(&members).await
+            }
+            Subject::GroupWaiters(pk) => {
+                let admitted = self.reconciler.table.admitted(pk).await?;
+                self.reconcile_all(&admitted).await
+            }
         }
     }
 

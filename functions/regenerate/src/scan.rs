@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use store::content::Content;
 use store::error::StoreError;
+use store::keys;
 use store::object::Objects;
 use store::sites::{Hold, Job, Pass, Step};
 use store::slots::shards_of;
@@ -86,8 +87,14 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 .records
                 .into_iter()
                 .filter(|(_, site)| pass.sites.contains(site));
-            let ids: Vec<String> = served.map(|(id, _)| id).collect();
-            self.reconcile_all(&ids).await?;
+            let ids: Vec<String> = served.map(|(id, _)| keys::page(&id, 1)).collect();
+            // Not the pages have changed, but what their site says of them: no search engine is told.
+            for (id, outcome) in ids
+                .iter()
+                .zip(self.reconciler.reconcile_quietly(&ids).await)
+            {
+                step_over(id, outcome)?;
+            }
             pass.records += ids.len() as u64;
             info!(records = pass.records, "scanned");
             pass.step = match page.next {

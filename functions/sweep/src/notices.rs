@@ -1,7 +1,7 @@
 //! Search engines are told of the URLs that have changed, by IndexNow.
 //!
 //! - Told of is what has been live for a minute, on sites that are released and public and have a key.
-//! - A notice goes once it was told or refused, unless its URL has changed again meanwhile. One that ends between the
+//! - A notice goes once it was told or refused, unless its URL has changed again meanwhile. A sweep that ends between the
 //!   request and that tells twice, which harms nobody.
 //! - What an endpoint does not take now is kept and tried again, later each time.
 //! - Telling is an extra: it costs a sweep a bounded time, and what nobody has taken for two days is dropped.

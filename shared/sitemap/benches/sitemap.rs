@@ -285,6 +285,8 @@ impl Page {
             lastmod: Some(self.lastmod),
             changefreq: None,
             priority: None,
+            videos: &[],
+            news: None,
             images: self.image.as_slice(),
             alternates: &[],
         }

@@ -2,8 +2,22 @@
 
 use crate::loc::{Loc, LocError};
 use crate::record::{ContentRecord, Kind, Problem, Status, Visibility};
-use crate::site::{SITE_TYPE, SiteSettings};
+use crate::site::{PART_PLACE, SITE_TYPE, SiteSettings, URL_PLACE};
 use crate::time::When;
+
+/// Seconds for which a page is news (Google's news sitemap guide: two days).
+pub const NEWS_SECONDS: i64 = 48 * 3_600;
+
+/// The newest page of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newest {
+    /// The record is no archive, or its pages were not looked at.
+    Unread,
+    /// It has none.
+    Nobody,
+    /// The lastmod of the newest one, if any of them has one.
+    Page(Option<When>),
+}
 
 /// Why a page is left out. The first that applies, in this order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,9 +49,14 @@ pub enum Refusal {
     /// Its url is none, or not of this site.
     #[error("url: {0}")]
     BadUrl(LocError),
-    /// An archive page. It would be listed only with an eligible member, and members are not counted yet.
-    #[error("archive pages are not listed yet: their members are not counted")]
-    Archive,
+    /// An archive of pages none of which is listed.
+    #[error("no page of this archive is listed")]
+    EmptyArchive,
+    /// A part of a page, whose address cannot be made.
+    #[error(
+        "its url has a query: the site's types.{0}.part_url has to say how its parts' are made"
+    )]
+    NoPartUrl(String),
     /// Another address stands for it.
     #[error("its canonical address is {0}")]
     CanonicalElsewhere(Loc),
@@ -65,7 +84,8 @@ impl Refusal {
             Self::NotVisible => "not_visible",
             Self::Noindex => "noindex",
             Self::NotContent => "not_content",
-            Self::Archive => "archive",
+            Self::EmptyArchive => "empty_archive",
+            Self::NoPartUrl(_) => "no_part_url",
             Self::BadUrl(LocError::ForeignOrigin { .. }) => "foreign_url",
             Self::BadUrl(_) => "bad_url",
             Self::CanonicalElsewhere(_) => "canonical_elsewhere",
@@ -76,15 +96,17 @@ impl Refusal {
     }
 }
 
-/// The address under which the page is to be listed at `now` (Unix seconds), or why it is not. That no other record
-/// has the same address is not known here.
+/// The address under which a part of the page, 1 for the page itself, is to be listed at `now` (Unix seconds), or why it
+/// is not. That no other record has the same address is not known here.
 ///
 /// # Errors
 ///
 /// The refusal.
 pub fn eligible(
     record: &ContentRecord,
+    part: u32,
     site: Option<&SiteSettings>,
+    newest: Newest,
     now: i64,
 ) -> Result<Loc, Refusal> {
     if let Some(problem) = record.closing_problem() {
@@ -99,7 +121,6 @@ pub fn eligible(
     refuse_if(record.visibility != Visibility::Public, Refusal::NotVisible)?;
     refuse_if(record.noindex, Refusal::Noindex)?;
     refuse_if(record.kind != Kind::Content, Refusal::NotContent)?;
-    refuse_if(record.archive_of.is_some(), Refusal::Archive)?;
     let loc = Loc::parse(&record.url, &site.origin).map_err(Refusal::BadUrl)?;
     if let Some(canonical) = record
         .canonical_url
@@ -114,13 +135,56 @@ pub fn eligible(
     if let Some(at) = record.expires_at.filter(|at| at.seconds() <= now) {
         return Err(Refusal::Expired(at));
     }
-    Ok(loc)
+    let empty = record.archive_of.is_some() && newest == Newest::Nobody;
+    refuse_if(empty, Refusal::EmptyArchive)?;
+    if part == 1 {
+        return Ok(loc);
+    }
+    part_loc(record, part, site, &loc)
 }
 
-/// The lastmod to write: none while it would be in the future.
+/// The address of a part, by its type's pattern; by default the number is one more step of the path.
+fn part_loc(
+    record: &ContentRecord,
+    part: u32,
+    site: &SiteSettings,
+    page: &Loc,
+) -> Result<Loc, Refusal> {
+    let page = page.as_str();
+    let url = match site.type_settings(&record.type_name).part_url {
+        Some(pattern) => pattern
+            .replace(PART_PLACE, &part.to_string())
+            .replace(URL_PLACE, page),
+        None if page.contains('?') => return Err(Refusal::NoPartUrl(record.type_name.clone())),
+        None if page.ends_with('/') => format!("{page}{part}/"),
+        None => format!("{page}/{part}"),
+    };
+    Loc::parse(&url, &site.origin).map_err(Refusal::BadUrl)
+}
+
+/// The lastmod to write: an archive's is its newest page's, and none is in the future.
 #[must_use]
-pub fn lastmod(record: &ContentRecord, now: i64) -> Option<When> {
-    record.last_change().filter(|at| at.seconds() <= now)
+pub fn lastmod(record: &ContentRecord, newest: Newest, now: i64) -> Option<When> {
+    match newest {
+        Newest::Page(lastmod) if record.archive_of.is_some() => lastmod,
+        _ => record.last_change().filter(|at| at.seconds() <= now),
+    }
+}
+
+/// Until when (Unix seconds, exclusive) the page is news at `now`; nothing if it is none.
+#[must_use]
+pub fn news_until(record: &ContentRecord, site: &SiteSettings, now: i64) -> Option<i64> {
+    if record.news.is_none() && !site.type_settings(&record.type_name).news {
+        return None;
+    }
+    let modified = record.modified_at.filter(|_| !site.news_published_only);
+    let dates = [record.published_at, modified].into_iter().flatten();
+    let until = dates
+        .map(When::seconds)
+        .filter(|at| *at <= now)
+        .map(|at| at + NEWS_SECONDS)
+        .max();
+    until.filter(|until| now < *until)
 }
 
 /// The next moment (Unix seconds) at which time alone changes what is listed of the record. A record that a bad field
@@ -154,8 +218,8 @@ mod tests {
         let record = ContentRecord::parse("post/1", &item);
         let mut site = SiteSettings::default_for("www.example.com").unwrap();
         site.types = serde_json::from_value(json!({"hidden": {"public": false}})).unwrap();
-        let name =
-            eligible(&record, Some(&site), NOW).map_or_else(|refusal| refusal.name(), |_| "listed");
+        let name = eligible(&record, 1, Some(&site), Newest::Nobody, NOW)
+            .map_or_else(|refusal| refusal.name(), |_| "listed");
         assert_eq!(name, expected, "{fields}");
     }
 
@@ -173,7 +237,7 @@ mod tests {
         }
         check(
             json!({"archive_of": {"taxonomy": "tag", "term": "rust"}}),
-            "archive",
+            "empty_archive",
         );
         check(json!({"type": "hidden"}), "type_not_public");
         check(json!({"type": "site"}), "bad_field");
@@ -209,7 +273,9 @@ mod tests {
             &json!({"type": "post", "url": "https://www.example.com/a"}),
         );
         assert_eq!(
-            eligible(&record, None, NOW).unwrap_err().name(),
+            eligible(&record, 1, None, Newest::Unread, NOW)
+                .unwrap_err()
+                .name(),
             "unknown_site"
         );
         let private = SiteSettings {
@@ -217,9 +283,93 @@ mod tests {
             ..SiteSettings::default_for("www.example.com").unwrap()
         };
         assert_eq!(
-            eligible(&record, Some(&private), NOW),
+            eligible(&record, 1, Some(&private), Newest::Unread, NOW),
             Err(Refusal::SitePrivate)
         );
+    }
+
+    #[test]
+    fn an_archive_is_as_new_as_its_newest_page() {
+        let item = json!({"type": "tag", "url": "https://www.example.com/tag/rust", "modified_at": "2026-01-01",
+            "archive_of": {"taxonomy": "tag", "term": "rust"}});
+        let record = ContentRecord::parse("p", &item);
+        let site = SiteSettings::default_for("www.example.com").unwrap();
+        for newest in [
+            Newest::Unread,
+            Newest::Page(None),
+            Newest::Page(Some(When::at(NOW))),
+        ] {
+            assert!(eligible(&record, 1, Some(&site), newest, NOW).is_ok());
+        }
+        assert_eq!(lastmod(&record, Newest::Page(None), NOW), None);
+        assert_eq!(
+            lastmod(&record, Newest::Page(Some(When::at(7))), NOW),
+            Some(When::at(7))
+        );
+    }
+
+    #[test]
+    fn parts_have_addresses_of_their_own() {
+        let part = |url: &str, site: &SiteSettings| {
+            let record =
+                ContentRecord::parse("p", &json!({"type": "post", "url": url, "pages": 3}));
+            let loc = eligible(&record, 3, Some(site), Newest::Unread, NOW);
+            loc.map(|loc| loc.as_str().to_owned())
+                .map_err(|refusal| refusal.name())
+        };
+        let mut site = SiteSettings::default_for("www.example.com").unwrap();
+        let ok = |url: &str| Ok(url.to_owned());
+        assert_eq!(
+            part("https://www.example.com/a/", &site),
+            ok("https://www.example.com/a/3/")
+        );
+        assert_eq!(
+            part("https://www.example.com/a", &site),
+            ok("https://www.example.com/a/3")
+        );
+        assert_eq!(
+            part("https://www.example.com/?p=1", &site),
+            Err("no_part_url")
+        );
+        let patterns = json!({"types": {"post": {"part_url": "{url}&page={part}"}}});
+        site = SiteSettings::parse("www.example.com", &patterns).unwrap();
+        assert_eq!(
+            part("https://www.example.com/?p=1", &site),
+            ok("https://www.example.com/?p=1&page=3")
+        );
+        let patterns =
+            json!({"types": {"post": {"part_url": "https://elsewhere.example/?{url}={part}"}}});
+        site = SiteSettings::parse("www.example.com", &patterns).unwrap();
+        assert_eq!(part("https://www.example.com/a", &site), Err("foreign_url"));
+    }
+
+    #[test]
+    fn a_page_is_news_for_two_days() {
+        let mut site = SiteSettings::default_for("www.example.com").unwrap();
+        let until = |fields: Value, site: &SiteSettings, now| {
+            let mut item = json!({"type": "post", "url": "https://www.example.com/a", "news": {}});
+            item.as_object_mut()
+                .unwrap()
+                .extend(fields.as_object().unwrap().clone());
+            news_until(&ContentRecord::parse("p", &item), site, now)
+        };
+        let published = json!({"published_at": "2027-01-15T08:00:00Z"}); // NOW
+        let end = NOW + NEWS_SECONDS;
+        assert_eq!(until(published.clone(), &site, NOW - 1), None, "not yet");
+        assert_eq!(until(published.clone(), &site, NOW), Some(end));
+        assert_eq!(until(published.clone(), &site, end - 1), Some(end));
+        assert_eq!(until(published, &site, end), None);
+        let modified = json!({"published_at": "2020-01-01", "modified_at": "2027-01-15T08:00:00Z"});
+        assert_eq!(until(modified.clone(), &site, NOW), Some(end));
+        let by_type = json!({"news": null, "published_at": "2027-01-15T08:00:00Z"});
+        assert_eq!(until(by_type.clone(), &site, NOW), None);
+        site = SiteSettings::parse(
+            "www.example.com",
+            &json!({"news_published_only": true, "types": {"post": {"news": true}}}),
+        )
+        .unwrap();
+        assert_eq!(until(modified, &site, NOW), None);
+        assert_eq!(until(by_type, &site, NOW), Some(end));
     }
 
     #[test]
@@ -229,8 +379,11 @@ mod tests {
         let record = ContentRecord::parse("p", &item);
         assert_eq!(next_due(&record, NOW), Some(NOW + 10));
         assert_eq!(next_due(&record, NOW + 10), Some(NOW + 20));
-        assert_eq!(lastmod(&record, NOW + 19), None);
-        assert_eq!(lastmod(&record, NOW + 20), record.modified_at);
+        assert_eq!(lastmod(&record, Newest::Unread, NOW + 19), None);
+        assert_eq!(
+            lastmod(&record, Newest::Unread, NOW + 20),
+            record.modified_at
+        );
         assert_eq!(next_due(&record, NOW + 30), None);
     }
 }

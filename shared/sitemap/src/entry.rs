@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::loc::Loc;
 use crate::time::When;
+use crate::video::Video;
 use crate::xml;
 
 /// One `<url>`, borrowed from a record and what the site decided about it.
@@ -21,10 +22,28 @@ pub struct Entry<'a> {
     pub changefreq: Option<ChangeFreq>,
     /// How important it is among the site's pages.
     pub priority: Option<Priority>,
+    /// Its videos, in a video sitemap.
+    pub videos: &'a [Video],
+    /// Itself as a piece of news, in a news sitemap.
+    pub news: Option<&'a News<'a>>,
     /// Its images. Search engines read at most 1,000.
     pub images: &'a [Loc],
     /// The page in other languages, and in its own.
     pub alternates: &'a [Alternate],
+}
+
+/// A page as a piece of news: `<news:news>`
+/// ([Google](https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News<'a> {
+    /// The publication's name.
+    pub publication: &'a str,
+    /// The publication's language, as [`news_language`](crate::language::news_language) writes it.
+    pub language: &'a str,
+    /// When the page was published.
+    pub published: When,
+    /// Its title.
+    pub title: &'a str,
 }
 
 /// The page in another language: `<xhtml:link rel="alternate" …/>`.
@@ -165,6 +184,20 @@ pub fn render(entry: &Entry<'_>, out: &mut Vec<u8>) {
         out.extend_from_slice(priority.as_str().as_bytes());
         out.extend_from_slice(b"</priority>");
     }
+    if let Some(news) = entry.news {
+        out.extend_from_slice(b"<news:news><news:publication><news:name>");
+        xml::escape(news.publication, out);
+        out.extend_from_slice(b"</news:name><news:language>");
+        xml::escape(news.language, out);
+        out.extend_from_slice(b"</news:language></news:publication><news:publication_date>");
+        news.published.write(out);
+        out.extend_from_slice(b"</news:publication_date><news:title>");
+        xml::escape(news.title, out);
+        out.extend_from_slice(b"</news:title></news:news>");
+    }
+    for video in entry.videos {
+        video.render(out);
+    }
     for image in entry.images {
         out.extend_from_slice(IMAGE_START.as_bytes());
         xml::escape_loc(image, out);
@@ -213,9 +246,32 @@ mod tests {
             lastmod: None,
             changefreq: None,
             priority: None,
+            videos: &[],
+            news: None,
             images: &[],
             alternates: &[],
         }
+    }
+
+    #[test]
+    fn news_say_who_has_published_them_and_when() {
+        let page = loc("https://www.example.com/");
+        let news = News {
+            publication: "The <Lantern>",
+            language: "en",
+            published: When::at(1),
+            title: "Now & then",
+        };
+        let entry = Entry {
+            news: Some(&news),
+            ..bare(&page)
+        };
+        assert_eq!(
+            rendered(&entry),
+            "<url><loc>https://www.example.com/</loc><news:news><news:publication><news:name>The &lt;Lantern&gt;</news:name>\
+             <news:language>en</news:language></news:publication><news:publication_date>1970-01-01T00:00:01+00:00\
+             </news:publication_date><news:title>Now &amp; then</news:title></news:news></url>\n"
+        );
     }
 
     #[test]

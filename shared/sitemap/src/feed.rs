@@ -9,8 +9,6 @@ use crate::loc::MAX_LOC_BYTES;
 use crate::time::When;
 use crate::xml::{self, is_xml_char};
 
-/// For how long a page stays in the feed after it has changed.
-pub const MAX_AGE_SECONDS: i64 = 48 * 3_600;
 /// Entries of a feed: for whoever has missed more, since a whole site was edited at once, the sitemaps are there.
 pub const MAX_FEED_ENTRIES: usize = 500;
 /// Bytes of a feed: what FeedBurner takes, the least of the limits that readers of feeds have made known.

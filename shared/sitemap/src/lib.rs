@@ -21,7 +21,7 @@
 //! use std::io::Read;
 //!
 //! use sitemap::member::{Builder, Frame, Segment};
-//! use sitemap::plan::{Change, Claim, Inputs, Ledger, Slot, plan};
+//! use sitemap::plan::{Change, Claim, Inputs, Ledger, Page, Slot, plan};
 //! use sitemap::record::ContentRecord;
 //! use sitemap::site::SiteSettings;
 //!
@@ -33,9 +33,9 @@
 //!
 //! // Nothing was placed for it yet, and nobody else has its address.
 //! let (ledger, claim) = (Ledger::default(), Claim::Free);
-//! let inputs = Inputs { record: Some(&record), site: Some(&site), ledger: &ledger, claim: &claim, evict: None };
-//! let mut plan = plan(&inputs, 1_800_000_000);
-//! plan.place(Slot { n: 1, i: 0 });
+//! let page = Page { record: Some(&record), part: 1, site: Some(&site) };
+//! let mut plan = plan("post/1", &Inputs::of(page, &ledger, &claim), 1_800_000_000);
+//! plan.place(&site.series_of("post"), Slot { n: 1, i: 0 });
 //! let entry = plan.changes.iter().find_map(|change| match change {
 //!     Change::Replace(_, entry) => Some(entry),
 //!     _ => None,
@@ -53,8 +53,10 @@
 //!
 //! What the bytes must be:
 //!
-//! - Sitemaps: <https://www.sitemaps.org/protocol.html>, with Google's
-//!   [image](https://www.google.com/schemas/sitemap-image/1.1/) extension and XHTML's `link` for
+//! - Sitemaps: <https://www.sitemaps.org/protocol.html>, with Google's extensions for
+//!   [images](https://www.google.com/schemas/sitemap-image/1.1/),
+//!   [videos](https://www.google.com/schemas/sitemap-video/1.1/) and
+//!   [news](https://www.google.com/schemas/sitemap-news/0.9/), and XHTML's `link` for
 //!   [other languages](https://developers.google.com/search/docs/specialty/international/localized-versions#sitemap).
 //! - Times: [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), as [XML Schema](https://www.w3.org/TR/xmlschema11-2/#dateTime)
 //!   narrows it.
@@ -62,9 +64,6 @@
 //!   [RFC 3986](https://www.rfc-editor.org/rfc/rfc3986) decides.
 //! - Files: gzip, [RFC 1952](https://www.rfc-editor.org/rfc/rfc1952), and deflate,
 //!   [RFC 1951](https://www.rfc-editor.org/rfc/rfc1951).
-//!
-//! Incomplete support: a record's `videos`, `news`, `translation_group`, `terms` and `pages` are read and not yet
-//! written. Archive pages are left out: they would be listed only with an eligible member, and members are not counted.
 
 pub mod eligibility;
 pub mod entry;

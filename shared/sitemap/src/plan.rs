@@ -7,17 +7,29 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::eligibility::{self, Refusal};
-use crate::entry::{self, Entry};
+use crate::eligibility::{self, Newest, Refusal};
 use crate::loc::Loc;
 use crate::member::SEGMENT_SLOTS;
 use crate::record::{ContentRecord, cut};
 use crate::site::{SITE_TYPE, SiteSettings};
 use crate::time::When;
 
+mod group;
+mod render;
+#[cfg(test)]
+mod tests;
+
+pub use self::group::{Translation, Translations};
+
 /// Bytes of one rendered entry, so that its row stays well under DynamoDB's 400 KB and a reconcile under a
 /// transaction's 4 MB.
 pub const MAX_ENTRY_BYTES: usize = 300 * 1024;
+/// Pages that can be translations of each other: each of them lists all.
+pub const MAX_GROUP: usize = 200;
+/// Seconds for which a change stands in the feed.
+pub const FEED_SECONDS: i64 = 48 * 3_600;
+/// Characters of a page's title and description in the feed.
+const MAX_FEED_CHARS: usize = 1_000;
 
 /// All sitemaps of one type on one site.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -67,7 +79,8 @@ pub struct Placement {
     pub digest: String,
 }
 
-/// What a record has placed where, and why the rest of it is left out: the ledger's body.
+/// What a page has placed where, and why the rest of it is left out: the ledger's body. Each part of a multi-part page
+/// has its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// The record's site.
@@ -81,6 +94,27 @@ pub struct Ledger {
     /// The address that it waits for, since another record has claimed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Address>,
+    /// The archives that it is a page of, with its lastmod there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<(Term, Option<When>)>,
+    /// The archive that it is the page of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<Term>,
+    /// What it is in which translation group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<(String, Translation)>,
+    /// The full translation group that it waits for room in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_in: Option<String>,
+    /// The digest of what readers of the page would see as a change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<String>,
+    /// Since when (Unix seconds) its last change stands in the feed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feed: Option<i64>,
+    /// The number of its highest part that may have anything placed; 0 for a page without parts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub parts: u32,
     /// When time alone will change what is listed of it, in Unix seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<i64>,
@@ -90,6 +124,11 @@ pub struct Ledger {
     /// What else is left out, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for a reference
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A loc on a site.
@@ -112,19 +151,57 @@ pub enum Claim {
     Other(String),
 }
 
+/// What is to be planned: a record's own page, or another part of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// The record as it is, or nothing if it is gone.
+    pub record: Option<&'a ContentRecord>,
+    /// 1 for the page itself.
+    pub part: u32,
+    /// The settings of the record's site, or of the one where its page was listed if it is gone. Nothing if that site is
+    /// not known.
+    pub site: Option<&'a SiteSettings>,
+}
+
 /// All that a plan is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-    /// The record as it is, or nothing if it is gone.
-    pub record: Option<&'a ContentRecord>,
-    /// Its site's settings, or nothing if the site is not known.
-    pub site: Option<&'a SiteSettings>,
+    /// The page.
+    pub page: Page<'a>,
     /// What was placed for it.
     pub ledger: &'a Ledger,
-    /// The claim of [`wanted_address`].
+    /// The newest page of [`Page::wanted_term`].
+    pub newest: Newest,
+    /// The claim of [`Page::wanted_address`].
     pub claim: &'a Claim,
+    /// What [`Page::wanted_group`] holds, the page's own row perhaps among it.
+    pub group: &'a Translations,
     /// A slot that the record has to leave, since its shard is over its byte limit.
     pub evict: Option<(&'a Series, Slot)>,
+    /// Whether a change is news to anybody: not on a site's first load, and not when settings are applied.
+    pub told: bool,
+    /// The highest part that is known to have nothing placed beyond the record's parts.
+    pub settled: u32,
+}
+
+/// The members of no group.
+static NO_TRANSLATIONS: Translations = Translations::new();
+
+impl<'a> Inputs<'a> {
+    /// Of a page that is neither an archive nor in a translation group, and of whose changes nobody is told.
+    #[must_use]
+    pub fn of(page: Page<'a>, ledger: &'a Ledger, claim: &'a Claim) -> Self {
+        Self {
+            page,
+            ledger,
+            newest: Newest::Unread,
+            claim,
+            group: &NO_TRANSLATIONS,
+            evict: None,
+            told: false,
+            settled: 0,
+        }
+    }
 }
 
 /// A rendered entry.
@@ -140,16 +217,29 @@ impl Rendered {
     /// The digest by which a ledger knows the entry that stands in a slot: 16 hex digits of SHA-256.
     #[must_use]
     pub fn digest(&self) -> String {
-        let mut hasher = Sha256::new();
-        hasher.update(&self.xml);
-        if let Some(lastmod) = self.lastmod {
-            hasher.update(lastmod.to_string());
-        }
-        hasher.finalize()[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        let lastmod = self.lastmod.map(|at| at.to_string()).unwrap_or_default();
+        digest([self.xml.as_str(), &lastmod])
     }
+}
+
+fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let mut hasher = Sha256::new();
+    texts.into_iter().for_each(|text| hasher.update(text));
+    let hash = hasher.finalize();
+    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What the feed says of a page that has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedItem {
+    /// Where it is.
+    pub address: Address,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its description.
+    pub summary: Option<String>,
+    /// When it was first published.
+    pub published: Option<When>,
 }
 
 /// One change that a plan asks for.
@@ -169,6 +259,28 @@ pub enum Change {
     Wait(Address, String),
     /// Wait no longer.
     StopWaiting(Address),
+    /// Be a page of the archive, with this lastmod.
+    JoinTerm(Term, Option<When>),
+    /// Be no page of the archive with this lastmod any more.
+    LeaveTerm(Term, Option<When>),
+    /// Be told of the archive's pages.
+    KeepArchive(Term),
+    /// Be told no longer.
+    DropArchive(Term),
+    /// Be this in the translation group, or something else than before.
+    JoinGroup(String, Translation),
+    /// Leave the translation group.
+    LeaveGroup(String),
+    /// Wait for room in the translation group.
+    WaitInGroup(String),
+    /// Wait for room there no longer.
+    StopWaitingInGroup(String),
+    /// Stand in the feed since this time.
+    Feed(i64, FeedItem),
+    /// Stand in the feed of this site since this time no longer.
+    Unfeed(String, i64),
+    /// Have search engines told of the address, which has changed at this time.
+    Tell(Address, i64),
     /// Be called at that time.
     SetTimer(i64),
     /// Be called no longer.
@@ -203,28 +315,27 @@ impl Plan {
         self.changes.is_empty() && !self.ledger_changes
     }
 
-    /// The series in which a new slot is needed: at most one, since a record has one page.
-    #[must_use]
-    pub fn needs_slot(&self) -> Option<&Series> {
-        self.changes.iter().find_map(|change| match change {
+    /// The series in which new slots are needed: no more than the page's own, the videos' and the news'.
+    pub fn needs_slots(&self) -> impl Iterator<Item = &Series> {
+        self.changes.iter().filter_map(|change| match change {
             Change::Insert(series, _) => Some(series),
             _ => None,
         })
     }
 
-    /// Names the slot of the entry to be inserted.
-    pub fn place(&mut self, slot: Slot) {
+    /// Names the slot of the entry to be inserted into a series.
+    pub fn place(&mut self, series: &Series, slot: Slot) {
         for change in &mut self.changes {
-            if let Change::Insert(series, rendered) = change {
+            if let Change::Insert(wanted, rendered) = change
+                && wanted == series
+            {
                 let placement = Placement {
                     series: series.clone(),
                     slot,
                     digest: rendered.digest(),
                 };
-                self.ledger
-                    .get_or_insert_default()
-                    .placed
-                    .push(placement.clone());
+                let placed = &mut self.ledger.get_or_insert_default().placed;
+                placed.push(placement.clone());
                 let rendered = Rendered {
                     xml: std::mem::take(&mut rendered.xml),
                     lastmod: rendered.lastmod,
@@ -236,49 +347,87 @@ impl Plan {
     }
 }
 
-/// The address whose claim must be read before planning: the one the record wants and does not own.
-#[must_use]
-pub fn wanted_address(
-    record: Option<&ContentRecord>,
-    site: Option<&SiteSettings>,
-    ledger: &Ledger,
-    now: i64,
-) -> Option<Address> {
-    let loc = eligibility::eligible(record?, site, now).ok()?;
-    let address = Address {
-        site: site?.host.clone(),
-        loc,
-    };
-    (ledger.claim.as_ref() != Some(&address)).then_some(address)
+impl<'a> Page<'a> {
+    /// The record, unless nothing is to be remembered of it: it is gone, or has fewer parts, or is a site's settings, which
+    /// are no page, in a place where they are found.
+    fn shown(&self) -> Option<&'a ContentRecord> {
+        self.record.filter(|record| {
+            let settings = record.type_name == SITE_TYPE && record.closing_problem().is_none();
+            !settings && self.part <= record.pages
+        })
+    }
+
+    fn eligible(&self, newest: Newest, now: i64) -> Option<(&'a ContentRecord, Loc)> {
+        let record = self.shown()?;
+        let loc = eligibility::eligible(record, self.part, self.site, newest, now).ok()?;
+        Some((record, loc))
+    }
+
+    /// The archive whose newest page must be read before anything else of the page is known.
+    #[must_use]
+    pub fn wanted_term(&self, now: i64) -> Option<Term> {
+        let (record, _) = self.eligible(Newest::Unread, now)?;
+        let archive = record.archive_of.as_ref().filter(|_| self.part == 1)?;
+        Some(Term {
+            site: self.site?.host.clone(),
+            taxonomy: archive.taxonomy.clone(),
+            term: archive.term.clone(),
+        })
+    }
+
+    /// The address whose claim must be read before planning: the one the page wants and does not own.
+    #[must_use]
+    pub fn wanted_address(&self, newest: Newest, ledger: &Ledger, now: i64) -> Option<Address> {
+        let (_, loc) = self.eligible(newest, now)?;
+        let site = self.site?.host.clone();
+        let address = Address { site, loc };
+        (ledger.claim.as_ref() != Some(&address)).then_some(address)
+    }
+
+    /// The translation group that must be read before planning.
+    #[must_use]
+    pub fn wanted_group(&self, newest: Newest, now: i64) -> Option<&'a str> {
+        let (record, _) = self.eligible(newest, now)?;
+        let group = record.translation_group.as_deref();
+        group.filter(|_| self.part == 1)
+    }
 }
 
-/// What to change so that what is placed for a record agrees with what is true at `now` (Unix seconds).
+/// What to change so that what is placed for a page agrees with what is true at `now` (Unix seconds). `id` is its
+/// record's.
 #[must_use]
-pub fn plan(inputs: &Inputs<'_>, now: i64) -> Plan {
-    let before = inputs.ledger;
-    // A site's settings are no page: nothing of them is remembered here, unless nobody can find them.
-    let Some(record) = inputs
-        .record
-        .filter(|record| record.type_name != SITE_TYPE || record.closing_problem().is_some())
-    else {
-        return finish(before, None, Wanted::default(), inputs);
+pub fn plan(id: &str, inputs: &Inputs<'_>, now: i64) -> Plan {
+    let Inputs { page, ledger, .. } = inputs;
+    let unsettled = ledger.parts > inputs.settled;
+    let Some(record) = page.shown() else {
+        // Its parts are found by what is remembered here.
+        let left = unsettled.then(|| Ledger {
+            site: ledger.site.clone(),
+            parts: ledger.parts,
+            ..Ledger::default()
+        });
+        return finish(left, Wanted::default(), inputs, now);
     };
     let mut after = Ledger {
         site: record.site.clone(),
-        due: eligibility::next_due(record, now),
-        notes: record
-            .problems
-            .iter()
-            .filter(|problem| !problem.closes)
-            .map(ToString::to_string)
-            .collect(),
         ..Ledger::default()
     };
+    let mut due = Vec::new();
+    if page.part == 1 {
+        let parts = if record.pages > 1 { record.pages } else { 0 };
+        after.parts = parts.max(if unsettled { ledger.parts } else { 0 });
+        after.archive = page.wanted_term(now);
+        let notes = record.problems.iter().filter(|problem| !problem.closes);
+        after.notes = notes.map(ToString::to_string).collect();
+        due.extend(eligibility::next_due(record, now));
+    }
     let mut wanted = Wanted::default();
-    match (eligibility::eligible(record, inputs.site, now), inputs.site) {
+    let listed = eligibility::eligible(record, page.part, page.site, inputs.newest, now);
+    match (listed, page.site) {
         (Ok(loc), Some(site)) => {
+            let site_host = site.host.clone();
             let address = Address {
-                site: site.host.clone(),
+                site: site_host,
                 loc,
             };
             if let Claim::Other(owner) = inputs.claim {
@@ -286,47 +435,157 @@ pub fn plan(inputs: &Inputs<'_>, now: i64) -> Plan {
                 after.waits = Some(address);
                 wanted.owner = owner.clone();
             } else {
-                let rendered = render(record, site, &address.loc, now, &mut after.notes);
-                let series = Series {
-                    site: site.host.clone(),
-                    name: record.type_name.clone(),
+                let listing = Listing {
+                    id,
+                    record,
+                    site,
+                    loc: &address.loc,
+                    inputs,
+                    now,
                 };
-                wanted.entry = Some((series, rendered));
+                listing.fill(&mut after, &mut wanted, &mut due);
                 after.claim = Some(address);
             }
         }
         (Err(refusal), _) => after.refused = Some(reason(&refusal)),
         (Ok(_), None) => after.refused = Some(reason(&Refusal::UnknownSite(record.site.clone()))),
     }
-    finish(before, Some(after), wanted, inputs)
+    // What is listed of the parts changes with the page, which has them reconciled.
+    after.due = due.into_iter().filter(|_| page.part == 1).min();
+    finish(Some(after), wanted, inputs, now)
+}
+
+/// A page that is listed.
+struct Listing<'a> {
+    id: &'a str,
+    record: &'a ContentRecord,
+    site: &'a SiteSettings,
+    loc: &'a Loc,
+    inputs: &'a Inputs<'a>,
+    now: i64,
+}
+
+impl Listing<'_> {
+    /// What follows from its being listed.
+    fn fill(&self, after: &mut Ledger, wanted: &mut Wanted, due: &mut Vec<i64>) {
+        let Self {
+            record,
+            site,
+            inputs,
+            now,
+            ..
+        } = *self;
+        let is_page = inputs.page.part == 1;
+        let lastmod = eligibility::lastmod(record, inputs.newest, now);
+        if is_page && record.archive_of.is_none() {
+            let term = |(taxonomy, term): (&String, &String)| Term {
+                site: site.host.clone(),
+                taxonomy: taxonomy.clone(),
+                term: term.clone(),
+            };
+            let terms = record.terms.iter();
+            let terms =
+                terms.flat_map(|(taxonomy, terms)| terms.iter().map(move |term| (taxonomy, term)));
+            after.terms = terms.map(|pair| (term(pair), lastmod)).collect();
+        } else if is_page && !record.terms.is_empty() {
+            // Two archives that were pages of each other would keep each other listed for ever.
+            after
+                .notes
+                .push("terms: an archive is no page of another one".to_owned());
+        }
+        let alternates = self.alternates(after);
+        self.render(lastmod, &alternates, after, wanted, due);
+        self.remember_change(lastmod, after, wanted, due);
+    }
+
+    /// Whether its readers would see a change, and who is told.
+    fn remember_change(
+        &self,
+        lastmod: Option<When>,
+        after: &mut Ledger,
+        wanted: &mut Wanted,
+        due: &mut Vec<i64>,
+    ) {
+        let Self {
+            record,
+            site,
+            loc,
+            inputs,
+            now,
+            ..
+        } = *self;
+        let lastmod = lastmod.map(|at| at.to_string()).unwrap_or_default();
+        let texts =
+            [&record.title, &record.description].map(|text| text.as_deref().unwrap_or_default());
+        let images = record.images.iter().map(Loc::as_str);
+        let alternates = record
+            .alternates
+            .iter()
+            .map(|alternate| alternate.href.as_str());
+        let seen = [loc.as_str(), &lastmod].into_iter().chain(texts);
+        let seen = digest(
+            seen.chain(images)
+                .chain(alternates)
+                .flat_map(|text| [text, "\0"]),
+        );
+        let before = inputs.ledger;
+        let changed = before.seen.as_ref() != Some(&seen) && inputs.told;
+        after.seen = Some(seen);
+        let address = Address {
+            site: site.host.clone(),
+            loc: loc.clone(),
+        };
+        wanted.tell = (changed && site.indexnow_key.is_some()).then(|| address.clone());
+        // What an archive shows are pages that stand in the feed themselves.
+        if site.feed && inputs.page.part == 1 && record.archive_of.is_none() {
+            let recent = before
+                .feed
+                .filter(|at| now < at.saturating_add(FEED_SECONDS) && before.site == site.host);
+            after.feed = if changed { Some(now) } else { recent };
+            due.extend(after.feed.map(|at| at.saturating_add(FEED_SECONDS)));
+            let cut = |text: &Option<String>| {
+                let text = text.as_deref()?;
+                Some(text.chars().take(MAX_FEED_CHARS).collect())
+            };
+            wanted.feed = changed.then(|| FeedItem {
+                address,
+                title: cut(&record.title),
+                summary: cut(&record.description),
+                published: record.published_at,
+            });
+        }
+    }
 }
 
 /// What is wanted beyond the ledger's own fields.
 #[derive(Default)]
 struct Wanted {
-    entry: Option<(Series, Rendered)>,
+    entries: Vec<(Series, Rendered)>,
     /// Who has the address that is waited for.
     owner: String,
+    /// What the feed says of it, if it has changed.
+    feed: Option<FeedItem>,
+    /// What search engines are to be told of.
+    tell: Option<Address>,
 }
 
 /// The difference between the ledger as it is and as it should be.
-fn finish(before: &Ledger, after: Option<Ledger>, wanted: Wanted, inputs: &Inputs<'_>) -> Plan {
+fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<'_>, now: i64) -> Plan {
+    let before = inputs.ledger;
     let remembered = after.is_some();
     let mut after = after.unwrap_or_default();
     let mut changes = Vec::new();
-    let mut entry = wanted.entry;
     for placement in &before.placed {
         let evicted = inputs.evict == Some((&placement.series, placement.slot));
-        let beyond = inputs.site.is_some_and(|site| {
-            site.host == placement.series.site && placement.slot.i >= site.entries_per_sitemap
+        let beyond = inputs.page.site.is_some_and(|site| {
+            site.host == placement.series.site
+                && placement.slot.i >= site.capacity(&placement.series.name)
         });
-        let stays = entry
-            .as_ref()
-            .is_some_and(|(series, _)| *series == placement.series)
-            && !evicted
-            && !beyond;
-        match entry.take_if(|_| stays) {
-            Some((series, rendered)) => {
+        let mut series = wanted.entries.iter().map(|(series, _)| series);
+        let stays = series.position(|series| *series == placement.series);
+        match stays.filter(|_| !evicted && !beyond) {
+            Some(at) => {
+                let (series, rendered) = wanted.entries.remove(at);
                 let placement = Placement {
                     series,
                     slot: placement.slot,
@@ -347,9 +606,8 @@ fn finish(before: &Ledger, after: Option<Ledger>, wanted: Wanted, inputs: &Input
             }
         }
     }
-    if let Some((series, rendered)) = entry {
-        changes.push(Change::Insert(series, rendered));
-    }
+    let inserted = wanted.entries.into_iter();
+    changes.extend(inserted.map(|(series, rendered)| Change::Insert(series, rendered)));
     let owner = wanted.owner;
     difference(
         &mut changes,
@@ -365,6 +623,54 @@ fn finish(before: &Ledger, after: Option<Ledger>, wanted: Wanted, inputs: &Input
         Change::StopWaiting,
         |address| Change::Wait(address, owner),
     );
+    let left = before
+        .terms
+        .iter()
+        .filter(|term| !after.terms.contains(term));
+    changes.extend(left.map(|(term, at)| Change::LeaveTerm(term.clone(), *at)));
+    let joined = after
+        .terms
+        .iter()
+        .filter(|term| !before.terms.contains(term));
+    changes.extend(joined.map(|(term, at)| Change::JoinTerm(term.clone(), *at)));
+    difference(
+        &mut changes,
+        &before.archive,
+        &after.archive,
+        Change::DropArchive,
+        Change::KeepArchive,
+    );
+    if before.group != after.group {
+        let name = |ledger: &Ledger| ledger.group.as_ref().map(|(name, _)| name.clone());
+        // A row is written over: two actions of one transaction must not be of one row.
+        let left = name(before).filter(|group| Some(group) != name(&after).as_ref());
+        changes.extend(left.map(Change::LeaveGroup));
+        let joined = after.group.clone();
+        changes.extend(joined.map(|(group, translation)| Change::JoinGroup(group, translation)));
+    }
+    difference(
+        &mut changes,
+        &before.waits_in,
+        &after.waits_in,
+        Change::StopWaitingInGroup,
+        Change::WaitInGroup,
+    );
+    let stays = (before.feed, &before.site) == (after.feed, &after.site);
+    let left = before.feed.filter(|_| !stays);
+    changes.extend(left.map(|at| Change::Unfeed(before.site.clone(), at)));
+    let shown = after.feed.zip(wanted.feed);
+    changes.extend(shown.map(|(at, item)| Change::Feed(at, item)));
+    let is_heard = |address: &&Address| {
+        let site = inputs.page.site.filter(|site| site.host == address.site);
+        inputs.told && site.is_some_and(|site| site.indexnow_key.is_some())
+    };
+    let released = before
+        .claim
+        .as_ref()
+        .filter(|_| before.claim != after.claim);
+    let released = released.filter(is_heard).cloned();
+    let told = released.into_iter().chain(wanted.tell);
+    changes.extend(told.map(|address| Change::Tell(address, now)));
     difference(
         &mut changes,
         &before.due,
@@ -396,64 +702,3 @@ fn difference<T: Clone + PartialEq>(
 fn reason(refusal: &Refusal) -> (String, String) {
     (refusal.name().to_owned(), cut(&refusal.to_string()))
 }
-
-/// The page's entry, with as many images as fit.
-fn render(
-    record: &ContentRecord,
-    site: &SiteSettings,
-    loc: &Loc,
-    now: i64,
-    notes: &mut Vec<String>,
-) -> Rendered {
-    let lastmod = eligibility::lastmod(record, now);
-    if lastmod.is_none()
-        && let Some(at) = record.last_change()
-    {
-        notes.push(format!("lastmod: {at} is in the future (future_lastmod)"));
-    }
-    let defaults = site.type_settings(&record.type_name);
-    let mut page = Entry {
-        loc,
-        lastmod,
-        changefreq: record.changefreq.or(defaults.changefreq),
-        priority: record.priority.or(defaults.priority),
-        images: &[],
-        alternates: &record.alternates,
-    };
-    let mut xml = Vec::new();
-    entry::render(&page, &mut xml);
-    if xml.len() > MAX_ENTRY_BYTES {
-        notes.push(format!(
-            "alternates: left out, with them the entry has {} bytes, at most {MAX_ENTRY_BYTES}",
-            xml.len()
-        ));
-        page.alternates = &[];
-        xml.clear();
-        entry::render(&page, &mut xml);
-    }
-    if !record.images.is_empty() {
-        let mut room = MAX_ENTRY_BYTES - xml.len();
-        let fitting = record.images.iter().take_while(|image| {
-            let bytes = entry::image_len(image);
-            let fits = bytes <= room;
-            room = room.saturating_sub(bytes);
-            fits
-        });
-        page.images = &record.images[..fitting.count()];
-        if page.images.len() < record.images.len() {
-            let (given, kept) = (record.images.len(), page.images.len());
-            notes.push(format!(
-                "images: {given} given, the first {kept} fit into {MAX_ENTRY_BYTES} bytes"
-            ));
-        }
-        xml.clear();
-        entry::render(&page, &mut xml);
-    }
-    // The renderer writes ASCII locs and escaped text, from strings: this cannot fail, and if it did nothing is lost.
-    let xml = String::from_utf8(xml)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Rendered { xml, lastmod }
-}
-
-#[cfg(test)]
-mod tests;

@@ -13,6 +13,7 @@ use crate::entry::{Alternate, ChangeFreq, Priority};
 use crate::loc::Loc;
 use crate::site::{MAX_HOST_BYTES, SITE_TYPE, host_of_site_id, is_site_host};
 use crate::time::When;
+use crate::video::{self, Video};
 
 mod fields;
 #[cfg(test)]
@@ -30,6 +31,9 @@ pub const MAX_ALTERNATES: usize = 200;
 pub const MAX_PARTS: u32 = 1_000;
 /// Bytes of a record's id, which stands inside sort keys (DynamoDB: 1,024 bytes).
 pub const MAX_ID_BYTES: usize = 900;
+/// Bytes of a taxonomy's name, of a term and of a group's name: all stand in partition keys (DynamoDB: 2,048 bytes), where
+/// each may take three times as many.
+pub const MAX_TERM_BYTES: usize = 200;
 /// Bytes of a type's name, which becomes part of a path.
 pub const MAX_TYPE_BYTES: usize = 64;
 /// Problems kept for one record; the rest is counted.
@@ -129,6 +133,15 @@ pub struct ArchiveOf {
     pub term: String,
 }
 
+/// What a record says of itself as a piece of news.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// Its own, else the page's.
+    pub title: Option<String>,
+    /// Its own, else the page's, else the site's.
+    pub language: Option<String>,
+}
+
 /// A content record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContentRecord {
@@ -166,16 +179,18 @@ pub struct ContentRecord {
     pub priority: Option<Priority>,
     /// At most [`MAX_IMAGES`].
     pub images: Vec<Loc>,
-    /// As given: each is an object.
-    pub videos: Vec<Map<String, Value>>,
-    /// As given.
-    pub news: Option<Map<String, Value>>,
+    /// Those that a sitemap can list.
+    pub videos: Vec<Video>,
+    /// Set if the page is news, whatever its type.
+    pub news: Option<News>,
     /// The page's language.
     pub language: Option<String>,
     /// At most [`MAX_ALTERNATES`].
     pub alternates: Vec<Alternate>,
-    /// Records of one group are translations of each other.
+    /// Records of one group, with a language each, are translations of each other.
     pub translation_group: Option<String>,
+    /// Whether it is its group's page for everybody else.
+    pub x_default: bool,
     /// Terms by taxonomy, at most [`MAX_TERMS`] in all.
     pub terms: BTreeMap<String, Vec<String>>,
     /// Parts of a multi-part page, at least 1.
@@ -227,13 +242,17 @@ impl ContentRecord {
                 .unwrap_or_default(),
         };
         let type_name = fields.type_name();
+        let (title, description) = (
+            fields.text("title", false),
+            fields.text("description", false),
+        );
+        let terms = fields.terms();
+        let language = fields.language("language");
         let record = Self {
             id: id.to_owned(),
             site,
             type_name,
             canonical_url: fields.canonical_url(),
-            title: fields.text("title", false),
-            description: fields.text("description", false),
             status: fields.choice("status", Status::Published, STATUSES),
             visibility: fields.choice("visibility", Visibility::Public, VISIBILITIES),
             noindex: fields.noindex(),
@@ -244,14 +263,21 @@ impl ContentRecord {
             changefreq: fields.changefreq(),
             priority: fields.priority(),
             images: fields.images(),
-            videos: fields.videos(),
-            news: fields.object("news").cloned(),
-            language: fields.text("language", false),
+            videos: fields.videos(video::Page {
+                title: title.as_deref(),
+                description: description.as_deref(),
+                tags: terms.get("tag").map_or(&[], Vec::as_slice),
+            }),
+            news: fields.news(),
             alternates: fields.alternates(),
-            translation_group: fields.text("translation_group", false),
-            terms: fields.terms(),
+            translation_group: fields.translation_group(language.is_some()),
+            x_default: fields.flag("x_default"),
+            language,
+            terms,
             pages: fields.pages(),
             archive_of: fields.archive_of(),
+            title,
+            description,
             url,
             problems: Vec::new(),
         };

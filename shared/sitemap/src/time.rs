@@ -97,7 +97,8 @@ impl When {
     }
 
     /// The date whose midnight this Unix second is, if there is one.
-    pub(crate) fn midnight(seconds: i64) -> Option<Self> {
+    #[must_use]
+    pub fn midnight(seconds: i64) -> Option<Self> {
         if seconds % SECONDS_PER_DAY != 0 {
             return None;
         }

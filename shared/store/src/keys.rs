@@ -6,7 +6,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use sha2::{Digest, Sha256};
 use sitemap::member::MAX_SEGMENTS;
 use sitemap::plan::{Series, Slot, Term};
-use sitemap::record::MAX_ID_BYTES;
+use sitemap::record::{MAX_ID_BYTES, MAX_PARTS};
+use sitemap::time::When;
 
 use crate::object::ObjectKey;
 
@@ -42,8 +43,8 @@ pub mod prefix {
 
 /// The sort key of an item that is alone in its partition, or first in it.
 pub const ALONE: &str = "-";
-/// The ledger's sort key of a page itself; the parts of a multi-part page follow.
-pub const FIRST_PART: &str = "1";
+/// Stands before and behind the number of a page's part.
+const PART_MARK: char = '~';
 /// What stands in keys for an id that is too long begins so.
 pub const HASHED_ID: &str = "sha256:";
 /// Sort key prefix of the records that wait for an address, or for room in a group.
@@ -54,10 +55,17 @@ pub const MEMBER: &str = "m#";
 pub const ARCHIVE: &str = "!";
 /// What is added to Unix seconds that stand in sort keys: no lastmod, before the year 1, is 0.
 const SECONDS_OFFSET: i64 = 62_135_596_801;
+/// How precise the time of a sort key is.
+const DATE: &str = "d";
+/// The same.
+const SECOND: &str = "s";
 /// A site's notices are spread over as many partitions, one a first digit of their hash.
 pub const NOTICE_PARTITIONS: [char; 16] = [
     '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
 ];
+
+/// What stands in place of the digit in the key of a site's pause.
+const PAUSE: &str = "pause";
 
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
 
@@ -92,18 +100,43 @@ pub fn sha256_hex(text: &str) -> String {
 }
 
 /// A record's id as it stands in keys. One that is too long has no page, but still a ledger that says so.
-fn id_part(id: &str) -> String {
-    if id.len() <= MAX_ID_BYTES {
+fn id_part(page: &str) -> String {
+    if page_parts(page).0.len() <= MAX_ID_BYTES {
+        page.to_owned()
+    } else {
+        format!("{HASHED_ID}{}", sha256_hex(page))
+    }
+}
+
+/// A page as it stands in keys and rows: the record's id for the page itself, `~<part>~<id>` for another part of it.
+#[must_use]
+pub fn page(id: &str, part: u32) -> String {
+    if part == 1 && !id.starts_with(PART_MARK) {
         id.to_owned()
     } else {
-        format!("{HASHED_ID}{}", sha256_hex(id))
+        format!("{PART_MARK}{part}{PART_MARK}{id}")
     }
+}
+
+/// The record's id and the part that [`page`] wrote.
+#[must_use]
+pub fn page_parts(page: &str) -> (&str, u32) {
+    let marked = page.strip_prefix(PART_MARK);
+    let part = marked.and_then(|rest| {
+        let (part, id) = rest.split_once(PART_MARK)?;
+        Some((id, part.parse().ok()?))
+    });
+    part.unwrap_or((page, 1))
 }
 
 /// `LEDGER#<record id>`, part.
 #[must_use]
-pub fn ledger(id: &str) -> Key {
-    key(format!("{}{}", prefix::LEDGER, id_part(id)), FIRST_PART)
+pub fn ledger(page: &str) -> Key {
+    let (record, part) = page_parts(page);
+    key(
+        format!("{}{}", prefix::LEDGER, id_part(record)),
+        part.to_string(),
+    )
 }
 
 /// `SEGMENT#<site>#<series>#<n>#<k>`.
@@ -254,14 +287,33 @@ pub fn term_partition(term: &Term) -> String {
     )
 }
 
-/// A page of an archive, by its lastmod in Unix seconds.
+/// A page of an archive, by its lastmod: the last of the partition is the newest.
 #[must_use]
-pub fn term_member(term: &Term, lastmod: Option<i64>, id: &str) -> Key {
-    let seconds = lastmod.map_or(0, |seconds| seconds + SECONDS_OFFSET);
+pub fn term_member(term: &Term, lastmod: Option<When>, id: &str) -> Key {
+    // A date is older than the first second of its day, and so it sorts.
+    let (seconds, precision) = match lastmod {
+        None => (0, DATE),
+        Some(at) if at.is_date() => (at.seconds() + SECONDS_OFFSET, DATE),
+        Some(at) => (at.seconds() + SECONDS_OFFSET, SECOND),
+    };
     key(
         term_partition(term),
-        format!("{seconds:012}#{}", id_part(id)),
+        format!("{seconds:012}{precision}#{}", id_part(id)),
     )
+}
+
+/// The lastmod and the page that [`term_member`] wrote as a sort key.
+fn term_parts(sk: &str) -> Option<(Option<When>, &str)> {
+    let (at, id) = sk.split_once('#')?;
+    let (seconds, precision) = at.split_at_checked(at.len().checked_sub(1)?)?;
+    let seconds = seconds.parse::<i64>().ok()?;
+    let lastmod = match (seconds, precision) {
+        (0, DATE) => None,
+        (seconds, DATE) => Some(When::midnight(seconds - SECONDS_OFFSET)?),
+        (seconds, SECOND) => Some(When::at(seconds - SECONDS_OFFSET)),
+        _ => return None,
+    };
+    Some((lastmod, id))
 }
 
 /// The record that is an archive's page.
@@ -317,10 +369,10 @@ pub fn notice(site: &str, loc: &str) -> Key {
     key(notice_partition(site, digit), hash)
 }
 
-/// Until when search engines are told of nothing on a site. No URL's hash begins so.
+/// Until when search engines are told of nothing on a site.
 #[must_use]
 pub fn notice_pause(site: &str) -> Key {
-    key(notice_partition(site, '-'), ALONE)
+    key(format!("{}{}#{PAUSE}", prefix::NOTICE, escape(site)), ALONE)
 }
 
 /// The hour from which `sweep` reads timers.
@@ -410,7 +462,7 @@ impl Subject {
             RowKey::Site(host) => Some(Self::Site(host)),
             RowKey::Claim => Some(Self::Claim(pk.to_owned())),
             RowKey::Scan => Some(Self::Job),
-            RowKey::TermMember(_) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
+            RowKey::TermMember(..) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
             RowKey::GroupMember(_) => Some(Self::Group(pk.to_owned())),
             RowKey::GroupWaiter(_) => Some(Self::GroupWaiters(pk.to_owned())),
             RowKey::Feed(site, ..) => Some(Self::Feed(site)),
@@ -422,7 +474,7 @@ impl Subject {
 /// Which row has a primary key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowKey {
-    /// The ledger of the record with this id.
+    /// The ledger of this page.
     Ledger(String),
     /// An entry, or what is left of one.
     Entry(Series, Slot),
@@ -438,8 +490,8 @@ pub enum RowKey {
     Summary(ShardId),
     /// A time in Unix seconds, and the record with this id.
     Timer(i64, String),
-    /// The record with this id is a page of an archive.
-    TermMember(String),
+    /// The record with this id is a page of an archive, with this lastmod.
+    TermMember(Option<When>, String),
     /// The record with this id is an archive's page.
     Archive(String),
     /// The record with this id is a member of a group.
@@ -450,6 +502,8 @@ pub enum RowKey {
     Feed(String, i64, String),
     /// The site of a URL that search engines are still to be told of.
     Notice(String),
+    /// Until when search engines are told of nothing on a site.
+    NoticePause,
     /// The hour from which timers may be left.
     Cursor,
     /// The site with this host.
@@ -461,6 +515,21 @@ pub enum RowKey {
 }
 
 impl RowKey {
+    /// The page whose ledger knows the row, if its key says so.
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        match self {
+            Self::Waiter(id)
+            | Self::Timer(_, id)
+            | Self::TermMember(_, id)
+            | Self::Archive(id)
+            | Self::GroupMember(id)
+            | Self::GroupWaiter(id)
+            | Self::Feed(_, _, id) => Some(id),
+            _ => None,
+        }
+    }
+
     /// Reads what the functions of this module have written, or nothing for a key that none of them writes.
     #[must_use]
     pub fn parse(pk: &str, sk: &str) -> Option<Self> {
@@ -471,7 +540,13 @@ impl RowKey {
             Some(Series { site, name })
         };
         match prefix {
-            prefix::LEDGER => (sk == FIRST_PART).then(|| Self::Ledger(rest.to_owned())),
+            prefix::LEDGER => {
+                let part = sk
+                    .parse()
+                    .ok()
+                    .filter(|part| (1..=MAX_PARTS).contains(part))?;
+                Some(Self::Ledger(page(rest, part)))
+            }
             prefix::SEGMENT => {
                 let mut parts = rest.split('#');
                 let (site, name) = (parts.next()?, parts.next()?);
@@ -499,7 +574,10 @@ impl RowKey {
             prefix::INDEX => Some(Self::Summary(summary_shard(&unescape(rest)?, sk)?)),
             prefix::TERM => match sk.strip_prefix(ARCHIVE) {
                 Some(id) => Some(Self::Archive(id.to_owned())),
-                None => Some(Self::TermMember(timer_parts(sk)?.1.to_owned())),
+                None => {
+                    let (lastmod, id) = term_parts(sk)?;
+                    Some(Self::TermMember(lastmod, id.to_owned()))
+                }
             },
             prefix::GROUP => match sk.strip_prefix(MEMBER) {
                 Some(id) => Some(Self::GroupMember(id.to_owned())),
@@ -510,7 +588,10 @@ impl RowKey {
                 let (at, id) = timer_parts(sk)?;
                 Some(Self::Feed(unescape(site)?, at, id.to_owned()))
             }
-            prefix::NOTICE => Some(Self::Notice(unescape(rest.split_once('#')?.0)?)),
+            prefix::NOTICE => match rest.split_once('#')? {
+                (_, PAUSE) => alone().map(|()| Self::NoticePause),
+                (site, _) => Some(Self::Notice(unescape(site)?)),
+            },
             prefix::TIMER if rest == "cursor" => alone().map(|()| Self::Cursor),
             prefix::TIMER => {
                 let (due, id) = timer_parts(sk)?;
@@ -594,6 +675,11 @@ mod tests {
                 RowKey::Waiter("x".to_owned()),
             ),
             (audit(), RowKey::Audit),
+            (
+                notice("a.example:1", "https://a.example:1/"),
+                RowKey::Notice("a.example:1".to_owned()),
+            ),
+            (notice_pause("a.example"), RowKey::NoticePause),
         ] {
             assert_eq!(read(&key), Some(row), "{key:?}");
         }

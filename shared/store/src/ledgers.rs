@@ -3,26 +3,25 @@
 use std::collections::{BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, Delete, Put, ReturnValue, TransactWriteItem, Update,
-};
-use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan, Rendered, Reuse};
+use aws_sdk_dynamodb::types::ReturnValue;
+use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan};
 
+use self::actions::Actions;
 use crate::error::{StoreError, service};
-use crate::keys::{self, Key, RowKey};
-use crate::segments::read_rendered;
+use crate::keys::{self, Key};
+use crate::relations::Relations;
 use crate::sites::fresh_token;
 use crate::slots::Offer;
 use crate::table::{
-    Item, SitemapTable, batch_get, damaged, get_text, item_key, key_item, number, send, text,
+    Item, SitemapTable, batch_get, damaged, get_text, item_key, key_item, send, text,
 };
+
+mod actions;
+mod verify;
 
 /// Rows that one repair takes in beside those that the ledger knows, so that it stays one transaction. The next audit
 /// takes in the next.
-const MAX_STRAYS: usize = 20;
-/// The condition on a claim that is to be deleted.
-const MINE_OR_NOBODYS: &str = "attribute_not_exists(#name) OR #name = :value";
+const MAX_STRAYS: usize = 10;
 /// Actions of one transaction (DynamoDB).
 pub const MAX_ACTIONS: usize = 100;
 /// The code of an action whose condition did not hold.
@@ -43,21 +42,21 @@ pub struct Fenced {
 }
 
 /// How a commit ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Commit {
     /// Everything is written.
     Done,
     /// Nothing is written: a fence, a slot or a claim is another's by now. Start again.
     Lost {
-        /// The slot of the offer holds another record's entry.
-        occupied: bool,
+        /// The offers whose slots hold another page's entry.
+        occupied: Vec<Offer>,
     },
 }
 
-/// What records have placed, and who has which address.
-pub trait Ledgers: Send + Sync {
-    /// Puts a fresh token into the record's ledger and returns what it holds. Must precede every other read.
+/// What pages have placed, and who has which address. Pages are named by [`keys::page`].
+pub trait Ledgers: Relations + Send + Sync {
+    /// Puts a fresh token into the page's ledger and returns what it holds. Must precede every other read.
     fn fence(&self, id: &str) -> impl Future<Output = Result<Fenced, StoreError>> + Send;
 
     /// As [`Ledgers::fence`], and then holds the ledger against the rows: it says no more than they do. `found` are
@@ -87,7 +86,7 @@ pub trait Ledgers: Send + Sync {
         id: &str,
         fenced: &Fenced,
         plan: &Plan,
-        offer: Option<&Offer>,
+        offers: &[Offer],
     ) -> impl Future<Output = Result<Commit, StoreError>> + Send;
 
     /// A record's ledger, without a fence.
@@ -147,7 +146,7 @@ impl Ledgers for SitemapTable {
             .into_iter()
             .filter_map(|item| Some((item_key(&item)?, item)))
             .collect();
-        verify(id, &mut fenced, &items, &found);
+        verify::verify(id, &mut fenced, &items, &found);
         Ok(fenced)
     }
 
@@ -181,35 +180,27 @@ impl Ledgers for SitemapTable {
         id: &str,
         fenced: &Fenced,
         plan: &Plan,
-        offer: Option<&Offer>,
+        offers: &[Offer],
     ) -> Result<Commit, StoreError> {
-        let mut actions = Actions {
-            table: &self.name,
-            actions: Vec::new(),
-            keys: BTreeSet::new(),
-        };
+        let mut actions = Actions::of(&self.name);
         actions.ledger(id, &fenced.token, plan);
-        let mut insertion = None;
+        let mut insertions = Vec::new();
         for change in &plan.changes {
-            let offered = offer
-                .filter(|offer| matches!(change, Change::Replace(at, _) if at.slot == offer.slot));
-            if offered.is_some() {
-                insertion = Some(actions.actions.len());
+            let offered = offers.iter().find(|offer| {
+                matches!(change, Change::Replace(at, _) if at.slot == offer.slot && at.series == offer.series)
+            });
+            if let Some(offer) = offered {
+                insertions.push((actions.len(), offer));
             }
             actions.change(id, change, offered.is_some_and(|offer| !offer.given_back));
         }
         for stray in &fenced.strays {
             actions.delete_stray(id, stray);
         }
-        if let Some(Offer {
-            series,
-            slot,
-            given_back: true,
-        }) = offer
-        {
-            actions.take_free(&keys::free(series, *slot));
+        for offer in offers.iter().filter(|offer| offer.given_back) {
+            actions.take_free(&keys::free(&offer.series, offer.slot));
         }
-        let actions = actions.actions;
+        let actions = actions.into_items();
         assert!(
             actions.len() <= MAX_ACTIONS,
             "a reconcile is one transaction: {} actions",
@@ -227,14 +218,19 @@ impl Ledgers for SitemapTable {
                 Some(TransactWriteItemsError::TransactionCanceledException(cancelled))
                     if was_lost(cancelled) =>
                 {
-                    let code =
-                        insertion.and_then(|at| cancelled.cancellation_reasons().get(at)?.code());
-                    Ok(Commit::Lost {
-                        occupied: code == Some(CONDITION_FAILED),
-                    })
+                    let reasons = cancelled.cancellation_reasons();
+                    let is_occupied = |at: usize| {
+                        let code = reasons.get(at).and_then(|reason| reason.code());
+                        code == Some(CONDITION_FAILED)
+                    };
+                    let occupied = insertions.into_iter().filter(|(at, _)| is_occupied(*at));
+                    let occupied = occupied.map(|(_, offer)| offer.clone()).collect();
+                    Ok(Commit::Lost { occupied })
                 }
                 Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
-                    Ok(Commit::Lost { occupied: false })
+                    Ok(Commit::Lost {
+                        occupied: Vec::new(),
+                    })
                 }
                 // Cancelled for what an action asks for: DynamoDB will not take it another time.
                 Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
@@ -264,7 +260,20 @@ pub fn rows_of(id: &str, ledger: &Ledger) -> Vec<Key> {
     let claim = ledger.claim.iter().map(claim_key);
     let waiter = ledger.waits.iter().map(|address| waiter_key(address, id));
     let timer = ledger.due.iter().map(|due| keys::timer(*due, id));
-    entries.chain(claim).chain(waiter).chain(timer).collect()
+    let terms = ledger.terms.iter();
+    let terms = terms.map(|(term, lastmod)| keys::term_member(term, *lastmod, id));
+    let archive = ledger.archive.iter().map(|term| keys::archive(term, id));
+    let group = ledger.group.iter();
+    let group = group.map(|(group, _)| keys::group_member(group, id));
+    let group_waiter = ledger.waits_in.iter();
+    let group_waiter = group_waiter.map(|group| keys::group_waiter(group, id));
+    let feed = ledger.feed.iter();
+    let feed = feed.map(|at| keys::feed(&ledger.site, *at, id));
+    let (record, _) = keys::page_parts(id);
+    let parts = (2..=ledger.parts).map(|part| keys::ledger(&keys::page(record, part)));
+    let placed = entries.chain(claim).chain(waiter).chain(timer);
+    let related = terms.chain(archive).chain(group).chain(group_waiter);
+    placed.chain(related).chain(feed).chain(parts).collect()
 }
 
 fn entry_key(placement: &Placement) -> Key {
@@ -277,60 +286,6 @@ fn claim_key(address: &Address) -> Key {
 
 fn waiter_key(address: &Address, id: &str) -> Key {
     keys::waiter(&address.site, address.loc.as_str(), id)
-}
-
-/// Takes from a ledger what the rows do not bear out, and takes in what was found.
-fn verify(id: &str, fenced: &mut Fenced, items: &HashMap<Key, Item>, found: &[&Key]) {
-    let mut ledger = fenced.ledger.clone();
-    let owner = |key: &Key| items.get(key).and_then(|item| get_text(item, "owner"));
-    // What is not the record's own has a digest that no entry has: it is written again.
-    let digest = |key: &Key| {
-        let mine = items.get(key).filter(|_| owner(key) == Some(id));
-        let rendered = mine.and_then(|item| read_rendered(key, item).ok().flatten());
-        rendered.map_or_else(String::new, |rendered| rendered.digest())
-    };
-    ledger.placed.retain_mut(|placement| {
-        let key = entry_key(placement);
-        placement.digest = digest(&key);
-        owner(&key).is_none_or(|owner| owner == id)
-    });
-    let (entries, others): (Vec<&Key>, Vec<&Key>) = found
-        .iter()
-        .copied()
-        .filter(|key| items.contains_key(key))
-        .partition(|key| key.pk.starts_with(keys::prefix::SEGMENT));
-    for key in entries {
-        if let Some(RowKey::Entry(series, slot)) = RowKey::parse(&key.pk, &key.sk)
-            && owner(key) == Some(id)
-        {
-            let digest = digest(key);
-            ledger.placed.push(Placement {
-                series,
-                slot,
-                digest,
-            });
-        }
-    }
-    ledger
-        .claim
-        .take_if(|address| owner(&claim_key(address)) != Some(id));
-    ledger
-        .waits
-        .take_if(|address| !items.contains_key(&waiter_key(address, id)));
-    ledger
-        .due
-        .take_if(|due| !items.contains_key(&keys::timer(*due, id)));
-    fenced.untrue = ledger != fenced.ledger;
-    fenced.ledger = ledger;
-    fenced.strays = others
-        .into_iter()
-        .filter(|key| match RowKey::parse(&key.pk, &key.sk) {
-            Some(RowKey::Claim) => owner(key) == Some(id),
-            Some(RowKey::Waiter(of) | RowKey::Timer(_, of)) => of == id,
-            _ => false,
-        })
-        .cloned()
-        .collect();
 }
 
 /// Whether a transaction was cancelled by another writer, and not for a fault of its own.
@@ -348,211 +303,4 @@ fn was_lost(cancelled: &aws_sdk_dynamodb::types::error::TransactionCanceledExcep
                 | "ProvisionedThroughputExceeded"
         )
     })
-}
-
-/// The actions of a transaction in the making. Every condition is on the item that it protects.
-struct Actions<'a> {
-    table: &'a str,
-    actions: Vec<TransactWriteItem>,
-    /// The rows that they write: a transaction may write each once.
-    keys: BTreeSet<Key>,
-}
-
-impl Actions<'_> {
-    fn update(&mut self, key: &Key, build: impl FnOnce(UpdateBuilder) -> UpdateBuilder) {
-        self.keys.insert(key.clone());
-        let update = build(
-            Update::builder()
-                .table_name(self.table)
-                .set_key(Some(key_item(key))),
-        )
-        .build();
-        self.push(update.map(|update| TransactWriteItem::builder().update(update).build()));
-    }
-
-    fn put(
-        &mut self,
-        key: &Key,
-        attributes: impl IntoIterator<Item = (&'static str, AttributeValue)>,
-        mine: Option<&str>,
-    ) {
-        self.keys.insert(key.clone());
-        let mut item = key_item(key);
-        item.extend(
-            attributes
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value)),
-        );
-        let mut put = Put::builder().table_name(self.table).set_item(Some(item));
-        if let Some(id) = mine {
-            put = put.condition_expression("attribute_not_exists(#owner) OR #owner = :id");
-            put = put
-                .expression_attribute_names("#owner", "owner")
-                .expression_attribute_values(":id", text(id));
-        }
-        self.push(
-            put.build()
-                .map(|put| TransactWriteItem::builder().put(put).build()),
-        );
-    }
-
-    fn delete(&mut self, key: &Key, condition: Option<(&str, &str, AttributeValue)>) {
-        self.keys.insert(key.clone());
-        let mut delete = Delete::builder()
-            .table_name(self.table)
-            .set_key(Some(key_item(key)));
-        if let Some((expression, name, value)) = condition {
-            let values = HashMap::from([(":value".to_owned(), value)]);
-            delete = delete
-                .condition_expression(expression)
-                .expression_attribute_names("#name", name);
-            delete = delete.set_expression_attribute_values(Some(values));
-        }
-        self.push(
-            delete
-                .build()
-                .map(|delete| TransactWriteItem::builder().delete(delete).build()),
-        );
-    }
-
-    fn take_free(&mut self, key: &Key) {
-        let delete = Delete::builder()
-            .table_name(self.table)
-            .set_key(Some(key_item(key)));
-        let delete = delete.condition_expression("attribute_exists(pk)").build();
-        self.push(delete.map(|delete| TransactWriteItem::builder().delete(delete).build()));
-    }
-
-    fn push(&mut self, action: Result<TransactWriteItem, aws_sdk_dynamodb::error::BuildError>) {
-        // The builders only check that table, key and item are set.
-        self.actions.push(action.expect("a complete action"));
-    }
-
-    fn ledger(&mut self, id: &str, token: &str, plan: &Plan) {
-        let key = keys::ledger(id);
-        match &plan.ledger {
-            Some(ledger) => {
-                let body = serde_json::to_string(ledger).expect("a ledger has text keys alone");
-                self.update(&key, |update| {
-                    update
-                        .update_expression("SET #body = :body")
-                        .condition_expression("#token = :token")
-                        .expression_attribute_names("#body", "body")
-                        .expression_attribute_names("#token", "token")
-                        .expression_attribute_values(":body", text(body))
-                        .expression_attribute_values(":token", text(token))
-                });
-            }
-            None => self.delete(&key, Some(("#name = :value", "token", text(token)))),
-        }
-    }
-
-    /// Deletes a claim, a waiter or a timer that the record's ledger does not know.
-    fn delete_stray(&mut self, id: &str, key: &Key) {
-        if !self.keys.contains(key) {
-            let condition = matches!(RowKey::parse(&key.pk, &key.sk), Some(RowKey::Claim))
-                .then(|| (MINE_OR_NOBODYS, "owner", text(id)));
-            self.delete(key, condition);
-        }
-    }
-
-    /// `fresh` says that the entry is written into a slot of the counter's.
-    fn change(&mut self, id: &str, change: &Change, fresh: bool) {
-        match change {
-            Change::Replace(placement, rendered) => {
-                self.write_entry(id, placement, rendered, fresh)
-            }
-            Change::Insert(series, _) => {
-                panic!("{id} has no slot in {series:?}: Plan::place was not called")
-            }
-            Change::Remove(placement, reuse) => self.remove_entry(id, placement, *reuse),
-            Change::Claim(address) => {
-                let key = keys::claim(&address.site, address.loc.as_str());
-                self.put(
-                    &key,
-                    [("owner", text(id)), ("loc", text(address.loc.as_str()))],
-                    Some(id),
-                );
-            }
-            Change::Release(address) => {
-                let key = keys::claim(&address.site, address.loc.as_str());
-                self.delete(&key, Some((MINE_OR_NOBODYS, "owner", text(id))));
-            }
-            Change::Wait(address, owner) => {
-                self.put(
-                    &keys::waiter(&address.site, address.loc.as_str(), id),
-                    [],
-                    None,
-                );
-                // If the owner went in the meantime, nobody would call this waiter.
-                let key = keys::claim(&address.site, address.loc.as_str());
-                let check = ConditionCheck::builder()
-                    .table_name(self.table)
-                    .set_key(Some(key_item(&key)))
-                    .condition_expression("#owner = :owner")
-                    .expression_attribute_names("#owner", "owner")
-                    .expression_attribute_values(":owner", text(owner))
-                    .build();
-                self.push(
-                    check.map(|check| TransactWriteItem::builder().condition_check(check).build()),
-                );
-            }
-            Change::StopWaiting(address) => {
-                self.delete(&keys::waiter(&address.site, address.loc.as_str(), id), None);
-            }
-            Change::SetTimer(due) => self.put(&keys::timer(*due, id), [], None),
-            Change::ClearTimer(due) => self.delete(&keys::timer(*due, id), None),
-        }
-    }
-
-    fn write_entry(&mut self, id: &str, placement: &Placement, rendered: &Rendered, fresh: bool) {
-        let mut set = "SET #owner = :id, #xml = :xml".to_owned();
-        let lastmod = rendered.lastmod.map(|at| text(at.to_string()));
-        set.push_str(if lastmod.is_some() {
-            ", #lastmod = :lastmod ADD #version :one"
-        } else {
-            " REMOVE #lastmod ADD #version :one"
-        });
-        self.update(&keys::entry(&placement.series, placement.slot), |update| {
-            let mut update = entry_update(update, id, &set)
-                .expression_attribute_names("#lastmod", "lastmod")
-                .expression_attribute_names("#xml", "xml")
-                .expression_attribute_values(":xml", text(&rendered.xml));
-            if let Some(lastmod) = lastmod {
-                update = update.expression_attribute_values(":lastmod", lastmod);
-            }
-            if fresh {
-                // A slot of the counter's has no row, unless the audit found it unused and gave it back meanwhile.
-                update = update.condition_expression("attribute_not_exists(pk) OR #owner = :id");
-            }
-            update
-        });
-    }
-
-    /// The row stays as a stub: its version must go on rising, or a segment's stamp could come back.
-    fn remove_entry(&mut self, id: &str, placement: &Placement, reuse: Reuse) {
-        self.update(&keys::entry(&placement.series, placement.slot), |update| {
-            entry_update(
-                update,
-                id,
-                "REMOVE #owner, #xml, #lastmod ADD #version :one",
-            )
-            .expression_attribute_names("#lastmod", "lastmod")
-            .expression_attribute_names("#xml", "xml")
-        });
-        if reuse == Reuse::Free {
-            self.put(&keys::free(&placement.series, placement.slot), [], None);
-        }
-    }
-}
-
-/// An update of an entry that is nobody's or this record's. Every one raises the version.
-fn entry_update(update: UpdateBuilder, id: &str, expression: &str) -> UpdateBuilder {
-    update
-        .update_expression(expression)
-        .condition_expression("attribute_not_exists(#owner) OR #owner = :id")
-        .expression_attribute_names("#owner", "owner")
-        .expression_attribute_names("#version", "version")
-        .expression_attribute_values(":id", text(id))
-        .expression_attribute_values(":one", number(1))
 }

@@ -18,6 +18,7 @@ pub mod ledgers;
 pub mod notices;
 pub mod object;
 pub mod reconcile;
+pub mod relations;
 pub mod rows;
 pub mod s3;
 pub mod segments;

@@ -3,10 +3,11 @@
 //! fence → read → plan → commit, and again from the fence if the commit was lost. Records are reconciled in batches:
 //! their reads and the series' counter are shared, their transactions are their own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
-use sitemap::plan::{self, Claim, Inputs, Plan, Series, Slot};
+use sitemap::eligibility::Newest;
+use sitemap::plan::{self, Claim, Inputs, Ledger, Plan, Series, Slot, Translations};
 use sitemap::record::ContentRecord;
 use sitemap::site::{SITE_ID_PREFIX, SITE_TYPE, SiteSettings, is_site_host};
 
@@ -14,13 +15,15 @@ use crate::clock::Clock;
 use crate::concurrency::{backoff, concurrently};
 use crate::content::Content;
 use crate::error::StoreError;
-use crate::keys::Key;
+use crate::keys::{self, Key};
 use crate::ledgers::{Commit, Fenced, Ledgers};
-use crate::sites::{RENDER_VERSION, SiteRow, Sites};
+use crate::sites::{Hold, RENDER_VERSION, SiteRow, Sites};
 use crate::slots::{Offer, Slots};
 
 /// Records of one batch whose requests are under way at the same time.
 const CONCURRENCY: usize = 16;
+/// Parts of one page that are reconciled together.
+const PARTS: usize = 100;
 /// Times a record is started again from its fence before its event is left to be delivered again.
 const TRIES: u32 = 8;
 
@@ -54,8 +57,8 @@ impl KnownSites {
     }
 }
 
-/// How a record's reconcile ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a page's reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reconciled {
     /// Nothing was to be done.
     Unchanged,
@@ -76,205 +79,401 @@ pub struct Reconciler<C, T> {
     pub clock: Clock,
 }
 
-/// The settings of sites by host.
-type SiteMap = HashMap<String, Result<Option<SiteSettings>, StoreError>>;
+/// The rows of sites by host.
+type SiteMap = HashMap<String, Result<Option<SiteRow>, StoreError>>;
+
+/// On what terms pages are reconciled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Terms<'a> {
+    /// A slot that its owner has to leave, by page, and its series.
+    evict: Option<(&'a Series, &'a HashMap<String, Slot>)>,
+    /// Rows that seem to be a page's own: the rows are believed, and not the ledger.
+    found: Option<&'a BTreeMap<String, Vec<Key>>>,
+    /// Whether nobody is to be told of what changes.
+    quiet: bool,
+    /// By record, the part up to which those that the record has no longer were cleared.
+    settled: Option<&'a HashMap<String, u32>>,
+}
+
+/// What was read for a page's plan beside its record and ledger.
+#[derive(Clone, Debug)]
+struct Read {
+    newest: Newest,
+    claim: Claim,
+}
+
+/// How one try for a page ended.
+struct Tried {
+    outcome: Reconciled,
+    /// The highest part that may have anything placed.
+    parts: u32,
+}
 
 impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
-    /// Reconciles records: for each its outcome, in their order. The ids must differ.
+    /// Reconciles pages, each named by [`keys::page`], and with a record's own page its other parts: for each its outcome,
+    /// in their order. The pages must differ.
     ///
     /// `evict` names a slot that its owner among them has to leave.
     pub async fn reconcile(
         &self,
-        ids: &[String],
+        pages: &[String],
         evict: Option<(&Series, &HashMap<String, Slot>)>,
     ) -> Vec<Result<Reconciled, StoreError>> {
-        self.rounds(ids, evict, None).await
+        let terms = Terms {
+            evict,
+            ..Terms::default()
+        };
+        self.with_parts(pages, terms).await
     }
 
-    /// Reconciles records of which rows were lost or are not in their ledgers: for each its outcome, in the order of the
-    /// ids. With each come the rows that seem to be its own.
+    /// As [`Reconciler::reconcile`], and nobody is told of what changes: it is not the pages that did.
+    pub async fn reconcile_quietly(&self, pages: &[String]) -> Vec<Result<Reconciled, StoreError>> {
+        let terms = Terms {
+            quiet: true,
+            ..Terms::default()
+        };
+        self.with_parts(pages, terms).await
+    }
+
+    /// Reconciles pages of which rows were lost or are not in their ledgers: for each its outcome, in their order. With
+    /// each come the rows that seem to be its own.
     pub async fn repair(
         &self,
         found: &BTreeMap<String, Vec<Key>>,
     ) -> Vec<Result<Reconciled, StoreError>> {
-        let ids: Vec<String> = found.keys().cloned().collect();
-        self.rounds(&ids, None, Some(found)).await
+        let pages: Vec<String> = found.keys().cloned().collect();
+        let terms = Terms {
+            found: Some(found),
+            ..Terms::default()
+        };
+        self.with_parts(&pages, terms).await
     }
 
-    async fn rounds(
+    /// What a reconcile of a page would do at this moment; nothing if what it needs to know cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
+    pub async fn foresee(
         &self,
-        ids: &[String],
-        evict: Option<(&Series, &HashMap<String, Slot>)>,
-        found: Option<&BTreeMap<String, Vec<Key>>>,
+        page: &str,
+        record: Option<&ContentRecord>,
+        site: Option<&SiteSettings>,
+        ledger: &Ledger,
+    ) -> Result<Option<Plan>, StoreError> {
+        let now = self.clock.now();
+        let (id, part) = keys::page_parts(page);
+        let planned = plan::Page { record, part, site };
+        let read = match self.read(page, planned, ledger, now).await {
+            Err(StoreError::Damaged { .. }) => return Ok(None),
+            read => read?,
+        };
+        let group = match planned.wanted_group(read.newest, now) {
+            Some(group) => self.table.translations(group).await?,
+            None => Translations::default(),
+        };
+        let inputs = read.inputs(planned, ledger, &group);
+        Ok(Some(plan::plan(id, &inputs, now)))
+    }
+
+    /// Reconciles pages, then the parts of those that have any, then those again that have fewer than before: what their
+    /// ledgers remember of the others may go when these are cleared.
+    async fn with_parts(
+        &self,
+        pages: &[String],
+        terms: Terms<'_>,
     ) -> Vec<Result<Reconciled, StoreError>> {
-        let mut outcomes: HashMap<&str, Result<Reconciled, StoreError>> = HashMap::new();
-        let mut pending: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let tried = self.rounds(pages, terms).await;
+        let mut outcomes = Vec::with_capacity(pages.len());
+        for (page, tried) in pages.iter().zip(tried) {
+            outcomes.push(match tried {
+                Ok(Tried { outcome, parts }) if parts > 1 => {
+                    let parts = self.clear_parts(page, parts, terms).await;
+                    parts.map(|parts| parts.max(outcome))
+                }
+                Ok(Tried { outcome, .. }) => Ok(outcome),
+                Err(error) => Err(error),
+            });
+        }
+        outcomes
+    }
+
+    /// Reconciles the parts of a record's page, 2 to `highest`, and has its ledger forget those that it has no longer.
+    async fn clear_parts(
+        &self,
+        page: &str,
+        highest: u32,
+        terms: Terms<'_>,
+    ) -> Result<Reconciled, StoreError> {
+        let (id, _) = keys::page_parts(page);
+        let parts: Vec<String> = (2..=highest).map(|part| keys::page(id, part)).collect();
+        let mut outcome = Ok(Reconciled::Unchanged);
+        for parts in parts.chunks(PARTS) {
+            for tried in self.rounds(parts, terms).await {
+                outcome = match (outcome, tried) {
+                    (Ok(outcome), Ok(tried)) => Ok(tried.outcome.max(outcome)),
+                    // One that fails holds up none of the others; one that may succeed decides that all come again.
+                    (Err(error), Err(other)) if error.is_permanent() => Err(other),
+                    (Err(error), _) | (_, Err(error)) => Err(error),
+                };
+            }
+        }
+        let mut outcome = outcome?;
+        let settled = HashMap::from([(id.to_owned(), highest)]);
+        let terms = Terms {
+            settled: Some(&settled),
+            evict: None,
+            ..terms
+        };
+        for tried in self.rounds(&[page.to_owned()], terms).await {
+            outcome = outcome.max(tried?.outcome);
+        }
+        Ok(outcome)
+    }
+
+    async fn rounds(&self, pages: &[String], terms: Terms<'_>) -> Vec<Result<Tried, StoreError>> {
+        let mut outcomes: HashMap<&str, Result<Tried, StoreError>> = HashMap::new();
+        let mut pending: Vec<&str> = pages.iter().map(String::as_str).collect();
         for round in 0..TRIES {
             if pending.is_empty() {
                 break;
             }
             backoff(round).await;
-            pending = self.round(&pending, evict, found, &mut outcomes).await;
+            pending = self.round(&pending, terms, &mut outcomes).await;
         }
-        let mut outcome = |id: &String| {
+        let mut outcome = |page: &String| {
             let lost = || {
                 Err(StoreError::Contended {
-                    what: format!("record {id}"),
+                    what: format!("record {page}"),
                     tries: TRIES,
                 })
             };
-            outcomes.remove(id.as_str()).unwrap_or_else(lost)
+            outcomes.remove(page.as_str()).unwrap_or_else(lost)
         };
-        ids.iter().map(&mut outcome).collect()
+        pages.iter().map(&mut outcome).collect()
     }
 
-    /// One try for each of the records; returns those that lost.
+    /// One try for each of the pages; returns those that lost.
     async fn round<'a>(
         &self,
-        ids: &[&'a str],
-        evict: Option<(&Series, &HashMap<String, Slot>)>,
-        found: Option<&BTreeMap<String, Vec<Key>>>,
-        outcomes: &mut HashMap<&'a str, Result<Reconciled, StoreError>>,
+        pages: &[&'a str],
+        terms: Terms<'_>,
+        outcomes: &mut HashMap<&'a str, Result<Tried, StoreError>>,
     ) -> Vec<&'a str> {
         let now = self.clock.now();
         // The fence precedes every read: a run that finds nothing to do writes nothing else, and an older run, which
         // read an older truth, must not be able to commit after it.
-        let fences = ids.iter().map(|id| async move {
-            match found.and_then(|found| found.get(*id)) {
-                None => self.table.fence(id).await,
-                Some(found) => self.table.fence_verified(id, found).await,
+        let fences = pages.iter().map(|page| async move {
+            match terms.found.and_then(|found| found.get(*page)) {
+                None => self.table.fence(page).await,
+                Some(found) => self.table.fence_verified(page, found).await,
             }
         });
         let fences = concurrently(CONCURRENCY, fences).await;
-        let mut fenced = Vec::with_capacity(ids.len());
-        for (id, fence) in ids.iter().zip(fences) {
+        let mut fenced = Vec::with_capacity(pages.len());
+        for (page, fence) in pages.iter().zip(fences) {
             match fence {
-                Ok(fence) => fenced.push((*id, fence)),
-                Err(error) => drop(outcomes.insert(id, Err(error))),
+                Ok(fence) => fenced.push((*page, fence)),
+                Err(error) => drop(outcomes.insert(page, Err(error))),
             }
         }
-        let ids: Vec<String> = fenced.iter().map(|(id, _)| (*id).to_owned()).collect();
+        let ids: BTreeSet<&str> = fenced
+            .iter()
+            .map(|(page, _)| keys::page_parts(page).0)
+            .collect();
+        let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
         let records = match self.content.records(&ids).await {
             Ok(records) => records,
             // Every record of the batch has failed for the same passing reason.
             Err(error) => {
-                outcomes.extend(fenced.iter().map(|(id, _)| (*id, Err(error.passing()))));
+                outcomes.extend(fenced.iter().map(|(page, _)| (*page, Err(error.passing()))));
                 return Vec::new();
             }
         };
-        let sites = self.sites(&records).await;
-        fenced.retain(|(id, _)| {
-            match records.get(*id).and_then(|record| sites.get(&record.site)) {
+        let sites = self.sites(&records, &fenced).await;
+        let host = |page: &str, ledger: &Ledger| {
+            let record = records.get(keys::page_parts(page).0);
+            record.map_or_else(|| ledger.site.clone(), |record| record.site.clone())
+        };
+        fenced.retain(
+            |(page, fenced)| match sites.get(&host(page, &fenced.ledger)) {
                 Some(Err(error)) => {
-                    outcomes.insert(id, Err(error.shared()));
+                    outcomes.insert(page, Err(error.shared()));
                     false
                 }
                 _ => true,
+            },
+        );
+        let row = |page: &str, ledger: &Ledger| {
+            let row = sites.get(&host(page, ledger))?.as_ref().ok()?;
+            row.as_ref()
+        };
+        let page_of = |page: &str, ledger: &Ledger| {
+            let (id, part) = keys::page_parts(page);
+            plan::Page {
+                record: records.get(id),
+                part,
+                site: row(page, ledger).map(|row| &row.settings),
             }
+        };
+        let reads = fenced.iter().map(|(page, fenced)| {
+            let planned = page_of(page, &fenced.ledger);
+            self.read(page, planned, &fenced.ledger, now)
         });
-        let site =
-            |record: Option<&ContentRecord>| sites.get(&record?.site)?.as_ref().ok()?.as_ref();
-        let claims = fenced.iter().map(|(id, fenced)| {
-            let record = records.get(*id);
-            let wanted = plan::wanted_address(record, site(record), &fenced.ledger, now);
-            async move {
-                match wanted {
-                    Some(address) => self.table.claim(&address, id).await,
-                    None => Ok(Claim::Unread),
+        let reads = concurrently(CONCURRENCY, reads).await;
+        let groups = fenced
+            .iter()
+            .zip(&reads)
+            .filter_map(|((page, fenced), read)| {
+                let newest = read.as_ref().ok()?.newest;
+                page_of(page, &fenced.ledger).wanted_group(newest, now)
+            });
+        // Each once: all members of a group are often reconciled together.
+        let groups: BTreeSet<&str> = groups.collect();
+        let translations = groups
+            .iter()
+            .map(|group| async move { (*group, self.table.translations(group).await) });
+        let groups: HashMap<&str, _> = concurrently(CONCURRENCY, translations)
+            .await
+            .into_iter()
+            .collect();
+        let no_group = Translations::default();
+        let mut plans = Vec::with_capacity(pages.len());
+        for ((page, fenced), read) in fenced.into_iter().zip(reads) {
+            let read = match read {
+                Ok(read) => read,
+                Err(error) => {
+                    outcomes.insert(page, Err(error));
+                    continue;
                 }
-            }
-        });
-        let claims = concurrently(CONCURRENCY, claims).await;
-        let mut plans = Vec::with_capacity(ids.len());
-        for ((id, fenced), claim) in fenced.into_iter().zip(claims) {
-            match claim {
-                Ok(claim) => {
-                    let record = records.get(id);
-                    let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(id)?)));
-                    let inputs = Inputs {
-                        record,
-                        site: site(record),
-                        ledger: &fenced.ledger,
-                        claim: &claim,
-                        evict,
-                    };
-                    let mut plan = plan::plan(&inputs, now);
-                    plan.ledger_changes |= fenced.untrue;
-                    plans.push((id, fenced, plan));
+            };
+            let (id, _) = keys::page_parts(page);
+            let planned = page_of(page, &fenced.ledger);
+            let wanted = planned.wanted_group(read.newest, now);
+            let group = match wanted.map(|group| groups.get(group)) {
+                Some(Some(Err(error))) => {
+                    outcomes.insert(page, Err(error.shared()));
+                    continue;
                 }
-                Err(error) => drop(outcomes.insert(id, Err(error))),
-            }
+                Some(Some(Ok(group))) => group,
+                _ => &no_group,
+            };
+            let evict = terms.evict;
+            let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(page)?)));
+            let row = row(page, &fenced.ledger);
+            let released = row.is_some_and(|row| row.hold == Hold::Released);
+            let settled = terms.settled.and_then(|settled| settled.get(id));
+            let inputs = Inputs {
+                evict,
+                told: released && !terms.quiet,
+                settled: settled.copied().unwrap_or(0),
+                ..read.inputs(planned, &fenced.ledger, group)
+            };
+            let mut plan = plan::plan(id, &inputs, now);
+            plan.ledger_changes |= fenced.untrue;
+            plans.push((page, fenced, plan));
         }
-        let avoid = evict
-            .and_then(|(_, slots)| slots.values().next())
-            .map(|slot| slot.n);
-        let mut offers = self.offers(&plans, &sites, avoid).await;
-        plans.retain(|(id, _, plan)| {
-            match plan.needs_slot().and_then(|series| offers.get(series)) {
-                Some(Err(error)) => {
-                    outcomes.insert(id, Err(error.shared()));
+        let mut offers = self.offers(&plans, &sites, terms).await;
+        plans.retain(|(page, _, plan)| {
+            let mut offers = plan.needs_slots().filter_map(|series| offers.get(series));
+            match offers.find_map(|offers| offers.as_ref().err()) {
+                Some(error) => {
+                    outcomes.insert(page, Err(error.shared()));
                     false
                 }
-                _ => true,
+                None => true,
             }
         });
-        let commits = plans.into_iter().map(|(id, fenced, mut plan)| {
-            let offer = plan
-                .needs_slot()
-                .cloned()
-                .and_then(|series| offers.get_mut(&series)?.as_mut().ok()?.pop());
-            if let Some(offer) = &offer {
-                plan.place(offer.slot);
+        let commits = plans.into_iter().map(|(page, fenced, mut plan)| {
+            let wanted: Vec<Series> = plan.needs_slots().cloned().collect();
+            let offered = wanted
+                .iter()
+                .filter_map(|series| offers.get_mut(series)?.as_mut().ok()?.pop());
+            let offered: Vec<Offer> = offered.collect();
+            for offer in &offered {
+                plan.place(&offer.series, offer.slot);
             }
-            async move { (id, self.commit(id, &fenced, &plan, offer.as_ref()).await) }
+            async move { (page, self.commit(page, &fenced, &plan, &offered).await) }
         });
         let mut lost = Vec::new();
-        for (id, outcome) in concurrently(CONCURRENCY, commits).await {
+        for (page, outcome) in concurrently(CONCURRENCY, commits).await {
             match outcome {
-                Ok(Some(reconciled)) => drop(outcomes.insert(id, Ok(reconciled))),
-                Ok(None) => lost.push(id),
-                Err(error) => drop(outcomes.insert(id, Err(error))),
+                Ok(Some(tried)) => drop(outcomes.insert(page, Ok(tried))),
+                Ok(None) => lost.push(page),
+                Err(error) => drop(outcomes.insert(page, Err(error))),
             }
         }
         lost
     }
 
-    /// The settings of the records' sites, nothing for one that is not known. Read after all fences.
-    async fn sites(&self, records: &HashMap<String, ContentRecord>) -> SiteMap {
+    /// What a page's plan needs to know beside its record and ledger. Read after its fence.
+    async fn read(
+        &self,
+        page: &str,
+        planned: plan::Page<'_>,
+        ledger: &Ledger,
+        now: i64,
+    ) -> Result<Read, StoreError> {
+        let newest = match planned.wanted_term(now) {
+            Some(term) => self.table.newest(&term).await?,
+            None => Newest::Unread,
+        };
+        let claim = match planned.wanted_address(newest, ledger, now) {
+            Some(address) => self.table.claim(&address, page).await?,
+            None => Claim::Unread,
+        };
+        Ok(Read { newest, claim })
+    }
+
+    /// The rows of the records' sites, and of those where the pages of gone records were listed; nothing for one that is
+    /// not known. Read after all fences.
+    async fn sites(
+        &self,
+        records: &HashMap<String, ContentRecord>,
+        fenced: &[(&str, Fenced)],
+    ) -> SiteMap {
         let mut sites = HashMap::new();
-        for record in records
+        let pages = records
             .values()
-            .filter(|record| record.type_name != SITE_TYPE)
-        {
+            .filter(|record| record.type_name != SITE_TYPE);
+        for record in pages {
             if !sites.contains_key(&record.site) {
                 let row = self.ensure_site(&record.site).await;
-                sites.insert(
-                    record.site.clone(),
-                    row.map(|row| row.map(|row| row.settings)),
-                );
+                sites.insert(record.site.clone(), row);
+            }
+        }
+        let gone = fenced
+            .iter()
+            .filter(|(page, _)| !records.contains_key(keys::page_parts(page).0));
+        for (_, Fenced { ledger, .. }) in gone {
+            if ledger.claim.is_some() && !sites.contains_key(&ledger.site) {
+                // Only to know who is to be told: what is gone goes, whatever its site says.
+                let row = self.table.site(&ledger.site).await.unwrap_or(None);
+                sites.insert(ledger.site.clone(), Ok(row));
             }
         }
         sites
     }
 
-    /// Slots for the plans that need one, by series: one that fails must not keep them from the others.
+    /// Slots for the plans that need some, by series: one that fails must not keep them from the others.
     async fn offers(
         &self,
         plans: &[(&str, Fenced, Plan)],
         sites: &SiteMap,
-        avoid: Option<u32>,
+        terms: Terms<'_>,
     ) -> HashMap<Series, Result<Vec<Offer>, StoreError>> {
         let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
-        for series in plans.iter().filter_map(|(_, _, plan)| plan.needs_slot()) {
+        for series in plans.iter().flat_map(|(_, _, plan)| plan.needs_slots()) {
             *wanted.entry(series).or_default() += 1;
         }
         let mut offers = HashMap::new();
         for (series, count) in wanted {
-            if let Some(Ok(Some(settings))) = sites.get(&series.site) {
-                let mut slots = self
-                    .table
-                    .offer(series, count, settings.entries_per_sitemap, avoid)
-                    .await;
+            let evicted = terms.evict.filter(|(evicted, _)| *evicted == series);
+            let avoid = evicted.and_then(|(_, slots)| slots.values().next());
+            let avoid = avoid.map(|slot| slot.n);
+            if let Some(Ok(Some(SiteRow { settings, .. }))) = sites.get(&series.site) {
+                let capacity = settings.capacity(&series.name);
+                let mut slots = self.table.offer(series, count, capacity, avoid).await;
                 // Taken from the end: the batch's first record gets the lowest slot.
                 if let Ok(slots) = &mut slots {
                     slots.reverse();
@@ -288,26 +487,43 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     /// Applies a plan. Nothing is returned if the race was lost.
     async fn commit(
         &self,
-        id: &str,
+        page: &str,
         fenced: &Fenced,
         plan: &Plan,
-        offer: Option<&Offer>,
-    ) -> Result<Option<Reconciled>, StoreError> {
+        offers: &[Offer],
+    ) -> Result<Option<Tried>, StoreError> {
+        let parts = plan.ledger.as_ref().map_or(0, |ledger| ledger.parts);
+        let tried = |outcome| Some(Tried { outcome, parts });
         // Without a ledger to keep there is one to delete: at least the fence's own.
         let nothing = plan.is_empty() && fenced.strays.is_empty();
         if nothing && plan.ledger.is_some() {
-            return Ok(Some(Reconciled::Unchanged));
+            return Ok(tried(Reconciled::Unchanged));
         }
-        match self.table.commit(id, fenced, plan, offer).await? {
-            Commit::Done if nothing => Ok(Some(Reconciled::Unchanged)),
-            Commit::Done => Ok(Some(Reconciled::Changed)),
+        match self.table.commit(page, fenced, plan, offers).await? {
+            Commit::Done if nothing => Ok(tried(Reconciled::Unchanged)),
+            Commit::Done => Ok(tried(Reconciled::Changed)),
             Commit::Lost { occupied } => {
                 // An occupied slot must not be offered for ever.
-                if let Some(offer) = offer.filter(|offer| occupied && offer.given_back) {
+                for offer in occupied.iter().filter(|offer| offer.given_back) {
                     self.table.forget_free(offer).await?;
                 }
                 Ok(None)
             }
+        }
+    }
+}
+
+impl Read {
+    fn inputs<'a>(
+        &'a self,
+        page: plan::Page<'a>,
+        ledger: &'a Ledger,
+        group: &'a Translations,
+    ) -> Inputs<'a> {
+        Inputs {
+            newest: self.newest,
+            group,
+            ..Inputs::of(page, ledger, &self.claim)
         }
     }
 }

@@ -8,11 +8,12 @@ use std::collections::{BTreeSet, HashMap};
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
 use serde::{Deserialize, Serialize};
 use sitemap::member::SEGMENT_SLOTS;
-use sitemap::plan::{Ledger, Series, Slot};
+use sitemap::plan::{Ledger, Series, Slot, Translation};
 
 use crate::error::{StoreError, service};
 use crate::keys::{self, Key, RowKey, ShardId};
 use crate::ledgers::read_ledger;
+use crate::relations::read_translation;
 use crate::segments::{Summary, read_rendered, read_summary};
 use crate::sites::{Job, SiteRow, read_job, read_site};
 use crate::slots::{Extent, extent};
@@ -43,6 +44,8 @@ pub enum Holds {
     Claim(String),
     /// How far a series has grown.
     Series(Extent),
+    /// What a page is in a translation group.
+    Translation(Translation),
     /// A published shard.
     Summary(Summary),
     /// A site.
@@ -173,6 +176,15 @@ fn read(item: &Item) -> Option<Row> {
                 |name| Err(damaged(&key, name)),
             )
         }
+        Some(RowKey::GroupMember(_)) => {
+            let translation = read_translation(item).ok_or_else(|| damaged(&key, "href"));
+            translation.map(Holds::Translation)
+        }
+        Some(RowKey::Feed(..)) => attribute("loc").map(|_| Holds::Key),
+        Some(RowKey::Notice(_)) => attribute("loc").and_then(|_| {
+            let at = get_number::<i64>(item, "at").ok_or_else(|| damaged(&key, "at"));
+            at.map(|_| Holds::Key)
+        }),
         Some(RowKey::Summary(_)) => read_summary(&key, item).map(Holds::Summary),
         Some(RowKey::Site(host)) => read_site(host, item).map(Holds::Site),
         Some(RowKey::Scan) => read_job(&key, item).map(Holds::Scan),

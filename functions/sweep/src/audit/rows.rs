@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use sitemap::plan::{self, Claim, Inputs, Ledger, Series, Slot};
+use sitemap::plan::{Ledger, Series, Slot};
 use sitemap::record::ContentRecord;
 use sitemap::site::SiteSettings;
 use store::content::Content;
@@ -59,7 +59,8 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         after: Option<String>,
     ) -> Result<(Vec<Suspect>, Option<AuditStep>), StoreError> {
         let page = self.reconciler.content.scan(after.as_deref(), PAGE).await?;
-        let ids: Vec<String> = page.records.into_iter().map(|(id, _)| id).collect();
+        let pages = page.records.into_iter();
+        let ids: Vec<String> = pages.map(|(id, _)| keys::page(&id, 1)).collect();
         let suspects = self.look_at_records(&ids).await?;
         let suspects = self.confirmed(suspects, self.look_at_records(&ids)).await?;
         let next = match page.next {
@@ -75,8 +76,9 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         let ledgers = self.reconciler.table.rows_with(&keys).await?;
         let unseen = ids
             .iter()
-            .filter(|id| !ledgers.contains_key(&keys::ledger(id)));
-        let unseen: Vec<String> = unseen.cloned().collect();
+            .filter(|page| !ledgers.contains_key(&keys::ledger(page)));
+        let unseen = unseen.map(|page| keys::page_parts(page).0.to_owned());
+        let unseen: Vec<String> = unseen.collect();
         if unseen.is_empty() {
             return Ok(Vec::new());
         }
@@ -87,11 +89,11 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             let Some(site) = sites.get(&record.site).and_then(Option::as_ref) else {
                 continue;
             };
-            let plan = self
-                .plan(id, Some(record), site.as_ref(), &Ledger::default())
-                .await?;
-            if plan.is_some_and(|plan| plan.ledger.is_some()) {
-                let remedy = Remedy::Reconcile(id.clone(), None);
+            let page = keys::page(id, 1);
+            let (site, nothing) = (site.as_ref(), Ledger::default());
+            let plan = self.reconciler.foresee(&page, Some(record), site, &nothing);
+            if plan.await?.is_some_and(|plan| plan.ledger.is_some()) {
+                let remedy = Remedy::Reconcile(page, None);
                 suspects.push(Suspect::new(
                     Problem::RecordUnseen,
                     id,
@@ -110,19 +112,17 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         for row in rows {
             match (&row.kind, &row.holds) {
                 (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
-                    ids.push(id.clone());
+                    ids.push(keys::page_parts(id).0.to_owned());
                     wanted.extend(rows_of(id, ledger));
                 }
                 (Some(RowKey::Entry(series, _)), Ok(Holds::Entry(Some((owner, _))))) => {
                     wanted.extend([keys::ledger(owner), keys::series(series)]);
                 }
                 (_, Ok(Holds::Claim(owner))) => drop(wanted.insert(keys::ledger(owner))),
-                (Some(RowKey::Waiter(id) | RowKey::Timer(_, id)), _) => {
-                    wanted.insert(keys::ledger(id));
-                }
                 (Some(RowKey::Free(series, slot)), _) => {
                     wanted.extend([keys::entry(series, *slot), keys::series(series)]);
                 }
+                (Some(kind), _) => wanted.extend(kind.owner().map(keys::ledger)),
                 _ => {}
             }
         }
@@ -136,8 +136,8 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                     match lost_row(id, ledger, &others) {
                         Some(lost) => Some(lost),
                         None => {
-                            self.look_at_ledger(id, ledger, records.get(id), &sites)
-                                .await?
+                            let record = records.get(keys::page_parts(id).0);
+                            self.look_at_ledger(id, ledger, record, &sites).await?
                         }
                     }
                 }
@@ -171,7 +171,8 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         let Some(site) = site.filter(|_| !ringing) else {
             return Ok(None);
         };
-        let Some(plan) = self.plan(id, record, site.as_ref(), ledger).await? else {
+        let plan = self.reconciler.foresee(id, record, site.as_ref(), ledger);
+        let Some(plan) = plan.await? else {
             return Ok(None);
         };
         let remedy = Remedy::Reconcile(id.to_owned(), None);
@@ -192,32 +193,6 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         } else {
             None
         })
-    }
-
-    /// What a reconcile of the record would do; nothing if the claim of its address cannot be read.
-    async fn plan(
-        &self,
-        id: &str,
-        record: Option<&ContentRecord>,
-        site: Option<&SiteSettings>,
-        ledger: &Ledger,
-    ) -> Result<Option<plan::Plan>, StoreError> {
-        let now = self.reconciler.clock.now();
-        let claim = match plan::wanted_address(record, site, ledger, now) {
-            None => Claim::Unread,
-            Some(address) => match self.reconciler.table.claim(&address, id).await {
-                Err(StoreError::Damaged { .. }) => return Ok(None),
-                claim => claim?,
-            },
-        };
-        let inputs = Inputs {
-            record,
-            site,
-            ledger,
-            claim: &claim,
-            evict: None,
-        };
-        Ok(Some(plan::plan(&inputs, now)))
     }
 
     async fn settled_sites<'r>(
@@ -251,6 +226,7 @@ fn lost_row(id: &str, ledger: &Ledger, others: &HashMap<Key, Row>) -> Option<Sus
             )
         })
         .collect();
+    let translation = ledger.group.as_ref().map(|(_, translation)| translation);
     let lost = |key: &Key| match others.get(key).map(|row| &row.holds) {
         None => Some("there is none"),
         Some(Err(_)) => Some("it cannot be read"),
@@ -259,6 +235,9 @@ fn lost_row(id: &str, ledger: &Ledger, others: &HashMap<Key, Row>) -> Option<Sus
             Some("it is another record's")
         }
         Some(Ok(Holds::Entry(Some((_, digest))))) if digests.get(key) != Some(&digest) => {
+            Some("it says something else")
+        }
+        Some(Ok(Holds::Translation(other))) if Some(other) != translation => {
             Some("it says something else")
         }
         Some(Ok(_)) => None,
@@ -302,13 +281,12 @@ fn look_at_row(row: &Row, others: &HashMap<Key, Row>) -> Option<Suspect> {
         ledger(owner).is_some_and(|ledger| rows_of(owner, &ledger).contains(&row.key))
     };
     let owner = match (kind, holds) {
-        (_, Holds::Entry(Some((owner, _))) | Holds::Claim(owner)) => Some(owner),
-        (RowKey::Waiter(id) | RowKey::Timer(_, id), _) => Some(id),
-        _ => None,
+        (_, Holds::Entry(Some((owner, _))) | Holds::Claim(owner)) => Some(owner.as_str()),
+        (kind, _) => kind.owner(),
     };
     if let Some(owner) = owner.filter(|owner| !known(owner)) {
         let detail = format!("the ledger of {owner} does not know it");
-        let remedy = Remedy::Reconcile(owner.clone(), Some(key()));
+        let remedy = Remedy::Reconcile(owner.to_owned(), Some(key()));
         return Some(Suspect::new(Problem::RowStray, what, detail, remedy));
     }
     match (kind, holds) {

@@ -17,15 +17,19 @@ fn site() -> SiteSettings {
     SiteSettings::default_for("www.example.com").unwrap()
 }
 
+fn page<'a>(record: Option<&'a ContentRecord>, site: &'a SiteSettings) -> Page<'a> {
+    Page {
+        record,
+        part: 1,
+        site: Some(site),
+    }
+}
+
 fn planned(record: Option<&ContentRecord>, ledger: &Ledger, claim: Claim) -> Plan {
+    let site = site();
     plan(
-        &Inputs {
-            record,
-            site: Some(&site()),
-            ledger,
-            claim: &claim,
-            evict: None,
-        },
+        "post/1",
+        &Inputs::of(page(record, &site), ledger, &claim),
         NOW,
     )
 }
@@ -33,9 +37,14 @@ fn planned(record: Option<&ContentRecord>, ledger: &Ledger, claim: Claim) -> Pla
 /// The ledger after a record was first placed in the first slot.
 fn placed(record: &ContentRecord) -> Ledger {
     let mut plan = planned(Some(record), &Ledger::default(), Claim::Free);
-    assert_eq!(plan.needs_slot().unwrap().name, "post");
-    plan.place(Slot { n: 1, i: 0 });
-    assert_eq!(plan.needs_slot(), None);
+    let series: Vec<Series> = plan.needs_slots().cloned().collect();
+    for series in &series {
+        plan.place(series, Slot { n: 1, i: 0 });
+    }
+    assert_eq!(
+        (series[0].name.as_str(), plan.needs_slots().count()),
+        ("post", 0)
+    );
     plan.ledger.unwrap()
 }
 
@@ -63,7 +72,7 @@ fn an_unchanged_page_has_nothing_to_write() {
     let record = record(json!({}));
     let ledger = placed(&record);
     assert_eq!(
-        wanted_address(Some(&record), Some(&site()), &ledger, NOW),
+        page(Some(&record), &site()).wanted_address(Newest::Unread, &ledger, NOW),
         None
     );
     assert!(planned(Some(&record), &ledger, Claim::Unread).is_empty());
@@ -102,7 +111,11 @@ fn a_page_that_goes_leaves_nothing_and_says_why() {
 fn a_page_that_moves_changes_its_claim_or_its_series() {
     let ledger = placed(&record(json!({})));
     let moved = record(json!({"url": "https://www.example.com/b"}));
-    assert!(wanted_address(Some(&moved), Some(&site()), &ledger, NOW).is_some());
+    assert!(
+        page(Some(&moved), &site())
+            .wanted_address(Newest::Unread, &ledger, NOW)
+            .is_some()
+    );
     assert_eq!(
         names(&planned(Some(&moved), &ledger, Claim::Free)),
         ["Claim", "Release", "Replace"]
@@ -150,14 +163,15 @@ fn positions_beyond_the_capacity_and_evicted_ones_move_and_are_not_reused() {
     );
     ledger.placed[0].slot.i = 10;
     let evict = ledger.placed[0].clone();
+    let site = site();
     let inputs = Inputs {
-        record: Some(&record),
-        site: Some(&site()),
-        ledger: &ledger,
-        claim: &Claim::Unread,
         evict: Some((&evict.series, evict.slot)),
+        ..Inputs::of(page(Some(&record), &site), &ledger, &Claim::Unread)
     };
-    assert_eq!(names(&super::plan(&inputs, NOW)), ["Insert", "Remove"]);
+    assert_eq!(
+        names(&super::plan("post/1", &inputs, NOW)),
+        ["Insert", "Remove"]
+    );
 }
 
 #[test]
@@ -167,15 +181,10 @@ fn time_sets_and_clears_timers() {
     assert_eq!(names(&plan), ["SetTimer"]);
     let ledger = plan.ledger.unwrap();
     let at = ledger.due.unwrap();
-    let inputs = Inputs {
-        record: Some(&scheduled),
-        site: Some(&site()),
-        ledger: &ledger,
-        claim: &Claim::Free,
-        evict: None,
-    };
+    let site = site();
+    let inputs = Inputs::of(page(Some(&scheduled), &site), &ledger, &Claim::Free);
     assert_eq!(
-        names(&super::plan(&inputs, at)),
+        names(&super::plan("post/1", &inputs, at)),
         ["Claim", "ClearTimer", "Insert"]
     );
     let future = record(json!({"modified_at": "2027-02-01"}));
@@ -199,7 +208,8 @@ fn images_that_make_an_entry_too_large_are_left_out_with_a_note() {
         &Ledger::default(),
         Claim::Free,
     );
-    plan.place(Slot { n: 1, i: 0 });
+    let series = plan.needs_slots().next().unwrap().clone();
+    plan.place(&series, Slot { n: 1, i: 0 });
     let size = plan.changes.iter().find_map(|change| match change {
         Change::Replace(_, rendered) => Some(rendered.xml.len()),
         _ => None,
@@ -232,4 +242,350 @@ fn a_record_that_is_closed_has_no_timer() {
     let record = ContentRecord::parse(&"x".repeat(2_000), &item);
     let plan = planned(Some(&record), &Ledger::default(), Claim::Unread);
     assert!(plan.changes.is_empty(), "{:?}", plan.changes);
+}
+
+/// What a plan is made from beside its record, site and ledger.
+struct Given {
+    newest: Newest,
+    group: Translations,
+    told: bool,
+}
+
+/// The plan of a record on a site with these settings; what stands in the ledger was placed by the same.
+fn planned_on(
+    settings: Value,
+    fields: Value,
+    ledger: &Ledger,
+    now: i64,
+    change: impl FnOnce(&mut Given),
+) -> Plan {
+    let site = SiteSettings::parse("www.example.com", &settings).unwrap();
+    let record = record(fields);
+    let claim = if ledger.claim.is_some() {
+        Claim::Unread
+    } else {
+        Claim::Free
+    };
+    let mut given = Given {
+        newest: Newest::Unread,
+        group: Translations::new(),
+        told: false,
+    };
+    change(&mut given);
+    let inputs = Inputs {
+        newest: given.newest,
+        group: &given.group,
+        told: given.told,
+        ..Inputs::of(page(Some(&record), &site), ledger, &claim)
+    };
+    let mut plan = plan("post/1", &inputs, now);
+    let series: Vec<Series> = plan.needs_slots().cloned().collect();
+    for (i, series) in series.iter().enumerate() {
+        plan.place(series, Slot { n: 1, i: i as u32 });
+    }
+    plan
+}
+
+fn series_of(ledger: &Ledger) -> Vec<&str> {
+    ledger
+        .placed
+        .iter()
+        .map(|placement| placement.series.name.as_str())
+        .collect()
+}
+
+#[test]
+fn a_page_with_a_video_that_is_news_has_three_entries_each_for_its_time() {
+    let settings = json!({"news_name": "The Lantern", "language": "en-GB"});
+    let fields = json!({"published_at": "2027-01-15T07:00:00Z", "modified_at": null, "title": "Now", "news": {},
+        "videos": [{"title": "v", "thumbnail_url": "https://i.example/1.jpg", "content_url": "https://v.example/1.mp4",
+        "expires_at": "2027-01-15T09:00:00Z"}]});
+    let plan =
+        |ledger: &Ledger, now| planned_on(settings.clone(), fields.clone(), ledger, now, |_| {});
+    let first = plan(&Ledger::default(), NOW);
+    let ledger = first.ledger.unwrap();
+    assert_eq!(series_of(&ledger), ["post", "video", "news"]);
+    let news = first.changes.iter().find_map(|change| match change {
+        Change::Replace(placement, rendered) if placement.series.name == "news" => {
+            Some(&rendered.xml)
+        }
+        _ => None,
+    });
+    assert!(news.unwrap().contains("<news:language>en</news:language>"));
+    assert_eq!(ledger.due, Some(NOW + 3_600), "the video's end comes first");
+    assert!(plan(&ledger, NOW).is_empty());
+    let second = plan(&ledger, NOW + 3_600);
+    assert_eq!(names(&second), ["ClearTimer", "Remove", "SetTimer"]);
+    let ledger = second.ledger.unwrap();
+    assert_eq!(series_of(&ledger), ["post", "news"]);
+    let end = NOW - 3_600 + crate::eligibility::NEWS_SECONDS;
+    assert_eq!((ledger.due, ledger.notes.len()), (Some(end), 1));
+    let third = plan(&ledger, end).ledger.unwrap();
+    assert_eq!((series_of(&third), third.due), (vec!["post"], None));
+}
+
+#[test]
+fn news_that_lack_something_are_left_out_and_the_page_stays() {
+    let fields = json!({"published_at": "2027-01-15T07:00:00Z", "title": "Now", "news": {"language": "xx-YYYY"}});
+    for (settings, missing) in [
+        (json!({"language": "en"}), "news_name"),
+        (json!({"news_name": "N"}), "language"),
+    ] {
+        let ledger = planned_on(settings, fields.clone(), &Ledger::default(), NOW, |_| {})
+            .ledger
+            .unwrap();
+        assert_eq!(series_of(&ledger), ["post"]);
+        assert!(
+            ledger.notes.iter().any(|note| note.contains(missing)),
+            "{:?}",
+            ledger.notes
+        );
+    }
+}
+
+#[test]
+fn a_page_is_in_the_archives_of_its_terms_while_it_is_listed() {
+    let fields = |terms: Value| json!({"terms": terms});
+    let plan = |fields: Value, ledger: &Ledger| planned_on(json!({}), fields, ledger, NOW, |_| {});
+    let first = plan(
+        fields(json!({"tag": ["a", "b", "a"], "author": ["jane"]})),
+        &Ledger::default(),
+    );
+    assert_eq!(
+        names(&first),
+        ["Claim", "JoinTerm", "JoinTerm", "JoinTerm", "Replace"]
+    );
+    let ledger = first.ledger.unwrap();
+    let second = plan(fields(json!({"tag": ["b", "c"]})), &ledger);
+    assert_eq!(names(&second), ["JoinTerm", "LeaveTerm", "LeaveTerm"]);
+    let newer = plan(
+        json!({"terms": {"tag": ["b"]}, "modified_at": "2026-05-05"}),
+        &second.ledger.unwrap(),
+    );
+    assert_eq!(
+        names(&newer),
+        ["JoinTerm", "LeaveTerm", "LeaveTerm", "Replace"]
+    );
+    let gone = plan(
+        json!({"terms": {"tag": ["b"]}, "noindex": true}),
+        &newer.ledger.unwrap(),
+    );
+    assert_eq!(names(&gone), ["LeaveTerm", "Release", "Remove"]);
+}
+
+#[test]
+fn an_archive_is_listed_with_its_newest_pages_lastmod_and_is_in_none_itself() {
+    let fields = json!({"archive_of": {"taxonomy": "tag", "term": "a"}, "terms": {"tag": ["b"]}});
+    let plan = |ledger: &Ledger, newest| {
+        planned_on(json!({}), fields.clone(), ledger, NOW, |given| {
+            given.newest = newest
+        })
+    };
+    let empty = plan(&Ledger::default(), Newest::Nobody);
+    assert_eq!(names(&empty), ["KeepArchive"]);
+    let ledger = empty.ledger.unwrap();
+    assert_eq!(ledger.refused.as_ref().unwrap().0, "empty_archive");
+    let listed = plan(&ledger, Newest::Page(Some(When::at(5))));
+    assert_eq!(names(&listed), ["Claim", "Replace"]);
+    let xml = listed.changes.iter().find_map(|change| match change {
+        Change::Replace(_, rendered) => Some(rendered.xml.clone()),
+        _ => None,
+    });
+    assert!(
+        xml.unwrap()
+            .contains("<lastmod>1970-01-01T00:00:05+00:00</lastmod>")
+    );
+    assert_eq!(
+        names(&plan(&listed.ledger.unwrap(), Newest::Nobody)),
+        ["Release", "Remove"]
+    );
+}
+
+fn translation(language: &str, path: &str, x_default: bool) -> Translation {
+    let href = Loc::parse_any(&format!("https://www.example.com/{path}")).unwrap();
+    Translation {
+        language: language.to_owned(),
+        href,
+        x_default,
+    }
+}
+
+fn links(plan: &Plan) -> Vec<String> {
+    let xml = plan.changes.iter().find_map(|change| match change {
+        Change::Replace(_, rendered) => Some(&rendered.xml),
+        _ => None,
+    });
+    let links = xml.unwrap().split("hreflang=\"").skip(1);
+    links
+        .map(|link| link.split('"').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn each_member_of_a_group_lists_itself_and_all_others() {
+    let fields = json!({"language": "en", "translation_group": "g", "x_default": true});
+    let plan = |group: &Translations, ledger: &Ledger| {
+        planned_on(json!({}), fields.clone(), ledger, NOW, |given| {
+            given.group = group.clone()
+        })
+    };
+    let alone = plan(&Translations::default(), &Ledger::default());
+    assert_eq!(
+        (names(&alone), links(&alone).len()),
+        (
+            vec![
+                "Claim".to_owned(),
+                "JoinGroup".to_owned(),
+                "Replace".to_owned()
+            ],
+            0
+        )
+    );
+    let mut group = Translations::from([
+        ("post/2".to_owned(), translation("de", "de", false)),
+        ("post/3".to_owned(), translation("DE", "de-too", false)),
+        ("post/4".to_owned(), translation("fr", "fr", true)),
+    ]);
+    let all = plan(&group, &Ledger::default());
+    assert_eq!(links(&all), ["de", "en", "fr", "x-default"]);
+    // The same, whether its own row is among those read or not.
+    group.insert(
+        "post/1".to_owned(),
+        translation("en", "an-old-address", false),
+    );
+    assert_eq!(links(&plan(&group, &Ledger::default())), links(&all));
+    // Another page in its language has the place.
+    group.insert("post/0".to_owned(), translation("en", "en", false));
+    let second = plan(&group, &Ledger::default());
+    assert_eq!(links(&second), Vec::<String>::new());
+    assert!(second.ledger.unwrap().notes[0].contains("post/0 is its page in en"));
+    let left = planned_on(json!({}), json!({}), &all.ledger.unwrap(), NOW, |_| {});
+    assert_eq!(names(&left), ["LeaveGroup", "Replace"]);
+}
+
+#[test]
+fn who_finds_a_group_full_waits() {
+    let languages = ('a'..='z').flat_map(|a| ('a'..='z').map(move |b| format!("{a}a{b}")));
+    let member = |(i, language): (usize, String)| {
+        (
+            format!("post/0{i}"),
+            translation(&language, &language, false),
+        )
+    };
+    let full: Translations = languages.take(MAX_GROUP).enumerate().map(member).collect();
+    let fields = json!({"language": "en", "translation_group": "g"});
+    let plan = |ledger: &Ledger, group: &Translations| {
+        planned_on(json!({}), fields.clone(), ledger, NOW, |given| {
+            given.group = group.clone()
+        })
+    };
+    let waiting = plan(&Ledger::default(), &full);
+    assert_eq!(names(&waiting), ["Claim", "Replace", "WaitInGroup"]);
+    let ledger = waiting.ledger.unwrap();
+    let mut room = full.clone();
+    room.pop_last();
+    assert_eq!(
+        names(&plan(&ledger, &room)),
+        ["JoinGroup", "Replace", "StopWaitingInGroup"]
+    );
+}
+
+#[test]
+fn parts_are_pages_of_their_own_and_are_found_until_they_are_cleared() {
+    let site = site();
+    let three = record(
+        json!({"pages": 3, "url": "https://www.example.com/a/", "images": [{"url": "https://i.example/1"}]}),
+    );
+    let first = planned(Some(&three), &Ledger::default(), Claim::Free);
+    assert_eq!(first.ledger.as_ref().unwrap().parts, 3);
+    let part = |record: &ContentRecord, part, ledger: &Ledger| {
+        let page = Page {
+            part,
+            ..page(Some(record), &site)
+        };
+        plan("post/1", &Inputs::of(page, ledger, &Claim::Free), NOW)
+    };
+    let second = part(&three, 2, &Ledger::default());
+    assert_eq!(names(&second), ["Claim", "Insert"]);
+    assert_eq!(
+        second
+            .ledger
+            .as_ref()
+            .unwrap()
+            .claim
+            .as_ref()
+            .unwrap()
+            .loc
+            .as_str(),
+        "https://www.example.com/a/2/"
+    );
+    assert!(!format!("{:?}", second.changes).contains("image"));
+    assert_eq!(part(&three, 4, &Ledger::default()).ledger, None);
+    let two = record(json!({"pages": 2, "url": "https://www.example.com/a/"}));
+    let ledger = Ledger {
+        parts: 3,
+        ..Ledger::default()
+    };
+    let inputs = Inputs::of(page(Some(&two), &site), &ledger, &Claim::Free);
+    assert_eq!(plan("post/1", &inputs, NOW).ledger.unwrap().parts, 3);
+    let inputs = Inputs {
+        settled: 3,
+        ..inputs
+    };
+    assert_eq!(plan("post/1", &inputs, NOW).ledger.unwrap().parts, 2);
+    let gone = Inputs::of(page(None, &site), &ledger, &Claim::Unread);
+    assert_eq!(plan("post/1", &gone, NOW).ledger.unwrap().parts, 3);
+    assert_eq!(
+        plan("post/1", &Inputs { settled: 3, ..gone }, NOW).ledger,
+        None
+    );
+}
+
+#[test]
+fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() {
+    let settings = json!({"indexnow_key": "0123456789"});
+    let run = |fields: Value, ledger: &Ledger, now, told| {
+        planned_on(settings.clone(), fields, ledger, now, |given| {
+            given.told = told
+        })
+    };
+    let quiet = run(json!({}), &Ledger::default(), NOW, false);
+    assert_eq!(
+        names(&quiet),
+        ["Claim", "Replace"],
+        "a first load is no news"
+    );
+    let ledger = quiet.ledger.unwrap();
+    assert!(run(json!({}), &ledger, NOW, true).is_empty());
+    let heard = run(json!({"title": "New"}), &ledger, NOW, true);
+    assert_eq!(names(&heard), ["Feed", "SetTimer", "Tell"]);
+    let ledger = heard.ledger.unwrap();
+    let again = run(json!({"title": "Newer"}), &ledger, NOW, true);
+    assert_eq!(
+        names(&again),
+        ["Feed", "Tell"],
+        "in the same second, over the same row"
+    );
+    let later = run(json!({"title": "Newest"}), &ledger, NOW + 10, true);
+    assert_eq!(
+        names(&later),
+        ["ClearTimer", "Feed", "SetTimer", "Tell", "Unfeed"]
+    );
+    let over = run(json!({"title": "New"}), &ledger, NOW + FEED_SECONDS, true);
+    assert_eq!(names(&over), ["ClearTimer", "Unfeed"]);
+    let moved = run(
+        json!({"title": "New", "url": "https://www.example.com/b"}),
+        &ledger,
+        NOW + 10,
+        true,
+    );
+    assert_eq!(
+        names(&moved).iter().filter(|name| *name == "Tell").count(),
+        2
+    );
+    let gone = run(json!({"noindex": true}), &ledger, NOW + 10, true);
+    assert_eq!(
+        names(&gone),
+        ["ClearTimer", "Release", "Remove", "Tell", "Unfeed"]
+    );
 }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    ArchiveOf, Kind, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_PROBLEMS, MAX_TERMS,
-    MAX_TYPE_BYTES, Problem, Status, Visibility, cut, is_type_name,
+    ArchiveOf, Kind, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_PROBLEMS, MAX_TERM_BYTES,
+    MAX_TERMS, MAX_TYPE_BYTES, News, Problem, Status, Visibility, cut, is_type_name,
 };
 use crate::entry::{Alternate, ChangeFreq, Priority};
-use crate::language::is_hreflang;
+use crate::language::{is_hreflang, is_language};
 use crate::loc::Loc;
 use crate::time::When;
+use crate::video::{self, MAX_VIDEOS, Video};
 
 pub(super) const STATUSES: &[(&str, Status)] = &[
     ("published", Status::Published),
@@ -33,6 +34,10 @@ pub(super) const KINDS: &[(&str, Kind)] = &[
     ("error", Kind::Error),
     ("paginated_archive", Kind::PaginatedArchive),
 ];
+
+fn is_term(text: &str) -> bool {
+    (1..=MAX_TERM_BYTES).contains(&text.len())
+}
 
 /// A value as it is shown in a reason.
 fn shown(value: &Value) -> String {
@@ -237,15 +242,72 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
-    pub(super) fn videos(&mut self) -> Vec<Map<String, Value>> {
+    pub(super) fn videos(&mut self, page: video::Page<'_>) -> Vec<Video> {
         let mut videos = Vec::new();
-        for (at, value) in self.list("videos", usize::MAX).iter().enumerate() {
-            match value.as_object() {
-                Some(video) => videos.push(video.clone()),
-                None => self.drop_field(&format!("videos[{at}]"), "not an object"),
+        for (at, value) in self.list("videos", MAX_VIDEOS).iter().enumerate() {
+            let mut problems = Vec::new();
+            videos.extend(Video::parse(page, at, value, &mut problems));
+            for problem in problems {
+                self.drop_field(&problem.field, problem.reason);
             }
         }
         videos
+    }
+
+    /// A language code, or nothing for what is none.
+    pub(super) fn language(&mut self, field: &str) -> Option<String> {
+        let text = self.text(field, false)?;
+        self.language_code(field, text)
+    }
+
+    fn language_code(&mut self, field: &str, text: String) -> Option<String> {
+        if !is_language(&text) {
+            let reason = format!("{text:?} is no language code such as en, en-GB, zh-Hant");
+            self.drop_field(field, reason);
+            return None;
+        }
+        Some(text)
+    }
+
+    pub(super) fn news(&mut self) -> Option<News> {
+        let news = self.object("news")?;
+        let mut text = |name: &str| match news.get(name).filter(|value| !value.is_null())? {
+            Value::String(text) => Some(text.clone()),
+            other => {
+                self.drop_field(
+                    &format!("news.{name}"),
+                    format!("{} is not text", shown(other)),
+                );
+                None
+            }
+        };
+        let (title, language) = (text("title"), text("language"));
+        let language = language.and_then(|code| self.language_code("news.language", code));
+        Some(News { title, language })
+    }
+
+    pub(super) fn flag(&mut self, field: &str) -> bool {
+        let Some(value) = self.get(field) else {
+            return false;
+        };
+        if !value.is_boolean() {
+            self.drop_field(field, format!("{} is neither true nor false", shown(value)));
+        }
+        value.as_bool().unwrap_or(false)
+    }
+
+    pub(super) fn translation_group(&mut self, has_language: bool) -> Option<String> {
+        let group = self.text("translation_group", false)?;
+        if !(1..=MAX_TERM_BYTES).contains(&group.len()) {
+            let reason = format!("{} bytes, it has 1 to {MAX_TERM_BYTES}", group.len());
+            self.drop_field("translation_group", reason);
+            return None;
+        }
+        if !has_language {
+            self.drop_field("translation_group", "the page is in no known language");
+            return None;
+        }
+        Some(group)
     }
 
     pub(super) fn alternates(&mut self) -> Vec<Alternate> {
@@ -297,12 +359,16 @@ impl<'a> Fields<'a> {
                         );
                         return terms;
                     }
+                    Some(term) if !is_term(taxonomy) || !is_term(term) => {
+                        let reason = format!("taxonomy and term have 1 to {MAX_TERM_BYTES} bytes");
+                        self.drop_field(&place, reason);
+                    }
                     Some(term) => {
-                        count += 1;
-                        terms
-                            .entry(taxonomy.clone())
-                            .or_default()
-                            .push(term.to_owned());
+                        let terms = terms.entry(taxonomy.clone()).or_default();
+                        if !terms.iter().any(|known| known == term) {
+                            count += 1;
+                            terms.push(term.to_owned());
+                        }
                     }
                 }
             }
@@ -337,10 +403,13 @@ impl<'a> Fields<'a> {
         let value = self.get("archive_of")?;
         let part = |name| value.get(name).and_then(Value::as_str).map(str::to_owned);
         match (part("taxonomy"), part("term")) {
-            (Some(taxonomy), Some(term)) => Some(ArchiveOf { taxonomy, term }),
+            (Some(taxonomy), Some(term)) if is_term(&taxonomy) && is_term(&term) => {
+                Some(ArchiveOf { taxonomy, term })
+            }
             // Half an archive is a page whose members cannot be known.
             _ => {
-                self.close("archive_of", "needs a taxonomy and a term");
+                let reason = format!("needs a taxonomy and a term, of 1 to {MAX_TERM_BYTES} bytes");
+                self.close("archive_of", reason);
                 None
             }
         }

@@ -22,7 +22,7 @@ fn every_field_is_read() {
         "status": "published", "visibility": "public", "noindex": false, "kind": "content",
         "published_at": "2026-01-02T03:04:05Z", "modified_at": "2026-01-03", "expires_at": "2027-01-02T03:04:05+02:00",
         "changefreq": "weekly", "priority": 0.8, "images": [{"url": "https://cdn.example.net/1.png"}],
-        "videos": [{"title": "v"}], "news": {"title": "n"}, "language": "en",
+        "videos": [{"title": "v", "thumbnail_url": "https://i.example/1.jpg", "player_url": "https://v.example/1"}], "news": {"title": "n"}, "language": "en",
         "alternates": [{"hreflang": "de", "url": "https://www.example.de/"}], "translation_group": "g",
         "terms": {"author": ["jane"], "category": ["news"]}, "pages": 3,
         "archive_of": {"taxonomy": "category", "term": "news"}, "unknown": {"is": "ignored"}, "nothing": null,

@@ -1,0 +1,110 @@
+//! Translations of a page: the set that a translation group makes, or the alternates that the record itself names.
+//!
+//! Every member lists itself and all others, so each sees the same set: of two in one language the one with the smaller
+//! id is in it, and of more members than a set may have those with the smallest ids.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Ledger, Listing, MAX_GROUP};
+use crate::entry::Alternate;
+use crate::language::X_DEFAULT;
+use crate::loc::Loc;
+
+/// What a member of a translation group is to the others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Translation {
+    /// Its language code.
+    pub language: String,
+    /// Its address, on any site of the deployment.
+    pub href: Loc,
+    /// Whether it is the page for everybody else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub x_default: bool,
+}
+
+/// The members of a translation group by record id.
+pub type Translations = BTreeMap<String, Translation>;
+
+impl Listing<'_> {
+    /// The alternates to write, and the page's place in its group.
+    pub(super) fn alternates(&self, after: &mut Ledger) -> Vec<Alternate> {
+        let record = self.record;
+        if self.inputs.page.part != 1 {
+            return Vec::new();
+        }
+        let Some((group, language)) = record
+            .translation_group
+            .clone()
+            .zip(record.language.clone())
+        else {
+            let own = record.alternates.iter();
+            if !record.alternates.is_empty() && own.clone().all(|own| own.href != *self.loc) {
+                after
+                    .notes
+                    .push("alternates: the page itself is missing among them".to_owned());
+            }
+            return record.alternates.clone();
+        };
+        if !record.alternates.is_empty() {
+            after
+                .notes
+                .push("alternates: left out, its translation_group's are listed".to_owned());
+        }
+        let mut members = self.inputs.group.clone();
+        let rank = members.keys().position(|id| id == self.id);
+        // A member keeps its room; who is not one yet finds it, or waits.
+        if rank.unwrap_or(members.len()) >= MAX_GROUP {
+            let note = format!("translation_group: it has {MAX_GROUP} members already");
+            after.notes.push(note);
+            after.waits_in = Some(group);
+            return Vec::new();
+        }
+        let own = Translation {
+            language,
+            href: self.loc.clone(),
+            x_default: record.x_default,
+        };
+        members.insert(self.id.to_owned(), own.clone());
+        let alternates = alternates_of(&members);
+        let is_other = |alternate: &Alternate| alternate.href != own.href;
+        let others = alternates.iter().any(is_other);
+        let first = members
+            .iter()
+            .find(|(_, member)| member.language.eq_ignore_ascii_case(&own.language));
+        let taken = first.filter(|(id, _)| *id != self.id);
+        if let Some((id, _)) = taken {
+            let note = format!("translation_group: {id} is its page in {}", own.language);
+            after.notes.push(note);
+        }
+        after.group = Some((group, own));
+        // One-sided links are ignored, and a set of one says nothing.
+        if taken.is_some() || !others {
+            return Vec::new();
+        }
+        alternates
+    }
+}
+
+/// The set that all members list, in the order of the languages, `x-default` last.
+fn alternates_of(members: &Translations) -> Vec<Alternate> {
+    let mut languages: BTreeMap<String, &Translation> = BTreeMap::new();
+    let mut default = None;
+    for member in members.values().take(MAX_GROUP) {
+        let language = member.language.to_ascii_lowercase();
+        let kept = *languages.entry(language).or_insert(member);
+        if member.x_default && std::ptr::eq(kept, member) {
+            default = default.or(Some(member));
+        }
+    }
+    let alternate = |hreflang: &str, member: &Translation| Alternate {
+        hreflang: hreflang.to_owned(),
+        href: member.href.clone(),
+    };
+    let listed = languages.into_values();
+    let listed = listed.map(|member| alternate(&member.language, member));
+    listed
+        .chain(default.map(|member| alternate(X_DEFAULT, member)))
+        .collect()
+}
