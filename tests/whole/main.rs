@@ -8,10 +8,12 @@
 mod archives;
 mod bad_input;
 mod crash;
+mod feed;
 mod histories;
 mod limits;
 mod loss;
 mod media;
+mod notices;
 mod pages;
 mod parts;
 mod poison;

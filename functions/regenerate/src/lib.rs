@@ -1,7 +1,7 @@
 //! The function behind the sitemap table's stream: publish what a changed row is part of.
 //!
-//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt and site file
-//!   ([`site_files`]).
+//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
+//!   ([`site_files`]) and feed. `FEED#`: the feed ([`mod@feed`]).
 //! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
 //! - `LOC#`: the records that wait for an address that its owner gave up. `JOB#`: the scan's next slice ([`scan`]).
 //! - Every step reads the truth again and may run twice, late, or beside itself.
@@ -15,6 +15,7 @@ use store::concurrency::concurrently;
 use store::content::Content;
 use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
 use store::error::StoreError;
+use store::feed::Changes;
 use store::keys::{ShardId, Subject};
 use store::ledgers::Ledgers;
 use store::object::Objects;
@@ -27,6 +28,7 @@ use tracing::error;
 
 use crate::index::IndexLimits;
 
+pub mod feed;
 pub mod index;
 pub mod publish;
 pub mod scan;
@@ -39,8 +41,8 @@ const CONCURRENT_SHARDS: usize = 4;
 pub const ENVIRONMENT: [&str; 4] = [CONTENT_TABLE, SITEMAP_TABLE, SITES, BUCKET_NAME];
 
 /// All that publishing needs of the sitemap table.
-pub trait Table: Ledgers + Slots + Sites + Segments + Summaries {}
-impl<T: Ledgers + Slots + Sites + Segments + Summaries> Table for T {}
+pub trait Table: Ledgers + Slots + Sites + Segments + Summaries + Changes {}
+impl<T: Ledgers + Slots + Sites + Segments + Summaries + Changes> Table for T {}
 
 /// The tables, the bucket and the clock.
 #[derive(Clone, Debug)]
@@ -129,8 +131,10 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             Subject::Site(site) => {
                 // The site file first: a site that has become private is closed by it alone.
                 self.publish_site_files(site).await?;
-                self.publish_index(site).await
+                self.publish_index(site).await?;
+                self.publish_feed(site).await
             }
+            Subject::Feed(site) => self.publish_feed(site).await,
             Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::Job => self.scan_slice().await,
             Subject::Term(pk) => {
@@ -146,7 +150,6 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 let admitted = self.reconciler.table.admitted(pk).await?;
                 self.reconcile_all(&admitted).await
             }
-            Subject::Feed(_) => Ok(()),
         }
     }
 

@@ -12,6 +12,7 @@ use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
 use store::content::Content;
 use sweep::audit::Finding;
+use sweep::notices::Endpoint;
 
 /// Problems of content files that are shown; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;
@@ -70,6 +71,10 @@ struct Serve {
     /// Keep state in this folder between runs [default: a temporary folder]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Tell this endpoint of IndexNow what changes on sites that have a key: https, or a server of yours on 127.0.0.1
+    /// [default: nobody is told]
+    #[arg(long, value_name = "URL", value_parser = Endpoint::parse)]
+    indexnow_endpoint: Option<Endpoint>,
     /// Print a summary and exit once everything is published; status 1 if a line of a content file was malformed
     #[arg(long)]
     once: bool,
@@ -154,6 +159,7 @@ async fn run(serve: Serve) -> Result<ExitCode, Failure> {
         dynamodb_port: serve.dynamodb_port,
         s3_port: serve.s3_port,
         data: serve.data.clone(),
+        indexnow: serve.indexnow_endpoint.clone(),
         ..Options::default()
     };
     let mut stack = Stack::start(options).await?;

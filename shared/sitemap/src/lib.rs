@@ -67,6 +67,7 @@
 
 pub mod eligibility;
 pub mod entry;
+pub mod feed;
 pub mod index;
 pub mod language;
 pub mod loc;

@@ -11,7 +11,7 @@ pub const URLSET_EPILOGUE: &[u8] = b"</urlset>\n";
 /// Ends a sitemap index.
 pub const INDEX_EPILOGUE: &[u8] = b"</sitemapindex>\n";
 
-const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+pub(crate) const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 /// Namespaces are compared as texts, so each must be to the letter what sitemaps.org, Google and XHTML 1 say. All
 /// sitemaps declare all of them: one that an entry begins to need is there.
 const URLSET: &[u8] = b"<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \

@@ -425,7 +425,8 @@ impl Sites for SitemapTable {
 }
 
 /// A token that no other run has.
-pub(crate) fn fresh_token() -> String {
+#[must_use]
+pub fn fresh_token() -> String {
     format!("{:032x}", fastrand::u128(..))
 }
 

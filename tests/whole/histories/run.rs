@@ -398,8 +398,14 @@ impl Run {
         let stack = &self.world.stack;
         let published = stack.objects.sites().await.unwrap();
         // A lost race with the stack's own sweep is no failure: what is left undone shows in the comparison.
-        if let Err(error) =
-            sweep::sweep(&stack.reconciler, &stack.objects, &published, SECOND_LOOK).await
+        if let Err(error) = sweep::sweep(
+            &stack.reconciler,
+            &stack.objects,
+            &published,
+            SECOND_LOOK,
+            None,
+        )
+        .await
         {
             println!("a sweep: {error}");
         }
