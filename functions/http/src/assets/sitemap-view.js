@@ -15,6 +15,7 @@ const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 const STEP_MS = 16;
 const SIZES = [50, 100, 250, 1000];
 const DEFAULT_SIZE = 100;
+const SHOWN_VIDEOS = 3;
 const INDEX_PATH = "/sitemap_index.xml";
 
 const $ = (id) => document.getElementById(id);
@@ -35,9 +36,11 @@ const text = (raw) => raw.includes("&") ? raw.replace(/&(amp|lt|gt|quot|apos);/g
 
 const attribute = (tag, name) => text(tag.match(new RegExp(`\\b${name}="([^"]*)"`))?.[1] ?? "");
 
+/** The address, if it is one that may be a link. */
 function parsed(address) {
   try {
-    return new URL(address);
+    const url = new URL(address);
+    return url.protocol === "https:" || url.protocol === "http:" ? url : null;
   } catch {
     return null;
   }
@@ -183,8 +186,7 @@ function element(name, properties, ...children) {
 /** A link if the address may be one, else its text. */
 function link(href, label, properties) {
   const url = parsed(href);
-  if (url?.protocol !== "https:" && url?.protocol !== "http:") return element("span", {}, label);
-  return element("a", { href: url.href, rel: "noopener noreferrer", title: href, ...properties }, label);
+  return url ? element("a", { href: url.href, rel: "noopener noreferrer", title: href, ...properties }, label) : element("span", {}, label);
 }
 
 /** A sitemap of the index: on this host, whatever host the index names, so that a copy of the site leads to its own. */
@@ -208,28 +210,30 @@ function moment(raw) {
   return element("time", { dateTime: raw, title: raw }, element("span", {}, since(time)), element("small", {}, exact));
 }
 
-function duration(seconds) {
+function duration(raw) {
+  const seconds = Number(raw);
+  if (!Number.isSafeInteger(seconds)) return raw;
   const parts = [Math.trunc(seconds / 3600), Math.trunc(seconds / 60) % 60, seconds % 60];
   return parts.slice(parts[0] ? 0 : 1).map((part, at) => at ? String(part).padStart(2, "0") : part).join(":");
 }
 
-/** How many, and which once they are asked for: a page may have a thousand. */
-function list(count, items) {
-  if (count === 0) return "";
-  const details = element("details", {}, element("summary", {}, number.format(count)));
-  details.addEventListener("toggle", () => details.append(element("ul", {}, ...items().map((item) => element("li", {}, item)))), { once: true });
+/** What there is more of, made once it is asked for: a page may have a thousand images. */
+function folded(label, items, make) {
+  if (items.length === 0) return "";
+  const details = element("details", {}, element("summary", {}, label));
+  details.addEventListener("toggle", () => details.append(...items.map(make)), { once: true });
   return details;
 }
 
 function videoLine(video) {
   const published = Date.parse(video.get("publication_date"));
   const facts = [
-    video.has("duration") && duration(Number(video.get("duration"))),
+    video.has("duration") && duration(video.get("duration")),
     !Number.isNaN(published) && day.format(published),
     video.get("live") === "yes" && "live",
   ].filter(Boolean).join(" · ");
   const title = link(video.get("player_loc") ?? video.get("content_loc"), video.get("title") ?? "Video");
-  return element("p", { className: "video" }, title, facts && element("small", {}, facts));
+  return element("p", { className: "video" }, title, " ", facts && element("small", {}, facts));
 }
 
 function page(row) {
@@ -238,9 +242,9 @@ function page(row) {
   return [
     link(row.loc, title || row.name),
     title && element("small", {}, row.name),
-    ...row.videos.slice(0, 3).map(videoLine),
-    row.videos.length > 3 && element("p", { className: "video" }, `and ${number.format(row.videos.length - 3)} more`),
-  ].filter(Boolean);
+    ...row.videos.slice(0, SHOWN_VIDEOS).map(videoLine),
+    folded(`${number.format(row.videos.length - SHOWN_VIDEOS)} more`, row.videos.slice(SHOWN_VIDEOS), videoLine),
+  ];
 }
 
 const COLUMNS = [
@@ -249,8 +253,8 @@ const COLUMNS = [
   { key: "published", label: "Published", value: (row) => Date.parse(row.news?.get("publication_date")), cell: (row) => [moment(row.news?.get("publication_date"))] },
   { key: "publication", label: "Publication", value: (row) => row.news?.get("name") ?? "", cell: (row) => [row.news?.get("name"), row.news && element("small", {}, row.news.get("language") ?? "")] },
   { key: "lastmod", label: "Last change", value: (row) => row.time, cell: (row) => [moment(row.lastmod)] },
-  { key: "images", label: "Images", value: (row) => row.images.length || "", cell: (row) => [list(row.images.length, () => row.images.map((image) => link(image, image)))] },
-  { key: "videos", label: "Videos", value: (row) => row.videos.length || "", cell: (row) => [list(row.videos.length, () => row.videos.map(videoLine))] },
+  { key: "images", label: "Images", value: (row) => row.images.length || "", cell: (row) => [folded(number.format(row.images.length), row.images, (image) => element("p", {}, link(image, image)))] },
+  { key: "videos", label: "Videos", value: (row) => row.videos.length || "", cell: (row) => [row.videos.length ? number.format(row.videos.length) : ""] },
   { key: "languages", label: "Languages", value: (row) => row.links.map(([code]) => code).join(), cell: (row) => row.links.map(([code, href]) => link(href, code, { className: "language", hreflang: code })) },
   { key: "changefreq", label: "Changes", value: (row) => row.changefreq, cell: (row) => [row.changefreq] },
   { key: "priority", label: "Priority", value: (row) => row.priority && Number(row.priority), cell: (row) => [row.priority] },
@@ -395,6 +399,7 @@ function theme() {
 }
 
 function start() {
+  $("scriptless").remove();
   theme();
   name();
   const path = location.pathname;
