@@ -11,6 +11,7 @@ stand in, and must have fetched every document itself. Exit status: 1 if one did
 import argparse
 import collections
 import datetime
+import functools
 import http.client
 import json
 import logging
@@ -100,6 +101,10 @@ def lines(starts):
     return [line for start in starts for line in fetched(start).decode("ascii").splitlines()]
 
 
+def one_by_one(read):
+    return lambda forms: {form: read(starts) for form, starts in forms.items()}
+
+
 class Check:
     """What is expected of each reader, and what was found wrong."""
 
@@ -145,8 +150,7 @@ class Check:
         self.report(f"{name} fetched {len(wanted)} documents", sorted(wanted.difference(self.front.served)))
 
     def readers(self):
-        one_by_one = lambda read: lambda forms: {form: read(starts) for form, starts in forms.items()}
-        by_npm = lambda starts: sitemapper(starts, self.packages)
+        by_npm = functools.partial(sitemapper, packages=self.packages)
         xml = self.forms("robots.txt", "index.xml.gz", ".xml.gz")
         self.reader("ultimate-sitemap-parser", one_by_one(ultimate_sitemap_parser), xml | self.forms(".txt"))
         self.reader("advertools", one_by_one(advertools), xml)

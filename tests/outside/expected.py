@@ -8,8 +8,9 @@
   the conformance checker compares.
 - `entries`: each `<url>` of each series, with `videos` and `news` beside these.
 
-For well-formed content of one site whose URLs want nothing but percent-encoding; any two or three letters are a language
-here. Of several records with one URL it is not known who has it: only the loc is compared."""
+For well-formed content of one site whose URLs want nothing but percent-encoding. Any two or three letters are a language
+here, and the only limits known are those of parts and of a video's texts and tags. Of several records with one URL it is not
+known who has it: only the loc is compared."""
 import argparse
 import collections
 import datetime
@@ -129,13 +130,13 @@ class Site:
     def videos(self, record):
         videos = []
         for video in record.get("videos", []):
-            first = lambda *names: next((video[name] for name in names if video.get(name)), None)
-            thumbnail = first("thumbnail_url", "thumbnail_loc")
-            content, player = first("content_url", "content_loc"), first("player_url", "player_loc")
-            title = first("title") or record.get("title")
-            expires = moment(first("expires_at", "expiration_date"))
+            thumbnail = video.get("thumbnail_url") or video.get("thumbnail_loc")
+            content = video.get("content_url") or video.get("content_loc")
+            player = video.get("player_url") or video.get("player_loc")
+            title = video.get("title") or record.get("title")
+            expires = moment(video.get("expires_at") or video.get("expiration_date"))
             if thumbnail and title and (content or player) and (expires is None or expires > self.now):
-                description = first("description") or record.get("description") or encoded(content or player)
+                description = video.get("description") or record.get("description") or encoded(content or player)
                 tags = video.get("tags", record.get("terms", {}).get("tag", []))
                 videos.append({
                     "thumbnail_loc": encoded(thumbnail), "title": title[:MAX_TITLE],
