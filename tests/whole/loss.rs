@@ -22,7 +22,8 @@ const PAUSE: Duration = Duration::from_millis(150);
 
 type Item = HashMap<String, AttributeValue>;
 
-/// A site with everything that has a row: several shards, a free slot, a duplicate that waits, a timer.
+/// A site with everything that has a row: several shards, a free slot, a duplicate that waits, a timer, an archive, a page
+/// of two parts, a translation group, a video, and a change that stands in the feed.
 async fn world() -> World {
     let tomorrow = json!({"expires_at": "2999-01-01T00:00:00Z"});
     let mut records = vec![
@@ -31,10 +32,30 @@ async fn world() -> World {
         with(&post("/a", 9), json!({"id": "twin"})),
         with(&post("/page", 9), json!({"type": "page"})),
         with(&post("/draft", 9), json!({"status": "draft"})),
+        with(
+            &post("/c", 9),
+            json!({"id": "archive", "type": "tag", "archive_of": {"taxonomy": "tag", "term": "t"},
+                "url": format!("https://{SITE}/tag/t")}),
+        ),
+        with(
+            &post("/long/", 9),
+            json!({"pages": 2, "terms": {"tag": ["t"]}, "videos": [{"title": "v",
+                "thumbnail_url": "https://i.example.net/1.jpg", "content_url": "https://v.example.net/1.mp4"}]}),
+        ),
+        with(
+            &post("/en", 9),
+            json!({"language": "en", "translation_group": "g", "x_default": true}),
+        ),
+        with(
+            &post("/de", 9),
+            json!({"language": "de", "translation_group": "g"}),
+        ),
     ];
     records.extend((1..=4).map(|day| post(["/a", "/b", "/c", "/d"][day - 1], day as u32)));
     let world = World::with(Options::default(), &records).await;
     world.delete("post/c").await;
+    let edited = json!({"title": "Edited", "expires_at": "2999-01-01T00:00:00Z"});
+    world.put(&with(&post("/timer", 9), edited)).await;
     world.settle().await;
     world
 }
@@ -97,7 +118,7 @@ async fn is_made_good(world: &World, listed: &BTreeMap<String, Entry>, what: &st
     let says = |entries: &BTreeMap<String, Entry>| {
         let entries = entries.iter();
         let says =
-            entries.map(|(loc, entry)| (loc.clone(), entry.lastmod.clone(), entry.images.clone()));
+            entries.map(|(loc, entry)| (loc.clone(), entry.lastmod.clone(), entry.links.clone()));
         says.collect::<BTreeSet<_>>()
     };
     // Either of two records may have the address that both claim.
@@ -138,8 +159,8 @@ async fn each_row_that_is_lost_is_made_good() {
     }
     assert_eq!(
         kinds.len(),
-        9,
-        "a row of each kind but the scan's: {kinds:?}"
+        12,
+        "a row of each kind but the scan's and a notice: {kinds:?}"
     );
     world.stop().await;
 }
