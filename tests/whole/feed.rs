@@ -10,6 +10,7 @@ use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use regenerate::Regenerator;
+use regenerate::index::IndexLimits;
 use serde_json::{Value, json};
 use sitemap::feed::MAX_FEED_ENTRIES;
 use sitemap::site::SiteSettings;
@@ -61,6 +62,7 @@ fn functions(world: &World, interceptors: Vec<SharedInterceptor>) -> Functions {
             clock: world.clock.clone(),
         },
         objects: S3Objects::new(aws, BUCKET.to_owned()),
+        limits: IndexLimits::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The function behind the sitemap table's stream: publish what a changed row is part of.
 //!
-//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the index; `SITE#`: index, robots.txt and site file ([`site_files`]),
-//!   and the feed. `FEED#`: the feed ([`mod@feed`]).
+//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
+//!   ([`site_files`]) and feed. `FEED#`: the feed ([`mod@feed`]).
 //! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
 //! - `LOC#`: the records that wait for an address that its owner gave up. `JOB#`: the scan's next slice ([`scan`]).
 //! - Every step reads the truth again and may run twice, late, or beside itself.
@@ -26,7 +26,10 @@ use store::slots::Slots;
 use store::stream::{Batch, key_text};
 use tracing::error;
 
+use crate::index::IndexLimits;
+
 pub mod feed;
+pub mod index;
 pub mod publish;
 pub mod scan;
 pub mod site_files;
@@ -48,6 +51,8 @@ pub struct Regenerator<C, T, O> {
     pub reconciler: Reconciler<C, T>,
     /// The bucket.
     pub objects: O,
+    /// How much an index may hold.
+    pub limits: IndexLimits,
 }
 
 /// What a stream record of the sitemap table is about, if anything depends on it: the stream's filter in
@@ -96,7 +101,8 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         }
         // After the shards, so that the summaries they have just written are in the index at once.
         for subject in others {
-            if let Err(error) = self.other_changed(subject).await {
+            // Boxed: the compiler bounds how deep futures may lie in one another.
+            if let Err(error) = Box::pin(self.other_changed(subject)).await {
                 error!(?subject, %error, "a change was not followed");
                 if !error.is_permanent() {
                     failed.push(subject);
@@ -113,9 +119,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     ) -> Result<(), StoreError> {
         match self.reconciler.table.site(&shard.series.site).await? {
             // On hold, the scan publishes every shard when its time comes.
-            Some(row) if row.hold != Hold::Loading => {
-                self.publish(&row, shard, Some(segments)).await
-            }
+            Some(row) if row.hold != Hold::Loading => self.publish(shard, Some(segments)).await,
             _ => Ok(()),
         }
     }

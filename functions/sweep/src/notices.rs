@@ -305,6 +305,8 @@ mod tests {
             hold: Hold::Released,
             version: 1,
             render: 1,
+            indexes: 1,
+            index_objects: 1,
             settings,
         };
         let json = request(&row, "0123-abc", &[notice("/a", 1), notice("/\"b", 2)]);

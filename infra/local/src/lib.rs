@@ -7,6 +7,7 @@ pub mod event_source;
 pub mod loopback;
 pub mod report;
 pub mod s3;
+pub mod sample;
 pub mod stack;
 pub mod tables;
 mod tokens;

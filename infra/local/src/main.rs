@@ -8,8 +8,10 @@ use clap::{Args, Parser, Subcommand};
 use local::audit::{Ended, Target};
 use local::content::{LineProblem, LoadError, Source, load};
 use local::report::Report;
+use local::sample::sample;
 use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
+use store::clock::Clock;
 use store::content::Content;
 use sweep::audit::Finding;
 use sweep::notices::Endpoint;
@@ -35,6 +37,8 @@ enum Command {
     Serve(Serve),
     /// Hold every row and every object against what it was made from; status 1 if something is wrong
     Audit(AuditArgs),
+    /// Print the sample site's content, with its latest dates as of now
+    Sample,
 }
 
 #[derive(Args)]
@@ -106,6 +110,10 @@ async fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.command {
         Some(Command::Audit(arguments)) => audit(&arguments).await,
+        Some(Command::Sample) => {
+            print!("{}", sample(Clock::system().now()));
+            Ok(ExitCode::SUCCESS)
+        }
         Some(Command::Serve(serve)) => run(serve).await,
         None => run(cli.serve).await,
     };
@@ -179,7 +187,7 @@ async fn publish(stack: &mut Stack, serve: &Serve, begun: Instant) -> Result<Exi
     let mut problems = Vec::new();
     let kept = stack.reconciler.content.scan(None, 1).await?;
     let sources: Vec<Source> = match serve.content.as_slice() {
-        [] if kept.records.is_empty() => vec![Source::Sample],
+        [] if kept.records.is_empty() => vec![Source::Sample(stack.reconciler.clock.now())],
         files => files.iter().cloned().map(Source::File).collect(),
     };
     let mut records = 0;

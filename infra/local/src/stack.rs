@@ -15,6 +15,7 @@ use http_function::{SITE_HOST_HEADER, SiteFront};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use regenerate::Regenerator;
+use regenerate::index::IndexLimits;
 use store::SitemapTable;
 use store::aws::Aws;
 use store::clock::Clock;
@@ -71,6 +72,8 @@ pub struct Options {
     pub parallel: usize,
     /// Times a batch is tried again before it is given up; without it, until it succeeds.
     pub retries: Option<u32>,
+    /// How much an index may hold.
+    pub index_limits: IndexLimits,
     /// Sees every request of the functions, and may fail it.
     pub interceptor: Option<SharedInterceptor>,
     /// Where search engines are told of changes; without it, nobody is.
@@ -92,6 +95,7 @@ impl Default for Options {
             stream_shards: 1,
             parallel: 1,
             retries: None,
+            index_limits: IndexLimits::default(),
             interceptor: None,
             indexnow: None,
         }
@@ -245,6 +249,7 @@ impl Stack {
         let regenerator = Regenerator {
             reconciler: reconciler.clone(),
             objects: objects.clone(),
+            limits: self.options.index_limits,
         };
         let filter = Arc::new(|record: &_| regenerate::subject(record).is_some());
         let regenerate = self.source(

@@ -75,6 +75,7 @@ pub mod member;
 pub mod plan;
 pub mod record;
 pub mod site;
+pub mod stylesheet;
 pub mod time;
 pub mod video;
 pub mod xml;
