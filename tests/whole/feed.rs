@@ -1,10 +1,10 @@
 //! The feed of what has changed, and that no slow publisher puts an older one over it.
 //!
-//! Its rows are written by hand: what is held here is what becomes of them.
+//! In most tests its rows are written by hand: what is held here is what becomes of them.
 
 use aws_sdk_dynamodb::config::SharedInterceptor;
 use aws_sdk_dynamodb::types::AttributeValue;
-use harness::{Gate, SITE, World, post, settings};
+use harness::{Gate, SITE, World, post, settings, with};
 use local::stack::Options;
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use quick_xml::Reader;
@@ -169,6 +169,31 @@ async fn what_has_changed_is_in_the_feed_the_newest_first() {
     assert_eq!(of_entries("published"), ["2026-01-02T00:00:00+00:00"]);
     gone(&world, "/b?x=1&y=2", 100).await;
     assert_eq!(paths(&world).await, ["/a", "/c"]);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_edited_is_in_the_feed_for_two_days_or_until_it_goes() {
+    let world = world(&[post("/a", 1), post("/b", 1), post("/c", 1)]).await;
+    assert_eq!(paths(&world).await, [""; 0], "empty after a first load");
+    for (path, title) in [("/a", "One"), ("/b", "Two"), ("/a", "Three")] {
+        world.clock.advance(10);
+        let edited = with(&post(path, 2), json!({"title": title}));
+        world.put(&edited).await;
+        world.settle().await;
+    }
+    assert_eq!(paths(&world).await, ["/a", "/b"]);
+    let text = feed(&world).await;
+    assert_eq!(texts(&text, "entry", "title"), ["Three", "Two"]);
+    world.delete("post/a").await;
+    assert_eq!(paths(&world).await, ["/b"]);
+    world.clock.advance(48 * 3_600);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !world.rows("FEED#").await.is_empty() {
+        assert!(std::time::Instant::now() < deadline, "it does not leave");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(paths(&world).await, [""; 0]);
     world.stop().await;
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use engine::{Answer, Engine};
-use harness::{SITE, World, settings};
+use harness::{SITE, World, post, settings};
 use local::stack::Options;
 use local::tables::SITEMAP_TABLE;
 use serde_json::json;
@@ -432,20 +432,31 @@ async fn a_damaged_notice_harms_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_local_stack_tells_the_endpoint_that_it_was_started_with() {
+async fn an_edit_a_new_page_and_a_removal_are_told_of_and_a_first_load_is_not() {
     let engine = Engine::start().await;
+    let clock = Clock::stopped(NOW);
     let options = Options {
         indexnow: Some(engine.endpoint.clone()),
+        clock: clock.clone(),
         ..Options::default()
     };
-    let world = World::with(options, &[settings(json!({"indexnow_key": KEY}))]).await;
+    let key = settings(json!({"indexnow_key": KEY}));
+    let records = [key, post("/a", 1), post("/b", 1), post("/same", 1)];
+    let world = World::with(options, &records).await;
+    clock.advance(3_600);
+    world.put(&post("/a", 2)).await;
+    world.put(&post("/c", 1)).await;
+    world.put(&post("/same", 1)).await;
+    world.delete("post/b").await;
+    world.settle().await;
     let bench = Bench { world, engine };
-    bench.changed(&["/a"], 100).await;
+    assert_eq!(bench.left().await.len(), 3);
+    clock.advance(60);
     let deadline = std::time::Instant::now() + LONG;
-    while !bench.engine.was_called() {
+    while !bench.left().await.is_empty() {
         assert!(std::time::Instant::now() < deadline, "nobody was told");
         tokio::task::yield_now().await;
     }
-    assert_eq!(bench.told(), [[url("/a")]]);
+    assert_eq!(bench.told(), [[url("/a"), url("/b"), url("/c")]]);
     bench.stop().await;
 }
