@@ -133,10 +133,19 @@ test("a page's row has its link, times, images and languages", async () => {
     assert.match(await row.locator("time").innerText(), /^[a-z0-9 ]+\s+19 Nov 2026, 20:26$/);
     assert.equal(await row.locator("time").getAttribute("datetime"), "2026-11-19T20:26:40+00:00");
     await row.locator("summary").click();
+    await row.locator("td.images a").nth(3).waitFor();
     assert.equal(await row.locator("td.images a").count(), 4);
     const languages = page.locator("tbody tr").nth(2).locator("td.languages a");
     assert.deepEqual(await languages.allInnerTexts(), ["en", "de", "pt-BR", "x-default"]);
     assert.equal(await languages.nth(1).getAttribute("hreflang"), "de");
+    for (const order of ["descending", "ascending"]) {
+      await page.getByRole("button", { name: "Last change" }).click();
+      assert.equal(await page.locator(`th.lastmod[aria-sort="${order}"]`).count(), 1);
+      const times = await page.locator("tbody td.lastmod").evaluateAll((all) => all.map((td) => Date.parse(td.firstChild?.dateTime)));
+      const known = times.filter((time) => !Number.isNaN(time));
+      assert.deepEqual(times.slice(0, 52), known, "what has no time comes last");
+      assert.deepEqual(known, known.toSorted((a, b) => order === "ascending" ? a - b : b - a));
+    }
     assert.match(await page.locator("#counts").innerText(), /^60 URLs · 120 images · last change .* · 31 kB of XML$/);
   });
 });
@@ -148,7 +157,9 @@ test("videos and news are shown with what makes them so", async () => {
     assert.match(await first.innerText(), /How to trim a wick, part 1 1:05 · 2 Oct 2026/);
     assert.match(await first.innerText(), /part 2 2:03:04/);
     await page.locator("tbody summary").click();
-    assert.equal(await page.locator("tbody tr").nth(2).locator(".video").count(), 5);
+    const folded = page.locator("tbody tr").nth(2).locator(".video");
+    await folded.nth(4).waitFor();
+    assert.equal(await folded.count(), 5);
     await page.getByLabel("Filter").fill("PART 3");
     await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
     assert.deepEqual(await links(page), [`${SITE}/live/`]);
@@ -164,7 +175,6 @@ test("videos and news are shown with what makes them so", async () => {
 
 test("what is written like markup is text, and no other address is a link", async () => {
   await viewing("hostile", "/t-hostile-sitemap.xml", {}, async (page) => {
-    await page.locator("tbody summary").evaluateAll((all) => all.forEach((summary) => summary.click()));
     assert.equal(await page.locator("td.loc > a").first().innerText(), MARKUP);
     assert.equal(await page.locator("td.loc > span").first().innerText(), "javascript:document.title='taken'");
     assert.equal(await page.locator(".video > span").first().innerText(), MARKUP);
@@ -215,7 +225,10 @@ test("filter, order and page are in the address: back, reload and a sent link le
     await page.getByRole("button", { name: "Last change" }).click();
     await shows(at(50_000), "1–100 of 50,000", "?sort=lastmod");
     assert.equal(await page.locator('th[aria-sort="ascending"]').innerText(), "Last change ↑");
+    await page.getByLabel("Filter").fill("HER");
+    await shows(at(50_000), "1–100 of 500 that match", "?q=HER&sort=lastmod");
     await page.getByLabel("Filter").fill("HERON");
+    await page.waitForURL(/q=HERON/);
     await shows(at(50_000), "1–100 of 500 that match", "?q=HERON&sort=lastmod");
     await page.getByLabel("Rows").selectOption("250");
     await page.getByRole("link", { name: "Next →" }).click();
