@@ -54,7 +54,7 @@ const cells = (page, column) => page.locator(`tbody td.${column}`).allInnerTexts
 const links = (page) => page.locator("tbody td.loc > a").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
 const summary = (page) => page.locator("#summary").innerText();
 
-/** A page at this address, its rows read, looked at by `look`; which must have loaded and said nothing it should not. */
+/** A page at this address, its rows read, looked at by `look`; which must have loaded and said nothing it should not: what `look` leaves in the second argument. */
 async function viewing(name, address, options, look) {
   const context = await browser.newContext({ timezoneId: "UTC", ...options });
   const said = [];
@@ -77,7 +77,7 @@ async function viewing(name, address, options, look) {
     });
     await page.goto(stack.site + address);
     if (options?.javaScriptEnabled !== false) await counted(page);
-    await look(page);
+    await look(page, said);
     await page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
     assert.deepEqual(said, []);
   } finally {
@@ -184,6 +184,22 @@ test("what is written like markup is text, and no other address is a link", asyn
     assert.deepEqual([...new Set(hrefs)].sort(), ["http:", "https:"]);
     assert.equal(await page.locator("main :is(img, script, b, i)").count(), 0);
     assert.doesNotMatch(await page.title(), /taken/);
+  });
+});
+
+test("what the page may not do, the browser refuses", async () => {
+  await viewing("refused", "/post-sitemap.xml", {}, async (page, said) => {
+    const refused = (what) => page.waitForEvent("console", (message) => message.text().includes(`CSP: ${what}`));
+    const [image, markup] = [refused("img-src"), refused("require-trusted-types-for")];
+    await page.evaluate(() => {
+      document.body.append(Object.assign(document.createElement("style"), { textContent: "body { color: red }" }));
+      document.body.append(Object.assign(document.createElement("img"), { src: "https://images.larch-cdn.example/a.jpg" }));
+    });
+    await image;
+    assert.match(said.join(), /CSP: style-src-elem inline/);
+    await assert.rejects(page.evaluate(() => { document.body.innerHTML = "<b>markup</b>"; }), /TrustedHTML/);
+    await markup;
+    said.length = 0;
   });
 });
 
@@ -302,10 +318,19 @@ test("a missing sitemap is missing for people too, and an empty or broken one sa
   await context.close();
   await viewing("empty", "/t-empty-sitemap.xml", {}, async (page) => {
     assert.match(await page.locator("#counts").innerText(), /^0 URLs/);
+    assert.equal(await page.locator("#list").innerText(), "Nothing is listed.");
   });
   await viewing("broken", "/t-cut-sitemap.xml", {}, async (page) => {
     assert.match(await page.getByRole("alert").innerText(), /breaks off/);
     assert.deepEqual(await links(page), [`${SITE}/a/`]);
+  });
+  await viewing("gone", "/post-sitemap.xml", {}, async (page, said) => {
+    await page.route("**/*view=xml", (route) => route.fulfill({ status: 404, body: "Not found" }));
+    await page.reload();
+    await counted(page);
+    assert.equal(await page.getByRole("alert").innerText(), "This sitemap is gone.");
+    assert.equal(await page.locator("#list").innerText(), "");
+    assert.match(said.splice(0).join(), /^error: Failed to load resource: .* 404/);
   });
 });
 

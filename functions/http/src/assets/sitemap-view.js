@@ -338,9 +338,10 @@ function show() {
   const first = found.slice(start, start + wanted.size);
   if ($("filter").value !== wanted.q) $("filter").value = wanted.q;
   $("size").value = wanted.size;
-  $("list").replaceChildren(first.length ? table(first, wanted.sort) : "");
+  const isEmpty = rows.length === 0 && $("failure").hidden;
+  $("list").replaceChildren(first.length ? table(first, wanted.sort) : isEmpty ? "Nothing is listed." : "");
   const range = `${number.format(start + 1)}–${number.format(start + first.length)}${isComplete ? ` of ${number.format(found.length)}` : ""}`;
-  $("summary").textContent = found.length ? range + (wanted.q ? " that match" : "") : rows.length ? "Nothing matches." : "Nothing is listed.";
+  $("summary").textContent = found.length ? range + (wanted.q ? " that match" : "") : "Nothing matches.";
   pager(wanted, last);
   $("tools").hidden = rows.length === 0;
   counts();
