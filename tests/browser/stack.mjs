@@ -10,16 +10,8 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255, 0, 0]); // FEX
 const BUCKET = "waymark-sitemaps";
 const STARTS_WITHIN_MS = 120_000;
 
-/** One gzip member with an extra field, as the publisher writes them. */
-function member(xml) {
-  const sums = Buffer.alloc(8);
-  sums.writeUInt32LE(zlib.crc32 ? zlib.crc32(xml) : gzipped(xml).readUInt32LE(0), 0);
-  sums.writeUInt32LE(xml.length, 4);
-  return Buffer.concat([HEADER, zlib.deflateRawSync(xml), sums]);
-}
-
-/** The trailer of what gzip makes of it: Node before 20.15 has no crc32. */
-const gzipped = (xml) => zlib.gzipSync(xml).subarray(-8);
+/** One gzip member with an extra field, as the publisher writes them: zlib's own header has ten bytes, and no field. */
+const member = (xml) => Buffer.concat([HEADER, zlib.gzipSync(xml).subarray(10)]);
 
 export class Stack {
   static async start(waymark) {
@@ -27,13 +19,15 @@ export class Stack {
     const ports = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"];
     stack.process = spawn(waymark, ["serve", ...ports], { stdio: ["ignore", "pipe", "inherit"] });
     const timer = setTimeout(() => stack.process.kill(), STARTS_WITHIN_MS);
+    let isReady = false;
     for await (const line of readline.createInterface({ input: stack.process.stdout })) {
       const [name, value] = line.split(" ");
       if (name === "site" || name === "s3") stack[name] = value;
-      if (name === "ready") break;
+      isReady = name === "ready";
+      if (isReady) break;
     }
     clearTimeout(timer);
-    if (!stack.site) throw new Error(`${waymark} does not start`);
+    if (!isReady) throw new Error(`${waymark} does not start`);
     stack.process.stdout.resume();
     return stack;
   }

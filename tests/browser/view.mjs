@@ -54,7 +54,7 @@ const cells = (page, column) => page.locator(`tbody td.${column}`).allInnerTexts
 const links = (page) => page.locator("tbody td.loc > a").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
 const summary = (page) => page.locator("#summary").innerText();
 
-/** A page at this address, its rows read, looked at by `look`; which must have loaded and said nothing it should not. */
+/** A page at this address, its rows read, looked at by `look`; which must have loaded and said nothing it should not: what `look` leaves in the second argument. */
 async function viewing(name, address, options, look) {
   const context = await browser.newContext({ timezoneId: "UTC", ...options });
   const said = [];
@@ -77,7 +77,7 @@ async function viewing(name, address, options, look) {
     });
     await page.goto(stack.site + address);
     if (options?.javaScriptEnabled !== false) await counted(page);
-    await look(page);
+    await look(page, said);
     await page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
     assert.deepEqual(said, []);
   } finally {
@@ -133,10 +133,19 @@ test("a page's row has its link, times, images and languages", async () => {
     assert.match(await row.locator("time").innerText(), /^[a-z0-9 ]+\s+19 Nov 2026, 20:26$/);
     assert.equal(await row.locator("time").getAttribute("datetime"), "2026-11-19T20:26:40+00:00");
     await row.locator("summary").click();
+    await row.locator("td.images a").nth(3).waitFor();
     assert.equal(await row.locator("td.images a").count(), 4);
     const languages = page.locator("tbody tr").nth(2).locator("td.languages a");
     assert.deepEqual(await languages.allInnerTexts(), ["en", "de", "pt-BR", "x-default"]);
     assert.equal(await languages.nth(1).getAttribute("hreflang"), "de");
+    for (const order of ["descending", "ascending"]) {
+      await page.getByRole("button", { name: "Last change" }).click();
+      assert.equal(await page.locator(`th.lastmod[aria-sort="${order}"]`).count(), 1);
+      const times = await page.locator("tbody td.lastmod").evaluateAll((all) => all.map((td) => Date.parse(td.firstChild?.dateTime)));
+      const known = times.filter((time) => !Number.isNaN(time));
+      assert.deepEqual(times.slice(0, 52), known, "what has no time comes last");
+      assert.deepEqual(known, known.toSorted((a, b) => order === "ascending" ? a - b : b - a));
+    }
     assert.match(await page.locator("#counts").innerText(), /^60 URLs · 120 images · last change .* · 31 kB of XML$/);
   });
 });
@@ -148,7 +157,9 @@ test("videos and news are shown with what makes them so", async () => {
     assert.match(await first.innerText(), /How to trim a wick, part 1 1:05 · 2 Oct 2026/);
     assert.match(await first.innerText(), /part 2 2:03:04/);
     await page.locator("tbody summary").click();
-    assert.equal(await page.locator("tbody tr").nth(2).locator(".video").count(), 5);
+    const folded = page.locator("tbody tr").nth(2).locator(".video");
+    await folded.nth(4).waitFor();
+    assert.equal(await folded.count(), 5);
     await page.getByLabel("Filter").fill("PART 3");
     await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
     assert.deepEqual(await links(page), [`${SITE}/live/`]);
@@ -164,7 +175,6 @@ test("videos and news are shown with what makes them so", async () => {
 
 test("what is written like markup is text, and no other address is a link", async () => {
   await viewing("hostile", "/t-hostile-sitemap.xml", {}, async (page) => {
-    await page.locator("tbody summary").evaluateAll((all) => all.forEach((summary) => summary.click()));
     assert.equal(await page.locator("td.loc > a").first().innerText(), MARKUP);
     assert.equal(await page.locator("td.loc > span").first().innerText(), "javascript:document.title='taken'");
     assert.equal(await page.locator(".video > span").first().innerText(), MARKUP);
@@ -174,6 +184,22 @@ test("what is written like markup is text, and no other address is a link", asyn
     assert.deepEqual([...new Set(hrefs)].sort(), ["http:", "https:"]);
     assert.equal(await page.locator("main :is(img, script, b, i)").count(), 0);
     assert.doesNotMatch(await page.title(), /taken/);
+  });
+});
+
+test("what the page may not do, the browser refuses", async () => {
+  await viewing("refused", "/post-sitemap.xml", {}, async (page, said) => {
+    const refused = (what) => page.waitForEvent("console", (message) => message.text().includes(`CSP: ${what}`));
+    const [image, markup] = [refused("img-src"), refused("require-trusted-types-for")];
+    await page.evaluate(() => {
+      document.body.append(Object.assign(document.createElement("style"), { textContent: "body { color: red }" }));
+      document.body.append(Object.assign(document.createElement("img"), { src: "https://images.larch-cdn.example/a.jpg" }));
+    });
+    await image;
+    assert.match(said.join(), /CSP: style-src-elem inline/);
+    await assert.rejects(page.evaluate(() => { document.body.innerHTML = "<b>markup</b>"; }), /TrustedHTML/);
+    await markup;
+    said.length = 0;
   });
 });
 
@@ -215,7 +241,10 @@ test("filter, order and page are in the address: back, reload and a sent link le
     await page.getByRole("button", { name: "Last change" }).click();
     await shows(at(50_000), "1–100 of 50,000", "?sort=lastmod");
     assert.equal(await page.locator('th[aria-sort="ascending"]').innerText(), "Last change ↑");
+    await page.getByLabel("Filter").fill("HER");
+    await shows(at(50_000), "1–100 of 500 that match", "?q=HER&sort=lastmod");
     await page.getByLabel("Filter").fill("HERON");
+    await page.waitForURL(/q=HERON/);
     await shows(at(50_000), "1–100 of 500 that match", "?q=HERON&sort=lastmod");
     await page.getByLabel("Rows").selectOption("250");
     await page.getByRole("link", { name: "Next →" }).click();
@@ -289,10 +318,19 @@ test("a missing sitemap is missing for people too, and an empty or broken one sa
   await context.close();
   await viewing("empty", "/t-empty-sitemap.xml", {}, async (page) => {
     assert.match(await page.locator("#counts").innerText(), /^0 URLs/);
+    assert.equal(await page.locator("#list").innerText(), "Nothing is listed.");
   });
   await viewing("broken", "/t-cut-sitemap.xml", {}, async (page) => {
     assert.match(await page.getByRole("alert").innerText(), /breaks off/);
     assert.deepEqual(await links(page), [`${SITE}/a/`]);
+  });
+  await viewing("gone", "/post-sitemap.xml", {}, async (page, said) => {
+    await page.route("**/*view=xml", (route) => route.fulfill({ status: 404, body: "Not found" }));
+    await page.reload();
+    await counted(page);
+    assert.equal(await page.getByRole("alert").innerText(), "This sitemap is gone.");
+    assert.equal(await page.locator("#list").innerText(), "");
+    assert.match(said.splice(0).join(), /^error: Failed to load resource: .* 404/);
   });
 });
 

@@ -15,8 +15,8 @@
 //! # The view for people
 //!
 //! A browser's navigation (`Sec-Fetch-Dest: document`, and no crawler's User-Agent) to a sitemap or an index that is
-//! there gets an HTML page in place of it. The page's script fetches the same address, which by then is an ordinary
-//! request, and shows the XML as a table. With `?view=xml`, a navigation gets the XML.
+//! there gets an HTML page in place of it. The page's script fetches the document as anybody does, and shows it as a
+//! table. With `?view=xml`, a navigation gets the XML.
 //!
 //! Whatever a navigation gets at such an address, page or XML, is `private, no-store`. What is left to keep depends on
 //! host, path, Accept-Encoding and on this being no navigation. So a CDN

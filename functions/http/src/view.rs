@@ -1,4 +1,4 @@
-//! The view for people: a page that fetches its own address as XML and shows it as a table.
+//! The view for people: a page that fetches its own path as XML and shows it as a table.
 //!
 //! Whoever opens a sitemap in a browser gets it, and nobody else: `Sec-Fetch-Dest: document` is sent by browsers alone,
 //! for navigations alone. Accept decides nothing, since crawlers ask for text/html too.
@@ -6,7 +6,7 @@
 //! - The page is the same for every sitemap: nothing of a document or a request stands in it, so there is nothing to
 //!   escape. Its script reads the XML and makes elements of it.
 //! - The page is never stored, and neither is the XML that a navigation gets, so no cache can hand one's answer to
-//!   another. The XML that the page fetches is an ordinary request, and cached as every crawler's.
+//!   another. What the page fetches is no navigation, and cached as every crawler's.
 
 use std::sync::LazyLock;
 
@@ -20,19 +20,19 @@ use crate::representation::VARY_VALUE;
 /// How an answer to a navigation may be kept: not at all.
 pub(crate) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-store");
 
-/// The query that asks for XML in a browser.
+/// The query that asks for XML in a browser. Elsewhere it changes nothing.
 const XML_QUERY: &str = "view=xml";
 
 /// What crawlers call themselves, in lower case. Those that run a browser send its headers, and what they are to read is
 /// the XML. A person whose browser has one of these in its name sees the XML, with its style sheet.
 const BOTS: [&str; 7] = [
     "bot",     // Googlebot, bingbot, Applebot, YandexBot, GPTBot and most others
-    "crawl",   // Screaming Frog's kin, facebookexternalhit's successor
+    "crawl",   // whoever says crawler
     "spider",  // Baiduspider, Bytespider
     "slurp",   // Yahoo
     "google-", // Google-InspectionTool, Google-Read-Aloud
     "googleother",
-    "mediapartners",
+    "mediapartners", // Google's for advertisements
 ];
 
 /// Nothing from elsewhere and nothing inline. The page makes no markup of texts, and may not.

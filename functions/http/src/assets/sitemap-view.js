@@ -1,4 +1,4 @@
-// The view for people: fetches its own address as XML, which is the document that crawlers get, and shows it as a table.
+// The view for people: fetches its own path as XML, which is the document that crawlers get, and shows it as a table.
 //
 // - The document is read as it arrives and in short steps: the first rows are there before the last, and nothing freezes.
 // - What it says is shown as text, never as markup; only http and https addresses become links; nothing is loaded from them.
@@ -92,7 +92,8 @@ const pause = () => new Promise((resolve) => {
 });
 
 async function read() {
-  const response = await fetch(location.pathname);
+  // By another address than the page's own, so that no browser's cache takes one for the other; and as new as it may be.
+  const response = await fetch(`${location.pathname}?view=xml`, { cache: "no-cache" });
   if (!response.ok) {
     throw new Error(response.status === 404 ? "This sitemap is gone." : `This sitemap cannot be read (${response.status}).`);
   }
@@ -337,9 +338,10 @@ function show() {
   const first = found.slice(start, start + wanted.size);
   if ($("filter").value !== wanted.q) $("filter").value = wanted.q;
   $("size").value = wanted.size;
-  $("list").replaceChildren(first.length ? table(first, wanted.sort) : "");
+  const isEmpty = rows.length === 0 && $("failure").hidden;
+  $("list").replaceChildren(first.length ? table(first, wanted.sort) : isEmpty ? "Nothing is listed." : "");
   const range = `${number.format(start + 1)}–${number.format(start + first.length)}${isComplete ? ` of ${number.format(found.length)}` : ""}`;
-  $("summary").textContent = found.length ? range + (wanted.q ? " that match" : "") : rows.length ? "Nothing matches." : "Nothing is listed.";
+  $("summary").textContent = found.length ? range + (wanted.q ? " that match" : "") : "Nothing matches.";
   pager(wanted, last);
   $("tools").hidden = rows.length === 0;
   counts();
