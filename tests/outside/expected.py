@@ -69,7 +69,7 @@ class Site:
         self.pages = self.unique(record for record in eligible if "archive_of" not in record or self.members_of(record))
         self.groups = collections.defaultdict(dict)
         for record in sorted(self.pages, key=lambda record: record["id"]):
-            if record.get("translation_group") and LANGUAGE.fullmatch(record.get("language") or ""):
+            if self.is_translation(record):
                 self.groups[record["translation_group"]].setdefault(record["language"].lower(), record)
 
     def unique(self, records):
@@ -107,10 +107,14 @@ class Site:
         time = record.get("modified_at") or record.get("published_at")
         return time if time and moment(time) <= self.now else None
 
+    def is_translation(self, record):
+        return record.get("translation_group") and LANGUAGE.fullmatch(record.get("language") or "")
+
     def alternates(self, record):
-        if record.get("translation_group"):
+        if self.is_translation(record):
             members = self.groups[record["translation_group"]].values()
-            if not any(member is record for member in members):
+            # One-sided links are ignored, and a set of one says nothing.
+            if len(members) < 2 or not any(member is record for member in members):
                 return {}
             links = {member["language"]: encoded(member["url"]) for member in members}
             marked = [encoded(member["url"]) for member in members if member.get("x_default")]
