@@ -341,7 +341,9 @@ impl Sites for SitemapTable {
         let update = self
             .update(&keys::site(host))
             .await
-            .update_expression("SET #indexes = :indexes, index_objects = :objects ADD #version :one")
+            .update_expression(
+                "SET #indexes = :indexes, index_objects = :objects ADD #version :one",
+            )
             .condition_expression("#version = :version")
             .expression_attribute_names("#version", "version")
             .expression_attribute_names("#indexes", "indexes")
