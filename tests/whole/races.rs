@@ -354,6 +354,58 @@ async fn a_slow_publisher_of_an_index_leaves_nothing_in_one_that_is_not_needed()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_index_of_a_run_that_died_is_known_and_not_named_before_all_are_there() {
+    let page = |status: &str| {
+        let fields = json!({"type": "page", "status": status});
+        with(&post("/page", 1), fields)
+    };
+    let mut died = 0;
+    for writes in 0.. {
+        let fuse = Fuse::default();
+        let bench = Bench::released(&[day(1), page("draft")]).await;
+        let change = async |status: &str| {
+            bench.edit(&page(status)).await;
+            let page_shard = shard_of("page");
+            let published = bench.fast.publish(&page_shard, Some(&[0].into())).await;
+            published.unwrap();
+        };
+        change("published").await;
+        let dying = bench.slow(fuse.interceptor());
+        fuse.set(writes);
+        let survived = dying.publish_index(SITE).await.is_ok();
+        bench.fast.publish_site_files(SITE).await.unwrap();
+        let robots = ObjectKey::Robots {
+            site: SITE.to_owned(),
+        };
+        let robots = bench.document(&robots).await;
+        let is_there = async |n| {
+            bench
+                .fast
+                .objects
+                .head(&nth_index(n))
+                .await
+                .unwrap()
+                .is_some()
+        };
+        if robots.contains("/sitemap_index2.xml\n") {
+            assert!(is_there(2).await, "{writes}");
+            assert!(bench.document(&nth_index(2)).await.contains("<sitemap>"));
+        }
+        change("draft").await;
+        bench.fast.publish_index(SITE).await.unwrap();
+        if is_there(2).await {
+            let document = bench.document(&nth_index(2)).await;
+            assert!(!document.contains("<sitemap>"), "{writes}");
+        }
+        if survived {
+            break;
+        }
+        died += 1;
+    }
+    assert_eq!(died, 4, "the row, two indexes, the row");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn older_settings_do_not_stay_in_robots_txt_over_newer_ones_that_read_the_same() {
     let rules =
         |path: &str| settings(json!({"robots": ["User-agent: *", format!("Disallow: {path}")]}));

@@ -87,7 +87,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         let publish = shards
             .into_iter()
             .map(|(shard, (segments, subjects))| async move {
-                let outcome = self.segments_changed(shard, &segments).await;
+                let outcome = self.publish(shard, Some(&segments)).await;
                 (shard, subjects, outcome)
             });
         let published = concurrently(CONCURRENT_SHARDS, publish).await;
@@ -110,18 +110,6 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             }
         }
         batch.response(failed)
-    }
-
-    async fn segments_changed(
-        &self,
-        shard: &ShardId,
-        segments: &BTreeSet<u32>,
-    ) -> Result<(), StoreError> {
-        match self.reconciler.table.site(&shard.series.site).await? {
-            // On hold, the scan publishes every shard when its time comes.
-            Some(row) if row.hold != Hold::Loading => self.publish(shard, Some(segments)).await,
-            _ => Ok(()),
-        }
     }
 
     async fn other_changed(&self, subject: &Subject) -> Result<(), StoreError> {

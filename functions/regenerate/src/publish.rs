@@ -30,6 +30,10 @@ const TRIES: u32 = 10;
 /// Segments read at the same time for a whole build.
 const READ_AHEAD: usize = 4;
 /// A shard over its byte limit is brought down to this share of it, in percent.
+///
+/// It needs not be closed to new entries before that. What has to leave is offered no slot of it, which moves the series'
+/// counter on to the next shard for good, and the slots that are left are not given back: so a full shard passes on what
+/// the batch that filled it brought, and later one entry for each slot that a removal has freed.
 const EVICT_TO_PERCENT: u64 = 90;
 
 /// What came of one try.
@@ -98,6 +102,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         let table = &self.reconciler.table;
         let current = self.objects.get(&key).await?;
         let row = table.site(&shard.series.site).await?;
+        // While the site loads, the scan publishes every shard when its time comes.
         let Some(site) = row.filter(|row| row.hold != Hold::Loading) else {
             return Ok(Outcome::Nothing);
         };
