@@ -367,7 +367,7 @@ impl<'a> Page<'a> {
     #[must_use]
     pub fn wanted_term(&self, now: i64) -> Option<Term> {
         let (record, _) = self.eligible(Newest::Unread, now)?;
-        let archive = record.archive_of.as_ref().filter(|_| self.part == 1)?;
+        let archive = record.archive_of.as_ref()?;
         Some(Term {
             site: self.site?.host.clone(),
             taxonomy: archive.taxonomy.clone(),
@@ -530,7 +530,11 @@ impl Listing<'_> {
         );
         let before = inputs.ledger;
         let changed = before.seen.as_ref() != Some(&seen) && inputs.told;
-        after.seen = Some(seen);
+        // A change that nobody was told of is one still when its own event comes.
+        after.seen = match &before.seen {
+            Some(before) if !inputs.told => Some(before.clone()),
+            _ => Some(seen),
+        };
         let address = Address {
             site: site.host.clone(),
             loc: loc.clone(),
@@ -538,9 +542,10 @@ impl Listing<'_> {
         wanted.tell = (changed && site.indexnow_key.is_some()).then(|| address.clone());
         // What an archive shows are pages that stand in the feed themselves.
         if site.feed && inputs.page.part == 1 && record.archive_of.is_none() {
+            let stays = before.claim.as_ref() == Some(&address);
             let recent = before
                 .feed
-                .filter(|at| now < at.saturating_add(FEED_SECONDS) && before.site == site.host);
+                .filter(|at| now < at.saturating_add(FEED_SECONDS) && stays);
             after.feed = if changed { Some(now) } else { recent };
             due.extend(after.feed.map(|at| at.saturating_add(FEED_SECONDS)));
             let cut = |text: &Option<String>| {

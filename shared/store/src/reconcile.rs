@@ -136,7 +136,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     }
 
     /// Reconciles pages of which rows were lost or are not in their ledgers: for each its outcome, in their order. With
-    /// each come the rows that seem to be its own.
+    /// each come the rows that seem to be its own. Nobody is told of what changes.
     pub async fn repair(
         &self,
         found: &BTreeMap<String, Vec<Key>>,
@@ -144,6 +144,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         let pages: Vec<String> = found.keys().cloned().collect();
         let terms = Terms {
             found: Some(found),
+            quiet: true,
             ..Terms::default()
         };
         self.with_parts(&pages, terms).await

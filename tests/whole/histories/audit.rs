@@ -12,7 +12,7 @@ use store::keys::{self, Key};
 use store::object::{ObjectKey, Objects};
 
 use super::history::{KNOWN, SITES};
-use super::oracle::{Listing, Oracle};
+use super::oracle::{Oracle, Truth};
 
 /// A row's attributes.
 type Row = BTreeMap<String, String>;
@@ -23,6 +23,11 @@ struct Rows(BTreeMap<(String, String), Row>);
 impl Rows {
     fn get(&self, key: &Key) -> Option<&Row> {
         self.0.get(&(key.pk.clone(), key.sk.clone()))
+    }
+
+    fn keys(&self) -> impl Iterator<Item = Key> {
+        let keys = self.0.keys().cloned();
+        keys.map(|(pk, sk)| Key { pk, sk })
     }
 
     /// Those whose partition key begins so: partition key, sort key, attributes.
@@ -60,8 +65,9 @@ impl Tally {
 pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Result<Tally, String> {
     let rows = Rows(world.rows("").await);
     let mut tally = Tally::default();
-    rows::records(&rows, oracle, orphaned, &mut tally)?;
+    let truth = rows::records(&rows, oracle, orphaned, &mut tally)?;
     rows::slots(&rows, oracle, &mut tally)?;
+    rows::notices(&rows, oracle)?;
     for (site, host) in SITES.iter().enumerate() {
         match rows.get(&keys::site(host)) {
             Some(row) => {
@@ -74,7 +80,7 @@ pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Res
             None if orphaned => continue,
             None => {}
         }
-        listed(world, oracle, site).await?;
+        listed(world, oracle, &truth, site).await?;
     }
     Ok(tally)
 }
@@ -84,6 +90,21 @@ fn check<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Result<()
         Ok(())
     } else {
         Err(format!("{what}: {found:?}, expected {expected:?}"))
+    }
+}
+
+/// As [`check`], of sets: what differs is told.
+fn same<T: Ord + Debug>(
+    what: &str,
+    found: &BTreeSet<T>,
+    expected: &BTreeSet<T>,
+) -> Result<(), String> {
+    let more: Vec<_> = found.difference(expected).collect();
+    let less: Vec<_> = expected.difference(found).collect();
+    if more.is_empty() && less.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{what}: not expected {more:?}, missing {less:?}"))
     }
 }
 
@@ -107,10 +128,10 @@ fn settings(row: &Row, oracle: &Oracle, site: usize) -> Result<(), String> {
 }
 
 /// What crawlers are told of a site.
-async fn listed(world: &World, oracle: &Oracle, site: usize) -> Result<(), String> {
+async fn listed(world: &World, oracle: &Oracle, truth: &Truth, site: usize) -> Result<(), String> {
     let crawler = world.crawler.of(SITES[site]);
+    let index = crawler.get("/sitemap_index.xml").await;
     if !oracle.is_public(site) {
-        let index = crawler.get("/sitemap_index.xml").await;
         if index.status != 404 {
             check(SITES[site], &index.index(), &Vec::new())?;
         }
@@ -131,20 +152,36 @@ async fn listed(world: &World, oracle: &Oracle, site: usize) -> Result<(), Strin
         }
         return Ok(());
     }
-    let (listed, expected) = (crawler.entries().await, oracle.expected(site));
-    let locs: BTreeSet<&String> = listed.keys().collect();
-    check(SITES[site], &locs, &expected.keys().collect())?;
-    for (loc, entry) in listed {
-        let (series, _) = entry.sitemap.split_once("-sitemap").ok_or("a series")?;
-        let listing = Listing {
-            series: series.to_owned(),
-            lastmod: entry.lastmod,
-            images: entry.images,
-        };
-        let may: Vec<&Listing> = expected[&loc].values().collect();
-        if !may.contains(&&listing) {
-            return Err(format!("{loc} says {listing:?}, expected one of {may:?}"));
+    let origin = format!("https://{}", SITES[site]);
+    let mut found = BTreeSet::new();
+    for (sitemap, _) in index.index() {
+        let path = sitemap.strip_prefix(&origin).ok_or("on the site")?;
+        let series = path[1..].split_once("-sitemap").ok_or("a series")?.0;
+        let entries = crawler.urlset(path).await;
+        if entries.is_empty() {
+            return Err(format!("{sitemap} is listed and empty"));
+        }
+        for (loc, entry) in entries {
+            let entry = (series.to_owned(), loc, entry.lastmod, entry.images);
+            if let Some(twice) = found.replace(entry) {
+                return Err(format!("listed twice: {twice:?}"));
+            }
         }
     }
-    Ok(())
+    let listed = truth
+        .listed
+        .values()
+        .filter(|listed| listed.address.0 == SITES[site]);
+    let expected = listed.flat_map(|listed| {
+        let entries = listed.entries.iter().cloned();
+        entries.map(|entry| {
+            (
+                entry.series,
+                listed.address.1.clone(),
+                entry.lastmod,
+                entry.images,
+            )
+        })
+    });
+    same(SITES[site], &found, &expected.collect())
 }

@@ -10,8 +10,32 @@ pub(super) const SITES: [&str; 3] = ["www.example.com", "shop.example", "blog.ex
 pub(super) const KNOWN: usize = 2;
 /// The site that is one by its record alone.
 pub(super) const RECORDED: usize = 2;
-/// The pages' types.
-pub(super) const TYPES: [&str; 3] = ["post", "page", "video"];
+/// The pages' types. Two have the names of the series that videos and news are listed in.
+pub(super) const TYPES: [&str; 4] = ["post", "page", "video", "news"];
+/// The series of videos and of news, as sites may name them; the first are the defaults.
+pub(super) const SERIES: [(&str, &str); 4] = [
+    ("video", "news"),
+    ("clips", "news"),
+    ("post", "bulletin"),
+    ("news", "video"),
+];
+/// Patterns of parts' addresses. The first makes what is made without one; what the last makes is not of the site.
+pub(super) const PART_URLS: [&str; 3] = [
+    "{url}/{part}",
+    "{url}?page={part}",
+    "https://elsewhere.example/?page={url}&part={part}",
+];
+/// Terms by taxonomy.
+pub(super) const TERMS: [(&str, &str); 3] = [
+    ("category", "news"),
+    ("category", "a #1/ü"),
+    ("tag", "rust"),
+];
+/// Languages of pages, each with that of their news. The third is the second, written otherwise.
+pub(super) const LANGUAGES: [(&str, &str); 4] =
+    [("en", "en"), ("de", "de"), ("DE", "de"), ("zh-TW", "zh-tw")];
+/// Translation groups.
+pub(super) const GROUPS: [&str; 2] = ["home", "about #2"];
 /// Images of a page whose entry is a quarter of the lowest byte limit.
 pub(super) const MANY_IMAGES: u32 = 1_000;
 
@@ -26,6 +50,13 @@ const CROWD: Range<usize> = 5..MOST_CROWD;
 const LARGE_CROWD: Range<usize> = 5..8;
 /// Hours from the world's beginning at which pages appear, go, and are said to have changed.
 const HOURS: Range<i64> = 1..250;
+/// Hours before the edit at which a page is said to have changed: news, or no more.
+const RECENT: Range<i64> = 0..60;
+/// Parts of a page that has some, beside its first, and of one that has many: more than are reconciled together.
+const PARTS: Range<u32> = 2..5;
+const MANY_PARTS: u32 = 120;
+/// Parts of a page of a crowd.
+const CROWD_PARTS: u32 = 2;
 /// Hours that pass at a time.
 const PASSING: Range<i64> = 1..60;
 /// Steps of a history.
@@ -71,6 +102,8 @@ pub(super) enum Step {
 pub(super) struct Page {
     pub(super) site: usize,
     pub(super) path: usize,
+    /// Whether its address is that which this part of the page at the path has by default.
+    pub(super) under: Option<u32>,
     pub(super) kind: usize,
     pub(super) state: State,
     pub(super) changed: Changed,
@@ -78,6 +111,17 @@ pub(super) struct Page {
     /// Hours from the world's beginning.
     pub(super) from: Option<i64>,
     pub(super) until: Option<i64>,
+    pub(super) parts: u32,
+    /// Its terms, a bit for each.
+    pub(super) terms: u8,
+    /// The term whose archive it is.
+    pub(super) archive: Option<usize>,
+    pub(super) titled: bool,
+    pub(super) film: Film,
+    pub(super) news: bool,
+    pub(super) language: Option<usize>,
+    pub(super) group: Option<usize>,
+    pub(super) x_default: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +133,19 @@ pub(super) enum State {
     Elsewhere,
 }
 
+/// The videos of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Film {
+    None,
+    Plain,
+    /// One that is over so many hours after the world's beginning.
+    Until(i64),
+    /// One of each.
+    Both(i64),
+    /// One without a picture: it cannot be listed.
+    Broken,
+}
+
 /// When a page says that it last changed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Changed {
@@ -96,6 +153,10 @@ pub(super) enum Changed {
     Day(u32),
     /// So many hours after the world's beginning: not said while it is to come.
     Hour(i64),
+    /// So many hours before the edit, which makes an hour of it.
+    Ago(i64),
+    /// It does not say.
+    Never,
 }
 
 /// What a site's record says.
@@ -107,7 +168,60 @@ pub(super) struct Settings {
     pub(super) hidden: Option<usize>,
     /// Whether it asks for the lowest byte limit.
     pub(super) tight: bool,
+    /// How the series of videos and news are called.
+    pub(super) series: usize,
+    /// Under which name its news are published, if they are.
+    pub(super) publication: Option<u32>,
+    /// A type whose pages are news.
+    pub(super) news: Option<usize>,
+    /// Whether a page is news for being published alone.
+    pub(super) published_only: bool,
+    /// Whether it has a language, English.
+    pub(super) language: bool,
+    /// How the addresses of a type's parts are made.
+    pub(super) part_url: Option<(usize, usize)>,
+    pub(super) feed: bool,
+    /// Whether search engines are told of changes.
+    pub(super) told: bool,
 }
+
+/// What it says that has no record.
+pub(super) const DEFAULT: Settings = Settings {
+    capacity: 1_000,
+    public: true,
+    hidden: None,
+    tight: false,
+    series: 0,
+    publication: None,
+    news: None,
+    published_only: false,
+    language: false,
+    part_url: None,
+    feed: true,
+    told: false,
+};
+
+/// A page that is nothing but a page.
+pub(super) const PAGE: Page = Page {
+    site: 0,
+    path: 0,
+    under: None,
+    kind: 0,
+    state: State::Listed,
+    changed: Changed::Day(1),
+    images: 0,
+    from: None,
+    until: None,
+    parts: 1,
+    terms: 0,
+    archive: None,
+    titled: false,
+    film: Film::None,
+    news: false,
+    language: None,
+    group: None,
+    x_default: false,
+};
 
 fn page() -> impl Strategy<Value = Page> {
     let hours = || proptest::option::weighted(0.15, HOURS);
@@ -118,43 +232,114 @@ fn page() -> impl Strategy<Value = Page> {
         1 => Just(State::Elsewhere),
     ];
     let changed = prop_oneof![
-        9 => (1..28_u32).prop_map(Changed::Day),
-        1 => HOURS.prop_map(Changed::Hour),
+        14 => (1..28_u32).prop_map(Changed::Day),
+        3 => RECENT.prop_map(Changed::Ago),
+        2 => HOURS.prop_map(Changed::Hour),
+        1 => Just(Changed::Never),
     ];
     let site = prop_oneof![5 => Just(0), 3 => Just(1), 2 => Just(2_usize)];
-    let place = (site, PATHS, 0..TYPES.len());
-    (place, state, changed, 0..3_u32, hours(), hours()).prop_map(
-        |((site, path, kind), state, changed, images, from, until)| Page {
+    let under = proptest::option::weighted(0.1, PARTS);
+    let place = (site, PATHS, under, 0..TYPES.len());
+    let shown = (state, changed, 0..3_u32, hours(), hours());
+    let more = (parts(), relations(), contents());
+    (place, shown, more).prop_map(|(place, shown, (parts, relations, contents))| {
+        let (site, path, under, kind) = place;
+        let (state, changed, images, from, until) = shown;
+        let (terms, archive, language, group, x_default) = relations;
+        let (titled, film, news) = contents;
+        Page {
             site,
             path,
+            under,
             kind,
             state,
             changed,
             images,
             from,
             until,
-        },
-    )
+            parts,
+            terms,
+            archive,
+            titled,
+            film,
+            news,
+            language,
+            group,
+            x_default,
+        }
+    })
+}
+
+fn parts() -> impl Strategy<Value = u32> {
+    prop_oneof![80 => Just(1), 19 => PARTS, 1 => Just(MANY_PARTS)]
+}
+
+type Relations = (u8, Option<usize>, Option<usize>, Option<usize>, bool);
+
+fn relations() -> impl Strategy<Value = Relations> {
+    let terms = prop_oneof![1 => Just(0), 2 => 0..(1_u8 << TERMS.len())];
+    let archive = proptest::option::weighted(0.15, 0..TERMS.len());
+    let language = proptest::option::weighted(0.7, 0..LANGUAGES.len());
+    let group = proptest::option::weighted(0.25, 0..GROUPS.len());
+    (terms, archive, language, group, prop::bool::weighted(0.3))
+}
+
+fn contents() -> impl Strategy<Value = (bool, Film, bool)> {
+    let film = prop_oneof![
+        12 => Just(Film::None),
+        3 => Just(Film::Plain),
+        2 => HOURS.prop_map(Film::Until),
+        2 => HOURS.prop_map(Film::Both),
+        1 => Just(Film::Broken),
+    ];
+    (prop::bool::weighted(0.8), film, prop::bool::weighted(0.2))
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
     let hidden = proptest::option::weighted(0.2, 0..TYPES.len());
     let public = prop::bool::weighted(0.8);
     let capacity = prop::sample::select(vec![1, 2, 3, 5, 8]);
-    (capacity, public, hidden, any::<bool>()).prop_map(|(capacity, public, hidden, tight)| {
+    let series = prop_oneof![2 => Just(0), 3 => 0..SERIES.len()];
+    let publication = proptest::option::weighted(0.8, 0..2_u32);
+    let news = proptest::option::weighted(0.3, 0..TYPES.len());
+    let part_url = proptest::option::weighted(0.3, (0..TYPES.len(), 0..PART_URLS.len()));
+    let likely = || prop::bool::weighted(0.8);
+    let limits = (capacity, public, hidden, any::<bool>());
+    let news = (publication, news, any::<bool>(), likely());
+    let more = (series, part_url, likely(), any::<bool>());
+    (limits, news, more).prop_map(|(limits, news, (series, part_url, feed, told))| {
+        let (capacity, public, hidden, tight) = limits;
+        let (publication, news, published_only, language) = news;
         Settings {
             capacity,
             public,
             hidden,
             tight,
+            series,
+            publication,
+            news,
+            published_only,
+            language,
+            part_url,
+            feed,
+            told,
         }
     })
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let flood = |crowd: Range<usize>, images: u32| {
-        let page = (crowd, page());
-        page.prop_map(move |(count, page)| Step::Flood(count, Page { images, ..page }))
+        (crowd, page()).prop_map(move |(count, page)| {
+            let parts = page.parts.min(CROWD_PARTS);
+            Step::Flood(
+                count,
+                Page {
+                    images,
+                    parts,
+                    ..page
+                },
+            )
+        })
     };
     prop_oneof![
         60 => (RECORDS, page()).prop_map(|(id, page)| Step::Put(id, page)),

@@ -1,20 +1,26 @@
 //! The oracle: all records and the time, and what must be listed therefore. It shares no code with the product but the
-//! form of a date.
+//! form of a date and the keys of rows.
+//!
+//! Which of several records has an address that all of them claim is nothing that a history decides. So the oracle is
+//! asked in two steps: who may have which address, and, with the owners that were found, what follows for each page
+//! (`Truth`).
 
-use std::collections::BTreeMap;
+mod listing;
+mod records;
 
-use harness::with;
-use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+use sitemap::plan::{Term, Translation};
 use sitemap::time::When;
 
-use super::history::{Changed, KNOWN, Page, SITES, Settings, State, TYPES};
+use super::history::{Changed, DEFAULT, Film, KNOWN, Page, SITES, Settings, State, TERMS};
 
-/// Entries a sitemap has if the site's record does not say.
-const DEFAULT_ENTRIES: u32 = 1_000;
 /// The lowest byte limit that a site can ask for.
 pub(super) const LOW_BYTE_LIMIT: usize = 1_000_000;
 /// What sitemaps.org allows.
 const HIGH_BYTE_LIMIT: usize = 52_428_800;
+/// Hours for which a page is news, and a change stands in the feed.
+const RECENT_HOURS: i64 = 48;
 
 /// The world as it should be.
 pub(super) struct Oracle {
@@ -24,19 +30,44 @@ pub(super) struct Oracle {
     /// By the record's id.
     pub(super) pages: BTreeMap<String, Page>,
     pub(super) settings: [Option<Settings>; SITES.len()],
+    /// The sites that have ever had search engines told of changes.
+    pub(super) ever_told: [bool; SITES.len()],
 }
 
-/// What an entry must say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Listing {
+/// A site's host, and a loc on it.
+pub(super) type Address = (String, String);
+/// A record's id, and the part of its page.
+pub(super) type PagePart = (String, u32);
+
+/// What is so if these pages have these addresses.
+#[derive(Debug, Default)]
+pub(super) struct Truth {
+    /// For each address that must be listed, the pages that claim it: one of them has it.
+    pub(super) claimants: BTreeMap<Address, BTreeSet<PagePart>>,
+    /// What is listed of the pages that have one.
+    pub(super) listed: BTreeMap<PagePart, Listed>,
+}
+
+/// What follows from a page's being listed.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) address: Address,
+    pub(super) entries: Vec<Entry>,
+    /// The archives that it is a page of, with its lastmod there.
+    pub(super) terms: Vec<(Term, Option<When>)>,
+    /// What it is in which translation group.
+    pub(super) group: Option<(String, Translation)>,
+    /// Whether its changes stand in the feed.
+    pub(super) fed: bool,
+}
+
+/// An entry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Entry {
     pub(super) series: String,
     pub(super) lastmod: Option<String>,
     pub(super) images: Vec<String>,
-}
-
-/// A page's address.
-pub(super) fn loc(page: &Page) -> String {
-    format!("https://{}/p{}", SITES[page.site], page.path)
+    pub(super) xml: String,
 }
 
 impl Oracle {
@@ -46,6 +77,7 @@ impl Oracle {
             now,
             pages: BTreeMap::new(),
             settings: [None; SITES.len()],
+            ever_told: [false; SITES.len()],
         }
     }
 
@@ -53,61 +85,18 @@ impl Oracle {
         self.begun + hours * 3_600
     }
 
-    /// The record of a page.
-    pub(super) fn record(&self, id: &str, page: &Page) -> Value {
-        let text = |hours| When::at(self.at(hours)).to_string();
+    /// A page as it is edited now.
+    pub(super) fn edited(&self, page: Page) -> Page {
         let changed = match page.changed {
-            Changed::Day(day) => format!("2026-01-{day:02}"),
-            Changed::Hour(hours) => text(hours),
+            Changed::Ago(hours) => Changed::Hour((self.now - self.begun) / 3_600 - hours),
+            changed => changed,
         };
-        let mut record = json!({
-            "id": id, "type": TYPES[page.kind], "url": loc(page), "modified_at": changed,
-            "status": if page.state == State::Draft { "draft" } else { "published" },
-            "noindex": page.state == State::Noindex,
-            "images": images(page).iter().map(|url| json!({"url": url})).collect::<Vec<_>>(),
-        });
-        let canonical =
-            (page.state == State::Elsewhere).then(|| format!("{}/elsewhere", loc(page)));
-        let optional = [
-            ("canonical_url", canonical),
-            ("published_at", page.from.map(text)),
-            ("expires_at", page.until.map(text)),
-        ];
-        for (field, value) in optional {
-            if let Some(value) = value {
-                record = with(&record, json!({field: value}));
-            }
-        }
-        record
-    }
-
-    /// The record of a site.
-    pub(super) fn site_record(site: usize, settings: &Settings) -> Value {
-        let hidden = settings.hidden.map(|kind| TYPES[kind]);
-        let types: BTreeMap<_, _> = hidden
-            .into_iter()
-            .map(|kind| (kind, json!({"public": false})))
-            .collect();
-        let limit = if settings.tight {
-            LOW_BYTE_LIMIT
-        } else {
-            HIGH_BYTE_LIMIT
-        };
-        json!({
-            "id": format!("site/{}", SITES[site]), "type": "site", "public": settings.public, "types": types,
-            "entries_per_sitemap": settings.capacity, "byte_limit": limit,
-        })
+        Page { changed, ..page }
     }
 
     /// What a site goes by; nothing if it is none.
     fn settings(&self, site: usize) -> Option<Settings> {
-        let default = Settings {
-            capacity: DEFAULT_ENTRIES,
-            public: true,
-            hidden: None,
-            tight: false,
-        };
-        self.settings[site].or((site < KNOWN).then_some(default))
+        self.settings[site].or((site < KNOWN).then_some(DEFAULT))
     }
 
     /// Whether anything of a site may be seen.
@@ -131,57 +120,154 @@ impl Oracle {
         (capacity as usize, bytes)
     }
 
-    fn eligible(&self, page: &Page) -> bool {
-        let hidden = self
-            .settings(page.site)
-            .and_then(|settings| settings.hidden);
-        self.is_public(page.site)
-            && hidden != Some(page.kind)
+    /// Whether a page may be listed, as far as it alone says so.
+    fn eligible(&self, page: &Page) -> Option<Settings> {
+        let settings = self.settings(page.site)?;
+        let eligible = settings.public
+            && settings.hidden != Some(page.kind)
             && page.state == State::Listed
             && page.from.is_none_or(|from| self.at(from) <= self.now)
-            && page.until.is_none_or(|until| self.at(until) > self.now)
+            && page.until.is_none_or(|until| self.at(until) > self.now);
+        eligible.then_some(settings)
     }
 
-    /// For each address of a site that must be listed, the records that claim it: any one of them is.
-    pub(super) fn expected(&self, site: usize) -> BTreeMap<String, BTreeMap<&str, Listing>> {
-        let mut expected: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
-        let pages = self.pages.iter().filter(|(_, page)| page.site == site);
-        for (id, page) in pages.filter(|(_, page)| self.eligible(page)) {
-            let lastmod = match page.changed {
-                Changed::Day(day) => Some(format!("2026-01-{day:02}")),
-                Changed::Hour(hour) => {
-                    (self.at(hour) <= self.now).then(|| When::at(self.at(hour)).to_string())
-                }
-            };
-            let listing = Listing {
-                series: TYPES[page.kind].to_owned(),
-                lastmod,
-                images: images(page),
-            };
-            expected
-                .entry(loc(page))
-                .or_default()
-                .insert(id.as_str(), listing);
-        }
-        expected
+    /// The term whose pages decide about an archive. One that may not be listed whatever they are asks for none.
+    pub(super) fn archive(&self, page: &Page) -> Option<Term> {
+        self.eligible(page)?;
+        Some(term(page.site, page.archive?))
     }
 
-    /// When time alone may next change something of a page.
-    pub(super) fn due(&self, page: &Page) -> Option<i64> {
-        let changed = match page.changed {
-            Changed::Day(_) => None,
-            Changed::Hour(hour) => Some(hour),
+    /// What must be so, with the owners that were found.
+    pub(super) fn truth(&self, owners: &BTreeMap<Address, PagePart>) -> Truth {
+        let owned = |id: &str, part, address: &Address| {
+            let owner = owners.get(address);
+            owner.is_some_and(|(of, its)| (of.as_str(), *its) == (id, part))
         };
-        let hours = [page.from, page.until, changed].into_iter().flatten();
-        hours
-            .map(|hours| self.at(hours))
-            .filter(|at| *at > self.now)
-            .min()
+        let address = |page: &Page, loc: String| (SITES[page.site].to_owned(), loc);
+        // Pages of archives first: the archives follow from those of them that are listed.
+        let mut newest: BTreeMap<Term, Option<When>> = BTreeMap::new();
+        for (id, page) in self.pages.iter().filter(|(_, page)| page.archive.is_none()) {
+            let eligible = self.eligible(page).is_some();
+            if eligible && owned(id, 1, &address(page, records::loc(page))) {
+                let lastmod = self.lastmod(page);
+                for term in terms(page) {
+                    let newest = newest.entry(term).or_default();
+                    *newest = lastmod.max(*newest);
+                }
+            }
+        }
+        let mut truth = Truth::default();
+        let mut listed = Vec::new();
+        for (id, page) in &self.pages {
+            let Some(settings) = self.eligible(page) else {
+                continue;
+            };
+            let lastmod = match page.archive {
+                None => self.lastmod(page),
+                Some(of) => match newest.get(&term(page.site, of)) {
+                    Some(newest) => *newest,
+                    None => continue,
+                },
+            };
+            for part in 1..=page.parts {
+                let Some(loc) = records::part_loc(page, part, &settings) else {
+                    continue;
+                };
+                let address = address(page, loc);
+                if owned(id, part, &address) {
+                    listed.push((id, page, part, address.clone(), lastmod));
+                }
+                let claimants = truth.claimants.entry(address).or_default();
+                claimants.insert((id.clone(), part));
+            }
+        }
+        let mut groups: BTreeMap<String, BTreeMap<&str, Translation>> = BTreeMap::new();
+        for (id, page, part, (_, loc), _) in &listed {
+            if let Some((group, translation)) = records::translation(page, loc)
+                && *part == 1
+            {
+                groups.entry(group).or_default().insert(id, translation);
+            }
+        }
+        for (id, page, part, address, lastmod) in &listed {
+            let (_, loc) = address;
+            let is_page = *part == 1;
+            let group = records::translation(page, loc).filter(|_| is_page);
+            let members = group.as_ref().map(|(group, _)| &groups[group]);
+            let is_member = is_page && page.archive.is_none();
+            let terms = terms(page).filter(|_| is_member);
+            let one = Listed {
+                address: address.clone(),
+                entries: self.entries(id, page, *part, loc, *lastmod, members),
+                terms: terms.map(|term| (term, *lastmod)).collect(),
+                group,
+                fed: is_member && self.settings(page.site).is_some_and(|site| site.feed),
+            };
+            truth.listed.insert(((*id).clone(), *part), one);
+        }
+        truth
+    }
+
+    /// When a page that is not to come last changed.
+    fn lastmod(&self, page: &Page) -> Option<When> {
+        let at = self.last_change(page);
+        at.filter(|at| at.seconds() <= self.now)
+    }
+
+    fn last_change(&self, page: &Page) -> Option<When> {
+        let modified = records::modified(page, self.begun);
+        modified.or(page.from.map(|from| When::at(self.at(from))))
+    }
+
+    /// Until when a page is news, if it is by now.
+    fn news_until(&self, page: &Page) -> Option<i64> {
+        let settings = self.settings(page.site)?;
+        if !page.news && settings.news != Some(page.kind) {
+            return None;
+        }
+        let modified = records::modified(page, self.begun).filter(|_| !settings.published_only);
+        let dates = [
+            page.from.map(|from| self.at(from)),
+            modified.map(When::seconds),
+        ];
+        let dates = dates.into_iter().flatten().filter(|at| *at <= self.now);
+        let until = dates.map(|at| at + RECENT_HOURS * 3_600).max();
+        until.filter(|until| *until > self.now)
+    }
+
+    /// When time alone may next change something of a page. `fed` is since when it stands in the feed.
+    pub(super) fn due(&self, page: &Page, listed: bool, fed: Option<i64>) -> Option<i64> {
+        let film = match page.film {
+            Film::Until(hours) | Film::Both(hours) => Some(self.at(hours)),
+            Film::None | Film::Plain | Film::Broken => None,
+        };
+        let always = [
+            page.from.map(|hours| self.at(hours)),
+            page.until.map(|hours| self.at(hours)),
+            self.last_change(page).map(When::seconds),
+        ];
+        let fed = fed.map(|at| at + RECENT_HOURS * 3_600);
+        let listed_alone = [film, self.news_until(page), fed];
+        let due = listed_alone.into_iter().filter(|_| listed).chain(always);
+        due.flatten().filter(|at| *at > self.now).min()
+    }
+
+    /// Whether a change of that time still stands in the feed.
+    pub(super) fn is_recent(&self, at: i64) -> bool {
+        (self.begun..=self.now).contains(&at) && self.now < at + RECENT_HOURS * 3_600
     }
 }
 
-fn images(page: &Page) -> Vec<String> {
-    (0..page.images)
-        .map(|n| format!("https://i.example/{n:0>180}"))
-        .collect()
+fn term(site: usize, of: usize) -> Term {
+    let (taxonomy, term) = TERMS[of];
+    Term {
+        site: SITES[site].to_owned(),
+        taxonomy: taxonomy.to_owned(),
+        term: term.to_owned(),
+    }
+}
+
+fn terms(page: &Page) -> impl Iterator<Item = Term> {
+    let of = (0..TERMS.len()).filter(|of| page.terms & (1 << of) != 0);
+    of.map(|of| term(page.site, of))
 }

@@ -2,15 +2,15 @@
 //!
 //! - What an index lists is there, whole, and within the site's limits. A private site shows nothing.
 //! - Under one ETag there is one sequence of bytes, and the other way round. Last-Modified never goes back.
-//! - In one sitemap a URL stands once. While it moves it may stand in two, and while an index lags behind it may list an
-//!   emptied sitemap: for a time that is bounded.
+//! - In one sitemap a URL stands once, and in one each of the pages', the videos' and the news'. While it moves it may stand
+//!   in two, and while an index lags behind it may list an emptied sitemap: for a time that is bounded.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use harness::{Crawler, Response};
+use harness::{Crawler, Entry, Response};
 use http::Method;
 use http::header::ACCEPT_ENCODING;
 
@@ -35,6 +35,27 @@ pub(super) enum Seen {
     Closed,
     /// Anything: something was lost, and is not made good yet.
     Broken,
+}
+
+/// What an entry is in its sitemap for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Lists {
+    Page,
+    Videos,
+    News,
+}
+
+impl Lists {
+    fn of(entry: &Entry) -> Self {
+        let has = |name: &str| entry.elements.iter().any(|element| element == name);
+        if has("video:title") {
+            Self::Videos
+        } else if has("news:title") {
+            Self::News
+        } else {
+            Self::Page
+        }
+    }
 }
 
 /// What a reader may expect of a site.
@@ -170,7 +191,7 @@ impl Reader {
             !closed || lines.is_empty(),
             "{origin} is private: {lines:?}"
         );
-        let mut sitemaps: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut sitemaps: BTreeMap<(String, Lists), BTreeSet<String>> = BTreeMap::new();
         let mut passing = Vec::new();
         for (sitemap, _) in lines {
             let path = sitemap.strip_prefix(&origin).expect("on the site");
@@ -194,8 +215,8 @@ impl Reader {
             if entries.is_empty() {
                 passing.push(vec![path.to_owned()]);
             }
-            for (loc, _) in entries {
-                let others = sitemaps.entry(loc).or_default();
+            for (loc, entry) in entries {
+                let others = sitemaps.entry((loc, Lists::of(&entry))).or_default();
                 assert!(
                     others.insert(path.to_owned()),
                     "{sitemap} lists a URL twice"
@@ -203,7 +224,8 @@ impl Reader {
             }
         }
         let doubles = sitemaps.into_iter().filter(|(_, paths)| paths.len() > 1);
-        passing.extend(doubles.map(|(loc, paths)| std::iter::once(loc).chain(paths).collect()));
+        passing
+            .extend(doubles.map(|((loc, _), paths)| std::iter::once(loc).chain(paths).collect()));
         self.bound(site, passing);
     }
 

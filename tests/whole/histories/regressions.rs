@@ -3,28 +3,15 @@
 //! The model, the reviews and the generated histories found them; `docs/TESTING.md` tells of the former.
 
 use super::attempt;
-use super::history::{Changed::*, State::*, Step::*};
-use super::history::{History, MANY_IMAGES, Page, Settings, Step};
+use super::history::{Changed::*, Step::*};
+use super::history::{DEFAULT, History, MANY_IMAGES, PAGE, Page, Settings, Step};
 
 /// Times that each history is repeated.
 const TIMES: u64 = 4;
 
-/// A page of the first site.
-const PAGE: Page = Page {
-    site: 0,
-    path: 0,
-    kind: 0,
-    state: Listed,
-    changed: Day(1),
-    images: 0,
-    from: None,
-    until: None,
-};
 const SMALL: Settings = Settings {
     capacity: 1,
-    public: true,
-    hidden: None,
-    tight: false,
+    ..DEFAULT
 };
 const WIDE: Settings = Settings {
     capacity: 8,

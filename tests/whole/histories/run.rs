@@ -216,7 +216,8 @@ impl Run {
             Step::Put(id, page) => self.put(format!("r{id}"), *page).await,
             Step::Delete(id) => self.delete(format!("r{id}")).await,
             Step::Flood(count, page) => {
-                let crowd = (0..*count).map(|n| (format!("c{n}"), Page { path: n, ..*page }));
+                let page = self.oracle.edited(*page);
+                let crowd = (0..*count).map(|n| (format!("c{n}"), Page { path: n, ..page }));
                 let crowd: Vec<_> = crowd.collect();
                 let writes = crowd.iter().map(|(id, page)| async {
                     let record = self.oracle.record(id, page);
@@ -320,6 +321,8 @@ impl Run {
     }
 
     async fn put(&mut self, id: String, page: Page) {
+        self.oracle.now = self.world.clock.now();
+        let page = self.oracle.edited(page);
         self.world.put(&self.oracle.record(&id, &page)).await;
         self.oracle.pages.insert(id, page);
         self.report.edits += 1;
@@ -335,6 +338,7 @@ impl Run {
         let was_public = self.oracle.is_public(site);
         let was_orphaned = self.orphaned;
         self.oracle.settings[site] = *settings;
+        self.oracle.ever_told[site] |= settings.is_some_and(|settings| settings.told);
         if site == RECORDED {
             self.orphaned = settings.is_none() && (self.orphaned || self.dropped);
         }
@@ -364,11 +368,11 @@ impl Run {
             self.passed = 0;
         }
         self.passed += hours;
-        self.oracle.now += hours * 3_600;
         for site in 0..SITES.len() {
             self.board.change(site, |_| ());
         }
         self.world.clock.advance(hours * 3_600);
+        self.oracle.now = self.world.clock.now();
         Ok(())
     }
 
@@ -423,6 +427,7 @@ impl Run {
             self.sweep().await;
             self.settle().await?;
             self.world.clock.advance(SITE_FILE_AGE);
+            self.oracle.now = self.world.clock.now();
             found = audit(&self.world, &self.oracle, self.orphaned).await;
             self.report.late += u64::from(look == 1);
             if found.is_ok() {

@@ -108,11 +108,12 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
     /// What is wrong with rows, each with the key of the row that showed it.
     async fn look_at_rows(&self, rows: &[Row]) -> Result<Vec<(Key, Suspect)>, StoreError> {
         let mut wanted = BTreeSet::new();
-        let mut ids = Vec::new();
+        // Once for all parts of a page.
+        let mut ids = BTreeSet::new();
         for row in rows {
             match (&row.kind, &row.holds) {
                 (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
-                    ids.push(keys::page_parts(id).0.to_owned());
+                    ids.insert(keys::page_parts(id).0.to_owned());
                     wanted.extend(rows_of(id, ledger));
                 }
                 (Some(RowKey::Entry(series, _)), Ok(Holds::Entry(Some((owner, _))))) => {
@@ -127,6 +128,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             }
         }
         let others = self.reconciler.table.rows_with(&wanted).await?;
+        let ids: Vec<String> = ids.into_iter().collect();
         let records = self.reconciler.content.records(&ids).await?;
         let sites = self.settled_sites(records.values()).await?;
         let mut suspects = Vec::new();
@@ -176,15 +178,14 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             return Ok(None);
         };
         let remedy = Remedy::Reconcile(id.to_owned(), None);
-        Ok(if record.is_none() {
-            let left = *ledger == Ledger::default();
-            let problem = if left {
-                Problem::FenceLeft
-            } else {
-                Problem::RecordGone
-            };
+        let gone = plan.ledger.is_none();
+        Ok(if gone && *ledger == Ledger::default() {
+            let detail = "its record, or this part of it, is gone";
+            Some(Suspect::new(Problem::FenceLeft, id, detail, remedy))
+        } else if record.is_none() {
+            let problem = Problem::RecordGone;
             Some(Suspect::new(problem, id, "its record is gone", remedy))
-        } else if plan.ledger.is_none() || !plan.is_empty() {
+        } else if gone || !plan.is_empty() {
             let detail = match plan.changes.len() {
                 0 => "why it is left out, or what of it, is another reason by now".to_owned(),
                 changes => format!("{changes} changes would make what is placed what it says"),

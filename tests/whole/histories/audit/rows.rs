@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-use store::keys::{self, Key, prefix};
+use sitemap::plan::Ledger;
+use store::keys::{self, Key, RowKey, prefix};
+use store::ledgers::rows_of;
 
-use super::super::history::{Page, RECORDED, SITES};
-use super::super::oracle::Oracle;
-use super::{Rows, Tally, check, text_of};
+use super::super::history::{RECORDED, SITES};
+use super::super::oracle::{Entry, Oracle, PagePart, Truth};
+use super::{Rows, Tally, check, same, text_of};
 
 /// Slots of a segment.
 const SEGMENT_SLOTS: u32 = 500;
@@ -15,129 +16,199 @@ const SEGMENT_SLOTS: u32 = 500;
 /// A slot: site, series, shard, position.
 type Place = (String, String, u32, u32);
 
-/// What the ledgers say.
-#[derive(Default)]
-struct Ledgers<'a> {
-    /// The records that have one.
-    ids: BTreeSet<&'a str>,
-    /// Their entries.
-    placed: BTreeSet<(Place, String)>,
-    /// The addresses they have: site and loc.
-    owned: BTreeMap<(String, String), &'a str>,
-    claims: BTreeSet<(Key, String)>,
-    waiters: BTreeSet<Key>,
-    timers: BTreeSet<Key>,
-}
+/// The ledgers of pages, by record and part.
+type Ledgers = BTreeMap<PagePart, Ledger>;
 
-impl<'a> Ledgers<'a> {
-    fn add(&mut self, id: &'a str, ledger: &Value) -> Result<(), String> {
-        self.ids.insert(id);
-        let address = |field: &str| {
-            let text = |part: &str| Some(ledger[field][part].as_str()?.to_owned());
-            text("site").zip(text("loc"))
-        };
-        for placed in ledger["placed"].as_array().into_iter().flatten() {
-            let text = |part: &str| Some(placed["series"][part].as_str()?.to_owned());
-            let number = |part: &str| u32::try_from(placed["slot"][part].as_u64()?).ok();
-            let series = text("site").zip(text("name"));
-            let slot = number("n").zip(number("i"));
-            let ((site, series), (n, i)) = series.zip(slot).ok_or("a placement")?;
-            self.placed.insert(((site, series, n, i), id.to_owned()));
-        }
-        if let Some((site, loc)) = address("claim") {
-            self.claims
-                .insert((keys::claim(&site, &loc), id.to_owned()));
-            self.owned.insert((site, loc), id);
-        }
-        if let Some((site, loc)) = address("waits") {
-            self.waiters.insert(keys::waiter(&site, &loc, id));
-        }
-        let due = ledger["due"].as_i64();
-        self.timers.extend(due.map(|due| keys::timer(due, id)));
-        Ok(())
-    }
-}
-
-/// Ledgers, claims, waiters and timers are those of the records, and agree with each other and with the entries.
+/// Ledgers are those of the records, and all that has an owner is what they and the oracle say: entries, claims,
+/// waiters, timers, archives and their pages, translations, and what stands in the feed. What must be listed is
+/// returned.
 pub(super) fn records(
     rows: &Rows,
     oracle: &Oracle,
     orphaned: bool,
     tally: &mut Tally,
-) -> Result<(), String> {
-    let mut ledgers = Ledgers::default();
-    for (pk, _, row) in rows.of(prefix::LEDGER) {
-        let id = &pk[prefix::LEDGER.len()..];
-        match row.get("body") {
-            Some(body) => ledgers.add(id, &serde_json::from_str(body).map_err(text_of)?)?,
-            // A run that fenced when the record was gone, and went no further.
-            None if !oracle.pages.contains_key(id) => tally.fences += 1,
-            None => return Err(format!("{id} has a fence alone")),
+) -> Result<Truth, String> {
+    let ledgers = ledgers(rows, oracle, orphaned, tally)?;
+    let named = ledgers.iter().map(|((id, part), ledger)| {
+        let page = keys::page(id, *part);
+        (rows_of(&page, ledger), page, ledger)
+    });
+    let (mut said, mut owners) = (BTreeSet::new(), BTreeMap::new());
+    for (named, page, ledger) in named {
+        for key in named {
+            let found = rows
+                .get(&key)
+                .ok_or_else(|| format!("{key:?} of {page} is not there"))?;
+            let has_owner = key.pk.starts_with(prefix::SEGMENT) || key.sk == keys::ALONE;
+            if has_owner && found.get("owner") != Some(&page) {
+                return Err(format!("{key:?} is not {page}'s: {found:?}"));
+            }
+            said.insert(key);
+        }
+        if let Some(claim) = &ledger.claim {
+            let (id, part) = keys::page_parts(&page);
+            let address = (claim.site.clone(), claim.loc.to_string());
+            owners.insert(address, (id.to_owned(), part));
         }
     }
-    let mut entries = BTreeSet::new();
-    for (pk, sk, row) in rows
-        .of(prefix::SEGMENT)
-        .filter(|(.., row)| row.contains_key("xml"))
-    {
-        entries.insert((place(pk, sk)?, row["owner"].clone()));
-    }
-    tally.entries = entries.len() as u64;
-    check("entries", &entries, &ledgers.placed)?;
-    let key = |pk: &str, sk: &str| Key {
-        pk: pk.to_owned(),
-        sk: sk.to_owned(),
-    };
-    let (mut claims, mut waiters) = (BTreeSet::new(), BTreeSet::new());
-    for (pk, sk, row) in rows.of(prefix::LOC) {
-        if sk == keys::ALONE {
-            claims.insert((key(pk, sk), row["owner"].clone()));
-        } else {
-            waiters.insert(key(pk, sk));
-        }
-    }
-    check("claims", &claims, &ledgers.claims)?;
-    check("waiters", &waiters, &ledgers.waiters)?;
-    let timers = rows
-        .of(prefix::TIMER)
-        .filter(|(_, sk, _)| *sk != keys::ALONE);
-    let timers = timers.map(|(pk, sk, _)| key(pk, sk)).collect();
-    check("timers", &timers, &ledgers.timers)?;
-    known(ledgers, oracle, orphaned)
+    let mut found: BTreeSet<Key> = rows.keys().filter(|key| has_owner(rows, key)).collect();
+    same("rows that a ledger should know", &found, &said)?;
+    let truth = oracle.truth(&owners);
+    entries(rows, &truth, tally)?;
+    found.retain(|key| !key.pk.starts_with(prefix::SEGMENT));
+    same("rows", &found, &wanted(oracle, &ledgers, &truth)?)?;
+    relations(rows, &ledgers, &truth)?;
+    Ok(truth)
 }
 
-/// What the ledgers say is what the oracle does.
-fn known(mut ledgers: Ledgers<'_>, oracle: &Oracle, orphaned: bool) -> Result<(), String> {
-    // Nobody looks at the records of what is no site when the table is new.
-    let unseen =
-        |id: &str, page: &Page| orphaned && page.site == RECORDED && !ledgers.ids.contains(id);
-    let pages = oracle.pages.iter().map(|(id, page)| (id.as_str(), page));
-    let pages: BTreeMap<_, _> = pages.filter(|(id, page)| !unseen(id, page)).collect();
-    check("ledgers", &ledgers.ids, &pages.keys().copied().collect())?;
-    let due = |(id, page): (&str, &Page)| Some(keys::timer(oracle.due(page)?, id));
-    let due = pages.into_iter().filter_map(due).collect();
-    check("timers", &ledgers.timers, &due)?;
-    let placed: BTreeSet<_> = ledgers.placed.iter().map(|(_, id)| id.as_str()).collect();
-    check(
-        "owners",
-        &placed,
-        &ledgers.owned.values().copied().collect(),
-    )?;
-    check("entries", &ledgers.placed.len(), &ledgers.owned.len())?;
-    let mut waiters = BTreeSet::new();
-    for (site, host) in SITES.iter().enumerate() {
-        for (loc, claimants) in oracle.expected(site) {
-            let owner = ledgers.owned.remove(&((*host).to_owned(), loc.clone()));
-            let owner = owner.ok_or_else(|| format!("nobody has {loc}"))?;
-            if !claimants.contains_key(owner) {
-                return Err(format!("{owner} has {loc}, not one of {claimants:?}"));
+/// Whether a row is one that a page's ledger knows.
+fn has_owner(rows: &Rows, key: &Key) -> bool {
+    match RowKey::parse(&key.pk, &key.sk) {
+        Some(RowKey::Entry(..)) => rows.get(key).is_some_and(|row| row.contains_key("xml")),
+        Some(RowKey::Claim) => true,
+        // The ledgers of the parts are known to that of the page; one with a fence alone is counted.
+        Some(RowKey::Ledger(page)) => {
+            let is_written = rows.get(key).is_some_and(|row| row.contains_key("body"));
+            keys::page_parts(&page).1 > 1 && is_written
+        }
+        kind => kind.is_none_or(|kind| kind.owner().is_some()),
+    }
+}
+
+/// The ledgers, one for each part of each page.
+fn ledgers(
+    rows: &Rows,
+    oracle: &Oracle,
+    orphaned: bool,
+    tally: &mut Tally,
+) -> Result<Ledgers, String> {
+    let mut ledgers = Ledgers::new();
+    for (pk, sk, row) in rows.of(prefix::LEDGER) {
+        let id = &pk[prefix::LEDGER.len()..];
+        let part: u32 = sk.parse().map_err(text_of)?;
+        match row.get("body") {
+            Some(body) => {
+                let ledger = serde_json::from_str(body).map_err(text_of)?;
+                ledgers.insert((id.to_owned(), part), ledger);
             }
-            let others = claimants.into_keys().filter(|id| *id != owner);
-            waiters.extend(others.map(|id| keys::waiter(host, &loc, id)));
+            // A run that fenced when the record was gone, or had fewer parts, and went no further.
+            None if oracle.pages.get(id).is_none_or(|page| part > page.parts) => tally.fences += 1,
+            None => return Err(format!("part {part} of {id} has a fence alone")),
         }
     }
-    check("owned for no reason", &ledgers.owned, &BTreeMap::new())?;
-    check("waiters", &ledgers.waiters, &waiters)
+    let found = ledgers.keys().cloned().collect();
+    let mut pages = BTreeSet::new();
+    for (id, page) in &oracle.pages {
+        // Nobody looks at the records of what is no site when the table is new.
+        let unseen = orphaned && page.site == RECORDED && !ledgers.contains_key(&(id.clone(), 1));
+        let parts = if unseen { 0 } else { page.parts };
+        pages.extend((1..=parts).map(|part| (id.clone(), part)));
+    }
+    same("ledgers", &found, &pages)?;
+    Ok(ledgers)
+}
+
+/// What is placed is what must be listed, to the letter.
+fn entries(rows: &Rows, truth: &Truth, tally: &mut Tally) -> Result<(), String> {
+    let (mut found, mut expected) = (BTreeMap::new(), BTreeMap::new());
+    let entries = rows.of(prefix::SEGMENT);
+    for (pk, sk, row) in entries.filter(|(.., row)| row.contains_key("xml")) {
+        let (site, series, ..) = place(pk, sk)?;
+        let said = (row["xml"].as_str(), row.get("lastmod").map(String::as_str));
+        let key = (row["owner"].clone(), site, series);
+        if let Some(other) = found.insert(key, said) {
+            return Err(format!(
+                "{pk} {sk} is the owner's second entry in this series: {other:?}"
+            ));
+        }
+    }
+    for ((id, part), listed) in &truth.listed {
+        let (site, _) = &listed.address;
+        for Entry {
+            series,
+            lastmod,
+            xml,
+            ..
+        } in &listed.entries
+        {
+            let key = (keys::page(id, *part), site.clone(), series.clone());
+            expected.insert(key, (xml.as_str(), lastmod.as_deref()));
+        }
+    }
+    tally.entries = found.len() as u64;
+    let set = |entries: BTreeMap<_, _>| entries.into_iter().collect::<BTreeSet<_>>();
+    same("entries", &set(found), &set(expected))
+}
+
+/// The rows there must be beside the entries. Which changes stand in the feed is not decided by a history: a change that
+/// is found by the scan, or while a site is not published yet, is news to nobody.
+fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<Key>, String> {
+    let mut wanted = BTreeSet::new();
+    for ((site, loc), claimants) in &truth.claimants {
+        let is_owner = |claimant: &&PagePart| {
+            let listed = truth.listed.get(claimant);
+            listed.is_some_and(|listed| listed.address == (site.clone(), loc.clone()))
+        };
+        let (owners, waiters): (Vec<_>, Vec<_>) = claimants.iter().partition(is_owner);
+        if owners.is_empty() {
+            return Err(format!("{loc} is had by none of {claimants:?}"));
+        }
+        wanted.insert(keys::claim(site, loc));
+        let waiters = waiters.into_iter();
+        wanted.extend(waiters.map(|(id, part)| keys::waiter(site, loc, &keys::page(id, *part))));
+    }
+    for ((id, part), ledger) in ledgers {
+        let (page, name) = (&oracle.pages[id], keys::page(id, *part));
+        let listed = truth.listed.get(&(id.clone(), *part));
+        if let Some(at) = ledger.feed {
+            if !listed.is_some_and(|listed| listed.fed) || !oracle.is_recent(at) {
+                return Err(format!("{name} stands in the feed since {at}"));
+            }
+            wanted.insert(keys::feed(&ledger.site, at, &name));
+        }
+        let terms = listed.into_iter().flat_map(|listed| &listed.terms);
+        wanted.extend(terms.map(|(term, at)| keys::term_member(term, *at, &name)));
+        let group = listed.and_then(|listed| listed.group.as_ref());
+        wanted.extend(group.map(|(group, _)| keys::group_member(group, &name)));
+        if *part == 1 {
+            let archive = oracle.archive(page);
+            wanted.extend(archive.map(|term| keys::archive(&term, &name)));
+            let due = oracle.due(page, listed.is_some(), ledger.feed);
+            wanted.extend(due.map(|due| keys::timer(due, &name)));
+        } else {
+            wanted.insert(keys::ledger(&name));
+        }
+    }
+    Ok(wanted)
+}
+
+/// What rows say beside their keys: whose translation they are, and where what has changed is.
+fn relations(rows: &Rows, ledgers: &Ledgers, truth: &Truth) -> Result<(), String> {
+    for ((id, part), listed) in &truth.listed {
+        let name = keys::page(id, *part);
+        let row = |key: &Key| rows.get(key).ok_or_else(|| format!("{key:?} is not there"));
+        if let Some((group, translation)) = &listed.group {
+            let row = row(&keys::group_member(group, &name))?;
+            let said = (
+                &row["language"],
+                &row["href"],
+                row.contains_key("x_default"),
+            );
+            let href = translation.href.to_string();
+            let expected = (&translation.language, &href, translation.x_default);
+            check(&format!("{name} in {group}"), &said, &expected)?;
+        }
+        let ledger = &ledgers[&(id.clone(), *part)];
+        if let Some(at) = ledger.feed {
+            let row = row(&keys::feed(&ledger.site, at, &name))?;
+            check(
+                &format!("{name} in the feed"),
+                &row["loc"],
+                &listed.address.1,
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// The place of an entry's row.
@@ -150,6 +221,21 @@ fn place(pk: &str, sk: &str) -> Result<Place, String> {
         (i / SEGMENT_SLOTS == k).then_some((site, series, n, i))
     };
     read().ok_or_else(|| format!("{pk} {sk} is no entry's key"))
+}
+
+/// What search engines are to be told of is on sites that have ever had them told.
+pub(super) fn notices(rows: &Rows, oracle: &Oracle) -> Result<(), String> {
+    for (pk, sk, row) in rows.of(prefix::NOTICE) {
+        let on = |host: &&str| row["loc"].starts_with(&format!("https://{host}/"));
+        let site = SITES.iter().position(|host| on(&host)).ok_or("a site")?;
+        let at: i64 = row["at"].parse().map_err(text_of)?;
+        let key = keys::notice(SITES[site], &row["loc"]);
+        let ours = (pk, sk) == (&key.pk, &key.sk) && oracle.ever_told[site];
+        if !ours || !(oracle.begun..=oracle.now).contains(&at) {
+            return Err(format!("{pk} {sk} without reason: {row:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// No free slot is taken, no entry is beyond its shard's capacity, and there is no row of another kind.
@@ -194,6 +280,10 @@ pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(
         prefix::SERIES,
         prefix::FREE,
         prefix::INDEX,
+        prefix::TERM,
+        prefix::GROUP,
+        prefix::FEED,
+        prefix::NOTICE,
         prefix::TIMER,
         prefix::SITE,
     ];

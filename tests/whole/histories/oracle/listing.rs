@@ -1,0 +1,154 @@
+//! Entries as they must be listed, to the letter.
+
+use std::collections::BTreeMap;
+
+use sitemap::plan::Translation;
+use sitemap::time::When;
+
+use super::super::history::{Film, LANGUAGES, Page, SERIES, Settings, TERMS, TYPES};
+use super::records::{FILM, TITLE, images, publication};
+use super::{Entry, Oracle};
+
+/// The language of news whose page has none, on sites that have one.
+const SITE_NEWS_LANGUAGE: &str = "en";
+/// The taxonomy whose terms are the tags of a page's videos.
+const TAGS: &str = "tag";
+
+impl Oracle {
+    /// What is listed of a page: itself, its videos, and itself as news. `members` are those of its translation group.
+    pub(super) fn entries(
+        &self,
+        id: &str,
+        page: &Page,
+        part: u32,
+        loc: &str,
+        lastmod: Option<When>,
+        members: Option<&BTreeMap<&str, Translation>>,
+    ) -> Vec<Entry> {
+        let Some(settings) = self.settings(page.site) else {
+            return Vec::new();
+        };
+        let (video_series, news_series) = SERIES[settings.series];
+        let lastmod = lastmod.map(|at| at.to_string());
+        let entry = |series: &str, images: Vec<String>, before: &str, after: &str| {
+            let lastmod_xml = lastmod.as_ref().map(|at| element("lastmod", at));
+            let lastmod_xml = lastmod_xml.unwrap_or_default();
+            let images_xml = images.iter();
+            let images_xml: String = images_xml
+                .map(|url| element("image:image", &element("image:loc", url)))
+                .collect();
+            let loc = element("loc", loc);
+            Entry {
+                series: series.to_owned(),
+                lastmod: lastmod.clone(),
+                images,
+                xml: format!("<url>{loc}{lastmod_xml}{before}{images_xml}{after}</url>\n"),
+            }
+        };
+        let own = TYPES[page.kind];
+        let series = if own == video_series || own == news_series {
+            format!("{own}-pages")
+        } else {
+            own.to_owned()
+        };
+        if part > 1 {
+            return vec![entry(&series, Vec::new(), "", "")];
+        }
+        let links = members.map(|members| links(id, members));
+        let links = links.unwrap_or_default();
+        let mut entries = vec![entry(&series, images(page), "", &links)];
+        let films = self.films(page);
+        if !films.is_empty() {
+            entries.push(entry(video_series, Vec::new(), &films, ""));
+        }
+        if self.news_until(page).is_some() {
+            let news = self.news(page, &settings);
+            entries.extend(news.map(|news| entry(news_series, images(page), &news, "")));
+        }
+        entries
+    }
+
+    /// The videos of a page that are not over.
+    fn films(&self, page: &Page) -> String {
+        let tags = TERMS.into_iter().enumerate();
+        let tags: String = tags
+            .filter(|(of, (taxonomy, _))| *taxonomy == TAGS && page.terms & (1 << of) != 0)
+            .map(|(_, (_, term))| element("video:tag", term))
+            .collect();
+        let film = |until: Option<i64>| {
+            let until = until.map(|hours| self.at(hours));
+            if until.is_some_and(|until| until <= self.now) {
+                return String::new();
+            }
+            let [thumbnail, content] = FILM;
+            let until = until.map(|at| element("video:expiration_date", &When::at(at).to_string()));
+            let parts = [
+                element("video:thumbnail_loc", thumbnail),
+                element("video:title", &escaped(TITLE)),
+                element("video:description", content),
+                element("video:content_loc", content),
+                until.unwrap_or_default(),
+                tags.clone(),
+            ];
+            element("video:video", &parts.concat())
+        };
+        match page.film {
+            Film::None | Film::Broken => String::new(),
+            Film::Plain => film(None),
+            Film::Until(hours) => film(Some(hours)),
+            Film::Both(hours) => film(Some(hours)) + &film(None),
+        }
+    }
+
+    /// A page as news; nothing if it or its site does not say all that it takes.
+    fn news(&self, page: &Page, settings: &Settings) -> Option<String> {
+        let name = publication(settings.publication?);
+        let own = page.language.map(|of| LANGUAGES[of].1);
+        let language = own.or(settings.language.then_some(SITE_NEWS_LANGUAGE))?;
+        let from = page.from.map(|from| When::at(self.at(from)));
+        let published = from.or(self.last_change(page))?;
+        let title = page.titled.then(|| escaped(TITLE))?;
+        let publication = element("news:name", &name) + &element("news:language", language);
+        let parts = [
+            element("news:publication", &publication),
+            element("news:publication_date", &published.to_string()),
+            element("news:title", &title),
+        ];
+        Some(element("news:news", &parts.concat()))
+    }
+}
+
+/// The links of a page to its translations and itself: nothing if it is not its language's page, or alone.
+fn links(id: &str, members: &BTreeMap<&str, Translation>) -> String {
+    let mut languages: BTreeMap<String, (&str, &Translation)> = BTreeMap::new();
+    let mut default = None;
+    for (of, member) in members {
+        let language = member.language.to_lowercase();
+        if languages.contains_key(&language) {
+            continue;
+        }
+        languages.insert(language, (of, member));
+        default = default.or(member.x_default.then_some(member));
+    }
+    let listed = languages.values().any(|(of, _)| *of == id);
+    if !listed || languages.len() == 1 {
+        return String::new();
+    }
+    let link = |language: &str, member: &Translation| {
+        let href = member.href.as_str();
+        format!("<xhtml:link rel=\"alternate\" hreflang=\"{language}\" href=\"{href}\"/>")
+    };
+    let listed = languages.values();
+    let listed = listed.map(|(_, member)| link(&member.language, member));
+    let default = default.map(|member| link("x-default", member));
+    listed.chain(default).collect()
+}
+
+fn element(name: &str, text: &str) -> String {
+    format!("<{name}>{text}</{name}>")
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;");
+    text.replace('<', "&lt;").replace('>', "&gt;")
+}

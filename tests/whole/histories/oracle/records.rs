@@ -1,0 +1,162 @@
+//! Records as they are written, and what they say as it must be understood.
+
+use std::collections::BTreeMap;
+
+use harness::with;
+use serde_json::{Value, json};
+use sitemap::loc::Loc;
+use sitemap::plan::Translation;
+use sitemap::time::When;
+
+use super::super::history::{
+    Changed, Film, GROUPS, LANGUAGES, PART_URLS, Page, SERIES, SITES, Settings, State, TERMS, TYPES,
+};
+use super::{HIGH_BYTE_LIMIT, LOW_BYTE_LIMIT, Oracle};
+
+/// The title of every page that has one.
+pub(super) const TITLE: &str = "Rust & <more>";
+/// The picture and the file of every video.
+pub(super) const FILM: [&str; 2] = ["https://i.example/film.jpg", "https://i.example/film.mp4"];
+/// The language of the sites that have one.
+const SITE_LANGUAGE: &str = "en-GB";
+
+/// A page's address.
+pub(super) fn loc(page: &Page) -> String {
+    let page_loc = format!("https://{}/p{}", SITES[page.site], page.path);
+    match page.under {
+        None => page_loc,
+        Some(part) => format!("{page_loc}/{part}"),
+    }
+}
+
+/// The address of a part; nothing if it is not of the site.
+pub(super) fn part_loc(page: &Page, part: u32, settings: &Settings) -> Option<String> {
+    let loc = loc(page);
+    if part == 1 {
+        return Some(loc);
+    }
+    let pattern = settings.part_url.filter(|(kind, _)| *kind == page.kind);
+    match pattern {
+        None | Some((_, 0)) => Some(format!("{loc}/{part}")),
+        Some((_, 1)) => Some(format!("{loc}?page={part}")),
+        Some(_) => None,
+    }
+}
+
+/// What a page is in its translation group, if it is in one.
+pub(super) fn translation(page: &Page, loc: &str) -> Option<(String, Translation)> {
+    let (group, language) = page.group.zip(page.language)?;
+    let translation = Translation {
+        language: LANGUAGES[language].0.to_owned(),
+        href: Loc::parse_any(loc).unwrap(),
+        x_default: page.x_default,
+    };
+    Some((GROUPS[group].to_owned(), translation))
+}
+
+/// When a page says that it was modified, in a world of this beginning.
+pub(super) fn modified(page: &Page, begun: i64) -> Option<When> {
+    match page.changed {
+        Changed::Day(day) => When::parse(&format!("2026-01-{day:02}")).ok(),
+        Changed::Hour(hours) => Some(When::at(begun + hours * 3_600)),
+        Changed::Ago(_) => panic!("an edit makes an hour of it"),
+        Changed::Never => None,
+    }
+}
+
+pub(super) fn images(page: &Page) -> Vec<String> {
+    (0..page.images)
+        .map(|n| format!("https://i.example/{n:0>180}"))
+        .collect()
+}
+
+impl Oracle {
+    /// The record of a page.
+    pub(in super::super) fn record(&self, id: &str, page: &Page) -> Value {
+        let text = |hours| When::at(self.at(hours)).to_string();
+        let mut terms: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (of, (taxonomy, term)) in TERMS.into_iter().enumerate() {
+            if page.terms & (1 << of) != 0 {
+                terms.entry(taxonomy).or_default().push(term);
+            }
+        }
+        let film = |until: Option<i64>| {
+            let [thumbnail, content] = FILM;
+            let until = until.map(text);
+            json!({"title": TITLE, "thumbnail_url": thumbnail, "content_url": content, "expires_at": until})
+        };
+        let films = match page.film {
+            Film::None => Vec::new(),
+            Film::Plain => vec![film(None)],
+            Film::Until(hours) => vec![film(Some(hours))],
+            Film::Both(hours) => vec![film(Some(hours)), film(None)],
+            Film::Broken => vec![json!({"title": TITLE, "content_url": FILM[1]})],
+        };
+        let record = json!({
+            "id": id, "type": TYPES[page.kind], "url": loc(page), "pages": page.parts, "x_default": page.x_default,
+            "status": if page.state == State::Draft { "draft" } else { "published" },
+            "noindex": page.state == State::Noindex, "terms": terms, "videos": films,
+            "images": images(page).iter().map(|url| json!({"url": url})).collect::<Vec<_>>(),
+        });
+        let archive = page.archive.map(|of| {
+            let (taxonomy, term) = TERMS[of];
+            json!({"taxonomy": taxonomy, "term": term})
+        });
+        let canonical =
+            (page.state == State::Elsewhere).then(|| format!("{}/elsewhere", loc(page)));
+        let modified = modified(page, self.begun);
+        let optional: [(&str, Option<Value>); 9] = [
+            ("canonical_url", canonical.map(Value::from)),
+            ("modified_at", modified.map(|at| at.to_string().into())),
+            ("published_at", page.from.map(|hours| text(hours).into())),
+            ("expires_at", page.until.map(|hours| text(hours).into())),
+            ("title", page.titled.then(|| TITLE.into())),
+            ("archive_of", archive),
+            ("news", page.news.then(|| json!({}))),
+            ("language", page.language.map(|of| LANGUAGES[of].0.into())),
+            ("translation_group", page.group.map(|of| GROUPS[of].into())),
+        ];
+        let given = optional.into_iter();
+        given.fold(record, |record, (field, value)| match value {
+            Some(value) => with(&record, json!({field: value})),
+            None => record,
+        })
+    }
+
+    /// The record of a site.
+    pub(in super::super) fn site_record(site: usize, settings: &Settings) -> Value {
+        let mut types: BTreeMap<&str, Value> = BTreeMap::new();
+        let mut set = |kind: usize, field: Value| {
+            let settings = types.entry(TYPES[kind]).or_insert_with(|| json!({}));
+            *settings = with(settings, field);
+        };
+        if let Some(kind) = settings.hidden {
+            set(kind, json!({"public": false}));
+        }
+        if let Some(kind) = settings.news {
+            set(kind, json!({"news": true}));
+        }
+        if let Some((kind, pattern)) = settings.part_url {
+            set(kind, json!({"part_url": PART_URLS[pattern]}));
+        }
+        let limit = if settings.tight {
+            LOW_BYTE_LIMIT
+        } else {
+            HIGH_BYTE_LIMIT
+        };
+        let (videos, news) = SERIES[settings.series];
+        json!({
+            "id": format!("site/{}", SITES[site]), "type": "site", "public": settings.public, "types": types,
+            "entries_per_sitemap": settings.capacity, "byte_limit": limit, "feed": settings.feed,
+            "video_series": videos, "news_series": news, "news_published_only": settings.published_only,
+            "news_name": settings.publication.map(publication),
+            "language": settings.language.then_some(SITE_LANGUAGE),
+            "indexnow_key": settings.told.then(|| format!("key-of-{}", SITES[site].replace('.', "-"))),
+        })
+    }
+}
+
+/// The name under which news are published.
+pub(super) fn publication(number: u32) -> String {
+    format!("The Lantern {number}")
+}
