@@ -104,27 +104,19 @@ impl<O: Objects> SiteFront<O> {
             return Ok(not_found());
         };
         let now = self.clock.now();
-        let Some(file) = self.sites.get(&self.objects, host, now).await? else {
+        let closes = |file: &SiteFile| route.is_closed_by(file);
+        let file = self.sites.get(&self.objects, host, now, closes).await?;
+        let Some(file) = file.filter(|file| !closes(file)) else {
             return Ok(not_found());
         };
         let site = host.to_owned();
         let (key, variant) = match route {
             Route::Redirect(location) => return Ok(moved(&location)),
             Route::Asset(asset) => return Ok(sent_asset(asset, &request.headers)),
-            Route::KeyFile(key) if file.indexnow_key.as_ref() == Some(&key) => {
-                return Ok(plain(StatusCode::OK, BRIEF, key));
-            }
-            Route::KeyFile(_) => return Ok(not_found()),
+            Route::KeyFile(key) => return Ok(plain(StatusCode::OK, BRIEF, key)),
             Route::Robots => (ObjectKey::Robots { site }, Variant::Stored),
-            Route::Index { n: 1, form } => {
-                (ObjectKey::Index { site, n: 1 }, variant(form, request))
-            }
-            _ if !file.public => return Ok(not_found()),
             Route::Feed => (ObjectKey::Feed { site }, Variant::Stored),
             Route::Index { n, form } => (ObjectKey::Index { site, n }, variant(form, request)),
-            Route::Shard { series, .. } if file.hidden.contains(&series) => {
-                return Ok(not_found());
-            }
             Route::Shard { series, n, form } => {
                 (ObjectKey::Shard { site, series, n }, variant(form, request))
             }
