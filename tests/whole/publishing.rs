@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use harness::{SITE, World, post, settings, with};
 use http::Method;
-use local::audit::{Ended, Target, audit};
+use local::audit::{Ended, audit};
 use local::stack::Options;
+use local::target::Target;
 use serde_json::{Value, json};
 use sitemap::member::{Frame, Member, splice};
 use store::object::{Document, ObjectKey, Objects, Precondition, Put};

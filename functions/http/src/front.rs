@@ -104,9 +104,9 @@ impl<O: Objects> SiteFront<O> {
             return Ok(not_found());
         };
         let now = self.clock.now();
-        let closes = |file: &SiteFile| route.is_closed_by(file);
-        let file = self.sites.get(&self.objects, host, now, closes).await?;
-        let Some(file) = file.filter(|file| !closes(file)) else {
+        let is_closed = |file: &SiteFile| closes(file, &route);
+        let file = self.sites.get(&self.objects, host, now, is_closed).await?;
+        let Some(file) = file.filter(|file| !is_closed(file)) else {
             return Ok(not_found());
         };
         let site = host.to_owned();
@@ -178,6 +178,16 @@ impl<O: Objects> SiteFront<O> {
             return Ok(None);
         };
         send(&found, stored).await.map(Some)
+    }
+}
+
+/// Whether a site's file says that there is nothing to show on a route.
+fn closes(file: &SiteFile, route: &Route) -> bool {
+    match route {
+        Route::Redirect(_) | Route::Asset(_) | Route::Robots | Route::Index { n: 1, .. } => false,
+        Route::KeyFile(key) => file.indexnow_key.as_ref() != Some(key),
+        Route::Shard { series, .. } => !file.public || file.hidden.contains(series),
+        Route::Index { .. } | Route::Feed => !file.public,
     }
 }
 

@@ -3,8 +3,6 @@
 //! Paths are compared as they arrive: nothing is percent-decoded, so an encoded slash or dot names nothing.
 
 use crate::asset::Asset;
-use store::site_file::SiteFile;
-
 use crate::form::Form;
 
 /// The path of the index, to which other systems' names for it lead.
@@ -62,16 +60,6 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    /// Whether a site's file says that there is nothing to show here.
-    pub(crate) fn is_closed_by(&self, file: &SiteFile) -> bool {
-        match self {
-            Self::Redirect(_) | Self::Asset(_) | Self::Robots | Self::Index { n: 1, .. } => false,
-            Self::KeyFile(key) => file.indexnow_key.as_ref() != Some(key),
-            Self::Shard { series, .. } => !file.public || file.hidden.contains(series),
-            Self::Index { .. } | Self::Feed => !file.public,
-        }
-    }
-
     /// The route of a path, or nothing where there can be no document.
     pub(crate) fn parse(path: &str) -> Option<Self> {
         match path {

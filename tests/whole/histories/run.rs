@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use harness::{Chaos, SITE, World};
-use local::audit::{Ended, Target, audit as repair};
+use local::audit::{Ended, audit as repair};
 use local::event_source::Faults;
 use local::stack::{Options, SECOND_LOOK};
+use local::target::Target;
 use store::object::Objects;
 use store::reconcile::KnownSites;
 use sweep::audit::Finding;
