@@ -215,6 +215,8 @@ FAULTS = {
     "robots.txt names an index before it is there": [
         (INDEX, ".count_indexes(site, row.version, row.indexes, needed)",
          ".count_indexes(site, row.version, needed, needed)")],
+    "the indexes are put in the wrong order": [
+        (INDEX, "if after >= before {", "if after < before {")],
     "the indexes of an older table stay": [
         (SCAN, "if last <= row.index_objects\n", "if last <= last.max(row.index_objects)\n")],
     "robots.txt is without its stamp": [

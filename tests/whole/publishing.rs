@@ -345,7 +345,9 @@ async fn the_audit_finds_a_document_with_another_style_sheet() {
         let pause = Duration::from_millis(50);
         let ended = audit(&Target::of(&world.stack), true, pause, report).await;
         assert!(matches!(ended.unwrap(), Ended::Whole(_)));
-        assert_eq!(found, [(Problem::ObjectDiffers, key.path())]);
+        // Until the repair is published, it is found again.
+        let differs = (Problem::ObjectDiffers, key.path());
+        assert_eq!(found.first(), Some(&differs));
         world.settle().await;
         let (_, bytes) = objects.get(&key).await.unwrap().unwrap();
         let styled = match key {

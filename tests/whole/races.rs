@@ -3,6 +3,8 @@
 //! The functions are called by hand, so that nothing else happens. `tests/outside/planted_faults.py` shows that each of
 //! these fails if the step that it is about is left out.
 
+mod indexes;
+
 use aws_lambda_events::event::dynamodb::Event;
 use harness::{Fuse, Gate, SITE, post, settings, with};
 use ingest::ingest;
@@ -312,97 +314,6 @@ async fn a_slow_publisher_of_the_index_puts_nothing_over_a_faster_one() {
         overtaken(&gate, slow, fast).await;
         assert!(says(&bench.document(&index()).await, last), "{last}");
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_slow_publisher_of_an_index_leaves_nothing_in_one_that_is_not_needed() {
-    let page = with(&post("/page", 1), json!({"type": "page"}));
-    let bench = Bench::released(&[day(1), page.clone()]).await;
-    let is_listed = async || bench.document(&nth_index(2)).await.contains("<sitemap>");
-    let change = async |status: &str| {
-        bench.edit(&with(&page, json!({"status": status}))).await;
-        bench
-            .fast
-            .publish(&shard_of("page"), Some(&[0].into()))
-            .await
-            .unwrap();
-    };
-    assert!(is_listed().await);
-    // With and without a run that has emptied it before.
-    for emptied in [true, false] {
-        if emptied {
-            change("draft").await;
-            bench.fast.publish_index(SITE).await.unwrap();
-            assert!(!is_listed().await);
-        }
-        change("published").await;
-        let gate = Gate::behind("Query", "INDEX#");
-        let slow = bench.slow(gate.interceptor());
-        let slow = async move { slow.publish_index(SITE).await.unwrap() };
-        let fast = async {
-            change("draft").await;
-            bench.fast.publish_index(SITE).await.unwrap();
-        };
-        overtaken(&gate, slow, fast).await;
-        assert!(!is_listed().await, "{emptied}");
-        let row = bench.fast.reconciler.table.site(SITE).await.unwrap();
-        assert_eq!(
-            row.map(|row| (row.indexes, row.index_objects)),
-            Some((1, 2))
-        );
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_index_of_a_run_that_died_is_known_and_not_named_before_all_are_there() {
-    let page = |status: &str| {
-        let fields = json!({"type": "page", "status": status});
-        with(&post("/page", 1), fields)
-    };
-    let mut died = 0;
-    for writes in 0.. {
-        let fuse = Fuse::default();
-        let bench = Bench::released(&[day(1), page("draft")]).await;
-        let change = async |status: &str| {
-            bench.edit(&page(status)).await;
-            let page_shard = shard_of("page");
-            let published = bench.fast.publish(&page_shard, Some(&[0].into())).await;
-            published.unwrap();
-        };
-        change("published").await;
-        let dying = bench.slow(fuse.interceptor());
-        fuse.set(writes);
-        let survived = dying.publish_index(SITE).await.is_ok();
-        bench.fast.publish_site_files(SITE).await.unwrap();
-        let robots = ObjectKey::Robots {
-            site: SITE.to_owned(),
-        };
-        let robots = bench.document(&robots).await;
-        let is_there = async |n| {
-            bench
-                .fast
-                .objects
-                .head(&nth_index(n))
-                .await
-                .unwrap()
-                .is_some()
-        };
-        if robots.contains("/sitemap_index2.xml\n") {
-            assert!(is_there(2).await, "{writes}");
-            assert!(bench.document(&nth_index(2)).await.contains("<sitemap>"));
-        }
-        change("draft").await;
-        bench.fast.publish_index(SITE).await.unwrap();
-        if is_there(2).await {
-            let document = bench.document(&nth_index(2)).await;
-            assert!(!document.contains("<sitemap>"), "{writes}");
-        }
-        if survived {
-            break;
-        }
-        died += 1;
-    }
-    assert_eq!(died, 4, "the row, two indexes, the row");
 }
 
 #[tokio::test(flavor = "multi_thread")]
