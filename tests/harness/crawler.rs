@@ -1,6 +1,6 @@
 //! A strict crawler.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use bytes::Bytes;
@@ -82,6 +82,7 @@ impl Response {
                     sitemap,
                     lastmod: of("lastmod").pop(),
                     images: of("image:loc"),
+                    links: of("xhtml:link"),
                     elements,
                 },
             )
@@ -102,8 +103,21 @@ pub struct Entry {
     pub lastmod: Option<String>,
     /// Its images.
     pub images: Vec<String>,
+    /// Its links to other languages: code and address.
+    pub links: Vec<String>,
     /// Its children's names in their order.
     pub elements: Vec<String>,
+}
+
+impl Entry {
+    /// Empty for a page, `video` or `news` for what such a sitemap says of one.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        let mut prefixes = self.elements.iter().filter_map(|name| name.split_once(':'));
+        prefixes
+            .find_map(|(prefix, _)| ["video", "news"].into_iter().find(|kind| *kind == prefix))
+            .unwrap_or("")
+    }
 }
 
 /// A client that reads a site.
@@ -179,13 +193,24 @@ impl Crawler {
         self.get("/sitemap_index.xml").await.index()
     }
 
-    /// Every entry that the index leads to, by loc.
+    /// Every page that the index leads to, by loc: what video and news sitemaps say of it beside is left out.
     ///
     /// # Panics
     ///
-    /// If a listed sitemap is missing, empty or malformed, if a loc is listed twice, or if the index's lastmod is not
-    /// the newest entry's.
+    /// As [`Crawler::all`].
     pub async fn entries(&self) -> BTreeMap<String, Entry> {
+        let all = self.all().await.into_iter();
+        let pages = all.filter(|((kind, _), _)| kind.is_empty());
+        pages.map(|((_, loc), entry)| (loc, entry)).collect()
+    }
+
+    /// Every entry that the index leads to, by its kind (empty for a page, `video`, `news`) and loc.
+    ///
+    /// # Panics
+    ///
+    /// If a listed sitemap is missing, empty or malformed, if it mixes kinds, if a loc is listed twice in one kind, or if
+    /// the index's lastmod is not the newest entry's.
+    pub async fn all(&self) -> BTreeMap<(&'static str, String), Entry> {
         let mut all = BTreeMap::new();
         for (sitemap, lastmod) in self.index().await {
             let path = sitemap
@@ -198,8 +223,10 @@ impl Crawler {
                 .filter_map(|(_, entry)| entry.lastmod.clone())
                 .max();
             assert_eq!(lastmod, newest, "the index's lastmod of {sitemap}");
+            let kinds = entries.iter().map(|(_, entry)| entry.kind());
+            assert_eq!(kinds.collect::<BTreeSet<_>>().len(), 1, "{sitemap}");
             for (loc, entry) in entries {
-                let before = all.insert(loc.clone(), entry);
+                let before = all.insert((entry.kind(), loc.clone()), entry);
                 assert_eq!(before, None, "{loc} is listed twice");
             }
         }
@@ -256,10 +283,13 @@ fn elements(document: &[u8], root: &str, item: &str) -> Vec<Vec<(String, String)
             }
             Event::Empty(start) => {
                 let name = start.name().as_ref().to_owned();
-                items
-                    .last_mut()
-                    .expect("inside an item")
-                    .push((name, String::new()));
+                let of = |name: &str| {
+                    let attribute = start.try_get_attribute(name).expect("well-formed");
+                    let value = attribute.map(|attribute| attribute.value.to_string());
+                    value.unwrap_or_default()
+                };
+                let link = format!("{} {}", of("hreflang"), of("href"));
+                items.last_mut().expect("inside an item").push((name, link));
             }
             Event::Text(text) => leaf.push_str(&text),
             Event::GeneralRef(entity) => {

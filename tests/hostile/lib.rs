@@ -23,6 +23,8 @@ mod time;
 )]
 #[path = "../../functions/http/src"]
 mod front {
+    #[path = "asset.rs"]
+    pub(crate) mod asset;
     #[path = "form.rs"]
     pub(crate) mod form;
     #[path = "host.rs"]
@@ -38,7 +40,7 @@ mod front {
     #[path = "validators.rs"]
     pub(crate) mod validators;
 }
-use front::form;
+use front::{asset, form};
 
 /// Panics if what must hold for any input does not hold for this one.
 pub type Check = fn(&[u8]);

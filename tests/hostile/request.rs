@@ -57,22 +57,27 @@ fn leads_to_a_document_or_nowhere(path: &str) {
             return;
         }
         Route::Robots => "/robots.txt".to_owned(),
-        Route::Stylesheet => "/sitemap.css".to_owned(),
-        Route::Index(form) => {
+        Route::Feed => "/feed.atom".to_owned(),
+        Route::Asset(asset) => asset.path().to_owned(),
+        Route::KeyFile(key) => {
+            assert!((8..=128).contains(&key.len()), "{key:?} is no key");
+            assert!(!key.contains(|c: char| !c.is_ascii_alphanumeric() && c != '-'));
+            format!("/{key}.txt")
+        }
+        Route::Index { n, form } => {
             assert_ne!(*form, Form::Text);
-            format!("/sitemap_index{}", form.extension())
+            format!("/sitemap_index{}{}", number(*n), form.extension())
         }
         Route::Shard { series, n, form } => {
             assert!(is_type_name(series), "{series:?} is no series");
-            let number = if *n == 1 {
-                String::new()
-            } else {
-                n.to_string()
-            };
-            format!("/{series}-sitemap{number}{}", form.extension())
+            format!("/{series}-sitemap{}{}", number(*n), form.extension())
         }
     };
     assert_eq!(spelled, path, "a document has two paths");
+}
+
+fn number(n: u32) -> String {
+    if n == 1 { String::new() } else { n.to_string() }
 }
 
 fn names_a_site(headers: &HeaderMap) {

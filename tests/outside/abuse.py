@@ -59,7 +59,7 @@ UNKEYED = [(name, value) for name, value in [
     ("User-Agent", f"Mozilla/5.0 {CANARY}"), ("User-Agent", "Googlebot/2.1"), ("Referer", "https://evil.example/"),
     ("Origin", "https://evil.example"), ("Cookie", f"a={CANARY}"), ("Authorization", "Basic YTpi"), ("X-Debug", "1"),
     ("Cache-Control", "no-cache, no-store, max-age=0"), ("Pragma", "no-cache"), ("Upgrade-Insecure-Requests", "1"),
-    ("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Mode", "navigate"), ("TE", "trailers"), ("Max-Forwards", "0"),
+    ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-User", "?1"), ("TE", "trailers"), ("Max-Forwards", "0"),
     ("Upgrade", "h2c"), ("Range", "bytes=0-0"), ("If-Range", "\"x\""), ("Prefer", "return=minimal"), ("Save-Data", "on"),
 ]]
 # What an answer may depend on, if its Vary says so.

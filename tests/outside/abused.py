@@ -31,9 +31,9 @@ TEXTS = {
 }
 # hyper's own, without a body.
 REFUSED = {400, 413, 414, 417, 431, 501, 505}
-HEADERS = set("""allow cache-control connection content-encoding content-length content-type date etag last-modified location
-    retry-after transfer-encoding vary x-content-type-options x-robots-tag""".split())
-LOCATION = re.compile(r"/sitemap_index\.xml|/[A-Za-z0-9_-]{1,64}-sitemap\.(xml|xml\.gz|txt)")
+HEADERS = set("""allow cache-control connection content-encoding content-length content-security-policy content-type date etag
+    last-modified location retry-after transfer-encoding vary x-content-type-options x-robots-tag""".split())
+LOCATION = re.compile(r"/sitemap_index\.xml(\.gz)?|/[A-Za-z0-9_-]{1,64}-sitemap\.(xml|xml\.gz|txt)")
 BUCKET = "waymark-sitemaps"
 INTERNAL = re.compile(rf"{BUCKET}|published/|site\.json|/tmp|/home|/root|/src/|\.rs\b|panicked|backtrace|SdkError|arn:|"
                       r"NoSuchKey", re.IGNORECASE)
@@ -184,6 +184,9 @@ class Stack:
                     raise Wrong(f"{site}{path} tells internals")
                 found[path, coding] = answer.body
             if path == INDEX:
+                with self.connect() as connection:
+                    connection.send(request(path, [("Sec-Fetch-Dest", "document")], site))
+                    found[path, "view"] = connection.answer().body
                 listed = [urllib.parse.urlsplit(loc).path for loc in re.findall(r"<loc>(.*?)</loc>", plain.decode())]
                 paths += [form for loc in listed for form in [loc, loc + ".gz", loc.removesuffix(".xml") + ".txt"]]
         return found

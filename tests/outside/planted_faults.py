@@ -26,7 +26,7 @@ S3, INGEST, SWEEP = "shared/store/src/s3.rs", "functions/ingest/src/lib.rs", "fu
 PUBLISH, SCAN = "functions/regenerate/src/publish.rs", "functions/regenerate/src/scan.rs"
 AUDIT, OBJECTS, ROWS = (f"functions/sweep/src/{name}.rs" for name in ["audit", "audit/objects", "audit/rows"])
 PLAN = "shared/sitemap/src/plan.rs"
-FILES, REGENERATE = "functions/regenerate/src/site_files.rs", "functions/regenerate/src/lib.rs"
+FILES, INDEX, REGENERATE = (f"functions/regenerate/src/{name}.rs" for name in ["site_files", "index", "lib"])
 
 # A condition that always holds, in terms that DynamoDB accepts.
 ALWAYS = "attribute_exists(pk) OR attribute_not_exists(pk)"
@@ -107,8 +107,8 @@ FAULTS = {
     "a timer is not cleared": [
         (LEDGERS, "Change::ClearTimer(due) => self.delete(&keys::timer(*due, id), None),", "Change::ClearTimer(_) => {}")],
     "settings are written without the site's fence": [
-        (SITES, 'ADD #version :one")\n            .condition_expression("#token = :token")',
-         f'ADD #version :one")\n            .condition_expression("#token = :token OR {ALWAYS}")')],
+        (SITES, '.condition_expression("#token = :token")\n            .expression_attribute_values(":epoch"',
+         f'.condition_expression("#token = :token OR {ALWAYS}")\n            .expression_attribute_values(":epoch"')],
     # The content's events.
     "a REMOVE event is believed": [
         (INGEST, """    let mut counts: BTreeMap<&str, u64>""", """    let mut last = BTreeMap::new();
@@ -143,6 +143,13 @@ FAULTS = {
     "a failed record is acknowledged": [
         (INGEST, "    batch.response(failed)", "    failed.clear();\n    batch.response(failed)")],
     # Shards: object, rows, put, summary.
+    "the site's row is read before the object": [
+        (PUBLISH, "        let current = self.objects.get(&key).await?;\n"
+                  "        let row = table.site(&shard.series.site).await?;\n",
+         "        let row = table.site(&shard.series.site).await?;\n"
+         "        let current = self.objects.get(&key).await?;\n")],
+    "the epoch stays when the style sheet changes": [
+        (SITES, "let epoch = if framed {", "let epoch = if framed || row.epoch > 0 {")],
     "rows are read before the object": [
         (PUBLISH, "        let current = self.objects.get(&key).await?;\n",
          "        let mut early = BTreeMap::new();\n"
@@ -167,7 +174,7 @@ FAULTS = {
          "        if let Some(old) = &old\n"
          "            && old.directory().digest() == built.directory.digest()\n"
          "        {\n"
-         "            return Ok(Outcome::Published(summary(old.directory()), false));\n"
+         "            return Ok(Outcome::Published(Summary::of(old.directory()), false));\n"
          "        }\n"
          "        if built.directory.generation() == 0 && current.is_none() {")],
     "equal stamps end it before the summary": [
@@ -182,32 +189,43 @@ FAULTS = {
          f"attribute_not_exists(generation) OR generation < :generation OR {ALWAYS}")],
     "an object of another epoch is spliced on": [
         (PUBLISH, "(member.directory().epoch == epoch && meta", "((member.directory().epoch == epoch || true) && meta")],
-    # The index and the files of the settings.
-    "the index is put without If-Match": [
-        (FILES, "            let meta = current.as_ref().map(|(meta, _)| meta);\n",
-         "            let there = self.objects.head(&key).await?;\n            let meta = there.as_ref();\n")],
-    "the summaries are read before the index's object": [
-        (FILES, "            let current = self.objects.get(&key).await?;\n",
-         "            let summaries = self.reconciler.table.summaries(site).await?;\n"
-         "            let current = self.objects.get(&key).await?;\n"),
-        (FILES, "            let summaries = self.reconciler.table.summaries(site).await?;\n            let generation",
-         "            let generation")],
+    # The indexes and the files of the settings.
+    "an index is put without If-Match": [
+        (INDEX, "            let precondition = precondition(meta.as_ref());\n",
+         "            let there = self.objects.head(&key).await?;\n"
+         "            let precondition = precondition(there.as_ref());\n")],
+    "the summaries are read before the indexes' objects": [
+        (INDEX, "            let mut objects = Vec::new();\n",
+         "            let summaries = table.summaries(site).await?;\n            let mut objects = Vec::new();\n"),
+        (INDEX, "            let summaries = table.summaries(site).await?;\n            let mut pages",
+         "            let mut pages")],
     "equal indexes end it, whatever their stamps": [
-        (FILES, "            let built = builder.finish();\n",
-         "            let built = builder.finish();\n"
-         "            let equal = current.as_ref().and_then(|(meta, bytes)| readable(&key, meta, bytes, row.epoch));\n"
-         "            if equal.is_some_and(|old| old.directory().digest() == built.directory.digest()) {\n"
-         "                return Ok(());\n"
-         "            }\n")],
-    "the index's stamp is without the settings": [
-        (FILES, "let generation = row.version\n                + summaries", "let generation = 1 + summaries")],
+        (INDEX, "            let precondition = precondition(meta.as_ref());\n",
+         "            if published.is_some_and(|published| published.digest == document.digest) {\n"
+         "                continue;\n"
+         "            }\n"
+         "            let precondition = precondition(meta.as_ref());\n")],
+    "the indexes' stamp is without the settings": [
+        (INDEX, "let generation = row.version + generations", "let generation = 1 + generations")],
+    "an index is put before the site's row knows of it": [
+        (INDEX, "            if needed > row.index_objects {\n                table\n"
+                "                    .count_indexes(site, row.version, row.indexes, needed)\n                    .await?;\n",
+         "            if needed > looked_at {\n"),
+        (INDEX, "if row.index_objects > looked_at {", "if row.index_objects.max(needed) > looked_at {")],
+    "robots.txt names an index before it is there": [
+        (INDEX, ".count_indexes(site, row.version, row.indexes, needed)",
+         ".count_indexes(site, row.version, needed, needed)")],
+    "the indexes are put in the wrong order": [
+        (INDEX, "if after >= before {", "if after < before {")],
+    "the indexes of an older table stay": [
+        (SCAN, "if last <= row.index_objects\n", "if last <= last.max(row.index_objects)\n")],
     "robots.txt is without its stamp": [
         (FILES, "    let stamp = stamp(row.epoch, row.version);\n    if !row", "    let stamp = 0;\n    if !row")],
     # The hold and the scan.
     "a site is released in one step": [
-        (REGENERATE, "Some(row) if row.hold != Hold::Loading => {", "Some(row) if row.hold == Hold::Released => {")],
+        (PUBLISH, "row.filter(|row| row.hold != Hold::Loading)", "row.filter(|row| row.hold == Hold::Released)")],
     "segments are published while the site loads": [
-        (REGENERATE, "Some(row) if row.hold != Hold::Loading => {", "Some(row) => {")],
+        (PUBLISH, "row.filter(|row| row.hold != Hold::Loading)", "row.filter(|_| true)")],
     "the index is published while the site is on hold": [
         (REGENERATE, "row.filter(|row| row.hold == Hold::Released ||", "row.filter(|row| row.hold != Hold::Loading ||")],
     "two slices of a scan both count": [
@@ -234,6 +252,9 @@ FAULTS = {
         (OBJECTS, "least.saturating_sub(lifted)", "least.saturating_sub(lifted) * 0")],
     "the audit compares stamps alone": [
         (OBJECTS, "old.stamp == rows.stamp && old.says(&rows.segment())", "old.stamp == rows.stamp")],
+    "the audit looks at no frame": [
+        (OBJECTS, "            Some(Ok(directory)) if !directory.has_frame(&frame) => Some((",
+         "            Some(Ok(_)) if false => Some((")],
     "the audit does not look at site files": [
         (OBJECTS, "check(&key, wrong);", "drop(wrong);")],
     "the audit looks for no record without a ledger": [

@@ -7,9 +7,10 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::primitives::ByteStream;
 use harness::{Entry, SITE, World, post, settings, with};
-use local::audit::{Ended, Target, audit};
+use local::audit::{Ended, audit};
 use local::stack::Options;
 use local::tables::{BUCKET, SITEMAP_TABLE};
+use local::target::Target;
 use serde_json::{Value, json};
 use sitemap::plan::Series;
 use store::keys::prefix;
@@ -22,7 +23,8 @@ const PAUSE: Duration = Duration::from_millis(150);
 
 type Item = HashMap<String, AttributeValue>;
 
-/// A site with everything that has a row: several shards, a free slot, a duplicate that waits, a timer.
+/// A site with everything that has a row: several shards, a free slot, a duplicate that waits, a timer, an archive, a page
+/// of two parts, a translation group, a video, and a change that stands in the feed.
 async fn world() -> World {
     let tomorrow = json!({"expires_at": "2999-01-01T00:00:00Z"});
     let mut records = vec![
@@ -31,10 +33,30 @@ async fn world() -> World {
         with(&post("/a", 9), json!({"id": "twin"})),
         with(&post("/page", 9), json!({"type": "page"})),
         with(&post("/draft", 9), json!({"status": "draft"})),
+        with(
+            &post("/c", 9),
+            json!({"id": "archive", "type": "tag", "archive_of": {"taxonomy": "tag", "term": "t"},
+                "url": format!("https://{SITE}/tag/t")}),
+        ),
+        with(
+            &post("/long/", 9),
+            json!({"pages": 2, "terms": {"tag": ["t"]}, "videos": [{"title": "v",
+                "thumbnail_url": "https://i.example.net/1.jpg", "content_url": "https://v.example.net/1.mp4"}]}),
+        ),
+        with(
+            &post("/en", 9),
+            json!({"language": "en", "translation_group": "g", "x_default": true}),
+        ),
+        with(
+            &post("/de", 9),
+            json!({"language": "de", "translation_group": "g"}),
+        ),
     ];
     records.extend((1..=4).map(|day| post(["/a", "/b", "/c", "/d"][day - 1], day as u32)));
     let world = World::with(Options::default(), &records).await;
     world.delete("post/c").await;
+    let edited = json!({"title": "Edited", "expires_at": "2999-01-01T00:00:00Z"});
+    world.put(&with(&post("/timer", 9), edited)).await;
     world.settle().await;
     world
 }
@@ -97,7 +119,7 @@ async fn is_made_good(world: &World, listed: &BTreeMap<String, Entry>, what: &st
     let says = |entries: &BTreeMap<String, Entry>| {
         let entries = entries.iter();
         let says =
-            entries.map(|(loc, entry)| (loc.clone(), entry.lastmod.clone(), entry.images.clone()));
+            entries.map(|(loc, entry)| (loc.clone(), entry.lastmod.clone(), entry.links.clone()));
         says.collect::<BTreeSet<_>>()
     };
     // Either of two records may have the address that both claim.
@@ -138,8 +160,8 @@ async fn each_row_that_is_lost_is_made_good() {
     }
     assert_eq!(
         kinds.len(),
-        9,
-        "a row of each kind but the scan's: {kinds:?}"
+        12,
+        "a row of each kind but the scan's and a notice: {kinds:?}"
     );
     world.stop().await;
 }
@@ -196,7 +218,7 @@ async fn a_table_that_is_taken_back_to_what_it_was_is_made_good() {
         .await;
     world.delete("post/page").await;
     let listed = world.listed().await;
-    assert_eq!(listed.len(), 5, "{:?}", listed.keys());
+    assert_eq!(listed.len(), 10, "{:?}", listed.keys());
     for item in items(&world).await {
         delete_item(&world, &item).await;
     }
@@ -312,7 +334,10 @@ async fn each_object_that_is_lost_or_damaged_is_made_good() {
 async fn an_object_that_is_larger_than_any_of_ours_is_replaced_unread() {
     let world = world().await;
     let s3 = world.stack.aws.s3().await;
-    let key = format!("{PUBLISHED_PREFIX}{SITE}/post-sitemap.xml");
+    let sitemap = world.listed().await[&format!("https://{SITE}/a")]
+        .sitemap
+        .clone();
+    let key = format!("{PUBLISHED_PREFIX}{SITE}/{sitemap}");
     let bytes = ByteStream::from(vec![0; 70_000_000]);
     let put = s3.put_object().bucket(BUCKET).key(&key).body(bytes);
     put.send().await.unwrap();
@@ -386,7 +411,7 @@ async fn regression_a_free_slot_without_a_row_is_not_given_twice() {
         world.put(&post(&format!("/filler/{n}"), 9)).await;
         world.settle().await;
     }
-    assert_eq!(world.listed().await.len(), 5 + 6);
+    assert_eq!(world.listed().await.len(), 10 + 6);
     let (ended, findings) = find(&world, false).await;
     assert!(is_clean(&ended), "{findings:#?}");
     world.stop().await;

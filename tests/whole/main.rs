@@ -5,11 +5,17 @@
     reason = "a test that unwraps nothing fails, as it should"
 )]
 
+mod archives;
 mod bad_input;
 mod crash;
+mod feed;
 mod histories;
+mod limits;
 mod loss;
+mod media;
+mod notices;
 mod pages;
+mod parts;
 mod poison;
 mod publishing;
 mod races;
@@ -17,3 +23,4 @@ mod sites;
 mod store;
 mod template;
 mod time;
+mod translations;

@@ -1,9 +1,17 @@
 //! What is written, when, and what is not.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use harness::{SITE, World, post, settings, with};
 use http::Method;
+use local::audit::{Ended, audit};
 use local::stack::Options;
+use local::target::Target;
 use serde_json::{Value, json};
+use sitemap::member::{Frame, Member, splice};
+use store::object::{Document, ObjectKey, Objects, Precondition, Put};
+use sweep::audit::Problem;
 
 fn posts(count: u32) -> Vec<Value> {
     (0..count)
@@ -23,15 +31,17 @@ async fn a_no_op_edit_writes_nothing() {
         .header("etag")
         .to_owned();
     world.put(&posts(3)[1]).await;
-    world
-        .put(&with(&posts(3)[1], json!({"title": "not in a sitemap"})))
-        .await;
     world.settle().await;
     let after = world.stack.s3.counts();
     assert_eq!(
         (after.puts, after.puts_refused),
         (before.puts, before.puts_refused)
     );
+    world
+        .put(&with(&posts(3)[1], json!({"title": "not in a sitemap"})))
+        .await;
+    world.settle().await;
+    assert_eq!(world.stack.s3.counts().puts, before.puts + 1, "the feed");
     assert_eq!(world.rows("SEGMENT#").await, rows);
     assert_eq!(
         world.crawler.get("/post-sitemap.xml").await.header("etag"),
@@ -56,7 +66,8 @@ async fn one_edit_is_one_put_of_one_shard_and_at_most_one_of_the_index() {
         listed[&format!("https://{SITE}/00012")].lastmod.as_deref(),
         Some("2026-03-01")
     );
-    assert_eq!(world.stack.s3.counts().puts - before.puts, 2);
+    // And one of the feed.
+    assert_eq!(world.stack.s3.counts().puts - before.puts, 3);
     world.stop().await;
 }
 
@@ -247,6 +258,109 @@ async fn nothing_over_the_byte_limit_is_published_and_nothing_is_lost() {
     for sitemap in world.sitemaps().await {
         let bytes = world.crawler.get(&format!("/{sitemap}")).await.body.len();
         assert!(bytes <= 1_000_000, "{sitemap}: {bytes} bytes");
+    }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_name_the_style_sheet_of_the_sites_choice_at_once_and_without_an_edit() {
+    let styled = |name: &str| settings(json!({"entries_per_sitemap": 2, "stylesheet": name}));
+    let records: Vec<Value> = posts(5).into_iter().chain([styled("css")]).collect();
+    let world = World::with(Options::default(), &records).await;
+    let read = async || {
+        let mut documents = BTreeMap::new();
+        let mut names = world.sitemaps().await;
+        names.push("sitemap_index.xml".to_owned());
+        for name in names {
+            let response = world.crawler.get(&format!("/{name}")).await;
+            let text = String::from_utf8(response.body.clone()).unwrap();
+            documents.insert(name, (response.header("etag").to_owned(), text));
+        }
+        documents
+    };
+    let before = read().await;
+    let listed = world.listed().await;
+    assert_eq!(before.len(), 4);
+    for (name, instruction) in [
+        (
+            "xsl",
+            Some("<?xml-stylesheet type=\"text/xsl\" href=\"/sitemap.xsl\"?>"),
+        ),
+        ("none", None),
+        (
+            "css",
+            Some("<?xml-stylesheet type=\"text/css\" href=\"/sitemap.css\"?>"),
+        ),
+    ] {
+        world.put(&styled(name)).await;
+        let documents = read().await;
+        assert!(documents.keys().eq(before.keys()));
+        for (file, (_, text)) in &documents {
+            let line = text.lines().nth(1).filter(|line| line.starts_with("<?"));
+            assert_eq!(line, instruction, "{file}");
+        }
+        assert_eq!(world.listed().await, listed);
+        if name == "css" {
+            assert_eq!(documents, before, "ETags and all");
+        }
+    }
+    // Other settings publish no sitemap again.
+    let puts = world.stack.s3.counts().puts;
+    world
+        .put(&with(
+            &styled("css"),
+            json!({"robots": ["User-agent: *", "Disallow: /x"]}),
+        ))
+        .await;
+    world.settle().await;
+    assert_eq!(
+        world.stack.s3.counts().puts - puts,
+        3,
+        "index, robots.txt, site file"
+    );
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_finds_a_document_with_another_style_sheet() {
+    let world = World::with(Options::default(), &posts(3)).await;
+    let (site, objects) = (SITE.to_owned(), &world.stack.objects);
+    let shard = ObjectKey::from_path(&format!("published/{SITE}/post-sitemap.xml")).unwrap();
+    let index = ObjectKey::Index { site, n: 1 };
+    for (key, frame) in [(shard, Frame::urlset(None)), (index, Frame::index(None))] {
+        let (meta, bytes) = objects.get(&key).await.unwrap().unwrap();
+        let built = splice(&Member::parse(&bytes).unwrap(), &frame, &BTreeMap::new());
+        let document = Document {
+            digest: built.directory.digest(),
+            bytes: built.directory.document_bytes(),
+            ..meta.document.unwrap()
+        };
+        let unchanged = Precondition::Unchanged(meta.etag);
+        let put = objects.put(&key, built.bytes.into(), &document, &unchanged);
+        assert_eq!(put.await.unwrap(), Put::Done);
+        let mut found = Vec::new();
+        let report = |finding: &sweep::audit::Finding| {
+            found.push((finding.problem, finding.what.clone()));
+        };
+        let pause = Duration::from_millis(50);
+        let ended = audit(&Target::of(&world.stack), true, pause, report).await;
+        assert!(matches!(ended.unwrap(), Ended::Whole(_)));
+        // Until the repair is published, it is found again.
+        let differs = (Problem::ObjectDiffers, key.path());
+        assert_eq!(found.first(), Some(&differs));
+        world.settle().await;
+        let (_, bytes) = objects.get(&key).await.unwrap().unwrap();
+        let styled = match key {
+            ObjectKey::Index { .. } => Frame::index(Some("/sitemap.css")),
+            _ => Frame::urlset(Some("/sitemap.css")),
+        };
+        assert!(
+            Member::parse(&bytes)
+                .unwrap()
+                .directory()
+                .has_frame(&styled)
+        );
+        assert_eq!(world.listed().await.len(), 3);
     }
     world.stop().await;
 }

@@ -3,12 +3,15 @@
 //! The functions are called by hand, so that nothing else happens. `tests/outside/planted_faults.py` shows that each of
 //! these fails if the step that it is about is left out.
 
+mod indexes;
+
 use aws_lambda_events::event::dynamodb::Event;
 use harness::{Fuse, Gate, SITE, post, settings, with};
 use ingest::ingest;
 use local::stack::{Options, Stack};
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use regenerate::Regenerator;
+use regenerate::index::IndexLimits;
 use serde_json::{Value, json};
 use sitemap::plan::Series;
 use store::SitemapTable;
@@ -135,15 +138,8 @@ impl Bench {
     }
 
     async fn publish(&self, functions: &Functions) {
-        let row = functions
-            .reconciler
-            .table
-            .site(SITE)
-            .await
-            .unwrap()
-            .unwrap();
         functions
-            .publish(&row, &shard(), Some(&[0].into()))
+            .publish(&shard(), Some(&[0].into()))
             .await
             .unwrap();
     }
@@ -158,6 +154,11 @@ fn functions(aws: &Aws) -> Functions {
             clock: Clock::system(),
         },
         objects: S3Objects::new(aws.clone(), BUCKET.to_owned()),
+        // More than one sitemap needs more than one index.
+        limits: IndexLimits {
+            lines: 1,
+            ..IndexLimits::default()
+        },
     }
 }
 
@@ -171,9 +172,13 @@ fn event(name: &str, keys: &[Value]) -> Event {
 }
 
 fn shard() -> ShardId {
+    shard_of("post")
+}
+
+fn shard_of(series: &str) -> ShardId {
     let series = Series {
         site: SITE.to_owned(),
-        name: "post".to_owned(),
+        name: series.to_owned(),
     };
     ShardId { series, n: 1 }
 }
@@ -187,10 +192,12 @@ fn object() -> ObjectKey {
 }
 
 fn index() -> ObjectKey {
-    ObjectKey::Index {
-        site: SITE.to_owned(),
-        n: 1,
-    }
+    nth_index(1)
+}
+
+fn nth_index(n: u32) -> ObjectKey {
+    let site = SITE.to_owned();
+    ObjectKey::Index { site, n }
 }
 
 /// A record as of a day; what is published of it names the day.
@@ -242,16 +249,8 @@ async fn a_slow_publisher_of_a_shard_puts_nothing_over_a_faster_one() {
         let bench = Bench::released(&[day(1)]).await;
         bench.edit(&day(2)).await;
         let gate = Gate::behind("Query", "SEGMENT#");
-        let (slow, row) = (
-            bench.slow(gate.interceptor()),
-            bench.fast.reconciler.table.site(SITE).await,
-        );
-        let row = row.unwrap().unwrap();
-        let slow = async move {
-            slow.publish(&row, &shard(), Some(&[0].into()))
-                .await
-                .unwrap()
-        };
+        let slow = bench.slow(gate.interceptor());
+        let slow = async move { slow.publish(&shard(), Some(&[0].into())).await.unwrap() };
         let fast = async {
             bench.edit(&day(last)).await;
             bench.publish(&bench.fast).await;
@@ -266,22 +265,36 @@ async fn a_publisher_that_lost_publishes_what_it_has_read() {
     let bench = Bench::released(&[day(1)]).await;
     bench.edit(&day(2)).await;
     let gate = Gate::behind("GET", object().path());
-    let (slow, row) = (
-        bench.slow(gate.interceptor()),
-        bench.fast.reconciler.table.site(SITE).await,
-    );
-    let row = row.unwrap().unwrap();
-    let slow = async move {
-        slow.publish(&row, &shard(), Some(&[0].into()))
-            .await
-            .unwrap()
-    };
+    let slow = bench.slow(gate.interceptor());
+    let slow = async move { slow.publish(&shard(), Some(&[0].into())).await.unwrap() };
     let fast = async {
         bench.publish(&bench.fast).await;
         bench.edit(&day(3)).await;
     };
     overtaken(&gate, slow, fast).await;
     assert!(says(&bench.document(&object()).await, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_publisher_of_an_older_frame_puts_nothing_over_a_faster_one() {
+    let style = |name: &str| settings(json!({"stylesheet": name}));
+    // The settings it has read are followed by others, or by those that the object was made from.
+    for last in ["none", "css"] {
+        let bench = Bench::released(&[style("css"), day(1)]).await;
+        let scan = async || bench.scan_until(async |_| false).await;
+        bench.edit(&style("xsl")).await;
+        let gate = Gate::behind("GetItem", "SITE#");
+        let slow = bench.slow(gate.interceptor());
+        let slow = async move { slow.publish(&shard(), Some(&[0].into())).await.unwrap() };
+        let fast = async {
+            bench.edit(&style(last)).await;
+            scan().await;
+        };
+        overtaken(&gate, slow, fast).await;
+        let document = bench.document(&object()).await;
+        assert!(!document.contains(".xsl"), "{last}");
+        assert_eq!(document.contains("/sitemap.css"), last == "css");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -374,22 +387,9 @@ async fn no_summary_is_written_before_its_object() {
         ))
         .await;
     let dying = bench.slow(fuse.interceptor());
-    let row = bench
-        .fast
-        .reconciler
-        .table
-        .site(SITE)
-        .await
-        .unwrap()
-        .unwrap();
     for writes in 0..2 {
         fuse.set(writes);
-        assert!(
-            dying
-                .publish(&row, &shard(), Some(&[0].into()))
-                .await
-                .is_err()
-        );
+        assert!(dying.publish(&shard(), Some(&[0].into())).await.is_err());
         let summarised = bench.fast.reconciler.table.summaries(SITE).await.unwrap();
         let published = bench.fast.objects.head(&object()).await.unwrap();
         assert!(
@@ -451,10 +451,17 @@ async fn no_shard_is_published_while_a_site_loads_and_no_index_before_its_releas
 #[tokio::test(flavor = "multi_thread")]
 async fn the_index_follows_the_settings_before_the_scan_does() {
     let bench = Bench::released(&[settings(json!({})), day(1)]).await;
-    assert!(bench.document(&index()).await.contains("<sitemap>"));
-    bench.edit(&settings(json!({"public": false}))).await;
-    bench.fast.publish_index(SITE).await.unwrap();
-    assert!(!bench.document(&index()).await.contains("<sitemap>"));
+    let is_listed = async || bench.document(&index()).await.contains("<sitemap>");
+    for (unlisted, fields) in [
+        (false, json!({})),
+        (true, json!({"types": {"post": {"public": false}}})),
+        (false, json!({"types": {"page": {"public": false}}})),
+        (true, json!({"public": false})),
+    ] {
+        bench.edit(&settings(fields.clone())).await;
+        bench.fast.publish_index(SITE).await.unwrap();
+        assert_eq!(is_listed().await, !unlisted, "{fields}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -168,7 +168,7 @@ async fn a_first_load_publishes_nothing_before_it_is_complete() {
     let records: Vec<Value> = (0..1_200).map(|n| post(&format!("/{n}"), 1)).collect();
     let world = World::with(Options::default(), &records).await;
     assert_eq!(world.listed().await.len(), 1_200);
-    // Two sitemaps and the index, robots.txt and the site file, once each: no state between was published.
-    assert_eq!(world.stack.s3.counts().puts, 5);
+    // Two sitemaps and the index, robots.txt, the site file and the feed, once each: no state between was published.
+    assert_eq!(world.stack.s3.counts().puts, 6);
     world.stop().await;
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use sitemap::plan::{
     Address, Change, Claim, Ledger, Placement, Plan, Rendered, Reuse, Series, Slot,
 };
-use sitemap::site::SiteSettings;
+use sitemap::site::{SiteSettings, Stylesheet};
 use sitemap::time::When;
 use store::content::Content;
 use store::keys::{ShardId, claim};
@@ -17,7 +17,7 @@ use store::ledgers::{Commit, Ledgers};
 use store::object::{Document, ObjectKey, Objects, Precondition, Put};
 use store::rows::Rows;
 use store::segments::{Segments, Summaries, Summary};
-use store::sites::{Hold, Job, Pass, Sites, Step};
+use store::sites::{Hold, Job, Pass, SiteRow, Sites, Step};
 use store::slots::{Offer, Slots};
 use store::timers::Timers;
 
@@ -472,8 +472,37 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
     assert!(table.change_site(&new, &private).await.unwrap());
     let changed = table.site(SITE).await.unwrap().unwrap();
     assert_eq!(
-        (changed.version, changed.epoch, changed.settings),
-        (2, row.epoch, private)
+        (changed.version, changed.epoch, &changed.settings),
+        (2, row.epoch, &private)
+    );
+
+    // Objects with other frames are of another epoch.
+    let (token, _) = table.fence_site(SITE).await.unwrap().unwrap();
+    let styled = SiteSettings {
+        stylesheet: Stylesheet::None,
+        ..private
+    };
+    assert!(table.change_site(&token, &styled).await.unwrap());
+    let styled = table.site(SITE).await.unwrap().unwrap();
+    assert_ne!(styled.epoch, row.epoch);
+
+    // Indexes are counted under the version that was read, and the count of objects never lies below that of indexes.
+    assert_eq!((styled.indexes, styled.index_objects), (1, 1));
+    assert!(!table.count_indexes(SITE, 2, 2, 2).await.unwrap());
+    assert!(table.count_indexes(SITE, 3, 2, 5).await.unwrap());
+    let counted = table.site(SITE).await.unwrap().unwrap();
+    assert_eq!(
+        (counted.version, counted.indexes, counted.index_objects),
+        (4, 2, 5)
+    );
+    assert_eq!(
+        SiteRow {
+            version: 3,
+            indexes: 1,
+            index_objects: 1,
+            ..counted
+        },
+        styled
     );
 
     table

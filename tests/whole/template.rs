@@ -171,6 +171,7 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
         ("GROUP#about", "w#post/1"),
         ("FEED#a.example#20833", "001800000000#post/1"),
         ("NOTICE#a.example#0", "00ff"),
+        ("NOTICE#a.example#pause", "-"),
     ] {
         for name in ["INSERT", "MODIFY", "REMOVE"] {
             let event = serde_json::json!({"awsRegion": "local", "eventID": "1", "eventName": name, "dynamodb": {

@@ -5,7 +5,7 @@ use serde_json::json;
 use sitemap::time::When;
 
 /// Moves the clock on and waits for a sweep.
-async fn pass(world: &World, seconds: i64) {
+pub(crate) async fn pass(world: &World, seconds: i64) {
     world.clock.advance(seconds);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while world

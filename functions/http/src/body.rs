@@ -35,8 +35,8 @@ pub(crate) fn empty() -> Body {
 }
 
 /// A body at hand.
-pub(crate) fn full(text: &'static str) -> Body {
-    Full::new(Bytes::from_static(text.as_bytes()))
+pub(crate) fn full(text: impl Into<Bytes>) -> Body {
+    Full::new(text.into())
         .map_err(|never| match never {})
         .boxed_unsync()
 }

@@ -58,6 +58,11 @@ impl Variant {
         }
     }
 
+    /// Whether it is the document under its own path, which a navigation sees as a page.
+    pub(crate) fn is_document(self) -> bool {
+        matches!(self, Self::Identity | Self::Gzip)
+    }
+
     /// Whether its length follows from the stored member's header alone.
     pub(crate) fn is_member(self) -> bool {
         matches!(self, Self::Gzip | Self::GzipFile)

@@ -1,7 +1,6 @@
 //! From a request to a response.
 
-use std::sync::LazyLock;
-
+use bytes::Bytes;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCATION, RETRY_AFTER,
 };
@@ -15,6 +14,7 @@ use store::object::{BodyStream, ObjectKey, ObjectMeta, Objects};
 use store::site_file::SiteFile;
 use tracing::error;
 
+use crate::asset::Asset;
 use crate::body::{self, Body, StoredMember};
 use crate::form::{Form, Variant};
 use crate::host;
@@ -23,6 +23,7 @@ use crate::representation::Representation;
 use crate::route::Route;
 use crate::site_files::SiteFiles;
 use crate::validators::{self, Validators};
+use crate::view;
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
@@ -31,15 +32,15 @@ const X_ROBOTS_TAG_VALUE: HeaderValue = HeaderValue::from_static("noindex, follo
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
-/// Redirects and 404s: what is published next may be found a minute later.
+/// Redirects, 404s and the IndexNow key: what is published next may be found a minute later.
 const BRIEF: HeaderValue = HeaderValue::from_static("public, max-age=60, s-maxage=60");
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// Changes with a deployment alone, and a stale one does no harm.
-const STYLESHEET_CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=86400");
-
-const STYLESHEET: &str = include_str!("sitemap.css");
+/// Assets change with a deployment alone, and a stale style sheet does no harm. The view's are asked for by their
+/// content, but by a CDN that does not key by the query, the old ones could be kept under the new names: so there a minute.
+const ASSET_CACHE_CONTROL: HeaderValue =
+    HeaderValue::from_static("public, max-age=86400, s-maxage=60");
 
 /// When to ask again what could not be answered: longer than a throttled bucket takes to recover, far shorter than a
 /// crawler waits of itself.
@@ -103,16 +104,19 @@ impl<O: Objects> SiteFront<O> {
             return Ok(not_found());
         };
         let now = self.clock.now();
-        let Some(file) = self.sites.get(&self.objects, host, now).await? else {
+        let is_closed = |file: &SiteFile| closes(file, &route);
+        let file = self.sites.get(&self.objects, host, now, is_closed).await?;
+        let Some(file) = file.filter(|file| !is_closed(file)) else {
             return Ok(not_found());
         };
         let site = host.to_owned();
         let (key, variant) = match route {
             Route::Redirect(location) => return Ok(moved(&location)),
-            Route::Stylesheet => return Ok(stylesheet(&request.headers)),
+            Route::Asset(asset) => return Ok(sent_asset(asset, &request.headers)),
+            Route::KeyFile(key) => return Ok(plain(StatusCode::OK, BRIEF, key)),
             Route::Robots => (ObjectKey::Robots { site }, Variant::Stored),
-            Route::Index(form) => (ObjectKey::Index { site, n: 1 }, variant(form, request)),
-            Route::Shard { .. } if !file.public => return Ok(not_found()),
+            Route::Feed => (ObjectKey::Feed { site }, Variant::Stored),
+            Route::Index { n, form } => (ObjectKey::Index { site, n }, variant(form, request)),
             Route::Shard { series, n, form } => {
                 (ObjectKey::Shard { site, series, n }, variant(form, request))
             }
@@ -124,7 +128,27 @@ impl<O: Objects> SiteFront<O> {
             file: &file,
             now,
         };
-        Ok(self.published(&lookup).await?.unwrap_or_else(not_found))
+        let mut answer = if variant.is_document() && view::is_wanted(request) {
+            self.viewed(&lookup).await?
+        } else {
+            self.published(&lookup).await?
+        };
+        if let Some(answer) = &mut answer
+            && variant.is_document()
+            && view::is_navigation(&request.headers)
+        {
+            answer.headers_mut().insert(CACHE_CONTROL, view::PRIVATE);
+        }
+        Ok(answer.unwrap_or_else(not_found))
+    }
+
+    /// The view of a published object, or nothing if there is none to show.
+    async fn viewed(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, StoreError> {
+        let Some(meta) = self.objects.head(lookup.key).await? else {
+            return Ok(None);
+        };
+        let (headers, page) = view::page();
+        Ok(lookup.shown(meta)?.map(|_| ok(headers, body::full(page))))
     }
 
     /// The answer from a published object, or nothing if there is none to show. One call on the bucket, two only for
@@ -157,6 +181,16 @@ impl<O: Objects> SiteFront<O> {
     }
 }
 
+/// Whether a site's file says that there is nothing to show on a route.
+fn closes(file: &SiteFile, route: &Route) -> bool {
+    match route {
+        Route::Redirect(_) | Route::Asset(_) | Route::Robots | Route::Index { n: 1, .. } => false,
+        Route::KeyFile(key) => file.indexnow_key.as_ref() != Some(key),
+        Route::Shard { series, .. } => !file.public || file.hidden.contains(series),
+        Route::Index { .. } | Route::Feed => !file.public,
+    }
+}
+
 /// What is looked for, and on what terms.
 struct Lookup<'a> {
     request: &'a Parts,
@@ -167,16 +201,20 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// The object as it is sent, or nothing if it is a shard that has been empty for too long.
+    /// The object as it is sent, or nothing if it has been empty for too long. The first index may be empty for ever:
+    /// robots.txt names it always.
     fn shown(&self, meta: ObjectMeta) -> Result<Option<Representation>, StoreError> {
         let found = Representation::new(self.key, self.variant, meta)?;
         let document = found.document();
         let shown_until = document
             .changed
             .saturating_add(self.file.emptied_grace_seconds);
-        let is_gone = matches!(self.key, ObjectKey::Shard { .. })
-            && document.entries == 0
-            && self.now >= shown_until;
+        let may_go = match self.key {
+            ObjectKey::Shard { .. } => true,
+            ObjectKey::Index { n, .. } => *n > 1,
+            ObjectKey::Feed { .. } | ObjectKey::Robots { .. } | ObjectKey::SiteFile { .. } => false,
+        };
+        let is_gone = may_go && document.entries == 0 && self.now >= shown_until;
         Ok((!is_gone).then_some(found))
     }
 }
@@ -209,26 +247,19 @@ async fn send(found: &Representation, stored: BodyStream) -> Result<Response<Bod
     Ok(ok(found.headers(length), body))
 }
 
-fn stylesheet(headers: &HeaderMap) -> Response<Body> {
-    static VALIDATORS: LazyLock<Option<Validators>> = LazyLock::new(|| {
-        let mut crc = flate2::Crc::new();
-        crc.update(STYLESHEET.as_bytes());
-        Validators::new(&format!("{:08x}-{}", crc.sum(), crc.amount()), None)
-    });
-    let mut answer = HeaderMap::new();
-    answer.insert(CACHE_CONTROL, STYLESHEET_CACHE_CONTROL);
-    if let Some(validators) = &*VALIDATORS {
-        answer.insert(ETAG, validators.etag().clone());
-        if validators.match_request(headers) {
-            return not_modified(answer);
+fn sent_asset(asset: Asset, request: &HeaderMap) -> Response<Body> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CACHE_CONTROL, ASSET_CACHE_CONTROL);
+    if let Some(validators) = Validators::new(&asset.digest(), None) {
+        headers.insert(ETAG, validators.etag().clone());
+        if validators.match_request(request) {
+            return not_modified(headers);
         }
     }
-    answer.insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/css; charset=utf-8"),
-    );
-    answer.insert(CONTENT_LENGTH, HeaderValue::from(STYLESHEET.len()));
-    ok(answer, body::full(STYLESHEET))
+    let content_type = HeaderValue::from_static(asset.content_type());
+    headers.insert(CONTENT_TYPE, content_type);
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(asset.text().len()));
+    ok(headers, body::full(asset.text()))
 }
 
 fn ok(headers: HeaderMap, body: Body) -> Response<Body> {
@@ -277,7 +308,8 @@ fn unavailable() -> Response<Body> {
     response
 }
 
-fn plain(status: StatusCode, cache_control: HeaderValue, text: &'static str) -> Response<Body> {
+fn plain(status: StatusCode, cache_control: HeaderValue, text: impl Into<Bytes>) -> Response<Body> {
+    let text = text.into();
     let mut headers = HeaderMap::new();
     headers.insert(CACHE_CONTROL, cache_control);
     headers.insert(CONTENT_TYPE, PLAIN_TEXT);

@@ -1,10 +1,10 @@
 //! The function that crawlers and people reach.
 //!
 //! A request names a site in a header and a document in its path; the document is read from the bucket and streamed
-//! in the form that was asked for: as XML, gzip, a gzip file or text.
+//! in the form that was asked for: as XML, gzip, a gzip file or text. A person who opens it in a browser sees a page.
 //!
 //! ```text
-//! request ─▶ route ─▶ site file ─▶ object ─▶ representation ─▶ 304, or a body in steps
+//! request ─▶ route ─▶ site file ─▶ object ─▶ representation ─▶ 304, a body in steps, or the view
 //! ```
 //!
 //! - The function keeps no state but the site files of the last seconds, and writes nothing.
@@ -12,8 +12,24 @@
 //! - ETag and Last-Modified are the document's, not the object's: equal documents have equal tags.
 //! - No body is whole in memory, and none that is damaged ends as if it were whole.
 //!
+//! # The view for people
+//!
+//! A browser's navigation (`Sec-Fetch-Dest: document`, and no crawler's User-Agent) to a sitemap or an index that is
+//! there gets an HTML page in place of it. The page's script fetches the document as anybody does, and shows it as a
+//! table. With `?view=xml`, a navigation gets the XML.
+//!
+//! Whatever a navigation gets at such an address, page or XML, is `private, no-store`. What is left to keep depends on
+//! host, path, Accept-Encoding and on this being no navigation. So a CDN
+//!
+//! - sets [`SITE_HOST_HEADER`] to the viewer's host;
+//! - has in its cache's key the host, the path, Accept-Encoding and Sec-Fetch-Dest, the last made `document` or nothing
+//!   by its viewer-request function, so that a document is kept at most twice;
+//! - hands on, without keying by it, User-Agent and the query. If it does not, its function has to remove Sec-Fetch-Dest
+//!   itself, from requests of crawlers and from those that ask for `view=xml`.
+//!
 //! [`SiteFront`] is the one router, behind Lambda's adapter and on a plain server alike.
 
+mod asset;
 mod body;
 mod form;
 mod front;
@@ -25,6 +41,7 @@ mod representation;
 mod route;
 mod site_files;
 mod validators;
+mod view;
 
 pub use body::{Body, BoxError};
 pub use front::SiteFront;

@@ -13,7 +13,8 @@ use crate::validators::Validators;
 
 /// What the answers under one path depend on. Browsers' navigations are told apart by Sec-Fetch-Dest, so a cache must
 /// not hand one's answer to a crawler.
-const VARY_VALUE: HeaderValue = HeaderValue::from_static("Accept-Encoding, Sec-Fetch-Dest");
+pub(crate) const VARY_VALUE: HeaderValue =
+    HeaderValue::from_static("Accept-Encoding, Sec-Fetch-Dest");
 
 /// An object as it is sent.
 #[derive(Clone, Debug)]

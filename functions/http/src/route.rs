@@ -2,13 +2,11 @@
 //!
 //! Paths are compared as they arrive: nothing is percent-decoded, so an encoded slash or dot names nothing.
 
+use crate::asset::Asset;
 use crate::form::Form;
 
 /// The path of the index, to which other systems' names for it lead.
 pub(crate) const INDEX_PATH: &str = "/sitemap_index.xml";
-
-/// The path of the stylesheet that the documents name.
-const STYLESHEET_PATH: &str = "/sitemap.css";
 
 /// Where other systems keep their index, and crawlers look without being told.
 const INDEX_ALIASES: [&str; 4] = [
@@ -17,6 +15,12 @@ const INDEX_ALIASES: [&str; 4] = [
     "/sitemap-index.xml",
     "/sitemapindex.xml",
 ];
+
+/// What an index's name begins with; the further ones' numbers follow.
+const INDEX_STEM: &str = "sitemap_index";
+
+/// How long an IndexNow key is (<https://www.indexnow.org/documentation>).
+const INDEXNOW_KEY_BYTES: std::ops::RangeInclusive<usize> = 8..=128;
 
 /// What stands between a series' name and its shard's number.
 const SHARD_INFIX: &str = "-sitemap";
@@ -27,8 +31,13 @@ const MAX_SERIES_BYTES: usize = 64;
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// The index.
-    Index(Form),
+    /// An index.
+    Index {
+        /// From 1.
+        n: u32,
+        /// What it is wanted as.
+        form: Form,
+    },
     /// A shard.
     Shard {
         /// `[A-Za-z0-9_-]{1,64}`.
@@ -40,8 +49,12 @@ pub(crate) enum Route {
     },
     /// robots.txt.
     Robots,
-    /// The stylesheet.
-    Stylesheet,
+    /// What has changed of late.
+    Feed,
+    /// The file that proves an IndexNow key to be the site's, if this is its key: `[A-Za-z0-9-]{8,128}`.
+    KeyFile(String),
+    /// A file that every site has.
+    Asset(Asset),
     /// Another path on the same host.
     Redirect(String),
 }
@@ -51,53 +64,68 @@ impl Route {
     pub(crate) fn parse(path: &str) -> Option<Self> {
         match path {
             "/robots.txt" => return Some(Self::Robots),
-            STYLESHEET_PATH => return Some(Self::Stylesheet),
-            INDEX_PATH => return Some(Self::Index(Form::Xml)),
+            "/feed.atom" => return Some(Self::Feed),
             _ if INDEX_ALIASES.contains(&path) => {
                 return Some(Self::Redirect(INDEX_PATH.to_owned()));
             }
             _ => {}
         }
-        let (stem, form) = split_extension(path.strip_prefix('/')?)?;
-        if stem == "sitemap_index" {
-            // Its text form would be a list of sitemaps, which a reader of text sitemaps takes for pages.
-            return (form == Form::Gz).then_some(Self::Index(form));
+        if let Some(asset) = Asset::parse(path) {
+            return Some(Self::Asset(asset));
         }
+        let (stem, form) = split_extension(path.strip_prefix('/')?)?;
+        let document = Self::index(stem, form).or_else(|| Self::shard(stem, form));
+        let is_key = || form == Form::Text && is_indexnow_key(stem);
+        document.or_else(|| is_key().then(|| Self::KeyFile(stem.to_owned())))
+    }
+
+    fn index(stem: &str, form: Form) -> Option<Self> {
+        let number = Number::parse(stem.strip_prefix(INDEX_STEM)?)?;
+        // Its text form would be a list of sitemaps, which a reader of text sitemaps takes for pages.
+        if form == Form::Text {
+            return None;
+        }
+        Some(match number {
+            Number::Redundant => Self::Redirect(format!("/{INDEX_STEM}{}", form.extension())),
+            Number::Own(n) => Self::Index { n, form },
+        })
+    }
+
+    fn shard(stem: &str, form: Form) -> Option<Self> {
         // From the right: a series may itself be called `x-sitemap`.
         let (series, number) = stem.rsplit_once(SHARD_INFIX)?;
         if !is_series(series) {
             return None;
         }
-        match Number::parse(number)? {
-            Number::Redundant => Some(Self::Redirect(format!(
-                "/{series}{SHARD_INFIX}{}",
-                form.extension()
-            ))),
-            Number::Shard(n) => Some(Self::Shard {
+        Some(match Number::parse(number)? {
+            Number::Redundant => {
+                Self::Redirect(format!("/{series}{SHARD_INFIX}{}", form.extension()))
+            }
+            Number::Own(n) => Self::Shard {
                 series: series.to_owned(),
                 n,
                 form,
-            }),
-        }
+            },
+        })
     }
 }
 
-/// The number in a shard's name.
+/// The number in a shard's or an index's name.
 enum Number {
-    /// 0 or 1: the first shard, whose own name has none.
+    /// 0 or 1: the first, whose own name has none.
     Redundant,
-    /// A shard, from 1.
-    Shard(u32),
+    /// From 1.
+    Own(u32),
 }
 
 impl Number {
-    /// One spelling a number: nothing for `02`, `+2` or one that no shard can have.
+    /// One spelling a number: nothing for `02`, `+2` or one that nothing can have.
     fn parse(digits: &str) -> Option<Self> {
         match digits {
-            "" => Some(Self::Shard(1)),
+            "" => Some(Self::Own(1)),
             "0" | "1" => Some(Self::Redundant),
             _ if digits.starts_with('0') || !digits.bytes().all(|b| b.is_ascii_digit()) => None,
-            _ => digits.parse().ok().map(Self::Shard),
+            _ => digits.parse().ok().map(Self::Own),
         }
     }
 }
@@ -115,9 +143,22 @@ fn is_series(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
+fn is_indexnow_key(name: &str) -> bool {
+    INDEXNOW_KEY_BYTES.contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn index(n: u32, form: Form) -> Option<Route> {
+        Some(Route::Index { n, form })
+    }
+
+    fn key_file(key: &str) -> Option<Route> {
+        Some(Route::KeyFile(key.to_owned()))
+    }
 
     fn shard(series: &str, n: u32, form: Form) -> Option<Route> {
         Some(Route::Shard {
@@ -133,11 +174,28 @@ mod tests {
 
     #[test]
     fn paths_lead_to_their_documents() {
+        let long_key = "k".repeat(128);
         let cases = [
             ("/robots.txt", Some(Route::Robots)),
-            ("/sitemap.css", Some(Route::Stylesheet)),
-            ("/sitemap_index.xml", Some(Route::Index(Form::Xml))),
-            ("/sitemap_index.xml.gz", Some(Route::Index(Form::Gz))),
+            ("/feed.atom", Some(Route::Feed)),
+            ("/sitemap.css", Some(Route::Asset(Asset::Css))),
+            ("/sitemap.xsl", Some(Route::Asset(Asset::Xsl))),
+            ("/video-sitemap.xsl", Some(Route::Asset(Asset::VideoXsl))),
+            ("/news-sitemap.xsl", Some(Route::Asset(Asset::NewsXsl))),
+            ("/sitemap-view.css", Some(Route::Asset(Asset::ViewCss))),
+            ("/sitemap-view.js", Some(Route::Asset(Asset::ViewScript))),
+            ("/sitemap_index.xml", index(1, Form::Xml)),
+            ("/sitemap_index.xml.gz", index(1, Form::Gz)),
+            ("/sitemap_index2.xml", index(2, Form::Xml)),
+            ("/sitemap_index10.xml.gz", index(10, Form::Gz)),
+            ("/sitemap_index0.xml", redirect("/sitemap_index.xml")),
+            ("/sitemap_index1.xml", redirect("/sitemap_index.xml")),
+            ("/sitemap_index1.xml.gz", redirect("/sitemap_index.xml.gz")),
+            ("/0123-abYZ.txt", key_file("0123-abYZ")),
+            (&format!("/{long_key}.txt"), key_file(&long_key)),
+            ("/a-sitemap2.txt", shard("a", 2, Form::Text)),
+            ("/-sitemap.txt", key_file("-sitemap")),
+            ("/a-sitemap02.txt", key_file("a-sitemap02")),
             ("/sitemap.xml", redirect("/sitemap_index.xml")),
             ("/wp-sitemap.xml", redirect("/sitemap_index.xml")),
             ("/sitemap-index.xml", redirect("/sitemap_index.xml")),
@@ -166,6 +224,7 @@ mod tests {
     #[test]
     fn other_paths_lead_nowhere() {
         let long = format!("/{}-sitemap.xml", "x".repeat(MAX_SERIES_BYTES + 1));
+        let long_key = format!("/{}.txt", "k".repeat(129));
         let paths = [
             "",
             "/",
@@ -176,8 +235,23 @@ mod tests {
             "/sitemap_index.txt",
             "/sitemap_index.xml/x",
             "/sitemap_index.xml/",
-            "/sitemap_index1.xml",
+            "/sitemap_index2.txt",
+            "/sitemap_index02.xml",
+            "/sitemap_index-1.xml",
+            "/sitemap_index4294967296.xml",
+            "/xsitemap_index2.xml",
             "/sitemap.xml.gz",
+            "/feed.atom.gz",
+            "/feed.xml",
+            "/0123456.txt",
+            "/0123_abcd.txt",
+            "/0123.abcd.txt",
+            "/0123abcd.txt.txt",
+            "/a/0123abcd.txt",
+            "/0123abcd.xml",
+            "/page-sitemap.xsl",
+            "/sitemap-view.html",
+            &long_key,
             "/-sitemap.xml",
             "/-sitemap2.xml",
             "/post-sitemap",

@@ -36,12 +36,14 @@ struct Read {
 }
 
 impl SiteFiles {
-    /// The site's file as it is, or was at most [`SITE_FILE_TTL_SECONDS`] ago, or nothing if there is no such site.
+    /// The site's file as it is, or was at most [`SITE_FILE_TTL_SECONDS`] ago, or nothing if there is no such site. One
+    /// that `closes` what was asked for is not believed for so long: the index may list by now what was closed then.
     pub(crate) async fn get(
         &self,
         objects: &impl Objects,
         site: &str,
         now: i64,
+        closes: impl Fn(&SiteFile) -> bool,
     ) -> Result<Option<Arc<SiteFile>>, StoreError> {
         let known = self
             .read()
@@ -49,6 +51,7 @@ impl SiteFiles {
             .map(|read| (Arc::clone(&read.file), read.at));
         if let Some((file, at)) = &known
             && (0..SITE_FILE_TTL_SECONDS).contains(&now.saturating_sub(*at))
+            && !closes(file)
         {
             return Ok(Some(Arc::clone(file)));
         }

@@ -1,6 +1,7 @@
 //! The function behind the sitemap table's stream: publish what a changed row is part of.
 //!
-//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the index; `SITE#`: index, robots.txt and site file ([`site_files`]).
+//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
+//!   ([`site_files`]) and feed. `FEED#`: the feed ([`mod@feed`]).
 //! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
 //! - `LOC#`: the records that wait for an address that its owner gave up. `JOB#`: the scan's next slice ([`scan`]).
 //! - Every step reads the truth again and may run twice, late, or beside itself.
@@ -14,6 +15,7 @@ use store::concurrency::concurrently;
 use store::content::Content;
 use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
 use store::error::StoreError;
+use store::feed::Changes;
 use store::keys::{ShardId, Subject};
 use store::ledgers::Ledgers;
 use store::object::Objects;
@@ -24,6 +26,10 @@ use store::slots::Slots;
 use store::stream::{Batch, key_text};
 use tracing::error;
 
+use crate::index::IndexLimits;
+
+pub mod feed;
+pub mod index;
 pub mod publish;
 pub mod scan;
 pub mod site_files;
@@ -35,8 +41,8 @@ const CONCURRENT_SHARDS: usize = 4;
 pub const ENVIRONMENT: [&str; 4] = [CONTENT_TABLE, SITEMAP_TABLE, SITES, BUCKET_NAME];
 
 /// All that publishing needs of the sitemap table.
-pub trait Table: Ledgers + Slots + Sites + Segments + Summaries {}
-impl<T: Ledgers + Slots + Sites + Segments + Summaries> Table for T {}
+pub trait Table: Ledgers + Slots + Sites + Segments + Summaries + Changes {}
+impl<T: Ledgers + Slots + Sites + Segments + Summaries + Changes> Table for T {}
 
 /// The tables, the bucket and the clock.
 #[derive(Clone, Debug)]
@@ -45,6 +51,8 @@ pub struct Regenerator<C, T, O> {
     pub reconciler: Reconciler<C, T>,
     /// The bucket.
     pub objects: O,
+    /// How much an index may hold.
+    pub limits: IndexLimits,
 }
 
 /// What a stream record of the sitemap table is about, if anything depends on it: the stream's filter in
@@ -79,7 +87,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         let publish = shards
             .into_iter()
             .map(|(shard, (segments, subjects))| async move {
-                let outcome = self.segments_changed(shard, &segments).await;
+                let outcome = self.publish(shard, Some(&segments)).await;
                 (shard, subjects, outcome)
             });
         let published = concurrently(CONCURRENT_SHARDS, publish).await;
@@ -93,7 +101,8 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         }
         // After the shards, so that the summaries they have just written are in the index at once.
         for subject in others {
-            if let Err(error) = self.other_changed(subject).await {
+            // Boxed: the compiler bounds how deep futures may lie in one another.
+            if let Err(error) = Box::pin(self.other_changed(subject)).await {
                 error!(?subject, %error, "a change was not followed");
                 if !error.is_permanent() {
                     failed.push(subject);
@@ -103,20 +112,6 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         batch.response(failed)
     }
 
-    async fn segments_changed(
-        &self,
-        shard: &ShardId,
-        segments: &BTreeSet<u32>,
-    ) -> Result<(), StoreError> {
-        match self.reconciler.table.site(&shard.series.site).await? {
-            // On hold, the scan publishes every shard when its time comes.
-            Some(row) if row.hold != Hold::Loading => {
-                self.publish(&row, shard, Some(segments)).await
-            }
-            _ => Ok(()),
-        }
-    }
-
     async fn other_changed(&self, subject: &Subject) -> Result<(), StoreError> {
         match subject {
             Subject::Segment(..) => Ok(()),
@@ -124,8 +119,10 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             Subject::Site(site) => {
                 // The site file first: a site that has become private is closed by it alone.
                 self.publish_site_files(site).await?;
-                self.publish_index(site).await
+                self.publish_index(site).await?;
+                self.publish_feed(site).await
             }
+            Subject::Feed(site) => self.publish_feed(site).await,
             Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::Job => self.scan_slice().await,
             Subject::Term(pk) => {
@@ -141,7 +138,6 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 let admitted = self.reconciler.table.admitted(pk).await?;
                 self.reconcile_all(&admitted).await
             }
-            Subject::Feed(_) => Ok(()),
         }
     }
 

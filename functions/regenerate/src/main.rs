@@ -3,6 +3,7 @@
 use aws_lambda_events::event::dynamodb::Event;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use regenerate::Regenerator;
+use regenerate::index::IndexLimits;
 use store::aws::Aws;
 use store::deployment;
 
@@ -13,6 +14,7 @@ async fn main() -> Result<(), Error> {
     let regenerator = Regenerator {
         reconciler: deployment::reconciler(&aws)?,
         objects: deployment::objects(&aws)?,
+        limits: IndexLimits::default(),
     };
     let handler = async |event: LambdaEvent<Event>| {
         Ok::<_, Error>(regenerator.regenerate(&event.payload).await)

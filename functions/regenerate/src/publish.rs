@@ -2,38 +2,43 @@
 //!
 //! - The rows are read after the object, and their versions only rise: what would be written is never older than what
 //!   it would replace, and equal stamps mean equal rows.
+//! - So is the site's row. What stands around the entries follows its settings, and its epoch is another one whenever
+//!   that changes: a run that would write what older settings say holds an ETag of an earlier epoch, however often they
+//!   went to and fro, or reads the settings that are true.
 //! - Only the segments named by the events are read, unless there is no object of this epoch to splice on.
 //! - Nothing over a limit is written: entries that do not fit are moved first, and the next event publishes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use futures::stream::{self, StreamExt};
-use sitemap::member::{Builder, Built, Directory, Frame, Member, SEGMENT_SLOTS, splice};
+use sitemap::member::{Builder, Built, Directory, Member, SEGMENT_SLOTS, splice};
 use sitemap::plan::Slot;
-use sitemap::xml::{URLSET_EPILOGUE, urlset_prolog};
+use sitemap::stylesheet::shard_frame;
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::ShardId;
 use store::object::{Document, ObjectKey, ObjectMeta, Objects, Precondition, Put, stamp};
 use store::segments::Summary;
-use store::sites::SiteRow;
+use store::sites::{Hold, SiteRow};
 use store::slots::Slots;
 use tracing::{info, warn};
 
 use crate::{Regenerator, Table};
 
-/// Where the stylesheet is served that makes a raw sitemap readable.
-pub const STYLESHEET: &str = "/sitemap.css";
 /// Tries to put one object. A lost one has been overtaken by another publisher.
 const TRIES: u32 = 10;
 /// Segments read at the same time for a whole build.
 const READ_AHEAD: usize = 4;
 /// A shard over its byte limit is brought down to this share of it, in percent.
+///
+/// It needs not be closed to new entries before that. What has to leave is offered no slot of it, which moves the series'
+/// counter on to the next shard for good, and the slots that are left are not given back: so a full shard passes on what
+/// the batch that filled it brought, and later one entry for each slot that a removal has freed.
 const EVICT_TO_PERCENT: u64 = 90;
 
 /// What came of one try.
 enum Outcome {
-    /// Nothing was ever placed in the shard.
+    /// Nothing was ever placed in the shard, or the site is not to be published.
     Nothing,
     /// The shard's object is as it should be: its summary, and whether it was written.
     Published(Summary, bool),
@@ -51,13 +56,12 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     /// If a table or the bucket fails, or every try was lost.
     pub async fn publish(
         &self,
-        site: &SiteRow,
         shard: &ShardId,
         touched: Option<&BTreeSet<u32>>,
     ) -> Result<(), StoreError> {
         let mut touched = touched;
         for _ in 0..TRIES {
-            match self.try_publish(site, shard, touched).await? {
+            match self.try_publish(shard, touched).await? {
                 Outcome::Nothing => return Ok(()),
                 Outcome::Published(summary, written) => {
                     // Also when nothing was written: a run that wrote the object may have ended before this.
@@ -69,7 +73,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 }
                 Outcome::Lost => {}
                 Outcome::TooLarge(slots) => {
-                    warn!(%shard, entries = slots.len(), limit = site.settings.byte_limit, "too many bytes: moving entries");
+                    warn!(%shard, entries = slots.len(), "too many bytes: moving entries");
                     let ids: Vec<String> = slots.keys().cloned().collect();
                     for outcome in self
                         .reconciler
@@ -91,17 +95,18 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
 
     async fn try_publish(
         &self,
-        site: &SiteRow,
         shard: &ShardId,
         touched: Option<&BTreeSet<u32>>,
     ) -> Result<Outcome, StoreError> {
         let key = shard.object();
         let table = &self.reconciler.table;
-        let frame = Frame {
-            prolog: urlset_prolog(Some(STYLESHEET)),
-            epilogue: URLSET_EPILOGUE,
-        };
         let current = self.objects.get(&key).await?;
+        let row = table.site(&shard.series.site).await?;
+        // While the site loads, the scan publishes every shard when its time comes.
+        let Some(site) = row.filter(|row| row.hold != Hold::Loading) else {
+            return Ok(Outcome::Nothing);
+        };
+        let frame = shard_frame(&site.settings, &shard.series.name);
         let old = current
             .as_ref()
             .and_then(|(meta, bytes)| readable(&key, meta, bytes, site.epoch));
@@ -125,7 +130,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 }
                 if changed.is_empty() {
                     // The limit may have been lowered since it was published.
-                    let too_large = self.too_large(site, shard, old.directory()).await?;
+                    let too_large = self.too_large(&site, shard, old.directory()).await?;
                     return Ok(too_large.unwrap_or_else(|| {
                         Outcome::Published(Summary::of(old.directory()), false)
                     }));
@@ -155,7 +160,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         if built.directory.generation() == 0 && current.is_none() {
             return Ok(Outcome::Nothing);
         }
-        if let Some(too_large) = self.too_large(site, shard, &built.directory).await? {
+        if let Some(too_large) = self.too_large(&site, shard, &built.directory).await? {
             return Ok(too_large);
         }
         let summary = Summary::of(&built.directory);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use store::content::Content;
 use store::error::StoreError;
 use store::keys;
-use store::object::Objects;
+use store::object::{ObjectKey, Objects};
 use store::sites::{Hold, Job, Pass, Step};
 use store::slots::shards_of;
 use tracing::{info, warn};
@@ -136,7 +136,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 if after.as_ref().is_some_and(|after| place <= *after) {
                     continue;
                 }
-                let published = step_over(&place.1, self.publish(&row, &shard, touched).await);
+                let published = step_over(&place.1, self.publish(&shard, touched).await);
                 match (published, done) {
                     (Ok(_), _) => {}
                     (Err(error), None) => return Err(error),
@@ -155,11 +155,38 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             }
         }
         for site in &pass.sites {
+            step_over(site, self.take_over_indexes(site).await)?;
             table
                 .move_hold(site, Hold::Publishing, Hold::Released)
                 .await?;
         }
         info!(sites = ?pass.sites, records = pass.records, "a scan is complete");
         Ok(None)
+    }
+
+    /// Lets the row of a site on hold know of the indexes that a dropped table has left: they have to be emptied.
+    async fn take_over_indexes(&self, site: &str) -> Result<(), StoreError> {
+        let table = &self.reconciler.table;
+        let row = table.site(site).await?;
+        let Some(row) = row.filter(|row| row.hold == Hold::Publishing) else {
+            return Ok(());
+        };
+        let objects = self.objects.list(site).await?.into_iter();
+        let indexes = objects.filter_map(|key| match key {
+            ObjectKey::Index { n, .. } => Some(n),
+            _ => None,
+        });
+        let last = indexes.max().unwrap_or_default();
+        if last <= row.index_objects
+            || table
+                .count_indexes(site, row.version, row.indexes, last)
+                .await?
+        {
+            return Ok(());
+        }
+        Err(StoreError::Contended {
+            what: format!("site {site}"),
+            tries: 1,
+        })
     }
 }

@@ -1,27 +1,22 @@
-//! A site's index, robots.txt and site file.
+//! A site's robots.txt and site file.
 //!
-//! Each is published by the steps of a shard: the object first, then the rows that it is made from, then a put under
-//! the object's ETag if their stamp differs. The stamp includes the version of the settings.
+//! Each is published by the steps of a shard: the object first, then the site's row, then a put under the object's ETag
+//! if their stamp, the row's epoch and version, differs.
 
-use sitemap::index::{IndexLine, render};
-use sitemap::member::{Builder, Frame, Segment};
-use sitemap::xml::{INDEX_EPILOGUE, index_prolog};
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::sha256_hex;
 use store::object::{Document, ObjectKey, Objects, Put, stamp};
 use store::site_file::SiteFile;
 use store::sites::SiteRow;
-use tracing::{info, warn};
+use tracing::info;
 
-use crate::publish::{STYLESHEET, document, precondition, readable};
-use crate::{Regenerator, Table};
+use crate::publish::precondition;
+use crate::{Regenerator, Table, index};
 
 /// Tries to put one object.
 const TRIES: u32 = 10;
-/// Sitemaps that an index may list (sitemaps.org).
-const MAX_INDEX_LINES: usize = 50_000;
-/// Seconds for which an emptied shard is still served.
+/// Seconds for which an emptied shard, or an index beyond those needed, is still served.
 const EMPTIED_GRACE_SECONDS: i64 = 2 * 86_400;
 /// Seconds for which a cached index may list a shard: its lifetime, the time it is served while it is revalidated, and
 /// the time it is served while the origin is down.
@@ -32,93 +27,6 @@ const _: () = assert!(
 );
 
 impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
-    /// Publishes a site's index.
-    ///
-    /// # Errors
-    ///
-    /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_index(&self, site: &str) -> Result<(), StoreError> {
-        let key = ObjectKey::Index {
-            site: site.to_owned(),
-            n: 1,
-        };
-        for _ in 0..TRIES {
-            let current = self.objects.get(&key).await?;
-            let Some(row) = self.released(site).await? else {
-                return Ok(());
-            };
-            let summaries = self.reconciler.table.summaries(site).await?;
-            let generation = row.version
-                + summaries
-                    .values()
-                    .map(|summary| summary.generation)
-                    .sum::<u64>();
-            let old = current
-                .as_ref()
-                .and_then(|(meta, bytes)| readable(&key, meta, bytes, row.epoch));
-            if old.is_some_and(|old| old.directory().generation() == generation) {
-                return Ok(());
-            }
-            let mut xml = Vec::new();
-            let mut entries = 0;
-            let listed = summaries
-                .iter()
-                .filter(|(_, summary)| summary.entries > 0 && row.settings.public);
-            for (shard, summary) in listed.clone().take(MAX_INDEX_LINES) {
-                let file = shard.object().file_name();
-                let loc = format!("{}/{file}", row.settings.origin.as_str());
-                render(
-                    &IndexLine {
-                        loc: &loc,
-                        lastmod: summary.lastmod,
-                    },
-                    &mut xml,
-                );
-                entries += 1;
-            }
-            if listed.count() > MAX_INDEX_LINES {
-                warn!(
-                    site,
-                    limit = MAX_INDEX_LINES,
-                    "more sitemaps than one index may list: the rest is not in it"
-                );
-            }
-            let frame = Frame {
-                prolog: index_prolog(Some(STYLESHEET)),
-                epilogue: INDEX_EPILOGUE,
-            };
-            let mut builder = Builder::new(&frame, row.epoch);
-            let newest = summaries
-                .values()
-                .filter_map(|summary| summary.lastmod)
-                .max();
-            builder.push(&Segment {
-                stamp: generation,
-                entries,
-                newest,
-                xml: &xml,
-            });
-            let built = builder.finish();
-            let meta = current.as_ref().map(|(meta, _)| meta);
-            let document = document(&built, meta, self.reconciler.clock.now());
-            match self
-                .objects
-                .put(&key, built.bytes.into(), &document, &precondition(meta))
-                .await?
-            {
-                Put::Done => {
-                    info!(site, sitemaps = entries, "published {key}");
-                    return Ok(());
-                }
-                Put::Lost => {}
-            }
-        }
-        Err(StoreError::Contended {
-            what: key.to_string(),
-            tries: TRIES,
-        })
-    }
-
     /// Publishes what follows from a site's settings alone: robots.txt and the site file.
     ///
     /// # Errors
@@ -187,7 +95,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     }
 }
 
-/// robots.txt: the site's rules, then the index, then a comment that holds the stamp: equal texts would have equal S3
+/// robots.txt: the site's rules, then the indexes, then a comment that holds the stamp: equal texts would have equal S3
 /// ETags, and `If-Match` could not keep a slow run from writing an older text over a newer one that reads like what it
 /// saw. The comment has a line of its own: behind a URL it would lose the sitemap in some readers.
 fn robots(row: &SiteRow) -> String {
@@ -195,16 +103,19 @@ fn robots(row: &SiteRow) -> String {
     if !row.settings.public {
         return format!("User-agent: *\nDisallow: /\n\n# {stamp}\n");
     }
-    let index = ObjectKey::Index {
-        site: row.settings.host.clone(),
-        n: 1,
+    let settings = &row.settings;
+    // The first of a cascade lists the others.
+    let named = if settings.cascaded_index {
+        1
+    } else {
+        row.indexes
+    };
+    let mut text = settings.robots.join("\n") + "\n\n";
+    for n in 1..=named {
+        let file = index::key(&settings.host, n).file_name();
+        text += &format!("Sitemap: {}/{file}\n", settings.origin.as_str());
     }
-    .file_name();
-    let rules = row.settings.robots.join("\n");
-    format!(
-        "{rules}\n\nSitemap: {}/{index}\n\n# {stamp}\n",
-        row.settings.origin.as_str()
-    )
+    text + &format!("\n# {stamp}\n")
 }
 
 fn site_file(row: &SiteRow) -> String {

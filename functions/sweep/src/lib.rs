@@ -3,9 +3,11 @@
 //! - Records whose time has come are reconciled: a page appears at its `published_at` and goes at its `expires_at`.
 //! - Sites that should have a row get one, so that a dropped sitemap table is rebuilt without an edit.
 //! - A background scan that has stopped is started again.
+//! - Search engines are told of what has changed ([`notices`]).
 //! - Once a day, in slices, everything is audited and made good ([`audit`]).
 
 pub mod audit;
+pub mod notices;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -15,6 +17,7 @@ use store::content::Content;
 use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
 use store::error::StoreError;
 use store::ledgers::Ledgers;
+use store::notices::Notices;
 use store::object::Objects;
 use store::reconcile::{KnownSites, Reconciled, Reconciler};
 use store::rows::AuditProgress;
@@ -24,9 +27,16 @@ use store::timers::Timers;
 use tracing::{error, info, warn};
 
 use crate::audit::Audit;
+use crate::notices::{Endpoint, INDEXNOW_ENDPOINT};
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 4] = [CONTENT_TABLE, SITEMAP_TABLE, SITES, BUCKET_NAME];
+pub const ENVIRONMENT: [&str; 5] = [
+    CONTENT_TABLE,
+    SITEMAP_TABLE,
+    SITES,
+    BUCKET_NAME,
+    INDEXNOW_ENDPOINT,
+];
 /// Records of one batch of due timers.
 const BATCH: usize = 500;
 /// Seconds without progress after which the scan is started again: longer than a slice may take.
@@ -43,7 +53,7 @@ const AUDIT_PERIOD: i64 = 86_400;
 const NEXT_AUDIT_PERIOD: i64 = 600;
 
 /// Does all that is due. `published` are the hosts that have objects; `second_look` is the audit's
-/// ([`audit::Audit::second_look`]).
+/// ([`audit::Audit::second_look`]). Without an `indexnow` endpoint no search engine is told of anything.
 ///
 /// # Errors
 ///
@@ -54,10 +64,11 @@ pub async fn sweep<C, T, O>(
     objects: &O,
     published: &[String],
     second_look: Duration,
+    indexnow: Option<&Endpoint>,
 ) -> Result<(), StoreError>
 where
     C: Content,
-    T: audit::Table + Timers,
+    T: audit::Table + Timers + Notices,
     O: Objects,
 {
     let mut hosts: BTreeSet<&str> = published.iter().map(String::as_str).collect();
@@ -65,11 +76,13 @@ where
         hosts.extend(known.iter().map(String::as_str));
     }
     let mut failures = Vec::new();
-    for host in hosts {
+    for host in &hosts {
         failures.extend(watch_site(reconciler, host).await.err());
     }
     failures.extend(wake_scan(reconciler).await.err());
     failures.extend(ring_timers(reconciler).await.err());
+    let (table, now) = (&reconciler.table, reconciler.clock.now());
+    failures.extend(notices::tell(table, indexnow, &hosts, now).await.err());
     let audit = Audit {
         reconciler,
         objects,

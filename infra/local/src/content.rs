@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use aws_sdk_dynamodb::Client;
@@ -18,6 +18,8 @@ use serde_json::Value;
 use sitemap::record::{ContentRecord, Problem};
 use sitemap::site::{SITE_TYPE, SiteSettings, host_of_site_id};
 
+use crate::sample::sample;
+
 /// Items of one `BatchWriteItem` (DynamoDB).
 const BATCH: usize = 25;
 /// Batches under way at the same time.
@@ -28,8 +30,6 @@ const MAX_KEY_BYTES: usize = 2_048;
 const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
 /// What loading the sample says it reads.
 pub const SAMPLE_NAME: &str = "the sample site";
-/// The sample site, in the binary: `cargo run` alone shows something.
-const SAMPLE: &[u8] = include_bytes!("../sample/site.jsonl");
 
 type Item = std::collections::HashMap<String, AttributeValue>;
 
@@ -89,8 +89,8 @@ pub enum LoadError {
 /// Where content comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The sample site.
-    Sample,
+    /// The sample site, as of a time in Unix seconds.
+    Sample(i64),
     /// A file.
     File(PathBuf),
 }
@@ -102,7 +102,7 @@ pub enum Source {
 /// If the file cannot be read, or the table fails.
 pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loaded, LoadError> {
     let name = match source {
-        Source::Sample => SAMPLE_NAME.to_owned(),
+        Source::Sample(_) => SAMPLE_NAME.to_owned(),
         Source::File(path) => path.display().to_string(),
     };
     let failed = |error| LoadError::File {
@@ -110,7 +110,11 @@ pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loade
         error,
     };
     let (reader, bytes): (Box<dyn Read + Send>, u64) = match source {
-        Source::Sample => (Box::new(SAMPLE), SAMPLE.len() as u64),
+        Source::Sample(at) => {
+            let text = sample(*at).into_bytes();
+            let bytes = text.len() as u64;
+            (Box::new(Cursor::new(text)), bytes)
+        }
         Source::File(path) => open(path).map_err(failed)?,
     };
     let bar = ProgressBar::new(bytes);

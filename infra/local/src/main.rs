@@ -5,13 +5,19 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
-use local::audit::{Ended, Target};
+use local::audit::Ended;
 use local::content::{LineProblem, LoadError, Source, load};
+use local::explain;
 use local::report::Report;
+use local::sample::sample;
 use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
+use local::target::Target;
+use store::clock::Clock;
 use store::content::Content;
+use store::error::StoreError;
 use sweep::audit::Finding;
+use sweep::notices::Endpoint;
 
 /// Problems of content files that are shown; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;
@@ -34,6 +40,18 @@ enum Command {
     Serve(Serve),
     /// Hold every row and every object against what it was made from; status 1 if something is wrong
     Audit(AuditArgs),
+    /// Tell why a page is listed, or why not
+    Explain {
+        /// Its address, or its record's id
+        #[arg(value_name = "URL|ID")]
+        what: String,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Tell the state of each site, and how far the background scan is
+    Status(Place),
+    /// Print the sample site's content, with its latest dates as of now
+    Sample,
 }
 
 #[derive(Args)]
@@ -41,6 +59,13 @@ struct AuditArgs {
     /// Make good what is found
     #[arg(long)]
     repair: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Where to look.
+#[derive(Args)]
+struct Place {
     /// The deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, and AWS's own
     /// variables) in place of the local stack
     #[arg(long)]
@@ -70,6 +95,10 @@ struct Serve {
     /// Keep state in this folder between runs [default: a temporary folder]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Tell this endpoint of IndexNow what changes on sites that have a key: https, or a server of yours on 127.0.0.1
+    /// [default: nobody is told]
+    #[arg(long, value_name = "URL", value_parser = Endpoint::parse)]
+    indexnow_endpoint: Option<Endpoint>,
     /// Print a summary and exit once everything is published; status 1 if a line of a content file was malformed
     #[arg(long)]
     once: bool,
@@ -83,7 +112,7 @@ enum Failure {
     #[error(transparent)]
     Stack(#[from] StackError),
     #[error(transparent)]
-    Store(#[from] store::error::StoreError),
+    Store(#[from] StoreError),
     #[error(transparent)]
     Environment(#[from] store::deployment::EnvironmentError),
     #[error("waiting for Ctrl-C: {0}")]
@@ -101,6 +130,18 @@ async fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.command {
         Some(Command::Audit(arguments)) => audit(&arguments).await,
+        Some(Command::Explain { what, place }) => match place.target() {
+            Ok(target) => print(explain::explain(&target, &what)).await,
+            Err(failure) => Err(failure),
+        },
+        Some(Command::Status(place)) => match place.target() {
+            Ok(target) => print(explain::status(&target)).await,
+            Err(failure) => Err(failure),
+        },
+        Some(Command::Sample) => {
+            print!("{}", sample(Clock::system().now()));
+            Ok(ExitCode::SUCCESS)
+        }
         Some(Command::Serve(serve)) => run(serve).await,
         None => run(cli.serve).await,
     };
@@ -113,13 +154,26 @@ async fn main() -> ExitCode {
     }
 }
 
+impl Place {
+    fn target(&self) -> Result<Target, Failure> {
+        Ok(if self.deployment {
+            Target::from_environment()?
+        } else {
+            Target::local(self.dynamodb_port, self.s3_port)
+        })
+    }
+}
+
+async fn print(
+    text: impl Future<Output = Result<String, StoreError>>,
+) -> Result<ExitCode, Failure> {
+    print!("{}", text.await?);
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Status 0: nothing is wrong, or nothing any more. 1: something is. 2: a scan is under way.
 async fn audit(arguments: &AuditArgs) -> Result<ExitCode, Failure> {
-    let target = if arguments.deployment {
-        Target::from_environment()?
-    } else {
-        Target::local(arguments.dynamodb_port, arguments.s3_port)
-    };
+    let target = arguments.place.target()?;
     let report = |finding: &Finding| {
         let harmless = if finding.problem.is_harmless() {
             " (harmless)"
@@ -154,6 +208,7 @@ async fn run(serve: Serve) -> Result<ExitCode, Failure> {
         dynamodb_port: serve.dynamodb_port,
         s3_port: serve.s3_port,
         data: serve.data.clone(),
+        indexnow: serve.indexnow_endpoint.clone(),
         ..Options::default()
     };
     let mut stack = Stack::start(options).await?;
@@ -173,7 +228,7 @@ async fn publish(stack: &mut Stack, serve: &Serve, begun: Instant) -> Result<Exi
     let mut problems = Vec::new();
     let kept = stack.reconciler.content.scan(None, 1).await?;
     let sources: Vec<Source> = match serve.content.as_slice() {
-        [] if kept.records.is_empty() => vec![Source::Sample],
+        [] if kept.records.is_empty() => vec![Source::Sample(stack.reconciler.clock.now())],
         files => files.iter().cloned().map(Source::File).collect(),
     };
     let mut records = 0;

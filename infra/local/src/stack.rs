@@ -15,6 +15,7 @@ use http_function::{SITE_HOST_HEADER, SiteFront};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use regenerate::Regenerator;
+use regenerate::index::IndexLimits;
 use store::SitemapTable;
 use store::aws::Aws;
 use store::clock::Clock;
@@ -23,6 +24,7 @@ use store::error::StoreError;
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
 use store::sites::Sites;
+use sweep::notices::Endpoint;
 use tokio::task::JoinHandle;
 
 use crate::dynamodb::{DynamoDb, DynamoDbError};
@@ -70,12 +72,16 @@ pub struct Options {
     pub parallel: usize,
     /// Times a batch is tried again before it is given up; without it, until it succeeds.
     pub retries: Option<u32>,
+    /// How much an index may hold.
+    pub index_limits: IndexLimits,
     /// Sees every request of the functions, and may fail it.
     pub interceptor: Option<SharedInterceptor>,
+    /// Where search engines are told of changes; without it, nobody is.
+    pub indexnow: Option<Endpoint>,
 }
 
 impl Default for Options {
-    /// Any ports, no state, the system's clock, any site, no faults.
+    /// Any ports, no state, the system's clock, any site, no faults, nobody to tell.
     fn default() -> Self {
         let (clock, known, faults) = (Clock::system(), KnownSites::Any, Faults::default());
         Self {
@@ -89,7 +95,9 @@ impl Default for Options {
             stream_shards: 1,
             parallel: 1,
             retries: None,
+            index_limits: IndexLimits::default(),
             interceptor: None,
+            indexnow: None,
         }
     }
 }
@@ -241,6 +249,7 @@ impl Stack {
         let regenerator = Regenerator {
             reconciler: reconciler.clone(),
             objects: objects.clone(),
+            limits: self.options.index_limits,
         };
         let filter = Arc::new(|record: &_| regenerate::subject(record).is_some());
         let regenerate = self.source(
@@ -252,7 +261,9 @@ impl Stack {
                 async move { Ok(regenerator.regenerate(&event).await) }.boxed()
             }),
         );
-        let sweep = tokio::spawn(sweep_for_ever(reconciler, objects, self.hosts.clone()));
+        let indexnow = self.options.indexnow.clone();
+        let hosts = self.hosts.clone();
+        let sweep = tokio::spawn(sweep_for_ever(reconciler, objects, hosts, indexnow));
         self.running = Some(Running {
             ingest,
             regenerate,
@@ -413,13 +424,21 @@ async fn sweep_for_ever(
     reconciler: Reconciler<ContentTable, SitemapTable>,
     objects: S3Objects,
     hosts: Hosts,
+    indexnow: Option<Endpoint>,
 ) {
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
         let swept = async {
             let published = objects.sites().await?;
             remember(&hosts, published.clone());
-            sweep::sweep(&reconciler, &objects, &published, SECOND_LOOK).await
+            sweep::sweep(
+                &reconciler,
+                &objects,
+                &published,
+                SECOND_LOOK,
+                indexnow.as_ref(),
+            )
+            .await
         };
         if let Err(error) = swept.await {
             tracing::error!(%error, "a sweep failed");

@@ -67,6 +67,7 @@
 
 pub mod eligibility;
 pub mod entry;
+pub mod feed;
 pub mod index;
 pub mod language;
 pub mod loc;
@@ -74,6 +75,7 @@ pub mod member;
 pub mod plan;
 pub mod record;
 pub mod site;
+pub mod stylesheet;
 pub mod time;
 pub mod video;
 pub mod xml;

@@ -11,10 +11,13 @@ pub const URLSET_EPILOGUE: &[u8] = b"</urlset>\n";
 /// Ends a sitemap index.
 pub const INDEX_EPILOGUE: &[u8] = b"</sitemapindex>\n";
 
-const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-/// Namespaces are compared as texts, so each must be to the letter what sitemaps.org, Google and XHTML 1 say.
+pub(crate) const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+/// Namespaces are compared as texts, so each must be to the letter what sitemaps.org, Google and XHTML 1 say. All
+/// sitemaps declare all of them: one that an entry begins to need is there.
 const URLSET: &[u8] = b"<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
     xmlns:image=\"http://www.google.com/schemas/sitemap-image/1.1\" \
+    xmlns:news=\"http://www.google.com/schemas/sitemap-news/0.9\" \
+    xmlns:video=\"http://www.google.com/schemas/sitemap-video/1.1\" \
     xmlns:xhtml=\"http://www.w3.org/1999/xhtml\">\n";
 const INDEX: &[u8] = b"<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n";
 
@@ -147,6 +150,8 @@ mod tests {
              <?xml-stylesheet type=\"text/css\" href=\"/sitemap.css\"?>\n\
              <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
              xmlns:image=\"http://www.google.com/schemas/sitemap-image/1.1\" \
+             xmlns:news=\"http://www.google.com/schemas/sitemap-news/0.9\" \
+             xmlns:video=\"http://www.google.com/schemas/sitemap-video/1.1\" \
              xmlns:xhtml=\"http://www.w3.org/1999/xhtml\">\n"
         );
         assert_eq!(

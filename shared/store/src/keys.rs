@@ -64,6 +64,9 @@ pub const NOTICE_PARTITIONS: [char; 16] = [
     '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
 ];
 
+/// What stands in place of the digit in the key of a site's pause.
+const PAUSE: &str = "pause";
+
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
 
 /// A partition key and a sort key.
@@ -366,6 +369,12 @@ pub fn notice(site: &str, loc: &str) -> Key {
     key(notice_partition(site, digit), hash)
 }
 
+/// Until when search engines are told of nothing on a site.
+#[must_use]
+pub fn notice_pause(site: &str) -> Key {
+    key(format!("{}{}#{PAUSE}", prefix::NOTICE, escape(site)), ALONE)
+}
+
 /// The hour from which `sweep` reads timers.
 #[must_use]
 pub fn timer_cursor() -> Key {
@@ -493,6 +502,8 @@ pub enum RowKey {
     Feed(String, i64, String),
     /// The site of a URL that search engines are still to be told of.
     Notice(String),
+    /// Until when search engines are told of nothing on a site.
+    NoticePause,
     /// The hour from which timers may be left.
     Cursor,
     /// The site with this host.
@@ -577,7 +588,10 @@ impl RowKey {
                 let (at, id) = timer_parts(sk)?;
                 Some(Self::Feed(unescape(site)?, at, id.to_owned()))
             }
-            prefix::NOTICE => Some(Self::Notice(unescape(rest.split_once('#')?.0)?)),
+            prefix::NOTICE => match rest.split_once('#')? {
+                (_, PAUSE) => alone().map(|()| Self::NoticePause),
+                (site, _) => Some(Self::Notice(unescape(site)?)),
+            },
             prefix::TIMER if rest == "cursor" => alone().map(|()| Self::Cursor),
             prefix::TIMER => {
                 let (due, id) = timer_parts(sk)?;
@@ -661,6 +675,11 @@ mod tests {
                 RowKey::Waiter("x".to_owned()),
             ),
             (audit(), RowKey::Audit),
+            (
+                notice("a.example:1", "https://a.example:1/"),
+                RowKey::Notice("a.example:1".to_owned()),
+            ),
+            (notice_pause("a.example"), RowKey::NoticePause),
         ] {
             assert_eq!(read(&key), Some(row), "{key:?}");
         }

@@ -180,7 +180,11 @@ fn read(item: &Item) -> Option<Row> {
             let translation = read_translation(item).ok_or_else(|| damaged(&key, "href"));
             translation.map(Holds::Translation)
         }
-        Some(RowKey::Feed(..)) | Some(RowKey::Notice(_)) => attribute("loc").map(|_| Holds::Key),
+        Some(RowKey::Feed(..)) => attribute("loc").map(|_| Holds::Key),
+        Some(RowKey::Notice(_)) => attribute("loc").and_then(|_| {
+            let at = get_number::<i64>(item, "at").ok_or_else(|| damaged(&key, "at"));
+            at.map(|_| Holds::Key)
+        }),
         Some(RowKey::Summary(_)) => read_summary(&key, item).map(Holds::Summary),
         Some(RowKey::Site(host)) => read_site(host, item).map(Holds::Site),
         Some(RowKey::Scan) => read_job(&key, item).map(Holds::Scan),

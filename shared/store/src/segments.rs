@@ -77,7 +77,7 @@ pub struct Summary {
     pub entries: u64,
     /// The newest lastmod of them.
     pub lastmod: Option<When>,
-    /// The document's bytes.
+    /// Their bytes. What stands around them is not of the rows: equal generations are equal summaries.
     pub bytes: u64,
 }
 
@@ -89,7 +89,7 @@ impl Summary {
             generation: directory.generation(),
             entries: directory.entries(),
             lastmod: directory.newest(),
-            bytes: directory.document_bytes(),
+            bytes: directory.entry_bytes(),
         }
     }
 }

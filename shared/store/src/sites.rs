@@ -3,6 +3,8 @@
 //! - A site that has no row gets one on hold, together with a place in the scan. On hold, rows are written and nothing
 //!   is published.
 //! - The settings stand in the row, under a version that only rises: what is made from them can be stamped.
+//! - The epoch is another one whenever what stands around entries changes: then no object is spliced on, and each is
+//!   built whole.
 //! - There is one scan for all sites. A pass serves every site that waits when it begins.
 
 use std::collections::BTreeSet;
@@ -14,6 +16,7 @@ use aws_sdk_dynamodb::types::{
 use serde::{Deserialize, Serialize};
 use sitemap::member::FORMAT_VERSION;
 use sitemap::site::SiteSettings;
+use sitemap::stylesheet;
 
 use crate::error::{StoreError, service};
 use crate::keys::{self, Key};
@@ -21,11 +24,12 @@ use crate::table::{
     Item, SitemapTable, damaged, get_number, get_text, key_item, number, send, text,
 };
 
-/// What rendered entries look like. A higher one than a site's makes the scan render every entry of it again.
+/// What rendered entries look like, and what stands around them. A higher one than a site's makes the scan render every
+/// entry of it again and build every object.
 pub const RENDER_VERSION: u32 = 1;
 const _: () = assert!(
     FORMAT_VERSION == 1,
-    "a new file format needs a new epoch for every site: raise RENDER_VERSION with it"
+    "a new file format needs a new epoch for every site, which a new RENDER_VERSION gives it: raise both"
 );
 
 /// Whether a site may be published.
@@ -42,7 +46,7 @@ pub enum Hold {
 /// A site's row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteRow {
-    /// Random: objects that have another one belong to a table that was dropped.
+    /// Random: objects that have another one belong to a table that was dropped, or to settings with other frames.
     pub epoch: u64,
     /// Whether it may be published.
     pub hold: Hold,
@@ -52,6 +56,10 @@ pub struct SiteRow {
     pub render: u32,
     /// The settings.
     pub settings: SiteSettings,
+    /// Indexes that the site needs, and that robots.txt names: 1 or more.
+    pub indexes: u32,
+    /// Indexes that may have an object, never fewer than [`SiteRow::indexes`]: what is beyond those is empty.
+    pub index_objects: u32,
 }
 
 /// The background scan of the content table.
@@ -112,11 +120,22 @@ pub trait Sites: Send + Sync {
         host: &str,
     ) -> impl Future<Output = Result<Option<(String, SiteRow)>, StoreError>> + Send;
 
-    /// Writes settings under a fence's token and lets the site wait for the scan. False if the token is another's.
+    /// Writes settings under a fence's token and lets the site wait for the scan; the epoch is a new one if the frames
+    /// are. False if the token is another's.
     fn change_site(
         &self,
         token: &str,
         settings: &SiteSettings,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send;
+
+    /// Writes how many indexes a site needs and how many may have an object, and raises its version, if that is still
+    /// `version`.
+    fn count_indexes(
+        &self,
+        host: &str,
+        version: u64,
+        indexes: u32,
+        index_objects: u32,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Moves a site's hold on. Nothing happens if it is not `from`.
@@ -154,6 +173,11 @@ fn hold_name(hold: Hold) -> Option<&'static str> {
 pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> {
     let damaged = |name| damaged(&keys::site(host), name);
     let settings = get_text(item, "settings").ok_or_else(|| damaged("settings"))?;
+    let count = |name| match item.get(name) {
+        None => Ok(1),
+        Some(_) => get_number(item, name).ok_or_else(|| damaged(name)),
+    };
+    let indexes = count("indexes")?;
     Ok(SiteRow {
         epoch: get_number(item, "epoch").ok_or_else(|| damaged("epoch"))?,
         hold: match get_text(item, "hold") {
@@ -165,6 +189,8 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> 
         version: get_number(item, "version").ok_or_else(|| damaged("version"))?,
         render: get_number(item, "render").ok_or_else(|| damaged("render"))?,
         settings: serde_json::from_str(settings).map_err(|_| damaged("settings"))?,
+        indexes,
+        index_objects: count("index_objects")?.max(indexes),
     })
 }
 
@@ -276,11 +302,21 @@ impl Sites for SitemapTable {
     }
 
     async fn change_site(&self, token: &str, settings: &SiteSettings) -> Result<bool, StoreError> {
+        // While the token stands, so do the settings that this reads.
+        let Some(row) = self.site(&settings.host).await? else {
+            return Ok(false);
+        };
+        let framed =
+            row.render == RENDER_VERSION && stylesheet::same_frames(&row.settings, settings);
+        let epoch = if framed { row.epoch } else { fastrand::u64(..) };
         let update = Update::builder()
             .table_name(&self.name)
             .set_key(Some(key_item(&keys::site(&settings.host))))
-            .update_expression("SET settings = :settings, render = :render ADD #version :one")
+            .update_expression(
+                "SET settings = :settings, render = :render, epoch = :epoch ADD #version :one",
+            )
             .condition_expression("#token = :token")
+            .expression_attribute_values(":epoch", number(epoch))
             .expression_attribute_names("#token", "token")
             .expression_attribute_names("#version", "version")
             .expression_attribute_values(":settings", text(settings_json(settings)))
@@ -293,6 +329,29 @@ impl Sites for SitemapTable {
             .build();
         self.transact(vec![update, self.enqueue(&settings.host)])
             .await
+    }
+
+    async fn count_indexes(
+        &self,
+        host: &str,
+        version: u64,
+        indexes: u32,
+        index_objects: u32,
+    ) -> Result<bool, StoreError> {
+        let update = self
+            .update(&keys::site(host))
+            .await
+            .update_expression(
+                "SET #indexes = :indexes, index_objects = :objects ADD #version :one",
+            )
+            .condition_expression("#version = :version")
+            .expression_attribute_names("#version", "version")
+            .expression_attribute_names("#indexes", "indexes")
+            .expression_attribute_values(":indexes", number(indexes))
+            .expression_attribute_values(":objects", number(index_objects))
+            .expression_attribute_values(":version", number(version))
+            .expression_attribute_values(":one", number(1));
+        Ok(send(update).await?.is_some())
     }
 
     async fn move_hold(&self, host: &str, from: Hold, to: Hold) -> Result<(), StoreError> {
@@ -368,7 +427,8 @@ impl Sites for SitemapTable {
 }
 
 /// A token that no other run has.
-pub(crate) fn fresh_token() -> String {
+#[must_use]
+pub fn fresh_token() -> String {
     format!("{:032x}", fastrand::u128(..))
 }
 

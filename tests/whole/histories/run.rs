@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use harness::{Chaos, SITE, World};
-use local::audit::{Ended, Target, audit as repair};
+use local::audit::{Ended, audit as repair};
 use local::event_source::Faults;
 use local::stack::{Options, SECOND_LOOK};
+use local::target::Target;
 use store::object::Objects;
 use store::reconcile::KnownSites;
 use sweep::audit::Finding;
@@ -414,8 +415,14 @@ impl Run {
         let stack = &self.world.stack;
         let published = stack.objects.sites().await.unwrap();
         // A lost race with the stack's own sweep is no failure: what is left undone shows in the comparison.
-        if let Err(error) =
-            sweep::sweep(&stack.reconciler, &stack.objects, &published, SECOND_LOOK).await
+        if let Err(error) = sweep::sweep(
+            &stack.reconciler,
+            &stack.objects,
+            &published,
+            SECOND_LOOK,
+            None,
+        )
+        .await
         {
             println!("a sweep: {error}");
         }

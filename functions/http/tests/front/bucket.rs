@@ -42,11 +42,16 @@ impl Bucket {
     }
 
     pub(crate) fn site_file(&self, site: &str, public: bool) {
+        self.site_file_with(site, public, "");
+    }
+
+    /// A site file that also has these members: `"name":value,` each.
+    pub(crate) fn site_file_with(&self, site: &str, public: bool, more: &str) {
         let key = ObjectKey::SiteFile {
             site: site.to_owned(),
         };
         let json = format!(
-            r#"{{"site":"{site}","origin":"https://{site}","stamp":"0-1","public":{public},"emptied_grace_seconds":{GRACE_SECONDS}}}"#
+            r#"{{"site":"{site}","origin":"https://{site}","stamp":"0-1",{more}"public":{public},"emptied_grace_seconds":{GRACE_SECONDS}}}"#
         );
         self.insert(&key, stored(json.into(), 0, 0));
     }
@@ -184,6 +189,13 @@ pub(crate) fn member<'a>(
 pub(crate) fn document(xml: &str, entries: u64) -> Stored {
     let (start, end) = xml.as_bytes().split_at(xml.len() / 2);
     stored(member(300, [start, end]), xml.len(), entries)
+}
+
+pub(crate) fn index(n: u32) -> ObjectKey {
+    ObjectKey::Index {
+        site: SITE.to_owned(),
+        n,
+    }
 }
 
 pub(crate) fn shard(series: &str, n: u32) -> ObjectKey {

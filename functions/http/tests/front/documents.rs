@@ -126,6 +126,7 @@ async fn head_is_get_without_the_body() {
         "/post-sitemap.txt",
         "/robots.txt",
         "/sitemap.css",
+        "/sitemap-view.js",
         "/sitemap.xml",
         "/nothing",
     ] {
@@ -134,6 +135,8 @@ async fn head_is_get_without_the_body() {
             &[GZIP],
             &[("if-none-match", "\"x\"")],
             &[("if-none-match", "*")],
+            &[NAVIGATION],
+            &[NAVIGATION, GZIP, ("user-agent", "a bot")],
         ] {
             let (get, head) = (
                 fixture.get(path, headers).await,
@@ -167,7 +170,7 @@ async fn every_answer_says_how_long_to_keep_it_and_not_to_index_it() {
             "/sitemap.css",
             &[site],
             200,
-            "public, max-age=86400",
+            "public, max-age=86400, s-maxage=60",
         ),
         (Method::GET, "/post-sitemap1.xml", &[site], 301, brief),
         (
@@ -182,7 +185,7 @@ async fn every_answer_says_how_long_to_keep_it_and_not_to_index_it() {
             "/sitemap.css",
             &[site, ("if-none-match", "*")],
             304,
-            "public, max-age=86400",
+            "public, max-age=86400, s-maxage=60",
         ),
         (Method::GET, "/page-sitemap.xml", &[site], 404, brief),
         (Method::GET, "/post-sitemap.xml", &[], 404, brief),
@@ -304,23 +307,4 @@ async fn one_call_on_the_bucket_answers() {
         fixture.send(method.clone(), path, &headers).await;
         assert_eq!(fixture.bucket.calls(), calls, "{method} {path} {headers:?}");
     }
-}
-
-#[tokio::test]
-async fn the_stylesheet_is_css() {
-    let fixture = Fixture::new();
-    let answer = fixture.get("/sitemap.css", &[GZIP]).await;
-    assert_eq!(
-        answer.header("content-type"),
-        Some("text/css; charset=utf-8")
-    );
-    assert!(answer.text().contains("counter-increment"));
-    let etag = answer.header("etag").unwrap();
-    assert_eq!(
-        fixture
-            .get("/sitemap.css", &[("if-none-match", etag)])
-            .await
-            .status,
-        304
-    );
 }

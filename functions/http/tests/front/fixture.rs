@@ -142,4 +142,6 @@ impl Answer {
     }
 }
 
+/// What a browser sends when somebody opens an address.
+pub(crate) const NAVIGATION: (&str, &str) = ("sec-fetch-dest", "document");
 pub(crate) const GZIP: (&str, &str) = ("accept-encoding", "gzip, deflate, br");

@@ -13,7 +13,7 @@ use crate::fixture::*;
 const EVIL: &str = "evil.example";
 
 /// Every kind of answer.
-const PATHS: [&str; 12] = [
+const PATHS: [&str; 16] = [
     "/sitemap_index.xml",
     "/sitemap_index.xml.gz",
     "/post-sitemap.xml",
@@ -23,6 +23,10 @@ const PATHS: [&str; 12] = [
     "/post-sitemap1.xml",
     "/robots.txt",
     "/sitemap.css",
+    "/sitemap-view.js",
+    "/sitemap_index2.xml",
+    "/feed.atom",
+    "/0123abcd.txt",
     "/sitemap.xml",
     "/site.json",
     "/nothing",

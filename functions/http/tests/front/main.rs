@@ -7,4 +7,6 @@ mod bucket;
 mod documents;
 mod fixture;
 mod hostile;
+mod routes;
 mod sites;
+mod view;

@@ -99,6 +99,9 @@ async fn a_private_site_shows_no_shard() {
     }
     assert_eq!(fixture.get("/sitemap_index.xml", &[]).await.status, 200);
     assert_eq!(fixture.get("/robots.txt", &[]).await.status, 200);
+    // Made public again, it is shown at once: by now the index may list it.
+    fixture.bucket.site_file(SITE, true);
+    assert_eq!(fixture.get("/post-sitemap.xml", &[]).await.status, 200);
 }
 
 #[tokio::test]

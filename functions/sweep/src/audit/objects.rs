@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sitemap::member::{Directory, Member, SEGMENT_SLOTS};
+use sitemap::stylesheet::{index_frame, shard_frame};
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::{ShardId, sha256_hex};
@@ -154,6 +155,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             end = end.max(rows.end);
         }
         let summary = site.summaries.get(shard);
+        let frame = shard_frame(&site.row.settings, &shard.series.name);
         let mut suspects = Vec::new();
         let found = match &directory {
             None if generation == 0 && summary.is_none() => None,
@@ -164,6 +166,10 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                 let detail = format!("not what its rows say: segment {}", numbers.join(", "));
                 Some((Problem::ObjectDiffers, detail))
             }
+            Some(Ok(directory)) if !directory.has_frame(&frame) => Some((
+                Problem::ObjectDiffers,
+                "not framed as its site wants".to_owned(),
+            )),
             Some(Ok(directory)) => {
                 let summary = summary.filter(|summary| **summary == Summary::of(directory));
                 let detail = "not what its object says".to_owned();
@@ -214,25 +220,30 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         };
         let generations = summaries.values().map(|summary| summary.generation);
         let generation = row.version + generations.sum::<u64>();
-        let index = ObjectKey::Index {
-            site: site.clone(),
-            n: 1,
-        };
-        let object = self.objects.get(&index).await?;
-        let wrong = match object.map(|(meta, bytes)| directory(&meta, &bytes, epoch)) {
-            None => Some((Problem::ObjectLost, "there is none".to_owned())),
-            Some(Err(why)) => Some((Problem::ObjectLost, why)),
-            Some(Ok(directory)) if directory.generation() != generation => Some((
-                Problem::ObjectDiffers,
-                "not what the summaries say".to_owned(),
-            )),
-            Some(Ok(_)) => None,
-        };
-        check(&index, wrong);
+        let frame = index_frame(&row.settings);
+        for n in 1..=row.index_objects {
+            let site = site.clone();
+            let index = ObjectKey::Index { site, n };
+            let object = self.objects.get(&index).await?;
+            let wrong = match object.map(|(meta, bytes)| directory(&meta, &bytes, epoch)) {
+                None => Some((Problem::ObjectLost, "there is none".to_owned())),
+                Some(Err(why)) => Some((Problem::ObjectLost, why)),
+                Some(Ok(directory)) if directory.generation() != generation => Some((
+                    Problem::ObjectDiffers,
+                    "not what the summaries say".to_owned(),
+                )),
+                Some(Ok(directory)) => (!directory.has_frame(&frame)).then(|| {
+                    let why = "not framed as its site wants".to_owned();
+                    (Problem::ObjectDiffers, why)
+                }),
+            };
+            check(&index, wrong);
+        }
         let wanted = stamp(epoch, row.version);
         for key in [
             ObjectKey::Robots { site: site.clone() },
-            ObjectKey::SiteFile { site },
+            ObjectKey::SiteFile { site: site.clone() },
+            ObjectKey::Feed { site },
         ] {
             let object = self.objects.get(&key).await?;
             let wrong = match object.map(|(meta, bytes)| (meta.document, bytes)) {
@@ -242,7 +253,10 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                         .is_ok_and(|text| sha256_hex(text) == document.digest) =>
                 {
                     let detail = "not of the site's settings".to_owned();
-                    (document.stamp != wanted).then_some((Problem::ObjectDiffers, detail))
+                    // The feed is made from rows that are deleted: its stamp is a token that tells nothing.
+                    let stamped = !matches!(key, ObjectKey::Feed { .. });
+                    (stamped && document.stamp != wanted)
+                        .then_some((Problem::ObjectDiffers, detail))
                 }
                 Some(_) => Some((
                     Problem::ObjectLost,
@@ -269,7 +283,7 @@ fn directory(meta: &ObjectMeta, bytes: &[u8], epoch: u64) -> Result<Directory, S
     member.verify().map_err(|error| error.to_string())?;
     let directory = member.directory();
     if directory.epoch != epoch {
-        return Err("it is of a table that was dropped".to_owned());
+        return Err("it is of an earlier epoch".to_owned());
     }
     let document = meta.document.as_ref().ok_or("it has no metadata")?;
     let same = document.stamp == stamp(epoch, directory.generation())

@@ -17,8 +17,8 @@ use crc32fast::Hasher;
 use sha2::{Digest, Sha256};
 
 use super::{
-    FEXTRA, FORMAT_VERSION, MAX_SEGMENTS, MemberError, Part, Segment, damaged, digest, first_bytes,
-    header,
+    FEXTRA, FORMAT_VERSION, Frame, MAX_SEGMENTS, MemberError, Part, Segment, damaged, digest,
+    first_bytes, header,
 };
 use crate::time::When;
 
@@ -128,6 +128,15 @@ impl Directory {
             .fold(0, |sum: u64, segment| sum.saturating_add(segment.stamp))
     }
 
+    /// Whether this is what stands around the segments.
+    #[must_use]
+    pub fn has_frame(&self, frame: &Frame) -> bool {
+        let is = |block: Block, content: &[u8]| {
+            block.size as usize == content.len() && block.digest == digest(content)
+        };
+        is(self.prolog, &frame.prolog) && is(self.epilogue, frame.epilogue)
+    }
+
     /// How many entries the document holds.
     #[must_use]
     pub fn entries(&self) -> u64 {
@@ -144,6 +153,13 @@ impl Directory {
             .iter()
             .filter_map(|segment| segment.newest)
             .max()
+    }
+
+    /// The bytes of its entries, without what stands around them.
+    #[must_use]
+    pub fn entry_bytes(&self) -> u64 {
+        let segments = self.segments.iter();
+        segments.map(|segment| u64::from(segment.size)).sum()
     }
 
     /// The document's length in bytes, inflated.

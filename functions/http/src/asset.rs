@@ -1,0 +1,76 @@
+//! The files that are the same for every site: style sheets of the XML, and what the view for people loads.
+
+use flate2::Crc;
+
+/// A file of the function's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asset {
+    /// Shows the XML of every document, for a browser that opens it raw.
+    Css,
+    /// The same as XSLT, for indexes and pages.
+    Xsl,
+    /// The same for videos.
+    VideoXsl,
+    /// The same for news.
+    NewsXsl,
+    /// The style of the view, and of what the XSLT makes.
+    ViewCss,
+    /// The view.
+    ViewScript,
+}
+
+impl Asset {
+    const ALL: [Self; 6] = [
+        Self::Css,
+        Self::Xsl,
+        Self::VideoXsl,
+        Self::NewsXsl,
+        Self::ViewCss,
+        Self::ViewScript,
+    ];
+
+    /// The asset of a path.
+    pub(crate) fn parse(path: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|asset| asset.path() == path)
+    }
+
+    /// Its path on every site.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Css => "/sitemap.css",
+            Self::Xsl => "/sitemap.xsl",
+            Self::VideoXsl => "/video-sitemap.xsl",
+            Self::NewsXsl => "/news-sitemap.xsl",
+            Self::ViewCss => "/sitemap-view.css",
+            Self::ViewScript => "/sitemap-view.js",
+        }
+    }
+
+    /// The Content-Type.
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            Self::Css | Self::ViewCss => "text/css; charset=utf-8",
+            Self::Xsl | Self::VideoXsl | Self::NewsXsl => "application/xslt+xml; charset=utf-8",
+            Self::ViewScript => "text/javascript; charset=utf-8",
+        }
+    }
+
+    /// The file.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Css => include_str!("assets/sitemap.css"),
+            Self::Xsl => include_str!("assets/sitemap.xsl"),
+            Self::VideoXsl => include_str!("assets/video-sitemap.xsl"),
+            Self::NewsXsl => include_str!("assets/news-sitemap.xsl"),
+            Self::ViewCss => include_str!("assets/sitemap-view.css"),
+            Self::ViewScript => include_str!("assets/sitemap-view.js"),
+        }
+    }
+
+    /// What its ETag is made from: other texts have others.
+    pub(crate) fn digest(self) -> String {
+        let mut crc = Crc::new();
+        crc.update(self.text().as_bytes());
+        format!("{:08x}-{}", crc.sum(), crc.amount())
+    }
+}

@@ -1,0 +1,155 @@
+//! The view for people: a page that fetches its own path as XML and shows it as a table.
+//!
+//! Whoever opens a sitemap in a browser gets it, and nobody else: `Sec-Fetch-Dest: document` is sent by browsers alone,
+//! for navigations alone. Accept decides nothing, since crawlers ask for text/html too.
+//!
+//! - The page is the same for every sitemap: nothing of a document or a request stands in it, so there is nothing to
+//!   escape. Its script reads the XML and makes elements of it.
+//! - The page is never stored, and neither is the XML that a navigation gets, so no cache can hand one's answer to
+//!   another. What the page fetches is no navigation, and cached as every crawler's.
+
+use std::sync::LazyLock;
+
+use http::header::{CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, USER_AGENT, VARY};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue};
+
+use crate::asset::Asset;
+use crate::representation::VARY_VALUE;
+
+/// How an answer to a navigation may be kept: not at all.
+pub(crate) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-store");
+
+/// The query that asks for XML in a browser. Elsewhere it changes nothing.
+const XML_QUERY: &str = "view=xml";
+
+/// What crawlers call themselves, in lower case. Those that run a browser send its headers, and what they are to read is
+/// the XML. A person whose browser has one of these in its name sees the XML, with its style sheet.
+const BOTS: [&str; 7] = [
+    "bot",     // Googlebot, bingbot, Applebot, YandexBot, GPTBot and most others
+    "crawl",   // whoever says crawler
+    "spider",  // Baiduspider, Bytespider
+    "slurp",   // Yahoo
+    "google-", // Google-InspectionTool, Google-Read-Aloud
+    "googleother",
+    "mediapartners", // Google's for advertisements
+];
+
+/// Nothing from elsewhere and nothing inline. The page makes no markup of texts, and may not.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+);
+
+/// The page. Its script and style are named with their digests: with a deployment that changes them, so do their
+/// addresses, and no browser shows the new page with the old script.
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    let named = |page: String, asset: Asset| {
+        let versioned = format!("{}?v={}", asset.path(), asset.digest());
+        page.replace(asset.path(), &versioned)
+    };
+    let page = include_str!("assets/sitemap-view.html").to_owned();
+    named(named(page, Asset::ViewCss), Asset::ViewScript)
+});
+
+/// Whether a browser asks for what it will show by itself.
+pub(crate) fn is_navigation(headers: &HeaderMap) -> bool {
+    headers
+        .get("sec-fetch-dest")
+        .is_some_and(|dest| dest == "document")
+}
+
+/// Whether a person should see the page in place of the document.
+pub(crate) fn is_wanted(request: &Parts) -> bool {
+    let query = request.uri.query().unwrap_or_default();
+    is_navigation(&request.headers)
+        && !is_bot(&request.headers)
+        && !query.split('&').any(|pair| pair == XML_QUERY)
+}
+
+fn is_bot(headers: &HeaderMap) -> bool {
+    headers.get_all(USER_AGENT).iter().any(|agent| {
+        let agent = agent.as_bytes().to_ascii_lowercase();
+        BOTS.iter()
+            .any(|bot| memchr::memmem::find(&agent, bot.as_bytes()).is_some())
+    })
+}
+
+/// The page's headers, but for what every answer to a navigation has, and its text.
+pub(crate) fn page() -> (HeaderMap, &'static str) {
+    let page = PAGE.as_str();
+    let headers = HeaderMap::from_iter([
+        (CONTENT_LENGTH, HeaderValue::from(page.len())),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (
+            CONTENT_TYPE,
+            HeaderValue::from_static("text/html; charset=utf-8"),
+        ),
+        (VARY, VARY_VALUE),
+    ]);
+    (headers, page)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    const CHROME: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36";
+
+    fn wanted(query: &str, dest: &str, agent: &str) -> bool {
+        let request = Request::builder()
+            .uri(format!("/post-sitemap.xml{query}"))
+            .header("sec-fetch-dest", dest)
+            .header(USER_AGENT, agent);
+        is_wanted(&request.body(()).unwrap().into_parts().0)
+    }
+
+    #[test]
+    fn a_person_who_opens_a_sitemap_sees_the_view() {
+        for query in [
+            "",
+            "?",
+            "?page=2&q=view",
+            "?view=html",
+            "?xview=xml",
+            "?q=view=xml",
+        ] {
+            assert!(wanted(query, "document", CHROME), "{query}");
+        }
+        assert!(wanted("", "document", ""));
+    }
+
+    #[test]
+    fn anybody_else_gets_the_document() {
+        for dest in ["", "empty", "iframe", "Document", "document, empty", "xslt"] {
+            assert!(!wanted("", dest, CHROME), "{dest}");
+        }
+        for query in ["?view=xml", "?page=2&view=xml"] {
+            assert!(!wanted(query, "document", CHROME), "{query}");
+        }
+        for agent in [
+            "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/140.0.0.0 Safari/537.36",
+            "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0) Chrome/140.0.0.0 Safari/537.36",
+            "Mozilla/5.0 (compatible; Baiduspider-render/2.0)",
+            "Mozilla/5.0 (compatible; Google-InspectionTool/1.0;)",
+            "GoogleOther",
+            "Mozilla/5.0 (compatible; Yahoo! Slurp)",
+        ] {
+            assert!(!wanted("", "document", agent), "{agent}");
+        }
+    }
+
+    #[test]
+    fn the_page_names_its_files_by_what_is_in_them() {
+        let (_, page) = page();
+        for asset in [Asset::ViewCss, Asset::ViewScript] {
+            let named = format!("\"{}?v={}\"", asset.path(), asset.digest());
+            assert_eq!(page.matches(&named).count(), 1, "{named}");
+            assert_eq!(page.matches(asset.path()).count(), 1);
+        }
+        assert!(!page.contains("<style") && !page.contains(" style="));
+        assert_eq!(page.matches("<script").count(), 1);
+    }
+}

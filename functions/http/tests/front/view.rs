@@ -1,0 +1,210 @@
+//! The view for people: who gets it, who does not, and what a cache may do with either.
+
+use std::sync::atomic::Ordering;
+
+use http::Method;
+use http_function::{SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};
+
+use crate::bucket::{document, index, shard};
+use crate::fixture::*;
+
+const HTML_TYPE: &str = "text/html; charset=utf-8";
+const PRIVATE: &str = "private, no-store";
+const CRAWLER: (&str, &str) = ("user-agent", "Mozilla/5.0 (compatible; Googlebot/2.1)");
+const HTML: (&str, &str) = (
+    "accept",
+    "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+);
+
+#[tokio::test]
+async fn a_person_sees_a_page() {
+    let fixture = Fixture::new();
+    fixture.bucket.insert(&index(2), document(INDEX, 3));
+    let mut pages = Vec::new();
+    for path in [
+        "/sitemap_index.xml",
+        "/sitemap_index2.xml",
+        "/post-sitemap.xml",
+        "/post-sitemap2.xml?page=3&q=x&sort=-lastmod",
+    ] {
+        for headers in [
+            &[NAVIGATION][..],
+            &[NAVIGATION, GZIP, HTML],
+            &[NAVIGATION, ("if-none-match", "*")],
+        ] {
+            let (get, head) = (
+                fixture.get(path, headers).await,
+                fixture.head(path, headers).await,
+            );
+            assert_eq!(get.status, 200, "{path} {headers:?}");
+            assert_eq!((head.status, &head.headers), (get.status, &get.headers));
+            assert!(head.body.is_empty());
+            for (name, value) in [
+                ("content-type", Some(HTML_TYPE)),
+                ("cache-control", Some(PRIVATE)),
+                ("vary", Some("Accept-Encoding, Sec-Fetch-Dest")),
+                ("x-robots-tag", Some("noindex, follow")),
+                ("x-content-type-options", Some("nosniff")),
+                ("etag", None),
+                ("last-modified", None),
+                ("content-encoding", None),
+            ] {
+                assert_eq!(get.header(name), value, "{path} {name}");
+            }
+            let length = get.body.len().to_string();
+            assert_eq!(get.header("content-length"), Some(length.as_str()));
+            let policy = get.header("content-security-policy").unwrap();
+            assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"));
+            pages.push(get.text().to_owned());
+        }
+    }
+    pages.dedup();
+    assert_eq!(pages.len(), 1, "nothing of a document or request is in it");
+}
+
+#[tokio::test]
+async fn a_page_loads_what_is_served() {
+    let fixture = Fixture::new();
+    let page = fixture.get("/post-sitemap.xml", &[NAVIGATION]).await;
+    let named: Vec<&str> = page
+        .text()
+        .split('"')
+        .filter(|value| value.starts_with("/sitemap-view."))
+        .collect();
+    assert_eq!(named.len(), 2);
+    for path in named {
+        let asset = fixture.get(path, &[("sec-fetch-dest", "script")]).await;
+        assert_eq!(asset.status, 200, "{path}");
+        let etag = asset.header("etag").unwrap().trim_matches('"');
+        assert!(path.ends_with(&format!("?v={etag}")), "{path} is {etag}");
+    }
+}
+
+#[tokio::test]
+async fn a_crawler_gets_the_document_whatever_it_accepts() {
+    let fixture = Fixture::new();
+    let plain = fixture.get("/post-sitemap.xml", &[]).await;
+    for headers in [
+        &[HTML][..],
+        &[HTML, CRAWLER],
+        &[HTML, ("sec-fetch-dest", "empty")],
+        &[HTML, ("sec-fetch-mode", "navigate")],
+    ] {
+        let answer = fixture.get("/post-sitemap.xml", headers).await;
+        assert_eq!(answer.text(), URLSET, "{headers:?}");
+        assert_eq!(answer.headers, plain.headers, "{headers:?}");
+    }
+}
+
+/// A cache that keys by Sec-Fetch-Dest must not hand a crawler's document to people as their page, or the reverse.
+#[tokio::test]
+async fn no_cache_keeps_what_a_navigation_gets() {
+    let fixture = Fixture::new();
+    for (path, headers) in [
+        ("/post-sitemap.xml", &[NAVIGATION, CRAWLER][..]),
+        ("/post-sitemap.xml", &[NAVIGATION, CRAWLER, GZIP]),
+        ("/post-sitemap.xml?view=xml", &[NAVIGATION]),
+        ("/post-sitemap.xml?a=b&view=xml", &[NAVIGATION, GZIP]),
+        ("/sitemap_index.xml?view=xml", &[NAVIGATION]),
+    ] {
+        let answer = fixture.get(path, headers).await;
+        assert_eq!(answer.header("content-type"), Some(XML_TYPE), "{path}");
+        assert_eq!(answer.header("cache-control"), Some(PRIVATE), "{path}");
+        let current = [headers, &[("if-none-match", "*")]].concat();
+        let again = fixture.get(path, &current).await;
+        assert_eq!(again.status, 304, "{path}");
+        assert_eq!(again.header("cache-control"), Some(PRIVATE), "{path}");
+    }
+    // Whoever is no navigation cannot tell by the answer that there is a query.
+    let (plain, query) = (
+        fixture.get("/post-sitemap.xml", &[]).await,
+        fixture.get("/post-sitemap.xml?view=xml", &[]).await,
+    );
+    assert_eq!((plain.headers, plain.body), (query.headers, query.body));
+}
+
+#[tokio::test]
+async fn other_forms_have_no_view() {
+    let fixture = Fixture::new();
+    for path in [
+        "/post-sitemap.txt",
+        "/post-sitemap.xml.gz",
+        "/sitemap_index.xml.gz",
+        "/robots.txt",
+        "/post-sitemap1.xml",
+        "/sitemap.xml",
+        "/nothing",
+    ] {
+        let (plain, opened) = (
+            fixture.get(path, &[]).await,
+            fixture.get(path, &[NAVIGATION]).await,
+        );
+        assert_eq!(
+            (plain.status, &plain.headers, &plain.body),
+            (opened.status, &opened.headers, &opened.body),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_shown_has_no_view() {
+    let fixture = Fixture::new();
+    fixture
+        .bucket
+        .insert(&shard("post", 2), document("<urlset/>\n", 0));
+    fixture
+        .bucket
+        .insert(&shard("page", 1), document(URLSET, 2));
+    let status = async |path: &str| {
+        let (get, head) = (
+            fixture.get(path, &[NAVIGATION]).await,
+            fixture.head(path, &[NAVIGATION]).await,
+        );
+        assert_eq!(get.headers, head.headers, "{path}");
+        let is_page = get.header("content-type") == Some(HTML_TYPE);
+        assert_eq!(is_page, get.status == 200, "{path}");
+        get.status.as_u16()
+    };
+    assert_eq!(status("/post-sitemap2.xml").await, 200);
+    fixture.wait(GRACE_SECONDS);
+    assert_eq!(status("/post-sitemap2.xml").await, 404);
+    assert_eq!(status("/post-sitemap3.xml").await, 404);
+    assert_eq!(status("/sitemap_index2.xml").await, 404);
+    assert_eq!(status("/page-sitemap.xml").await, 200);
+    fixture
+        .bucket
+        .site_file_with(SITE, true, r#""hidden":["page"],"#);
+    fixture.wait(SITE_FILE_TTL_SECONDS);
+    assert_eq!(status("/page-sitemap.xml").await, 404);
+    fixture.bucket.site_file(SITE, false);
+    fixture.wait(SITE_FILE_TTL_SECONDS);
+    assert_eq!(status("/post-sitemap.xml").await, 404);
+    assert_eq!(status("/sitemap_index.xml").await, 200);
+}
+
+#[tokio::test]
+async fn a_view_costs_one_call() {
+    let fixture = Fixture::new();
+    fixture.get("/sitemap.xml", &[]).await;
+    fixture.bucket.calls();
+    for method in [Method::GET, Method::HEAD] {
+        let headers = [(SITE_HOST_HEADER, SITE), NAVIGATION, ("if-none-match", "*")];
+        fixture.send(method, "/post-sitemap.xml", &headers).await;
+        assert_eq!(fixture.bucket.calls(), ["head"]);
+    }
+}
+
+#[tokio::test]
+async fn a_view_of_what_cannot_be_read_is_unavailable() {
+    let fixture = Fixture::new();
+    let mut damaged = document(URLSET, 2);
+    damaged.meta.document = None;
+    fixture.bucket.insert(&shard("post", 1), damaged);
+    let answer = fixture.get("/post-sitemap.xml", &[NAVIGATION]).await;
+    assert_eq!(answer.status, 503);
+    fixture.bucket.0.fails.store(true, Ordering::Relaxed);
+    let answer = fixture.get("/post-sitemap2.xml", &[NAVIGATION]).await;
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+}

@@ -1,0 +1,223 @@
+//! `waymark explain` and `waymark status`: why an address is listed or not, and how far a site's work is.
+
+use std::fmt::Write as _;
+
+use sitemap::loc::Loc;
+use sitemap::plan::{Address, Claim, Ledger};
+use sitemap::time::When;
+use store::content::Content;
+use store::error::StoreError;
+use store::keys::{self, ShardId};
+use store::ledgers::Ledgers;
+use store::sites::{Hold, Sites, Step};
+
+use crate::target::Target;
+
+/// Records of one page of the search for an address that is not listed.
+const PAGE: i32 = 500;
+
+/// Why an address, or the record with an id, is listed or left out, in lines for people.
+///
+/// # Errors
+///
+/// If a table fails.
+pub async fn explain(target: &Target, what: &str) -> Result<String, StoreError> {
+    let pages = match Loc::parse_any(what) {
+        Ok(loc) => pages_at(target, &loc).await?,
+        Err(_) => pages_of(target, what).await?,
+    };
+    let mut text = String::new();
+    for page in &pages {
+        let ledger = target.reconciler.table.ledger(page).await?;
+        describe(page, ledger.as_ref(), &mut text);
+    }
+    if pages.is_empty() {
+        text.push_str("no record has this address or this id\n");
+    }
+    Ok(text)
+}
+
+/// The page that has the address, then those that wait for it; if nobody has it, the records that name it.
+async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, StoreError> {
+    // A loc has its host, and the port if it is not the scheme's own, between the slashes: sites are named so.
+    let site = loc
+        .as_str()
+        .split('/')
+        .nth(2)
+        .unwrap_or_default()
+        .to_owned();
+    let address = Address {
+        site,
+        loc: loc.clone(),
+    };
+    // No page has an empty name, so whoever has the claim is another.
+    if let Claim::Other(owner) = target.reconciler.table.claim(&address, "").await? {
+        let claim = keys::claim(&address.site, loc.as_str());
+        let (_, waiters) = target.reconciler.table.waiters(&claim.pk).await?;
+        return Ok([vec![owner], waiters].concat());
+    }
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = target
+            .reconciler
+            .content
+            .scan(after.as_deref(), PAGE)
+            .await?;
+        let on_site = page
+            .records
+            .into_iter()
+            .filter(|(_, site)| *site == address.site);
+        let ids: Vec<String> = on_site.map(|(id, _)| id).collect();
+        let records = target.reconciler.content.records(&ids).await?;
+        let named = records
+            .values()
+            .filter(|record| Loc::parse_any(&record.url).as_ref() == Ok(loc));
+        found.extend(named.map(|record| keys::page(&record.id, 1)));
+        after = page.next;
+        if after.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+/// A record's page and its other parts, if there is such a record or a ledger of one that is gone.
+async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, StoreError> {
+    let page = keys::page(id, 1);
+    let ledger = target.reconciler.table.ledger(&page).await?;
+    if ledger.is_none() && target.reconciler.content.item(id).await?.is_none() {
+        return Ok(Vec::new());
+    }
+    let parts = ledger.map_or(0, |ledger| ledger.parts);
+    let parts = (2..=parts).map(|part| keys::page(id, part));
+    Ok([page].into_iter().chain(parts).collect())
+}
+
+fn describe(page: &str, ledger: Option<&Ledger>, text: &mut String) {
+    let mut line = |indent: &str, line: String| {
+        // A text takes whatever is written to it.
+        let _ = writeln!(text, "{indent}{line}");
+    };
+    let (id, part) = keys::page_parts(page);
+    let part = if part == 1 {
+        String::new()
+    } else {
+        format!(", part {part}")
+    };
+    let Some(ledger) = ledger else {
+        line("", format!("{id}{part}: not looked at yet"));
+        return;
+    };
+    match &ledger.refused {
+        None => line("", format!("{id}{part}: listed")),
+        Some((name, reason)) => line("", format!("{id}{part}: left out, {name}: {reason}")),
+    }
+    if let Some(Address { loc, .. }) = &ledger.claim {
+        line("  ", format!("as {loc}"));
+    }
+    for placement in &ledger.placed {
+        let shard = ShardId {
+            series: placement.series.clone(),
+            n: placement.slot.n,
+        };
+        let file = shard.object().file_name();
+        line("  ", format!("in {file} at position {}", placement.slot.i));
+    }
+    for (term, lastmod) in &ledger.terms {
+        let lastmod = lastmod.map_or("no lastmod".to_owned(), |at| at.to_string());
+        line(
+            "  ",
+            format!(
+                "in the archive {} {} with {lastmod}",
+                term.taxonomy, term.term
+            ),
+        );
+    }
+    if let Some((group, translation)) = &ledger.group {
+        let language = &translation.language;
+        line(
+            "  ",
+            format!("in the translation group {group} as {language}"),
+        );
+    }
+    if let Some(group) = &ledger.waits_in {
+        line(
+            "  ",
+            format!("waits for room in the translation group {group}"),
+        );
+    }
+    if let Some(at) = ledger.feed {
+        line("  ", format!("in the feed since {}", When::at(at)));
+    }
+    if let Some(at) = ledger.due {
+        line("  ", format!("looked at again at {}", When::at(at)));
+    }
+    for note in &ledger.notes {
+        line("  ", note.clone());
+    }
+}
+
+/// Each published site's state, and how far the background scan is, in lines for people.
+///
+/// # Errors
+///
+/// If a table or the bucket fails.
+pub async fn status(target: &Target) -> Result<String, StoreError> {
+    let table = &target.reconciler.table;
+    let mut text = String::new();
+    let job = table.job().await?;
+    let mut hosts: std::collections::BTreeSet<String> =
+        target.objects.sites().await?.into_iter().collect();
+    for job in job.iter() {
+        hosts.extend(job.waiting.iter().cloned());
+        hosts.extend(job.pass.iter().flat_map(|pass| pass.sites.clone()));
+    }
+    for host in hosts {
+        let state = match table.site(&host).await? {
+            None => "published once, and no longer known".to_owned(),
+            Some(row) => {
+                let hold = match row.hold {
+                    Hold::Loading => "first load: nothing is published yet",
+                    Hold::Publishing => "first load: its sitemaps are being published",
+                    Hold::Released if row.settings.public => "published as it changes",
+                    Hold::Released => "private",
+                };
+                let problems = row.settings.problems.iter();
+                let problems: String = problems.map(|problem| format!("\n  {problem}")).collect();
+                format!("{hold}{problems}")
+            }
+        };
+        let _ = writeln!(text, "{host}: {state}");
+    }
+    match job {
+        None => text.push_str("no background scan\n"),
+        Some(job) => {
+            if let Some(pass) = &job.pass {
+                let sites: Vec<&str> = pass.sites.iter().map(String::as_str).collect();
+                let step = match &pass.step {
+                    Step::Scan { after: None } => "about to read records".to_owned(),
+                    Step::Scan { after: Some(id) } => {
+                        format!("{} records reconciled, behind {id}", pass.records)
+                    }
+                    Step::Publish { after: None } => {
+                        format!("{} records reconciled, about to publish", pass.records)
+                    }
+                    Step::Publish {
+                        after: Some((_, path)),
+                    } => {
+                        format!(
+                            "{} records reconciled, published up to {path}",
+                            pass.records
+                        )
+                    }
+                };
+                let at = When::at(pass.at);
+                let _ = writeln!(text, "scan of {}: {step}, at {at}", sites.join(", "));
+            }
+            if !job.waiting.is_empty() {
+                let waiting: Vec<&str> = job.waiting.iter().map(String::as_str).collect();
+                let _ = writeln!(text, "waiting for the next scan: {}", waiting.join(", "));
+            }
+        }
+    }
+    Ok(text)
+}
