@@ -8,9 +8,7 @@ use sitemap::loc::Loc;
 use sitemap::plan::{
     Change, Claim, Inputs, Ledger, MAX_ENTRY_BYTES, Page, Plan, Reuse, Series, Slot, plan,
 };
-use sitemap::record::{
-    ContentRecord, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERMS, is_type_name,
-};
+use sitemap::record::{ContentRecord, MAX_ALTERNATES, MAX_IMAGES, MAX_TERMS, is_type_name};
 use sitemap::site::SiteSettings;
 use sitemap::time::When;
 
@@ -115,7 +113,6 @@ fn planned(
     let inputs = Inputs {
         newest,
         told: true,
-        settled: MAX_PARTS,
         ..Inputs::of(page, before, &claim)
     };
     let mut first = plan("post/1", &inputs, now);
@@ -136,7 +133,6 @@ fn planned(
     let inputs = Inputs {
         newest,
         told: true,
-        settled: MAX_PARTS,
         ..Inputs::of(page, &after, &claim)
     };
     let again = plan("post/1", &inputs, now);
