@@ -141,7 +141,21 @@ fn settings(row: &Row, oracle: &Oracle, site: usize) -> Result<(), String> {
     }
     let (entries, bytes) = oracle.limits(site);
     check(&what, &settings["entries_per_sitemap"], &entries.into())?;
-    check(&what, &settings["byte_limit"], &bytes.into())
+    check(&what, &settings["byte_limit"], &bytes.into())?;
+    let record = oracle.settings[site].map(|settings| Oracle::site_record(site, &settings));
+    for field in [
+        "stylesheet",
+        "feed",
+        "video_series",
+        "news_series",
+        "news_name",
+    ] {
+        let said = record.as_ref().map(|record| &record[field]);
+        if let Some(said) = said {
+            check(&format!("{field} of {what}"), &&settings[field], &said)?;
+        }
+    }
+    Ok(())
 }
 
 /// What crawlers are told of a site.

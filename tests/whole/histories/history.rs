@@ -19,6 +19,8 @@ pub(super) const SERIES: [(&str, &str); 4] = [
     ("post", "bulletin"),
     ("news", "video"),
 ];
+/// The style sheets that sites may choose; the first is the default.
+pub(super) const STYLESHEETS: [&str; 3] = ["css", "xsl", "none"];
 /// Patterns of parts' addresses. The first makes what is made without one; what the last makes is not of the site.
 pub(super) const PART_URLS: [&str; 3] = [
     "{url}/{part}",
@@ -181,6 +183,7 @@ pub(super) struct Settings {
     /// How the addresses of a type's parts are made.
     pub(super) part_url: Option<(usize, usize)>,
     pub(super) feed: bool,
+    pub(super) stylesheet: usize,
     /// Whether search engines are told of changes.
     pub(super) told: bool,
 }
@@ -198,6 +201,7 @@ pub(super) const DEFAULT: Settings = Settings {
     language: false,
     part_url: None,
     feed: true,
+    stylesheet: 0,
     told: false,
 };
 
@@ -232,8 +236,8 @@ fn page() -> impl Strategy<Value = Page> {
         1 => Just(State::Elsewhere),
     ];
     let changed = prop_oneof![
-        14 => (1..28_u32).prop_map(Changed::Day),
-        3 => RECENT.prop_map(Changed::Ago),
+        11 => (1..28_u32).prop_map(Changed::Day),
+        6 => RECENT.prop_map(Changed::Ago),
         2 => HOURS.prop_map(Changed::Hour),
         1 => Just(Changed::Never),
     ];
@@ -292,7 +296,7 @@ fn contents() -> impl Strategy<Value = (bool, Film, bool)> {
         2 => HOURS.prop_map(Film::Both),
         1 => Just(Film::Broken),
     ];
-    (prop::bool::weighted(0.8), film, prop::bool::weighted(0.2))
+    (prop::bool::weighted(0.8), film, prop::bool::weighted(0.35))
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
@@ -306,8 +310,10 @@ fn settings() -> impl Strategy<Value = Settings> {
     let likely = || prop::bool::weighted(0.8);
     let limits = (capacity, public, hidden, any::<bool>());
     let news = (publication, news, any::<bool>(), likely());
-    let more = (series, part_url, likely(), any::<bool>());
-    (limits, news, more).prop_map(|(limits, news, (series, part_url, feed, told))| {
+    let stylesheet = prop_oneof![2 => Just(0), 1 => 0..STYLESHEETS.len()];
+    let more = (series, part_url, likely(), stylesheet, any::<bool>());
+    (limits, news, more).prop_map(|(limits, news, more)| {
+        let (series, part_url, feed, stylesheet, told) = more;
         let (capacity, public, hidden, tight) = limits;
         let (publication, news, published_only, language) = news;
         Settings {
@@ -322,6 +328,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             language,
             part_url,
             feed,
+            stylesheet,
             told,
         }
     })

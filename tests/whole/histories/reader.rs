@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use harness::{Crawler, Entry, Response};
+use harness::{Crawler, Response};
 use http::Method;
 use http::header::ACCEPT_ENCODING;
 
@@ -35,27 +35,6 @@ pub(super) enum Seen {
     Closed,
     /// Anything: something was lost, and is not made good yet.
     Broken,
-}
-
-/// What an entry is in its sitemap for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Lists {
-    Page,
-    Videos,
-    News,
-}
-
-impl Lists {
-    fn of(entry: &Entry) -> Self {
-        let has = |name: &str| entry.elements.iter().any(|element| element == name);
-        if has("video:title") {
-            Self::Videos
-        } else if has("news:title") {
-            Self::News
-        } else {
-            Self::Page
-        }
-    }
 }
 
 /// What a reader may expect of a site.
@@ -191,7 +170,7 @@ impl Reader {
             !closed || lines.is_empty(),
             "{origin} is private: {lines:?}"
         );
-        let mut sitemaps: BTreeMap<(String, Lists), BTreeSet<String>> = BTreeMap::new();
+        let mut sitemaps: BTreeMap<(String, &'static str), BTreeSet<String>> = BTreeMap::new();
         let mut passing = Vec::new();
         for (sitemap, _) in lines {
             let path = sitemap.strip_prefix(&origin).expect("on the site");
@@ -216,7 +195,7 @@ impl Reader {
                 passing.push(vec![path.to_owned()]);
             }
             for (loc, entry) in entries {
-                let others = sitemaps.entry((loc, Lists::of(&entry))).or_default();
+                let others = sitemaps.entry((loc, entry.kind())).or_default();
                 assert!(
                     others.insert(path.to_owned()),
                     "{sitemap} lists a URL twice"

@@ -7,6 +7,7 @@ use flate2::read::GzDecoder;
 use harness::World;
 use serde_json::Value;
 use sitemap::member::{Builder, Built, Frame, Segment};
+use sitemap::plan::Series;
 use sitemap::time::When;
 use store::keys::{self, prefix};
 use store::object::{ObjectKey, Objects};
@@ -15,8 +16,28 @@ use super::super::history::SITES;
 use super::super::oracle::Oracle;
 use super::{Row, Rows, check, text_of};
 
-/// Where the stylesheet is that every sitemap names.
-const STYLESHEET: &str = "/sitemap.css";
+/// What a site's documents name as their style sheet, by its row.
+struct Framing {
+    settings: Value,
+}
+
+impl Framing {
+    fn of(row: &Row) -> Result<Self, String> {
+        let settings = serde_json::from_str(&row["settings"]).map_err(text_of)?;
+        Ok(Self { settings })
+    }
+
+    fn path(&self, series: Option<&str>) -> Option<&'static str> {
+        let is = |name: &str| series.is_some_and(|series| self.settings[name] == series);
+        match self.settings["stylesheet"].as_str() {
+            Some("css") => Some("/sitemap.css"),
+            Some("xsl") if is("video_series") => Some("/video-sitemap.xsl"),
+            Some("xsl") if is("news_series") => Some("/news-sitemap.xsl"),
+            Some("xsl") => Some("/sitemap.xsl"),
+            _ => None,
+        }
+    }
+}
 
 /// A document as it should be published.
 struct Expected {
@@ -46,6 +67,7 @@ pub(super) async fn objects(
     let host = SITES[site];
     let epoch: u64 = row["epoch"].parse().map_err(text_of)?;
     let version: u64 = row["version"].parse().map_err(text_of)?;
+    let framing = Framing::of(row)?;
     let mut index = Index {
         generation: version,
         ..Index::default()
@@ -60,7 +82,17 @@ pub(super) async fn objects(
         let ObjectKey::Shard { series, n, .. } = object else {
             continue;
         };
-        let expected = shard(rows, host, series, *n, epoch)?;
+        let frame = Frame::urlset(framing.path(Some(series)));
+        let expected = shard(
+            rows,
+            &Series {
+                site: host.to_owned(),
+                name: series.clone(),
+            },
+            *n,
+            epoch,
+            frame,
+        )?;
         same(world, object, &expected).await?;
         let directory = expected.built.directory;
         let (_, limit) = oracle.limits(site);
@@ -97,9 +129,37 @@ pub(super) async fn objects(
         site: site_host,
         n: 1,
     };
-    same(world, &key, &index.document(epoch)).await?;
+    same(
+        world,
+        &key,
+        &index.document(epoch, Frame::index(framing.path(None))),
+    )
+    .await?;
+    feed(world, rows, host).await?;
     let stamp = format!("{epoch:016x}-{version}");
     site_files(world, host, &stamp, oracle.is_public(site)).await
+}
+
+/// The feed has the changes that there are rows of, the newest first.
+async fn feed(world: &World, rows: &Rows, host: &str) -> Result<(), String> {
+    let site = host.to_owned();
+    let feed = text(world, &ObjectKey::Feed { site }).await?;
+    let entries = feed.split("<entry>").skip(1);
+    let published = entries.map(|entry| Some(between(entry, "id")?.to_owned()));
+    let published: Option<Vec<_>> = published.collect();
+    let partitions = format!("{}{host}#", prefix::FEED);
+    // Days have as many digits for thousands of years, so the keys stand in the order of time.
+    let mut changes: Vec<_> = rows
+        .of(&partitions)
+        .map(|(_, _, row)| row["loc"].clone())
+        .collect();
+    changes.reverse();
+    check(&format!("the feed of {host}"), &published, &Some(changes))
+}
+
+fn between<'a>(xml: &'a str, element: &str) -> Option<&'a str> {
+    let (_, rest) = xml.split_once(&format!("<{element}>"))?;
+    Some(rest.split_once(&format!("</{element}>"))?.0)
 }
 
 /// robots.txt and the site file.
@@ -120,8 +180,7 @@ async fn site_files(world: &World, host: &str, stamp: &str, public: bool) -> Res
 }
 
 impl Index {
-    fn document(self, epoch: u64) -> Expected {
-        let frame = Frame::index(Some(STYLESHEET));
+    fn document(self, epoch: u64, frame: Frame) -> Expected {
         let mut builder = Builder::new(&frame, epoch);
         builder.push(&Segment {
             stamp: self.generation,
@@ -138,11 +197,17 @@ impl Index {
 }
 
 /// A shard of these rows.
-fn shard(rows: &Rows, host: &str, series: &str, n: u32, epoch: u64) -> Result<Expected, String> {
-    let frame = Frame::urlset(Some(STYLESHEET));
+fn shard(
+    rows: &Rows,
+    series: &Series,
+    n: u32,
+    epoch: u64,
+    frame: Frame,
+) -> Result<Expected, String> {
     let mut builder = Builder::new(&frame, epoch);
     let mut whole = String::new();
-    let partitions = format!("{}{host}#{series}#{n}#", prefix::SEGMENT);
+    let Series { site, name } = series;
+    let partitions = format!("{}{site}#{name}#{n}#", prefix::SEGMENT);
     let number = |pk: &str| pk[partitions.len()..].parse::<u32>().ok();
     let last = rows.of(&partitions).filter_map(|(pk, ..)| number(pk)).max();
     for k in 0..last.map_or(0, |last| last + 1) {

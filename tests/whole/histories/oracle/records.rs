@@ -9,7 +9,8 @@ use sitemap::plan::Translation;
 use sitemap::time::When;
 
 use super::super::history::{
-    Changed, Film, GROUPS, LANGUAGES, PART_URLS, Page, SERIES, SITES, Settings, State, TERMS, TYPES,
+    Changed, Film, GROUPS, LANGUAGES, PART_URLS, Page, SERIES, SITES, STYLESHEETS, Settings, State,
+    TERMS, TYPES,
 };
 use super::{HIGH_BYTE_LIMIT, LOW_BYTE_LIMIT, Oracle};
 
@@ -149,6 +150,7 @@ impl Oracle {
             "id": format!("site/{}", SITES[site]), "type": "site", "public": settings.public, "types": types,
             "entries_per_sitemap": settings.capacity, "byte_limit": limit, "feed": settings.feed,
             "video_series": videos, "news_series": news, "news_published_only": settings.published_only,
+            "stylesheet": STYLESHEETS[settings.stylesheet],
             "news_name": settings.publication.map(publication),
             "language": settings.language.then_some(SITE_LANGUAGE),
             "indexnow_key": settings.told.then(|| format!("key-of-{}", SITES[site].replace('.', "-"))),
