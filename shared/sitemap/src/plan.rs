@@ -180,8 +180,8 @@ pub struct Inputs<'a> {
     pub evict: Option<(&'a Series, Slot)>,
     /// Whether a change is news to anybody: not on a site's first load, and not when settings are applied.
     pub told: bool,
-    /// The highest part that is known to have nothing placed beyond the record's parts.
-    pub settled: u32,
+    /// The highest part beyond [`Page::last_part`] that has a ledger; 0 if none has.
+    pub left: u32,
 }
 
 /// The members of no group.
@@ -199,7 +199,7 @@ impl<'a> Inputs<'a> {
             group: &NO_TRANSLATIONS,
             evict: None,
             told: false,
-            settled: 0,
+            left: 0,
         }
     }
 }
@@ -384,6 +384,14 @@ impl<'a> Page<'a> {
         (ledger.claim.as_ref() != Some(&address)).then_some(address)
     }
 
+    /// The last part of a page whose ledger says that there may be ledgers of later ones: whether there are must be read
+    /// before planning.
+    #[must_use]
+    pub fn last_part(&self, ledger: &Ledger) -> Option<u32> {
+        let pages = self.shown().map_or(0, |record| record.pages);
+        (self.part == 1 && ledger.parts > pages).then_some(pages.max(1))
+    }
+
     /// The translation group that must be read before planning.
     #[must_use]
     pub fn wanted_group(&self, newest: Newest, now: i64) -> Option<&'a str> {
@@ -398,12 +406,11 @@ impl<'a> Page<'a> {
 #[must_use]
 pub fn plan(id: &str, inputs: &Inputs<'_>, now: i64) -> Plan {
     let Inputs { page, ledger, .. } = inputs;
-    let unsettled = ledger.parts > inputs.settled;
     let Some(record) = page.shown() else {
         // Its parts are found by what is remembered here.
-        let left = unsettled.then(|| Ledger {
+        let left = (inputs.left > 0).then(|| Ledger {
             site: ledger.site.clone(),
-            parts: ledger.parts,
+            parts: inputs.left,
             ..Ledger::default()
         });
         return finish(left, Wanted::default(), inputs, now);
@@ -415,7 +422,7 @@ pub fn plan(id: &str, inputs: &Inputs<'_>, now: i64) -> Plan {
     let mut due = Vec::new();
     if page.part == 1 {
         let parts = if record.pages > 1 { record.pages } else { 0 };
-        after.parts = parts.max(if unsettled { ledger.parts } else { 0 });
+        after.parts = parts.max(inputs.left);
         after.archive = page.wanted_term(now);
         let notes = record.problems.iter().filter(|problem| !problem.closes);
         after.notes = notes.map(ToString::to_string).collect();

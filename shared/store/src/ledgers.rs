@@ -67,6 +67,10 @@ pub trait Ledgers: Relations + Send + Sync {
         found: &[Key],
     ) -> impl Future<Output = Result<Fenced, StoreError>> + Send;
 
+    /// The highest part of a record's page that has a ledger, be it with a fence alone; 0 if there is none. Read
+    /// consistently.
+    fn highest_part(&self, id: &str) -> impl Future<Output = Result<u32, StoreError>> + Send;
+
     /// Who but `id` has the claim of an address.
     fn claim(
         &self,
@@ -148,6 +152,14 @@ impl Ledgers for SitemapTable {
             .collect();
         verify::verify(id, &mut fenced, &items, &found);
         Ok(fenced)
+    }
+
+    async fn highest_part(&self, id: &str) -> Result<u32, StoreError> {
+        let items = self.partition(&keys::ledger(id).pk, None).await?;
+        let parts = items
+            .iter()
+            .filter_map(|item| get_text(item, "sk")?.parse().ok());
+        Ok(parts.max().unwrap_or(0))
     }
 
     async fn claim(&self, address: &Address, id: &str) -> Result<Claim, StoreError> {

@@ -91,8 +91,6 @@ struct Terms<'a> {
     found: Option<&'a BTreeMap<String, Vec<Key>>>,
     /// Whether nobody is to be told of what changes.
     quiet: bool,
-    /// By record, the part up to which those that the record has no longer were cleared.
-    settled: Option<&'a HashMap<String, u32>>,
 }
 
 /// What was read for a page's plan beside its record and ledger.
@@ -100,6 +98,8 @@ struct Terms<'a> {
 struct Read {
     newest: Newest,
     claim: Claim,
+    /// The highest part beyond the record's that has a ledger.
+    left: u32,
 }
 
 /// How one try for a page ended.
@@ -107,6 +107,8 @@ struct Tried {
     outcome: Reconciled,
     /// The highest part that may have anything placed.
     parts: u32,
+    /// Whether that is one which the record has no longer.
+    left: bool,
 }
 
 impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
@@ -188,25 +190,53 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         let mut outcomes = Vec::with_capacity(pages.len());
         for (page, tried) in pages.iter().zip(tried) {
             outcomes.push(match tried {
-                Ok(Tried { outcome, parts }) if parts > 1 => {
-                    let parts = self.clear_parts(page, parts, terms).await;
-                    parts.map(|parts| parts.max(outcome))
-                }
-                Ok(Tried { outcome, .. }) => Ok(outcome),
-                Err(error) => Err(error),
+                Ok(tried) if tried.parts > 1 => self.follow_parts(page, tried, terms).await,
+                tried => tried.map(|tried| tried.outcome),
             });
         }
         outcomes
     }
 
-    /// Reconciles the parts of a record's page, 2 to `highest`, and has its ledger forget those that it has no longer.
-    async fn clear_parts(
+    /// Reconciles the parts of a record's page, and has its ledger forget those that the record has no longer. Whether
+    /// any of these is left is read again after each fence: a run for what the record was meanwhile may have placed one.
+    async fn follow_parts(
         &self,
         page: &str,
-        highest: u32,
+        mut tried: Tried,
         terms: Terms<'_>,
     ) -> Result<Reconciled, StoreError> {
         let (id, _) = keys::page_parts(page);
+        let mut outcome = tried.outcome;
+        for _ in 0..TRIES {
+            outcome = outcome.max(self.reconcile_parts(id, tried.parts, terms).await?);
+            if !tried.left {
+                return Ok(outcome);
+            }
+            let terms = Terms {
+                evict: None,
+                ..terms
+            };
+            for again in self.rounds(&[page.to_owned()], terms).await {
+                tried = again?;
+                outcome = outcome.max(tried.outcome);
+            }
+            if !tried.left {
+                return Ok(outcome);
+            }
+        }
+        Err(StoreError::Contended {
+            what: format!("the parts of {id}"),
+            tries: TRIES,
+        })
+    }
+
+    /// Reconciles the parts 2 to `highest`.
+    async fn reconcile_parts(
+        &self,
+        id: &str,
+        highest: u32,
+        terms: Terms<'_>,
+    ) -> Result<Reconciled, StoreError> {
         let parts: Vec<String> = (2..=highest).map(|part| keys::page(id, part)).collect();
         let mut outcome = Ok(Reconciled::Unchanged);
         for parts in parts.chunks(PARTS) {
@@ -219,17 +249,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 };
             }
         }
-        let mut outcome = outcome?;
-        let settled = HashMap::from([(id.to_owned(), highest)]);
-        let terms = Terms {
-            settled: Some(&settled),
-            evict: None,
-            ..terms
-        };
-        for tried in self.rounds(&[page.to_owned()], terms).await {
-            outcome = outcome.max(tried?.outcome);
-        }
-        Ok(outcome)
+        outcome
     }
 
     async fn rounds(&self, pages: &[String], terms: Terms<'_>) -> Vec<Result<Tried, StoreError>> {
@@ -339,7 +359,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             .into_iter()
             .collect();
         let no_group = Translations::default();
-        let mut plans = Vec::with_capacity(pages.len());
+        let (mut plans, mut unsettled) = (Vec::with_capacity(pages.len()), BTreeSet::new());
         for ((page, fenced), read) in fenced.into_iter().zip(reads) {
             let read = match read {
                 Ok(read) => read,
@@ -363,16 +383,15 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(page)?)));
             let row = row(page, &fenced.ledger);
             let released = row.is_some_and(|row| row.hold == Hold::Released);
-            let settled = terms.settled.and_then(|settled| settled.get(id));
             let inputs = Inputs {
                 evict,
                 told: released && !terms.quiet,
-                settled: settled.copied().unwrap_or(0),
                 ..read.inputs(planned, &fenced.ledger, group)
             };
             let mut plan = plan::plan(id, &inputs, now);
             plan.ledger_changes |= fenced.untrue;
             plans.push((page, fenced, plan));
+            unsettled.extend((read.left > 0).then_some(page));
         }
         let mut offers = self.offers(&plans, &sites, terms).await;
         plans.retain(|(page, _, plan)| {
@@ -399,7 +418,10 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         let mut lost = Vec::new();
         for (page, outcome) in concurrently(CONCURRENCY, commits).await {
             match outcome {
-                Ok(Some(tried)) => drop(outcomes.insert(page, Ok(tried))),
+                Ok(Some(tried)) => {
+                    let left = unsettled.contains(page);
+                    outcomes.insert(page, Ok(Tried { left, ..tried }));
+                }
                 Ok(None) => lost.push(page),
                 Err(error) => drop(outcomes.insert(page, Err(error))),
             }
@@ -423,7 +445,18 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             Some(address) => self.table.claim(&address, page).await?,
             None => Claim::Unread,
         };
-        Ok(Read { newest, claim })
+        let left = match planned.last_part(ledger) {
+            Some(last) => {
+                let highest = self.table.highest_part(keys::page_parts(page).0).await?;
+                if highest > last { highest } else { 0 }
+            }
+            None => 0,
+        };
+        Ok(Read {
+            newest,
+            claim,
+            left,
+        })
     }
 
     /// The rows of the records' sites, and of those where the pages of gone records were listed; nothing for one that is
@@ -494,7 +527,13 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         offers: &[Offer],
     ) -> Result<Option<Tried>, StoreError> {
         let parts = plan.ledger.as_ref().map_or(0, |ledger| ledger.parts);
-        let tried = |outcome| Some(Tried { outcome, parts });
+        let tried = |outcome| {
+            Some(Tried {
+                outcome,
+                parts,
+                left: false,
+            })
+        };
         // Without a ledger to keep there is one to delete: at least the fence's own.
         let nothing = plan.is_empty() && fenced.strays.is_empty();
         if nothing && plan.ledger.is_some() {
@@ -524,6 +563,7 @@ impl Read {
         Inputs {
             newest: self.newest,
             group,
+            left: self.left,
             ..Inputs::of(page, ledger, &self.claim)
         }
     }

@@ -40,8 +40,12 @@ impl Rows {
 /// What is allowed and counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// Entries.
+    /// Entries, and those of them that list videos or news.
     pub(super) entries: u64,
+    pub(super) videos: u64,
+    pub(super) news: u64,
+    /// Rows by kind.
+    pub(super) rows: BTreeMap<String, u64>,
     /// Slots given back.
     pub(super) free: u64,
     /// Slots below their shard's highest that are neither taken nor free: none will have them.
@@ -54,6 +58,11 @@ impl Tally {
     /// Adds up.
     pub(super) fn add(&mut self, other: &Self) {
         self.entries += other.entries;
+        self.videos += other.videos;
+        self.news += other.news;
+        for (kind, count) in &other.rows {
+            *self.rows.entry(kind.clone()).or_default() += count;
+        }
         self.free += other.free;
         self.leaked += other.leaked;
         self.fences += other.fences;
@@ -65,6 +74,9 @@ impl Tally {
 pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Result<Tally, String> {
     let rows = Rows(world.rows("").await);
     let mut tally = Tally::default();
+    for (pk, ..) in rows.of("") {
+        *tally.rows.entry(kind(pk).to_owned()).or_default() += 1;
+    }
     let truth = rows::records(&rows, oracle, orphaned, &mut tally)?;
     rows::slots(&rows, oracle, &mut tally)?;
     rows::notices(&rows, oracle)?;
@@ -83,6 +95,11 @@ pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Res
         listed(world, oracle, &truth, site).await?;
     }
     Ok(tally)
+}
+
+/// The kind of a row with this partition key.
+pub(super) fn kind(pk: &str) -> &str {
+    pk.split('#').next().unwrap_or_default()
 }
 
 fn check<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Result<(), String> {

@@ -148,3 +148,60 @@ fn regression_an_object_of_a_series_without_rows_is_made_good() {
         replay(80, 0, &steps);
     }
 }
+
+/// The audit read a page's record once for each of its parts, in one request, which DynamoDB refuses.
+#[test]
+fn regression_a_page_in_parts_is_audited() {
+    let in_parts = Page { parts: 3, ..PAGE };
+    replay(1, 0, &[Put(0, in_parts), Rest]);
+}
+
+/// An archive's parts were listed while none of its pages was.
+#[test]
+fn regression_the_parts_of_an_archive_are_listed_with_it() {
+    let archive = Page {
+        archive: Some(0),
+        parts: 2,
+        ..PAGE
+    };
+    let member = Page {
+        path: 1,
+        terms: 1,
+        ..PAGE
+    };
+    let steps = [
+        Put(0, archive),
+        Rest,
+        Put(1, member),
+        Rest,
+        Put(
+            1,
+            Page {
+                changed: Day(9),
+                ..member
+            },
+        ),
+        Rest,
+        Delete(1),
+    ];
+    replay(1, 0, &steps);
+}
+
+/// A page that moved and was reconciled by the scan first stood in the feed where it had been.
+#[test]
+fn regression_the_feed_names_no_address_that_was_left() {
+    let moved = Page { path: 1, ..PAGE };
+    let to = |page, to| [settings(0, to), Put(0, page), Rest];
+    let again = [to(PAGE, WIDE), to(moved, SMALL)];
+    let steps: Vec<_> = std::iter::repeat_n(again.concat(), 3).flatten().collect();
+    replay(1, 0, &steps);
+}
+
+/// A run that had cleared a page's parts had its ledger forget those that another had listed again meanwhile.
+#[test]
+fn regression_parts_come_and_go() {
+    let crowd = |parts| Flood(20, Page { parts, ..PAGE });
+    let to_and_fro = [crowd(2), Clear, crowd(2), crowd(1)];
+    let steps: Vec<_> = std::iter::repeat_n(to_and_fro, 4).flatten().collect();
+    replay(1, 0, &steps);
+}

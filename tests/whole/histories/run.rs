@@ -15,7 +15,7 @@ use store::object::Objects;
 use store::reconcile::KnownSites;
 use sweep::audit::Finding;
 
-use super::audit::{Tally, audit};
+use super::audit::{Tally, audit, kind};
 use super::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, Step};
 use super::oracle::Oracle;
 use super::reader::{Board, Reader, Seen};
@@ -24,7 +24,7 @@ use super::reader::{Board, Reader, Seen};
 const FAULTS: f64 = 0.12;
 /// How likely each fault is, for each call of the SDK: for half of the histories the former. A call may meet some
 /// ten of them, and a page of the scan makes hundreds of calls and is done again if one of them fails.
-const CALL_FAULTS: [f64; 2] = [0.000_5, 0.002];
+const CALL_FAULTS: [f64; 2] = [0.001, 0.004];
 /// Longer than `http` believes a site file, in seconds.
 const SITE_FILE_AGE: i64 = 10;
 /// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
@@ -110,14 +110,19 @@ impl fmt::Display for Report {
         )?;
         let Tally {
             entries,
+            videos,
+            news,
+            rows,
             free,
             leaked,
             fences,
-        } = self.tally;
-        write!(
+        } = &self.tally;
+        writeln!(
             f,
-            "left at the ends: {entries} entries, {free} free slots, {leaked} that leaked, {fences} lone fences"
-        )
+            "left at the ends: {entries} entries, {videos} of videos and {news} of news; {free} free slots, \
+             {leaked} that leaked, {fences} lone fences"
+        )?;
+        write!(f, "rows: {rows:?}")
     }
 }
 
@@ -258,11 +263,18 @@ impl Run {
     }
 
     async fn lose_row(&mut self, at: usize) {
-        let keys: Vec<_> = self.world.rows("").await.into_keys().collect();
-        if keys.is_empty() {
+        // Each kind of row as often as any other.
+        let mut kinds: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        for (pk, sk) in self.world.rows("").await.into_keys() {
+            let of_kind = kinds.entry(kind(&pk).to_owned()).or_default();
+            of_kind.push((pk, sk));
+        }
+        let kinds: Vec<_> = kinds.into_values().collect();
+        if kinds.is_empty() {
             return;
         }
-        let (pk, sk) = &keys[at % keys.len()];
+        let keys = &kinds[at % kinds.len()];
+        let (pk, sk) = &keys[at / kinds.len() % keys.len()];
         self.board.break_all().await;
         self.world.delete_row(pk, sk).await;
         self.report.lost += 1;

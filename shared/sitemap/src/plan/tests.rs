@@ -527,18 +527,14 @@ fn parts_are_pages_of_their_own_and_are_found_until_they_are_cleared() {
         ..Ledger::default()
     };
     let inputs = Inputs::of(page(Some(&two), &site), &ledger, &Claim::Free);
-    assert_eq!(plan("post/1", &inputs, NOW).ledger.unwrap().parts, 3);
-    let inputs = Inputs {
-        settled: 3,
-        ..inputs
-    };
     assert_eq!(plan("post/1", &inputs, NOW).ledger.unwrap().parts, 2);
+    let inputs = Inputs { left: 3, ..inputs };
+    assert_eq!(plan("post/1", &inputs, NOW).ledger.unwrap().parts, 3);
     let gone = Inputs::of(page(None, &site), &ledger, &Claim::Unread);
+    assert_eq!(gone.page.last_part(&ledger), Some(1));
+    assert_eq!(plan("post/1", &gone, NOW).ledger, None);
+    let gone = Inputs { left: 3, ..gone };
     assert_eq!(plan("post/1", &gone, NOW).ledger.unwrap().parts, 3);
-    assert_eq!(
-        plan("post/1", &Inputs { settled: 3, ..gone }, NOW).ledger,
-        None
-    );
 }
 
 #[test]

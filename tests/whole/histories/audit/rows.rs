@@ -136,6 +136,13 @@ fn entries(rows: &Rows, truth: &Truth, tally: &mut Tally) -> Result<(), String> 
         }
     }
     tally.entries = found.len() as u64;
+    let with = |element: &str| {
+        found
+            .values()
+            .filter(|(xml, _)| xml.contains(element))
+            .count()
+    };
+    (tally.videos, tally.news) = (with("<video:") as u64, with("<news:") as u64);
     let set = |entries: BTreeMap<_, _>| entries.into_iter().collect::<BTreeSet<_>>();
     same("entries", &set(found), &set(expected))
 }
@@ -226,8 +233,8 @@ fn place(pk: &str, sk: &str) -> Result<Place, String> {
 /// What search engines are to be told of is on sites that have ever had them told.
 pub(super) fn notices(rows: &Rows, oracle: &Oracle) -> Result<(), String> {
     for (pk, sk, row) in rows.of(prefix::NOTICE) {
-        let on = |host: &&str| row["loc"].starts_with(&format!("https://{host}/"));
-        let site = SITES.iter().position(|host| on(&host)).ok_or("a site")?;
+        let on = |host: &str| row["loc"].starts_with(&format!("https://{host}/"));
+        let site = SITES.iter().position(|host| on(host)).ok_or("a site")?;
         let at: i64 = row["at"].parse().map_err(text_of)?;
         let key = keys::notice(SITES[site], &row["loc"]);
         let ours = (pk, sk) == (&key.pk, &key.sk) && oracle.ever_told[site];
