@@ -272,7 +272,7 @@ FAULTS = {
     "an archive's newest page is any": [
         ("shared/store/src/relations.rs", "            .scan_index_forward(false)\n", "")],
     "an archive may be a page of another one": [
-        (PLAN, "if is_page && record.archive_of.is_none() {", "if is_page {")],
+        ("shared/sitemap/src/plan/listing.rs", "if is_page && record.archive_of.is_none() {", "if is_page {")],
     "a group is not told of its members": [
         (REGENERATE, "self.reconcile_all(&members).await", "self.reconcile_all(&members[..0]).await")],
     "nobody who waits is admitted to a group": [
@@ -280,7 +280,7 @@ FAULTS = {
     "parts that a record has no longer are forgotten": [
         (PLAN, "after.parts = parts.max(inputs.left);", "after.parts = parts;")],
     "what left the feed stays in it": [
-        (PLAN, "changes.extend(left.map(|at| Change::Unfeed(before.site.clone(), at)));", "let _ = left;")],
+        ("shared/sitemap/src/plan/difference.rs", "changes.extend(left.map(|at| Change::Unfeed(before.site.clone(), at)));", "let _ = left;")],
     "a first load is told of": [
         (RECONCILE, "told: released && !terms.quiet,", "told: { let _ = released; !terms.quiet },")],
     "news stay when they are old": [

@@ -1,6 +1,8 @@
 //! The entries of a page: in its type's series, among the videos, and among the news.
 
-use super::{Ledger, Listing, MAX_ENTRY_BYTES, Rendered, Wanted};
+use super::difference::Wanted;
+use super::listing::Listing;
+use super::{Ledger, MAX_ENTRY_BYTES, Rendered};
 use crate::eligibility;
 use crate::entry::{self, Alternate, Entry, News};
 use crate::language::news_language;
