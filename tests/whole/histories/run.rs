@@ -23,8 +23,9 @@ use super::reader::{Board, Reader, Seen};
 /// How likely each fault is, for each delivery.
 const FAULTS: f64 = 0.12;
 /// How likely each fault is, for each call of the SDK: for half of the histories the former. A call may meet some
-/// ten of them, and a page of the scan makes hundreds of calls and is done again if one of them fails.
-const CALL_FAULTS: [f64; 2] = [0.001, 0.004];
+/// ten of them, half of which outlast the SDK's tries; a page of the scan, or an event of a page in 120 parts, makes
+/// hundreds of calls, and is done again if one of them fails. At twice the latter it would take hundreds of times.
+const CALL_FAULTS: [f64; 2] = [0.000_5, 0.002];
 /// Longer than `http` believes a site file, in seconds.
 const SITE_FILE_AGE: i64 = 10;
 /// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
