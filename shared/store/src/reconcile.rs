@@ -27,6 +27,9 @@ const CONCURRENCY: usize = 16;
 const PARTS: usize = 100;
 /// Times a record is started again from its fence before its event is left to be delivered again.
 const TRIES: u32 = 8;
+/// Rounds in which a page whose reads or writes failed is tried. What has called for it, a page in a hundred parts or a
+/// member of a large group, is done again as a whole if one fails: with many calls, one always would.
+const PASSING_TRIES: u32 = 3;
 
 /// Which sites there are beside those that have a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -262,6 +265,14 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             }
             backoff(round).await;
             pending = self.round(&pending, terms, &mut outcomes).await;
+            if round + 1 < PASSING_TRIES {
+                let passing = |tried: &Result<Tried, StoreError>| {
+                    let error = tried.as_ref().err();
+                    error.is_some_and(|error| !error.is_permanent())
+                };
+                let failed = outcomes.extract_if(|_, tried| passing(tried));
+                pending.extend(failed.map(|(page, _)| page));
+            }
         }
         let mut outcome = |page: &String| {
             let lost = || {
