@@ -8,11 +8,10 @@ use sitemap::loc::Loc;
 use sitemap::plan::{
     Change, Claim, Inputs, Ledger, MAX_ENTRY_BYTES, Page, Plan, Reuse, Series, Slot, plan,
 };
-use sitemap::record::{
-    ContentRecord, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERMS, is_type_name,
-};
+use sitemap::record::{ContentRecord, MAX_ALTERNATES, MAX_IMAGES, MAX_TERMS, is_type_name};
 use sitemap::site::SiteSettings;
 use sitemap::time::When;
+use sitemap::video::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS};
 
 use crate::loc::{is_on, is_written_in_one_way};
 use crate::settings;
@@ -115,7 +114,6 @@ fn planned(
     let inputs = Inputs {
         newest,
         told: true,
-        settled: MAX_PARTS,
         ..Inputs::of(page, before, &claim)
     };
     let mut first = plan("post/1", &inputs, now);
@@ -136,7 +134,6 @@ fn planned(
     let inputs = Inputs {
         newest,
         told: true,
-        settled: MAX_PARTS,
         ..Inputs::of(page, &after, &claim)
     };
     let again = plan("post/1", &inputs, now);
@@ -203,9 +200,15 @@ fn is_sound(plan: &Plan, record: Option<&ContentRecord>, site: Option<&SiteSetti
     }
 }
 
+fn is_of_so_many(text: &str, chars: usize) {
+    assert!((1..=chars).contains(&text.chars().count()), "{text:?}");
+}
+
 /// That an XML parser finds one entry, of a page on the site, and in it nothing that is not the record's.
 fn is_one_entry(xml: &str, record: &ContentRecord, site: &SiteSettings) {
-    assert!(xml.is_ascii() && xml.ends_with("</url>\n"));
+    // Titles and names stand in the elements of videos and news alone.
+    let has_texts = xml.contains("<video:") || xml.contains("<news:");
+    assert!((has_texts || xml.is_ascii()) && xml.ends_with("</url>\n"));
     let mut reader = Reader::from_str(xml);
     reader.config_mut().check_end_names = true;
     let (mut open, mut texts) = (Vec::new(), Vec::new());
@@ -214,7 +217,16 @@ fn is_one_entry(xml: &str, record: &ContentRecord, site: &SiteSettings) {
         match reader.read_event().expect("well-formed XML") {
             Event::Start(tag) => {
                 open.push(tag.name().as_ref().to_owned());
-                assert!(tag.attributes().next().is_none());
+                let names: Vec<String> = tag
+                    .attributes()
+                    .map(|attribute| attribute.expect("well-formed").key.as_ref().to_owned())
+                    .collect();
+                let allowed = match tag.name().as_ref() {
+                    "video:restriction" | "video:platform" => names == ["relationship"],
+                    "video:uploader" => names.is_empty() || names == ["info"],
+                    _ => names.is_empty(),
+                };
+                assert!(allowed, "{names:?}");
                 texts.push(String::new());
             }
             Event::Text(text) => {
@@ -255,6 +267,17 @@ fn is_one_entry(xml: &str, record: &ContentRecord, site: &SiteSettings) {
                     }
                     "url" | "url/lastmod" | "url/changefreq" | "url/priority"
                     | "url/image:image" => {}
+                    "url/video:video/video:title" => is_of_so_many(&text, MAX_TITLE_CHARS),
+                    "url/video:video/video:description" => {
+                        is_of_so_many(&text, MAX_DESCRIPTION_CHARS);
+                    }
+                    "url/video:video/video:thumbnail_loc"
+                    | "url/video:video/video:content_loc"
+                    | "url/video:video/video:player_loc" => {
+                        assert!(Loc::parse_any(&text).is_ok(), "{text}");
+                    }
+                    other if other.starts_with("url/video:video") => {}
+                    other if other.starts_with("url/news:news") => {}
                     other => panic!("an element {other}"),
                 }
                 open.pop();

@@ -21,6 +21,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECONCILE, LEDGERS = "shared/store/src/reconcile.rs", "shared/store/src/ledgers.rs"
+ACTIONS, KEYS = "shared/store/src/ledgers/actions.rs", "shared/store/src/keys.rs"
 SEGMENTS, SITES, SLOTS = "shared/store/src/segments.rs", "shared/store/src/sites.rs", "shared/store/src/slots.rs"
 S3, INGEST, SWEEP = "shared/store/src/s3.rs", "functions/ingest/src/lib.rs", "functions/sweep/src/lib.rs"
 PUBLISH, SCAN = "functions/regenerate/src/publish.rs", "functions/regenerate/src/scan.rs"
@@ -51,41 +52,44 @@ FAULTS = {
          "        let fences = concurrently(CONCURRENCY, fences)"),
         (RECONCILE, "match self.content.records(&ids).await {", "match early {")],
     "a commit does not check the ledger's token": [
-        (LEDGERS, '.condition_expression("#token = :token")', f'.condition_expression("#token = :token OR {ALWAYS}")'),
-        (LEDGERS, 'Some(("#name = :value", "token"', f'Some(("#name = :value OR {ALWAYS}", "token"')],
+        (ACTIONS, '.condition_expression("#token = :token")', f'.condition_expression("#token = :token OR {ALWAYS}")'),
+        (ACTIONS, 'Some(("#name = :value", "token"', f'Some(("#name = :value OR {ALWAYS}", "token"')],
     "a fence keeps the token of an earlier one": [
         (LEDGERS, '            .update_expression("SET #token = :token")',
          '            .update_expression("SET #token = if_not_exists(#token, :token)")'),
         (LEDGERS, "        Ok(Fenced {\n            token,",
          '        let token = get_text(&item, "token").unwrap_or_default().to_owned();\n        Ok(Fenced {\n            token,')],
     "a lost commit is not tried again": [
-        (RECONCILE, "Ok(None) => lost.push(id),",
-         "Ok(None) if false => lost.push(id),\n"
-         "                Ok(None) => drop(outcomes.insert(id, Ok(Reconciled::Unchanged))),")],
+        (RECONCILE, "Ok(None) => lost.push(page),",
+         "Ok(None) if false => lost.push(page),\n"
+         "                Ok(None) => {\n"
+         "                    let (outcome, parts) = (Reconciled::Unchanged, 0);\n"
+         "                    outcomes.insert(page, Ok(Tried { outcome, parts, left: false }));\n"
+         "                }")],
     "a claim is taken whoever has it": [
-        (LEDGERS, 'put = put.condition_expression("attribute_not_exists(#owner) OR #owner = :id");',
+        (ACTIONS, 'put = put.condition_expression("attribute_not_exists(#owner) OR #owner = :id");',
          f'put = put.condition_expression("attribute_not_exists(#owner) OR #owner = :id OR {ALWAYS}");')],
     "a claim is released whoever has it": [
-        (LEDGERS, 'const MINE_OR_NOBODYS: &str = "attribute_not_exists(#name) OR #name = :value";',
+        (ACTIONS, 'const MINE_OR_NOBODYS: &str = "attribute_not_exists(#name) OR #name = :value";',
          f'const MINE_OR_NOBODYS: &str = "attribute_not_exists(#name) OR #name = :value OR {ALWAYS}";')],
     "a waiter registers though the claim's owner has gone": [
-        (LEDGERS, '.condition_expression("#owner = :owner")', f'.condition_expression("#owner = :owner OR {ALWAYS}")')],
+        (ACTIONS, '.condition_expression("#owner = :owner")', f'.condition_expression("#owner = :owner OR {ALWAYS}")')],
     "waiters are not called": [
         (LEDGERS, "waiters.map(str::to_owned).collect()", "waiters.take(0).map(str::to_owned).collect()")],
     "an entry is written into another's slot, which need not be free": [
-        (LEDGERS, '        .condition_expression("attribute_not_exists(#owner) OR #owner = :id")\n'
+        (ACTIONS, '        .condition_expression("attribute_not_exists(#owner) OR #owner = :id")\n'
                   '        .expression_attribute_names("#owner", "owner")\n        .expression_attribute_names("#version"',
          f'        .condition_expression("attribute_not_exists(#owner) OR #owner = :id OR {ALWAYS}")\n'
          '        .expression_attribute_names("#owner", "owner")\n        .expression_attribute_names("#version"'),
-        (LEDGERS, 'condition_expression("attribute_exists(pk)")', f'condition_expression("{ALWAYS}")')],
+        (ACTIONS, 'condition_expression("attribute_exists(pk)")', f'condition_expression("{ALWAYS}")')],
     "a free slot stays free when it is taken": [
-        (LEDGERS, "            actions.take_free(&keys::free(series, *slot));",
-         "            if false {\n                actions.take_free(&keys::free(series, *slot));\n            }")],
+        (LEDGERS, "            actions.take_free(&keys::free(&offer.series, offer.slot));",
+         "            if false {\n                actions.take_free(&keys::free(&offer.series, offer.slot));\n            }")],
     "the series' counter is moved on unconditionally": [
         (SLOTS, '.condition_expression("next_n = :n AND next_i = :i")',
          f'.condition_expression("next_n = :n AND next_i = :i OR {ALWAYS}")')],
     "a removal deletes the entry's row": [
-        (LEDGERS, """        self.update(&keys::entry(&placement.series, placement.slot), |update| {
+        (ACTIONS, """        self.update(&keys::entry(&placement.series, placement.slot), |update| {
             entry_update(
                 update,
                 id,
@@ -98,14 +102,14 @@ FAULTS = {
         self.delete(&keys::entry(&placement.series, placement.slot), Some((mine, "owner", text(id))));
 """)],
     "a removal does not raise the entry's version": [
-        (LEDGERS, """            .expression_attribute_names("#xml", "xml")
+        (ACTIONS, """            .expression_attribute_names("#xml", "xml")
         });
         if reuse""", """            .expression_attribute_names("#xml", "xml")
             .expression_attribute_values(":one", number(0))
         });
         if reuse""")],
     "a timer is not cleared": [
-        (LEDGERS, "Change::ClearTimer(due) => self.delete(&keys::timer(*due, id), None),", "Change::ClearTimer(_) => {}")],
+        (ACTIONS, "Change::ClearTimer(due) => self.delete(&keys::timer(*due, id), None),", "Change::ClearTimer(_) => {}")],
     "settings are written without the site's fence": [
         (SITES, '.condition_expression("#token = :token")\n            .expression_attribute_values(":epoch"',
          f'.condition_expression("#token = :token OR {ALWAYS}")\n            .expression_attribute_values(":epoch"')],
@@ -240,7 +244,7 @@ FAULTS = {
          "_ if cursor < this_hour + 1 => reconciler.table.set_cursor(this_hour + 1).await,")],
     # The audit.
     "a repair believes the ledger": [
-        (RECONCILE, "self.table.fence_verified(id, found).await", "{ let _ = found; self.table.fence(id).await }")],
+        (RECONCILE, "self.table.fence_verified(page, found).await", "{ let _ = found; self.table.fence(page).await }")],
     "a repair takes in nothing that was found": [
         (LEDGERS, ".take(MAX_STRAYS);", ".take(MAX_STRAYS * 0);")],
     "a ledger that a repair found untrue is not written": [
@@ -260,9 +264,29 @@ FAULTS = {
     "the audit looks for no record without a ledger": [
         (ROWS, "if unseen.is_empty() {", "if true {")],
     "an entry's digest leaves its lastmod out": [
-        (PLAN, "if let Some(lastmod) = self.lastmod {", "if let Some(lastmod) = self.lastmod.filter(|_| false) {")],
+        (PLAN, "self.lastmod.map(|at| at.to_string()).unwrap_or_default();", "String::new();")],
+    # What pages are to each other.
+    "an archive is not told of its pages": [
+        (REGENERATE, "let archives = self.reconciler.table.archives(pk).await?;",
+         "let archives: Vec<String> = self.reconciler.table.archives(pk).await?.into_iter().skip(1).collect();")],
+    "an archive's newest page is any": [
+        ("shared/store/src/relations.rs", "            .scan_index_forward(false)\n", "")],
+    "an archive may be a page of another one": [
+        ("shared/sitemap/src/plan/listing.rs", "if is_page && record.archive_of.is_none() {", "if is_page {")],
+    "a group is not told of its members": [
+        (REGENERATE, "self.reconcile_all(&members).await", "self.reconcile_all(&members[..0]).await")],
+    "nobody who waits is admitted to a group": [
+        (REGENERATE, "members.extend(self.reconciler.table.admitted(pk).await?);", "")],
+    "parts that a record has no longer are forgotten": [
+        (PLAN, "after.parts = parts.max(inputs.left);", "after.parts = parts;")],
+    "what left the feed stays in it": [
+        ("shared/sitemap/src/plan/difference.rs", "changes.extend(left.map(|at| Change::Unfeed(before.site.clone(), at)));", "let _ = left;")],
+    "a first load is told of": [
+        (RECONCILE, "told: released && !terms.quiet,", "told: { let _ = released; !terms.quiet },")],
+    "news stay when they are old": [
+        ("shared/sitemap/src/eligibility.rs", "until.filter(|until| now < *until)", "until")],
     "a slot that was given back may still be taken as the counter's": [
-        (LEDGERS, "            if fresh {", "            if fresh && false {")],
+        (ACTIONS, "            if fresh {", "            if fresh && false {")],
     "leaked slots are not given back": [
         (AUDIT, "Remedy::GiveBack(shard, positions) => self.give_back(shard, positions).await,",
          "Remedy::GiveBack(shard, positions) => { let _ = self.give_back(shard, positions); Ok(()) }")],

@@ -334,14 +334,14 @@ async fn each_object_that_is_lost_or_damaged_is_made_good() {
 async fn an_object_that_is_larger_than_any_of_ours_is_replaced_unread() {
     let world = world().await;
     let s3 = world.stack.aws.s3().await;
-    let sitemap = world.listed().await[&format!("https://{SITE}/a")]
+    let sitemap = world.listed().await[&format!("https://{SITE}/b")]
         .sitemap
         .clone();
     let key = format!("{PUBLISHED_PREFIX}{SITE}/{sitemap}");
     let bytes = ByteStream::from(vec![0; 70_000_000]);
     let put = s3.put_object().bucket(BUCKET).key(&key).body(bytes);
     put.send().await.unwrap();
-    world.put(&post("/a", 11)).await;
+    world.put(&post("/b", 11)).await;
     world.settle().await;
     is_made_good(&world, &world.listed().await, "a large object").await;
     assert!(s3_bytes(&world, &key).await.len() < 10_000);

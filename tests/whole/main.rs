@@ -8,6 +8,7 @@
 mod archives;
 mod bad_input;
 mod crash;
+mod explain;
 mod feed;
 mod histories;
 mod limits;

@@ -315,8 +315,8 @@ async fn documents_name_the_style_sheet_of_the_sites_choice_at_once_and_without_
     world.settle().await;
     assert_eq!(
         world.stack.s3.counts().puts - puts,
-        3,
-        "index, robots.txt, site file"
+        4,
+        "index, robots.txt, site file, feed"
     );
     world.stop().await;
 }

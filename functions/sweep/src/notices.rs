@@ -77,7 +77,7 @@ fn plan(notices: Vec<Notice>, now: i64) -> Plan {
         // Also one of the far future, which would never have its turn.
         if (now - notice.at).abs() > MAX_AGE_SECONDS {
             plan.drop.push(notice);
-        } else if now - notice.at >= SETTLE_SECONDS {
+        } else if now - notice.since >= SETTLE_SECONDS {
             plan.tell.push(notice);
         }
     }
@@ -261,7 +261,8 @@ mod tests {
 
     fn notice(path: &str, at: i64) -> Notice {
         let loc = format!("https://www.example.com{path}");
-        Notice { at, loc }
+        let since = at;
+        Notice { since, at, loc }
     }
 
     #[test]
@@ -275,6 +276,12 @@ mod tests {
             drop: vec![stale, future],
         };
         assert_eq!(plan(notices.to_vec(), now), expected);
+        // One that goes on changing has its turn too.
+        let restless = Notice {
+            since: now - 60,
+            ..notice("/", now)
+        };
+        assert_eq!(plan(vec![restless.clone()], now).tell, [restless]);
     }
 
     #[test]

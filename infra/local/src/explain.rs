@@ -30,6 +30,12 @@ pub async fn explain(target: &Target, what: &str) -> Result<String, StoreError> 
     for page in &pages {
         let ledger = target.reconciler.table.ledger(page).await?;
         describe(page, ledger.as_ref(), &mut text);
+        for href in one_sided(target, page, ledger.as_ref()).await? {
+            let _ = writeln!(
+                text,
+                "  alternates: {href} does not link back, so search engines ignore it"
+            );
+        }
     }
     if pages.is_empty() {
         text.push_str("no record has this address or this id\n");
@@ -39,15 +45,8 @@ pub async fn explain(target: &Target, what: &str) -> Result<String, StoreError> 
 
 /// The page that has the address, then those that wait for it; if nobody has it, the records that name it.
 async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, StoreError> {
-    // A loc has its host, and the port if it is not the scheme's own, between the slashes: sites are named so.
-    let site = loc
-        .as_str()
-        .split('/')
-        .nth(2)
-        .unwrap_or_default()
-        .to_owned();
     let address = Address {
-        site,
+        site: host(loc),
         loc: loc.clone(),
     };
     // No page has an empty name, so whoever has the claim is another.
@@ -90,6 +89,53 @@ async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, StoreError> 
     let parts = ledger.map_or(0, |ledger| ledger.parts);
     let parts = (2..=parts).map(|part| keys::page(id, part));
     Ok([page].into_iter().chain(parts).collect())
+}
+
+/// The alternates that a page's record names and whose pages, if they are ours, do not name it. Of a translation group
+/// every member names every other.
+async fn one_sided(
+    target: &Target,
+    page: &str,
+    ledger: Option<&Ledger>,
+) -> Result<Vec<Loc>, StoreError> {
+    let Some(Address { loc, .. }) = ledger.and_then(|ledger| ledger.claim.as_ref()) else {
+        return Ok(Vec::new());
+    };
+    let id = keys::page_parts(page).0.to_owned();
+    let mut records = target
+        .reconciler
+        .content
+        .records(std::slice::from_ref(&id))
+        .await?;
+    let record = records
+        .remove(&id)
+        .filter(|record| record.translation_group.is_none());
+    let mut found = Vec::new();
+    for alternate in record.map(|record| record.alternates).unwrap_or_default() {
+        let address = Address {
+            site: host(&alternate.href),
+            loc: alternate.href,
+        };
+        let Claim::Other(owner) = target.reconciler.table.claim(&address, page).await? else {
+            continue;
+        };
+        let owner = keys::page_parts(&owner).0.to_owned();
+        let others = target.reconciler.content.records(&[owner]).await?;
+        let mut links = others.values().flat_map(|other| &other.alternates);
+        if !links.any(|link| link.href == *loc) {
+            found.push(address.loc);
+        }
+    }
+    Ok(found)
+}
+
+/// The host, and the port if it is not the scheme's own, by which the site of an address is named.
+fn host(loc: &Loc) -> String {
+    loc.as_str()
+        .split('/')
+        .nth(2)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn describe(page: &str, ledger: Option<&Ledger>, text: &mut String) {

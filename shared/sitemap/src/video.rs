@@ -110,7 +110,7 @@ impl Video {
         let content = fields.url(&["content_url", "content_loc"]);
         let player = fields.url(&["player_url", "player_loc"]);
         let title = fields.text("title").or(page.title.map(str::to_owned));
-        let title = title.filter(|title| !title.trim().is_empty());
+        let title = title.filter(|title| !xml::is_blank(title));
         let required = |problem: Option<&str>, fields: &mut Fields<'_, '_>| {
             problem.map(|reason| fields.bad("", format!("left out: {reason}")))
         };
@@ -124,13 +124,14 @@ impl Video {
             return None;
         }
         let (thumbnail, title) = thumbnail.zip(title)?;
-        let description = fields
-            .text("description")
-            .or(page.description.map(str::to_owned))
-            .filter(|text| !text.trim().is_empty())
+        let own = fields.text("description");
+        let description = [own, page.description.map(str::to_owned)]
+            .into_iter()
+            .flatten()
+            .find(|text| !xml::is_blank(text))
             .or_else(|| Some(content.as_ref().or(player.as_ref())?.as_str().to_owned()))?;
         let tags = match fields.get("tags") {
-            Some(value) => fields.texts("tags", value, MAX_TAGS, |_| true),
+            Some(value) => fields.texts("tags", value, MAX_TAGS, |tag| !xml::is_blank(tag)),
             None => page.tags.iter().take(MAX_TAGS).cloned().collect(),
         };
         Some(Self {
@@ -423,6 +424,14 @@ mod tests {
         let mut out = Vec::new();
         video.unwrap().render(&mut out);
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_text_of_nothing_that_xml_allows_is_none() {
+        let (video, _) = parse(&with(json!({"description": "\u{8} \n"})));
+        assert_eq!(video.unwrap().description, "https://v.example/1.mp4");
+        let (video, problems) = parse(&with(json!({"title": "\u{0}\u{1} \n"})));
+        assert_eq!((video, problems.len()), (None, 1));
     }
 
     #[test]

@@ -58,6 +58,12 @@ pub const fn is_xml_char(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
 
+/// Whether nothing but white space would be left of a text in a document.
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    !text.chars().any(|c| is_xml_char(c) && !c.is_whitespace())
+}
+
 /// Appends a text as element content or attribute value: the predefined entities for what is markup, nothing for what
 /// XML 1.0 forbids. One control character would cost a consumer the whole sitemap.
 pub fn escape(text: &str, out: &mut Vec<u8>) {

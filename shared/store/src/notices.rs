@@ -14,7 +14,9 @@ pub const PAGE: usize = 10_000 / NOTICE_PARTITIONS.len();
 /// A URL to tell search engines of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Notice {
-    /// When it changed, in Unix seconds. A later change takes an earlier one's place.
+    /// Since when nobody was told of a change, in Unix seconds.
+    pub since: i64,
+    /// When it last changed, in Unix seconds.
     pub at: i64,
     /// The URL.
     pub loc: String,
@@ -64,6 +66,7 @@ impl Notices for SitemapTable {
         for item in self.partition(&pk, Some(limit)).await? {
             match (get_number(&item, "at"), get_text(&item, "loc")) {
                 (Some(at), Some(loc)) => notices.push(Notice {
+                    since: get_number(&item, "since").unwrap_or(at),
                     at,
                     loc: loc.to_owned(),
                 }),

@@ -5,11 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde_json::Value;
 use sitemap::eligibility::Newest;
 use sitemap::plan::{self, Claim, Inputs, Ledger, Plan, Series, Slot, Translations};
 use sitemap::record::ContentRecord;
-use sitemap::site::{SITE_ID_PREFIX, SITE_TYPE, SiteSettings, is_site_host};
+use sitemap::site::{SITE_TYPE, SiteSettings};
 
 use crate::clock::Clock;
 use crate::concurrency::{backoff, concurrently};
@@ -17,8 +16,10 @@ use crate::content::Content;
 use crate::error::StoreError;
 use crate::keys::{self, Key};
 use crate::ledgers::{Commit, Fenced, Ledgers};
-use crate::sites::{Hold, RENDER_VERSION, SiteRow, Sites};
+use crate::sites::{Hold, SiteRow, Sites};
 use crate::slots::{Offer, Slots};
+
+mod sites;
 
 /// Records of one batch whose requests are under way at the same time.
 const CONCURRENCY: usize = 16;
@@ -26,6 +27,9 @@ const CONCURRENCY: usize = 16;
 const PARTS: usize = 100;
 /// Times a record is started again from its fence before its event is left to be delivered again.
 const TRIES: u32 = 8;
+/// Rounds in which a page whose reads or writes failed is tried. What has called for it, a page in a hundred parts or a
+/// member of a large group, is done again as a whole if one fails: with many calls, one always would.
+const PASSING_TRIES: u32 = 3;
 
 /// Which sites there are beside those that have a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -261,6 +265,14 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             }
             backoff(round).await;
             pending = self.round(&pending, terms, &mut outcomes).await;
+            if round + 1 < PASSING_TRIES {
+                let passing = |tried: &Result<Tried, StoreError>| {
+                    let error = tried.as_ref().err();
+                    error.is_some_and(|error| !error.is_permanent())
+                };
+                let failed = outcomes.extract_if(|_, tried| passing(tried));
+                pending.extend(failed.map(|(page, _)| page));
+            }
         }
         let mut outcome = |page: &String| {
             let lost = || {
@@ -566,106 +578,5 @@ impl Read {
             left: self.left,
             ..Inputs::of(page, ledger, &self.claim)
         }
-    }
-}
-
-impl<C: Content, T: Sites> Reconciler<C, T> {
-    /// A site's row. A site that is known and has none gets one, on hold; one whose entries are of an older rendering
-    /// is put on the scan's list.
-    ///
-    /// # Errors
-    ///
-    /// If a table fails.
-    pub async fn ensure_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
-        match self.table.site(host).await? {
-            Some(row) if row.render == RENDER_VERSION => Ok(Some(row)),
-            Some(_) => Box::pin(self.reconcile_site(host)).await,
-            None => {
-                let Some(settings) = self.settings(host).await? else {
-                    return Ok(None);
-                };
-                self.table.create_site(&settings, self.clock.now()).await?;
-                // The record may have changed since it was read, and the event of that have found no row: once more,
-                // under the row's own fence.
-                Box::pin(self.reconcile_site(host)).await
-            }
-        }
-    }
-
-    /// What a site's record says, or the defaults of a known site that has none.
-    async fn settings(&self, host: &str) -> Result<Option<SiteSettings>, StoreError> {
-        let settings = match self.recorded(host).await? {
-            Some(item) => SiteSettings::parse(host, &item),
-            None if self.known.include(host) => SiteSettings::default_for(host),
-            None => return Ok(None),
-        };
-        // A host that is no host is no site.
-        Ok(settings
-            .ok()
-            .filter(|settings| is_site_host(host) && settings.origin.host() == host))
-    }
-
-    /// A site's record of settings.
-    async fn recorded(&self, host: &str) -> Result<Option<Value>, StoreError> {
-        let item = self
-            .content
-            .item(&format!("{SITE_ID_PREFIX}{host}"))
-            .await?;
-        Ok(item.filter(|item| item.get("type").and_then(Value::as_str) == Some(SITE_TYPE)))
-    }
-
-    /// Looks whether a site's row still says what its record and the deployment's list do, and mends it. For what no
-    /// event tells of: a changed list.
-    ///
-    /// # Errors
-    ///
-    /// If a table fails, or every try was lost.
-    pub async fn refresh_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
-        let Some(row) = self.ensure_site(host).await? else {
-            return Ok(None);
-        };
-        let as_it_should_be = match self.settings(host).await? {
-            Some(settings) => settings == row.settings,
-            None => !row.settings.public,
-        };
-        if as_it_should_be {
-            Ok(Some(row))
-        } else {
-            self.reconcile_site(host).await
-        }
-    }
-
-    /// Makes a site's row agree with its record. One that is no longer known is private.
-    ///
-    /// # Errors
-    ///
-    /// If a table fails, or every try was lost.
-    pub async fn reconcile_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
-        for round in 0..TRIES {
-            backoff(round).await;
-            let Some((token, row)) = self.table.fence_site(host).await? else {
-                // Without a record of settings, the first page makes the site.
-                return if self.recorded(host).await?.is_some() {
-                    self.ensure_site(host).await
-                } else {
-                    Ok(None)
-                };
-            };
-            let unknown = SiteSettings {
-                public: false,
-                ..row.settings.clone()
-            };
-            let settings = self.settings(host).await?.unwrap_or(unknown);
-            if settings == row.settings && row.render == RENDER_VERSION {
-                return Ok(Some(row));
-            }
-            if self.table.change_site(&token, &settings).await? {
-                return self.table.site(host).await;
-            }
-        }
-        Err(StoreError::Contended {
-            what: format!("site {host}"),
-            tries: TRIES,
-        })
     }
 }

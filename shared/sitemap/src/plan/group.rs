@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, Listing, MAX_GROUP};
+use super::listing::Listing;
+use super::{Ledger, MAX_GROUP};
 use crate::entry::Alternate;
 use crate::language::X_DEFAULT;
 use crate::loc::Loc;

@@ -1,12 +1,15 @@
 //! The entries of a page: in its type's series, among the videos, and among the news.
 
-use super::{Ledger, Listing, MAX_ENTRY_BYTES, Rendered, Wanted};
+use super::difference::Wanted;
+use super::listing::Listing;
+use super::{Ledger, MAX_ENTRY_BYTES, Rendered};
 use crate::eligibility;
 use crate::entry::{self, Alternate, Entry, News};
 use crate::language::news_language;
 use crate::loc::Loc;
 use crate::time::When;
 use crate::video::Video;
+use crate::xml;
 
 impl Listing<'_> {
     /// Renders the page's entries; what of them does not fit, or cannot be written, is noted.
@@ -104,7 +107,7 @@ impl Listing<'_> {
         let title = own
             .and_then(|news| news.title.as_ref())
             .or(record.title.as_ref());
-        let title = title.filter(|title| !title.trim().is_empty());
+        let title = title.filter(|title| !xml::is_blank(title));
         let languages = [
             own.and_then(|news| news.language.as_ref()),
             record.language.as_ref(),

@@ -215,8 +215,16 @@ impl<'a> Actions<'a> {
             }
             Change::Unfeed(site, at) => self.delete(&keys::feed(site, *at, id), None),
             Change::Tell(Address { site, loc }, at) => {
-                let attributes = [("loc", text(loc.as_str())), ("at", number(at))];
-                self.put(&keys::notice(site, loc.as_str()), attributes, None);
+                // The first change that nobody was told of stays: one that goes on changing has its turn too.
+                let expression = "SET loc = :loc, #at = :at, #since = if_not_exists(#since, :at)";
+                self.update(&keys::notice(site, loc.as_str()), |update| {
+                    update
+                        .update_expression(expression)
+                        .expression_attribute_names("#at", "at")
+                        .expression_attribute_names("#since", "since")
+                        .expression_attribute_values(":loc", text(loc.as_str()))
+                        .expression_attribute_values(":at", number(at))
+                });
             }
             Change::SetTimer(due) => self.put(&keys::timer(*due, id), [], None),
             Change::ClearTimer(due) => self.delete(&keys::timer(*due, id), None),

@@ -1,0 +1,116 @@
+//! What follows from a page's being listed.
+
+use super::difference::Wanted;
+use super::{Address, FEED_SECONDS, FeedItem, Inputs, Ledger, MAX_FEED_CHARS, Term, digest};
+use crate::eligibility;
+use crate::loc::Loc;
+use crate::record::ContentRecord;
+use crate::site::SiteSettings;
+use crate::time::When;
+
+/// A page that is listed.
+pub(super) struct Listing<'a> {
+    pub(super) id: &'a str,
+    pub(super) record: &'a ContentRecord,
+    pub(super) site: &'a SiteSettings,
+    pub(super) loc: &'a Loc,
+    pub(super) inputs: &'a Inputs<'a>,
+    pub(super) now: i64,
+}
+
+impl Listing<'_> {
+    /// What follows from its being listed.
+    pub(super) fn fill(&self, after: &mut Ledger, wanted: &mut Wanted, due: &mut Vec<i64>) {
+        let Self {
+            record,
+            site,
+            inputs,
+            now,
+            ..
+        } = *self;
+        let is_page = inputs.page.part == 1;
+        let lastmod = eligibility::lastmod(record, inputs.newest, now);
+        if is_page && record.archive_of.is_none() {
+            let term = |(taxonomy, term): (&String, &String)| Term {
+                site: site.host.clone(),
+                taxonomy: taxonomy.clone(),
+                term: term.clone(),
+            };
+            let terms = record.terms.iter();
+            let terms =
+                terms.flat_map(|(taxonomy, terms)| terms.iter().map(move |term| (taxonomy, term)));
+            after.terms = terms.map(|pair| (term(pair), lastmod)).collect();
+        } else if is_page && !record.terms.is_empty() {
+            // Two archives that were pages of each other would keep each other listed for ever.
+            after
+                .notes
+                .push("terms: an archive is no page of another one".to_owned());
+        }
+        let alternates = self.alternates(after);
+        self.render(lastmod, &alternates, after, wanted, due);
+        self.remember_change(lastmod, after, wanted, due);
+    }
+
+    /// Whether its readers would see a change, and who is told.
+    fn remember_change(
+        &self,
+        lastmod: Option<When>,
+        after: &mut Ledger,
+        wanted: &mut Wanted,
+        due: &mut Vec<i64>,
+    ) {
+        let Self {
+            record,
+            site,
+            loc,
+            inputs,
+            now,
+            ..
+        } = *self;
+        let lastmod = lastmod.map(|at| at.to_string()).unwrap_or_default();
+        let texts =
+            [&record.title, &record.description].map(|text| text.as_deref().unwrap_or_default());
+        let images = record.images.iter().map(Loc::as_str);
+        let alternates = record
+            .alternates
+            .iter()
+            .map(|alternate| alternate.href.as_str());
+        let seen = [loc.as_str(), &lastmod].into_iter().chain(texts);
+        let seen = digest(
+            seen.chain(images)
+                .chain(alternates)
+                .flat_map(|text| [text, "\0"]),
+        );
+        let before = inputs.ledger;
+        let changed = before.seen.as_ref() != Some(&seen) && inputs.told;
+        // A change that nobody was told of is one still when its own event comes.
+        after.seen = match &before.seen {
+            Some(before) if !inputs.told => Some(before.clone()),
+            _ => Some(seen),
+        };
+        let address = Address {
+            site: site.host.clone(),
+            loc: loc.clone(),
+        };
+        wanted.tell = (changed && site.indexnow_key.is_some()).then(|| address.clone());
+        // What an archive shows are pages that stand in the feed themselves.
+        if site.feed && inputs.page.part == 1 && record.archive_of.is_none() {
+            let stays = before.claim.as_ref() == Some(&address);
+            let recent = before
+                .feed
+                .filter(|at| now < at.saturating_add(FEED_SECONDS) && stays);
+            after.feed = if changed { Some(now) } else { recent };
+            due.extend(after.feed.map(|at| at.saturating_add(FEED_SECONDS)));
+            let cut = |text: &Option<String>| {
+                let text = text.as_deref()?;
+                Some(text.chars().take(MAX_FEED_CHARS).collect())
+            };
+            wanted.feed = changed.then(|| FeedItem {
+                address,
+                title: cut(&record.title),
+                summary: cut(&record.description),
+                published: record.published_at,
+            });
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What a primary key says of its row.
+
+use sitemap::member::MAX_SEGMENTS;
+use sitemap::plan::{Series, Slot};
+use sitemap::record::MAX_PARTS;
+use sitemap::time::When;
+
+use super::{
+    ALONE, ARCHIVE, MEMBER, PAUSE, ShardId, WAITER, free_slot, page, prefix, summary_shard,
+    term_parts, timer_parts, unescape,
+};
+
+/// What an item of the sitemap table is about, for those that something else depends on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A segment of a shard.
+    Segment(ShardId, u32),
+    /// A site's summaries.
+    Index(String),
+    /// The claim of an address; the partition key.
+    Claim(String),
+    /// A site's row.
+    Site(String),
+    /// The background scan.
+    Job,
+    /// An archive and its pages; the partition key.
+    Term(String),
+    /// A group's members; the partition key.
+    Group(String),
+    /// Who waits for room in a group; the partition key.
+    GroupWaiters(String),
+    /// What has changed of late on a site.
+    Feed(String),
+}
+
+impl Subject {
+    /// What the item with this primary key is about, or nothing if nothing depends on it.
+    #[must_use]
+    pub fn of(pk: &str, sk: &str) -> Option<Self> {
+        match RowKey::parse(pk, sk)? {
+            RowKey::Entry(series, slot) => {
+                let (n, segment) = (slot.n, slot.segment());
+                Some(Self::Segment(ShardId { series, n }, segment))
+            }
+            RowKey::Summary(shard) => Some(Self::Index(shard.series.site)),
+            RowKey::Site(host) => Some(Self::Site(host)),
+            RowKey::Claim => Some(Self::Claim(pk.to_owned())),
+            RowKey::Scan => Some(Self::Job),
+            RowKey::TermMember(..) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
+            RowKey::GroupMember(_) => Some(Self::Group(pk.to_owned())),
+            RowKey::GroupWaiter(_) => Some(Self::GroupWaiters(pk.to_owned())),
+            RowKey::Feed(site, ..) => Some(Self::Feed(site)),
+            _ => None,
+        }
+    }
+}
+
+/// Which row has a primary key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowKey {
+    /// The ledger of this page.
+    Ledger(String),
+    /// An entry, or what is left of one.
+    Entry(Series, Slot),
+    /// The claim of an address.
+    Claim,
+    /// The record with this id waits for an address.
+    Waiter(String),
+    /// A series' counter.
+    Series(Series),
+    /// A slot given back.
+    Free(Series, Slot),
+    /// A published shard.
+    Summary(ShardId),
+    /// A time in Unix seconds, and the record with this id.
+    Timer(i64, String),
+    /// The record with this id is a page of an archive, with this lastmod.
+    TermMember(Option<When>, String),
+    /// The record with this id is an archive's page.
+    Archive(String),
+    /// The record with this id is a member of a group.
+    GroupMember(String),
+    /// The record with this id waits for room in a group.
+    GroupWaiter(String),
+    /// The site, the time in Unix seconds, and the id of the record that has changed.
+    Feed(String, i64, String),
+    /// The site of a URL that search engines are still to be told of.
+    Notice(String),
+    /// Until when search engines are told of nothing on a site.
+    NoticePause,
+    /// The hour from which timers may be left.
+    Cursor,
+    /// The site with this host.
+    Site(String),
+    /// The background scan.
+    Scan,
+    /// The audit.
+    Audit,
+}
+
+impl RowKey {
+    /// The page whose ledger knows the row, if its key says so.
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        match self {
+            Self::Waiter(id)
+            | Self::Timer(_, id)
+            | Self::TermMember(_, id)
+            | Self::Archive(id)
+            | Self::GroupMember(id)
+            | Self::GroupWaiter(id)
+            | Self::Feed(_, _, id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Reads what the functions of this module have written, or nothing for a key that none of them writes.
+    #[must_use]
+    pub fn parse(pk: &str, sk: &str) -> Option<Self> {
+        let (prefix, rest) = pk.split_at_checked(pk.find('#')? + 1)?;
+        let alone = || (sk == ALONE).then_some(());
+        let series = |name: &str, site: &str| {
+            let (site, name) = (unescape(site)?, unescape(name)?);
+            Some(Series { site, name })
+        };
+        match prefix {
+            prefix::LEDGER => {
+                let part = sk
+                    .parse()
+                    .ok()
+                    .filter(|part| (1..=MAX_PARTS).contains(part))?;
+                Some(Self::Ledger(page(rest, part)))
+            }
+            prefix::SEGMENT => {
+                let mut parts = rest.split('#');
+                let (site, name) = (parts.next()?, parts.next()?);
+                let n = parts.next()?.parse().ok()?;
+                let k: u32 = parts.next()?.parse().ok()?;
+                let slot = Slot {
+                    n,
+                    i: sk.parse().ok()?,
+                };
+                let ours = (k as usize) < MAX_SEGMENTS && slot.segment() == k;
+                ours.then_some(Self::Entry(series(name, site)?, slot))
+            }
+            prefix::LOC => match sk.strip_prefix(WAITER) {
+                Some(id) => Some(Self::Waiter(id.to_owned())),
+                None => alone().map(|()| Self::Claim),
+            },
+            prefix::SERIES => {
+                let (site, name) = (unescape(rest)?, sk.to_owned());
+                Some(Self::Series(Series { site, name }))
+            }
+            prefix::FREE => {
+                let (site, name) = rest.split_once('#')?;
+                Some(Self::Free(series(name, site)?, free_slot(sk)?))
+            }
+            prefix::INDEX => Some(Self::Summary(summary_shard(&unescape(rest)?, sk)?)),
+            prefix::TERM => match sk.strip_prefix(ARCHIVE) {
+                Some(id) => Some(Self::Archive(id.to_owned())),
+                None => {
+                    let (lastmod, id) = term_parts(sk)?;
+                    Some(Self::TermMember(lastmod, id.to_owned()))
+                }
+            },
+            prefix::GROUP => match sk.strip_prefix(MEMBER) {
+                Some(id) => Some(Self::GroupMember(id.to_owned())),
+                None => Some(Self::GroupWaiter(sk.strip_prefix(WAITER)?.to_owned())),
+            },
+            prefix::FEED => {
+                let (site, _) = rest.split_once('#')?;
+                let (at, id) = timer_parts(sk)?;
+                Some(Self::Feed(unescape(site)?, at, id.to_owned()))
+            }
+            prefix::NOTICE => match rest.split_once('#')? {
+                (_, PAUSE) => alone().map(|()| Self::NoticePause),
+                (site, _) => Some(Self::Notice(unescape(site)?)),
+            },
+            prefix::TIMER if rest == "cursor" => alone().map(|()| Self::Cursor),
+            prefix::TIMER => {
+                let (due, id) = timer_parts(sk)?;
+                Some(Self::Timer(due, id.to_owned()))
+            }
+            prefix::SITE => alone().and_then(|()| Some(Self::Site(unescape(rest)?))),
+            prefix::JOB if rest == "scan" => alone().map(|()| Self::Scan),
+            prefix::JOB if rest == "audit" => alone().map(|()| Self::Audit),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Why is this address listed, or not? What the operator's commands say.
+
+use harness::{SITE, World, post, settings, with};
+use local::explain::{explain, status};
+use local::stack::Options;
+use local::target::Target;
+use serde_json::json;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_address_and_every_record_is_explained() {
+    let link =
+        |code: &str, path: &str| json!({"hreflang": code, "url": format!("https://{SITE}{path}")});
+    let alternates = json!({"alternates": [link("en", "/long/"), link("de", "/a"), link("fr", "/draft")],
+        "pages": 2, "terms": {"tag": ["t"]}});
+    let records = [
+        with(&post("/long/", 1), alternates),
+        post("/a", 2),
+        with(&post("/a", 3), json!({"id": "twin"})),
+        with(&post("/draft", 4), json!({"status": "draft"})),
+    ];
+    let world = World::with(Options::default(), &records).await;
+    world.settle().await;
+    let target = Target::of(&world.stack);
+    let said = async |what: &str| explain(&target, what).await.unwrap();
+
+    let long = said(&format!("https://{SITE}/long/")).await;
+    for line in [
+        "post/long/: listed\n",
+        "  in post-sitemap.xml at position ",
+        "  in the archive tag t with 2026-01-01T12:00:00+00:00\n",
+        "/a does not link back, so search engines ignore it\n",
+    ] {
+        assert!(long.contains(line), "{line:?} in {long}");
+    }
+    assert!(!long.contains("/draft does not link back"), "{long}");
+    assert!(
+        said("post/long/")
+            .await
+            .contains("post/long/, part 2: listed")
+    );
+    let twins = said(&format!("https://{SITE}/a")).await;
+    assert!(twins.contains(": listed") && twins.contains(": left out, duplicate: "));
+    // Nobody has the address: the records that name it are looked for.
+    let draft = said(&format!("https://{SITE}/draft")).await;
+    assert!(
+        draft.starts_with("post/draft: left out, not_published: "),
+        "{draft}"
+    );
+    let nobody = "no record has this address or this id\n";
+    assert_eq!(said(&format!("https://{SITE}/nowhere")).await, nobody);
+    assert_eq!(said("post/nowhere").await, nobody);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_tells_how_far_each_site_and_the_scan_are() {
+    let mut world = World::idle(Options::default()).await;
+    let target = Target::of(&world.stack);
+    assert_eq!(status(&target).await.unwrap(), "no background scan\n");
+    world.put(&settings(json!({"byte_limit": 7}))).await;
+    world.put(&post("/a", 1)).await;
+    world.begin().await;
+    world.settle().await;
+    let told = status(&target).await.unwrap();
+    let expected =
+        format!("{SITE}: published as it changes\n  byte_limit: 7 is not a whole number");
+    assert!(told.starts_with(&expected), "{told}");
+    world.stop().await;
+}
