@@ -445,3 +445,22 @@ async fn the_daily_sweep_makes_good_what_was_lost() {
     assert_eq!(world.listed().await, listed);
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn regression_a_lost_claim_that_another_has_taken_by_now_holds_nothing_up() {
+    let world = World::with(Options::default(), &[post("/a", 1), post("/b", 2)]).await;
+    world.settle().await;
+    let claim = store::keys::claim(SITE, &format!("https://{SITE}/a"));
+    world.delete_row(&claim.pk, &claim.sk).await;
+    world
+        .put(&with(&post("/a", 3), json!({"id": "twin"})))
+        .await;
+    world.settle().await;
+    // Its ledger says that it has the claim, which no commit can release: that is the twin's.
+    world.delete("post/a").await;
+    let settled = tokio::time::timeout(Duration::from_secs(60), world.settle());
+    assert!(settled.await.is_ok(), "its event is delivered for ever");
+    assert_eq!(world.paths().await, ["/a", "/b"]);
+    assert_eq!(world.rows(prefix::LEDGER).await.len(), 2);
+    world.stop().await;
+}

@@ -27,6 +27,9 @@ const CONCURRENCY: usize = 16;
 const PARTS: usize = 100;
 /// Times a record is started again from its fence before its event is left to be delivered again.
 const TRIES: u32 = 8;
+/// Rounds that are lost before the ledger is held against the rows: one that says of a lost row what is another page's by
+/// now would lose for ever, and hold up what waits for it.
+const VERIFIED_FROM: u32 = 4;
 /// Rounds in which a page whose reads or writes failed is tried. What has called for it, a page in a hundred parts or a
 /// member of a large group, is done again as a whole if one fails: with many calls, one always would.
 const PASSING_TRIES: u32 = 3;
@@ -264,7 +267,8 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 break;
             }
             backoff(round).await;
-            pending = self.round(&pending, terms, &mut outcomes).await;
+            let verified = round >= VERIFIED_FROM;
+            pending = self.round(&pending, terms, verified, &mut outcomes).await;
             if round + 1 < PASSING_TRIES {
                 let passing = |tried: &Result<Tried, StoreError>| {
                     let error = tried.as_ref().err();
@@ -291,6 +295,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         &self,
         pages: &[&'a str],
         terms: Terms<'_>,
+        verified: bool,
         outcomes: &mut HashMap<&'a str, Result<Tried, StoreError>>,
     ) -> Vec<&'a str> {
         let now = self.clock.now();
@@ -298,6 +303,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         // read an older truth, must not be able to commit after it.
         let fences = pages.iter().map(|page| async move {
             match terms.found.and_then(|found| found.get(*page)) {
+                None if verified => self.table.fence_verified(page, &[]).await,
                 None => self.table.fence(page).await,
                 Some(found) => self.table.fence_verified(page, found).await,
             }
