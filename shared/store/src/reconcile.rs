@@ -27,9 +27,10 @@ const CONCURRENCY: usize = 16;
 const PARTS: usize = 100;
 /// Times a record is started again from its fence before its event is left to be delivered again.
 const TRIES: u32 = 8;
-/// Rounds that are lost before the ledger is held against the rows: one that says of a lost row what is another page's by
-/// now would lose for ever, and hold up what waits for it.
-const VERIFIED_FROM: u32 = 4;
+/// Rounds after which a page's ledger is held against its rows: one that is untrue, since a row was lost and another page
+/// has it by now, would lose every commit, and hold up its stream or the scan until an audit.
+const TRUSTING_TRIES: u32 = 4;
+const _: () = assert!(TRUSTING_TRIES < TRIES);
 /// Rounds in which a page whose reads or writes failed is tried. What has called for it, a page in a hundred parts or a
 /// member of a large group, is done again as a whole if one fails: with many calls, one always would.
 const PASSING_TRIES: u32 = 3;
@@ -96,6 +97,8 @@ struct Terms<'a> {
     evict: Option<(&'a Series, &'a HashMap<String, Slot>)>,
     /// Rows that seem to be a page's own: the rows are believed, and not the ledger.
     found: Option<&'a BTreeMap<String, Vec<Key>>>,
+    /// Whether the ledgers may be untrue: they are held against the rows.
+    doubted: bool,
     /// Whether nobody is to be told of what changes.
     quiet: bool,
 }
@@ -267,8 +270,11 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 break;
             }
             backoff(round).await;
-            let verified = round >= VERIFIED_FROM;
-            pending = self.round(&pending, terms, verified, &mut outcomes).await;
+            let terms = Terms {
+                doubted: round >= TRUSTING_TRIES,
+                ..terms
+            };
+            pending = self.round(&pending, terms, &mut outcomes).await;
             if round + 1 < PASSING_TRIES {
                 let passing = |tried: &Result<Tried, StoreError>| {
                     let error = tried.as_ref().err();
@@ -295,7 +301,6 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         &self,
         pages: &[&'a str],
         terms: Terms<'_>,
-        verified: bool,
         outcomes: &mut HashMap<&'a str, Result<Tried, StoreError>>,
     ) -> Vec<&'a str> {
         let now = self.clock.now();
@@ -303,7 +308,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         // read an older truth, must not be able to commit after it.
         let fences = pages.iter().map(|page| async move {
             match terms.found.and_then(|found| found.get(*page)) {
-                None if verified => self.table.fence_verified(page, &[]).await,
+                None if terms.doubted => self.table.fence_verified(page, &[]).await,
                 None => self.table.fence(page).await,
                 Some(found) => self.table.fence_verified(page, found).await,
             }
