@@ -431,7 +431,7 @@ impl SiteSettings {
         }
     }
 
-    /// The series of types that are not public: nothing of them is served.
+    /// The series of types that are not public: nothing of them is served, also not of a type that shares one with them.
     #[must_use]
     pub fn hidden_series(&self) -> Vec<String> {
         let hidden = self.types.iter().filter(|(_, settings)| !settings.public);

@@ -81,3 +81,68 @@ fn a_ledger_key_is_bounded_whatever_the_id() {
     assert!(ledger(&"x".repeat(2_000)).pk.len() < 1_000);
     assert_ne!(ledger(&"x".repeat(2_000)), ledger(&"x".repeat(2_001)));
 }
+
+#[test]
+fn a_page_is_named_by_its_record_and_part_whatever_the_id() {
+    for id in ["post/1", "", "~", "~2~post/1", "~x~y", "a~2~b", "~2~"] {
+        for part in [1, 2, 1_000] {
+            let name = page(id, part);
+            assert_eq!(page_parts(&name), (id, part), "{name}");
+            let Key { pk, sk } = ledger(&name);
+            assert_eq!(RowKey::parse(&pk, &sk), Some(RowKey::Ledger(name)));
+        }
+    }
+    assert_eq!(page("post/1", 1), "post/1");
+}
+
+#[test]
+fn pages_of_a_term_sort_by_their_lastmod_and_archives_stand_before_them() {
+    let term = Term {
+        site: "a.example".to_owned(),
+        taxonomy: "my taxonomy".to_owned(),
+        term: "a#b/ü".to_owned(),
+    };
+    let when = |text: &str| Some(When::parse(text).unwrap());
+    let lastmods = [
+        None,
+        when("0001-01-01"),
+        when("1969-12-31T23:59:59Z"),
+        when("2026-01-01"),
+        when("2026-01-01T00:00:00Z"),
+        when("9999-12-31T23:59:59Z"),
+    ];
+    let mut before = archive(&term, "zzz");
+    assert_eq!(
+        RowKey::parse(&before.pk, &before.sk),
+        Some(RowKey::Archive("zzz".to_owned()))
+    );
+    for lastmod in lastmods {
+        let key = term_member(&term, lastmod, "a#1");
+        assert!(key > before, "{key:?} behind {before:?}");
+        let row = RowKey::TermMember(lastmod, "a#1".to_owned());
+        assert_eq!(RowKey::parse(&key.pk, &key.sk), Some(row));
+        before = key;
+    }
+}
+
+#[test]
+fn what_pages_are_to_each_other_is_read_as_it_was_written() {
+    let read = |key: Key| RowKey::parse(&key.pk, &key.sk);
+    let (group, id) = ("g#1 ü", "~2~post/1#x".to_owned());
+    assert_eq!(
+        read(group_member(group, &id)),
+        Some(RowKey::GroupMember(id.clone()))
+    );
+    assert_eq!(
+        read(group_waiter(group, &id)),
+        Some(RowKey::GroupWaiter(id.clone()))
+    );
+    let site = "www.example.com:8080";
+    let row = RowKey::Feed(site.to_owned(), 1_800_000_000, id.clone());
+    assert_eq!(read(feed(site, 1_800_000_000, &id)), Some(row));
+    assert_eq!(
+        read(notice(site, "https://a.example/")),
+        Some(RowKey::Notice(site.to_owned()))
+    );
+    assert_eq!(read(notice_pause(site)), Some(RowKey::NoticePause));
+}
