@@ -464,3 +464,31 @@ async fn regression_a_lost_claim_that_another_has_taken_by_now_holds_nothing_up(
     assert_eq!(world.rows(prefix::LEDGER).await.len(), 2);
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn regression_a_first_load_that_no_scan_serves_is_gone_on_with() {
+    let world = World::with(Options::default(), &[post("/a", 1)]).await;
+    world.settle().await;
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    // A site that nothing was published of yet, and whose place in the scan was lost with the scan's row.
+    let is_site = |item: &Item| name(item).starts_with(prefix::SITE);
+    let mut site = items(&world).await.into_iter().find(is_site).unwrap();
+    let settings = site["settings"].as_s().unwrap();
+    let settings = settings.replace(SITE, "new.example");
+    site.insert("pk".to_owned(), text("SITE#new.example"));
+    site.insert("settings".to_owned(), text(&settings));
+    site.insert("hold".to_owned(), text("loading"));
+    put_item(&world, site).await;
+    world.settle().await;
+    let (ended, findings) = find(&world, true).await;
+    assert!(is_clean(&ended), "{findings:#?}");
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding.problem == Problem::SiteUnserved)
+    );
+    world.settle().await;
+    let rows = world.rows("SITE#new.example").await;
+    assert!(rows.values().all(|row| !row.contains_key("hold")) && rows.len() == 1);
+    world.stop().await;
+}

@@ -56,6 +56,8 @@ pub enum Problem {
     RecordBehind,
     /// A record without a ledger.
     RecordUnseen,
+    /// A site on hold that is not on the scan's list: nobody would release it.
+    SiteUnserved,
     /// A slot that was given back and holds an entry.
     SlotTaken,
     /// Slots that were offered, never used and not given back. Harmless: a crash leaves some.
@@ -83,6 +85,7 @@ impl Problem {
             Self::FenceLeft => "fence_left",
             Self::RecordBehind => "record_behind",
             Self::RecordUnseen => "record_unseen",
+            Self::SiteUnserved => "site_unserved",
             Self::SlotTaken => "slot_taken",
             Self::SlotsLeaked => "slots_leaked",
             Self::CounterBehind => "counter_behind",
@@ -145,6 +148,8 @@ enum Remedy {
     Lift(ShardId, BTreeMap<u32, u64>),
     /// Raise the version of the site's settings.
     LiftSite(String),
+    /// Let the site wait for the scan.
+    Enqueue(String),
 }
 
 impl Suspect {
@@ -249,6 +254,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                 Remedy::GiveBack(shard, positions) => self.give_back(shard, positions).await,
                 Remedy::Lift(shard, segments) => self.lift(shard, segments).await,
                 Remedy::LiftSite(host) => table.lift_site(host).await,
+                Remedy::Enqueue(host) => table.enqueue_site(host).await,
             };
             step_over(&finding.what, outcome)?;
         }

@@ -143,11 +143,33 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                         }
                     }
                 }
+                (Some(RowKey::Site(host)), Ok(Holds::Site(site)))
+                    if site.hold != Hold::Released =>
+                {
+                    self.look_at_hold(host).await?
+                }
                 _ => look_at_row(row, &others),
             };
             suspects.extend(suspect.map(|suspect| (row.key.clone(), suspect)));
         }
         Ok(suspects)
+    }
+
+    /// Whether a scan serves a site on hold. What is published calls for a scan by itself; of a site on its first load
+    /// nothing is yet.
+    async fn look_at_hold(&self, host: &str) -> Result<Option<Suspect>, StoreError> {
+        let job = match self.reconciler.table.job().await {
+            // One that cannot be read is a finding of its own, and dropped: then nobody is served.
+            Err(StoreError::Damaged { .. }) => None,
+            job => job?,
+        };
+        let served = job.is_some_and(|job| {
+            job.waiting.contains(host) || job.pass.is_some_and(|pass| pass.sites.contains(host))
+        });
+        let remedy = Remedy::Enqueue(host.to_owned());
+        let detail = "it is on hold, and no scan serves it";
+        let suspect = || Suspect::new(Problem::SiteUnserved, host, detail, remedy);
+        Ok((!served).then(suspect))
     }
 
     /// Whether what a ledger says is what its record does.
