@@ -103,7 +103,7 @@ fn planned(
     };
     let newest = match page.wanted_term(now) {
         None => Newest::Unread,
-        Some(_) if step % 2 == 0 => Newest::Nobody,
+        Some(_) if step.is_multiple_of(2) => Newest::Nobody,
         Some(_) => Newest::Page(Some(When::at(now))),
     };
     let claim = match page.wanted_address(newest, before, now) {
