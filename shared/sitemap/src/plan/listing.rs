@@ -98,7 +98,7 @@ impl Listing<'_> {
             let stays = before.claim.as_ref() == Some(&address);
             let recent = before
                 .feed
-                .filter(|at| now < at.saturating_add(FEED_SECONDS) && stays);
+                .filter(|at| now.saturating_sub(*at) < FEED_SECONDS && stays);
             after.feed = if changed { Some(now) } else { recent };
             due.extend(after.feed.map(|at| at.saturating_add(FEED_SECONDS)));
             let cut = |text: &Option<String>| {
