@@ -130,7 +130,7 @@ pub struct Ledger {
     pub notes: Vec<String>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for a reference
+// By reference, as serde asks for it.
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }

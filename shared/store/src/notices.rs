@@ -115,14 +115,6 @@ impl Notices for SitemapTable {
         let mut item = key_item(&key);
         item.insert("tries".to_owned(), number(pause.tries));
         item.insert("until".to_owned(), number(pause.until));
-        let request = self
-            .aws
-            .dynamodb()
-            .await
-            .put_item()
-            .table_name(&self.name)
-            .set_item(Some(item));
-        request.send().await.map_err(service("PutItem"))?;
-        Ok(())
+        self.put(item).await
     }
 }

@@ -254,12 +254,7 @@ impl Rows for SitemapTable {
         let mut item = key_item(key);
         // Lower than what it was, perhaps: the segment's stamp is compared with the object's after this.
         item.insert("version".to_owned(), number(1));
-        let put = self.aws.dynamodb().await.put_item().table_name(&self.name);
-        put.set_item(Some(item))
-            .send()
-            .await
-            .map_err(service("PutItem"))?;
-        Ok(())
+        self.put(item).await
     }
 
     async fn lift(&self, shard: &ShardId, segment: u32, by: u64) -> Result<(), StoreError> {
@@ -353,11 +348,6 @@ impl Rows for SitemapTable {
         let mut item = key_item(&keys::audit());
         let progress = serde_json::to_string(progress).expect("progress has text keys alone");
         item.insert("progress".to_owned(), text(progress));
-        let put = self.aws.dynamodb().await.put_item().table_name(&self.name);
-        put.set_item(Some(item))
-            .send()
-            .await
-            .map_err(service("PutItem"))?;
-        Ok(())
+        self.put(item).await
     }
 }

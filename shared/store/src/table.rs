@@ -88,6 +88,14 @@ impl SitemapTable {
         update.table_name(&self.name).set_key(Some(key_item(key)))
     }
 
+    /// Writes an item over whatever stands there.
+    pub(crate) async fn put(&self, item: Item) -> Result<(), StoreError> {
+        let request = self.aws.dynamodb().await.put_item().table_name(&self.name);
+        let request = request.set_item(Some(item));
+        request.send().await.map_err(service("PutItem"))?;
+        Ok(())
+    }
+
     /// Deletes an item, whatever it holds.
     pub(crate) async fn delete(&self, key: &Key) -> Result<(), StoreError> {
         let request = self

@@ -41,15 +41,7 @@ impl Timers for SitemapTable {
     async fn set_cursor(&self, hour: i64) -> Result<(), StoreError> {
         let mut item = key_item(&keys::timer_cursor());
         item.insert("hour".to_owned(), number(hour));
-        let request = self
-            .aws
-            .dynamodb()
-            .await
-            .put_item()
-            .table_name(&self.name)
-            .set_item(Some(item));
-        request.send().await.map_err(service("PutItem"))?;
-        Ok(())
+        self.put(item).await
     }
 
     async fn timers(&self, hour: i64) -> Result<Vec<Timer>, StoreError> {
