@@ -1,0 +1,394 @@
+#!/usr/bin/env python3
+"""Deploys the package as a user would, onto an emulator of AWS on loopback, and uses it.
+
+    deploy.py --tools BIN --waymark BINARY --content FILE.jsonl [--built FOLDER] [--checker "COMMAND ..."]
+
+`sam deploy` of what `sam build` made, content loaded by the AWS CLI, the published objects, the function's URL and the
+distribution read; then the stack is updated while it is read, functions are killed while content changes, a failure is
+redriven, a table of the user's own is joined, and all is taken down. BIN is the bin folder of a venv with the packages in
+requirements.txt. --content is of one site, whose host becomes the distribution's. COMMAND is a checker of a running site, which
+gets BASE, --map and --expected."""
+import argparse
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from emulator import Emulator
+from front import Front
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+STACK = "waymark"
+# Longer than publishing a few thousand pages takes on a busy machine.
+PUBLISH_SECONDS = 300
+BATCH = 25 # items, BatchWriteItem's bound
+
+
+def step(text):
+    print(f"\n-- {text}", flush=True)
+
+
+def attribute(value):
+    """A JSON value as DynamoDB's."""
+    match value:
+        case None:
+            return {"NULL": True}
+        case bool():
+            return {"BOOL": value}
+        case int() | float():
+            return {"N": str(value)}
+        case str():
+            return {"S": value}
+        case list():
+            return {"L": [attribute(one) for one in value]}
+        case dict():
+            return {"M": {name: attribute(one) for name, one in value.items()}}
+
+
+def item(record):
+    return attribute(record)["M"]
+
+
+class Deployment:
+    """The package on an emulator."""
+
+    def __init__(self, emulator, built, waymark):
+        self.emulator, self.built, self.waymark = emulator, built, waymark
+        self.outputs, self.parameters = {}, {}
+
+    def deploy(self, **parameters):
+        """`sam deploy` with these parameters beside the earlier ones."""
+        self.parameters |= parameters
+        self.sam_deploy()
+        stacks = self.emulator.aws("cloudformation", "describe-stacks", "--stack-name", STACK)["Stacks"]
+        self.outputs = {output["OutputKey"]: output["OutputValue"] for output in stacks[0]["Outputs"]}
+
+    def sam_deploy(self):
+        """Fails as `sam` fails."""
+        overrides = [f"{name}={value}" for name, value in self.parameters.items()]
+        self.emulator.run("sam", "deploy", "--template-file", self.built / "template.yaml", "--stack-name", STACK,
+                          "--config-file", ROOT / "samconfig.toml", "--config-env", "staging", "--no-progressbar",
+                          "--parameter-overrides", *overrides, cwd=self.built)
+
+    def resource(self, logical):
+        detail = self.emulator.aws("cloudformation", "describe-stack-resource", "--stack-name", STACK,
+                                   "--logical-resource-id", logical)
+        return detail["StackResourceDetail"]["PhysicalResourceId"]
+
+    def write(self, records, table=None):
+        """Puts records with the AWS CLI."""
+        table = table or self.outputs["ContentTableName"]
+        for first in range(0, len(records), BATCH):
+            puts = [{"PutRequest": {"Item": item(record)}} for record in records[first:first + BATCH]]
+            request = self.emulator.folder / "request.json"
+            request.write_text(json.dumps({table: puts}))
+            left = self.emulator.aws("dynamodb", "batch-write-item", "--request-items", f"file://{request}")
+            assert not left["UnprocessedItems"], left
+
+    def delete(self, key, table=None):
+        self.emulator.aws("dynamodb", "delete-item", "--table-name", table or self.outputs["ContentTableName"],
+                          "--key", json.dumps(item(key)))
+
+    def operator(self, *arguments, status=0):
+        """The operator's command, told of the deployment as docs/OPERATIONS.md has it."""
+        environment = {
+            "CONTENT_TABLE": self.outputs["ContentTableName"],
+            "SITEMAP_TABLE": self.outputs["SitemapTableName"],
+            "BUCKET_NAME": self.outputs["SitemapBucketName"],
+            "FAILURE_BUCKET": self.outputs["FailureBucketName"],
+            "SITES": self.parameters["Sites"].strip('"'),
+            "SOURCE_TABLE": self.parameters.get("SourceTable", ""),
+            "SOURCE_MAPPING": self.parameters.get("SourceMapping", ""),
+        }
+        done = subprocess.run([self.waymark, *arguments, "--deployment"], env=self.emulator.environment | environment,
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert done.returncode == status, f"waymark {arguments}: status {done.returncode}\n{done.stdout}"
+        return done.stdout
+
+    def kill(self, logical):
+        """Kills every process of a function, as the machine under it might."""
+        name = self.resource(logical)
+        killed = 0
+        for process in self.emulator.processes("bootstrap"):
+            with contextlib.suppress(OSError):
+                environment = pathlib.Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+                if f"AWS_LAMBDA_FUNCTION_NAME={name}".encode() in environment:
+                    os.kill(process, signal.SIGKILL)
+                    killed += 1
+        return killed
+
+
+def fetched(url, headers=None):
+    """Status, headers and body; nothing is followed."""
+    class Stay(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_):
+            return None
+    request = urllib.request.Request(url, headers=headers or {})
+    try:
+        with urllib.request.build_opener(Stay).open(request, timeout=60) as answer:
+            return answer.status, answer.headers, answer.read()
+    except urllib.error.HTTPError as answer:
+        return answer.code, answer.headers, answer.read()
+
+
+def listed(base):
+    """Every loc of every sitemap that the index lists, in the text form; nothing before there is an index."""
+    status, _, index = fetched(f"{base}/sitemap_index.xml")
+    if status != 200:
+        return set()
+    locs = set()
+    for part in index.decode().split("<loc>")[1:]:
+        path = urllib.parse.urlsplit(part.split("</loc>")[0]).path
+        status, _, text = fetched(base + path.removesuffix(".xml") + ".txt")
+        if status != 200:
+            return set()
+        locs.update(text.decode().split())
+    return locs
+
+
+def expected(content, folder):
+    """What an independent implementation says is to be listed, and the file that says it."""
+    records, answer = folder / "content.jsonl", folder / "expected.json"
+    records.write_text("".join(json.dumps(record) + "\n" for record in content.values()))
+    text = subprocess.run([sys.executable, ROOT / "tests/outside/expected.py", records], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    answer.write_text(text)
+    return {url["loc"] for url in json.loads(text)["urls"]}, answer
+
+
+class Reader:
+    """Reads a site all the time while it is entered. A request that fails twice is kept: the emulator ends a function's process
+    under its requests when the function is updated, which Lambda does not, and a CDN asks again."""
+
+    def __init__(self, base):
+        self.base, self.failures, self.requests, self.over = base, [], 0, threading.Event()
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+        return self
+
+    def read(self):
+        while not self.over.wait(0.2):
+            answers = (fetched(f"{self.base}/sitemap_index.xml")[0] for _ in range(2))
+            if 200 not in answers:
+                self.failures.append(self.requests)
+            self.requests += 1
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+
+def run(arguments, emulator, built):
+    deployment = Deployment(emulator, built, arguments.waymark)
+    wait = emulator.wait_for
+
+    step("sam deploy, into an empty account")
+    deployment.deploy(Architecture="x86_64", HttpAuth="NONE", Sites='""')
+    host = deployment.outputs["DistributionDomain"]
+    lines = [json.loads(line) for line in arguments.content.read_text().splitlines() if line.strip()]
+    [old] = {record["site"] for record in lines if "site" in record} or {""}
+    lines = [json.loads(json.dumps(record).replace(old, host)) for record in lines]
+    content = {record["id"]: record for record in lines}
+    content.setdefault(f"site/{host}", {"id": f"site/{host}", "type": "site", "site": host})
+    function_host = urllib.parse.urlsplit(deployment.outputs["HttpFunctionUrl"]).netloc
+    # A viewer's TLS ends at the emulator's door.
+    cdn = Front(emulator.endpoint, {"Host": host, "X-Forwarded-Proto": "https"})
+    url = Front(emulator.endpoint, {"Host": function_host, "X-Waymark-Host": host})
+    with cdn, url:
+        def published(base=url.base):
+            wanted, _ = expected(content, emulator.folder)
+            begun = time.monotonic()
+            wait(f"{len(wanted)} addresses are listed", lambda: listed(base) == wanted, PUBLISH_SECONDS)
+            print(f"{len(wanted)} addresses listed after {time.monotonic() - begun:.1f} s")
+
+        step(f"{len(content)} records by the AWS CLI, read at the function's URL and through the distribution")
+        deployment.write(list(content.values()))
+        published()
+        published(cdn.base)
+        status, headers, _ = fetched(f"{cdn.base}/sitemap.xml")
+        assert (status, headers["Location"]) == (301, "/sitemap_index.xml") or headers["Location"].endswith(f"{host}/sitemap_index.xml"), headers
+        navigation = {"Sec-Fetch-Dest": "document", "User-Agent": "Mozilla/5.0"}
+        _, headers, page = fetched(f"{cdn.base}/sitemap_index.xml", navigation)
+        assert headers["Content-Type"].startswith("text/html") and b"<script" in page, "a person sees the view"
+        _, headers, _ = fetched(f"{cdn.base}/sitemap_index.xml?view=xml", navigation)
+        assert "xml" in headers["Content-Type"], "who asks for XML sees XML"
+        _, headers, _ = fetched(f"{cdn.base}/sitemap_index.xml", navigation | {"User-Agent": "Googlebot/2.1"})
+        assert "xml" in headers["Content-Type"], "a crawler reads XML"
+        status, _, _ = fetched(f"{cdn.base}/sitemap_index.xml", {"X-Waymark-Host": "other.example"})
+        assert status == 200, "a viewer does not choose the site"
+
+        step("the published objects, by the AWS CLI")
+        bucket = deployment.outputs["SitemapBucketName"]
+        copy = emulator.folder / "published"
+        emulator.run("aws", "s3", "sync", f"s3://{bucket}/published", copy)
+        shards = 0
+        for path in sorted(copy.rglob("*.xml")):
+            status, _, body = fetched(f"{url.base}/{path.name}")
+            if status == 200:
+                assert gzip.decompress(path.read_bytes()) == body, path
+                shards += 1
+        assert shards > 1, f"{shards} documents in {sorted(copy.rglob('*'))}"
+        print(f"{shards} objects hold what is served")
+
+        if arguments.checker:
+            step("the conformance checker, through the distribution")
+            _, answer = expected(content, emulator.folder)
+            command = [*shlex.split(arguments.checker), cdn.base, "--map", f"https://{host}={cdn.base}", "--expected", answer]
+            subprocess.run(command, check=True)
+
+        step("the operator's commands")
+        print(deployment.operator("audit"), end="")
+        print(deployment.operator("status"), end="")
+        some = min(expected(content, emulator.folder)[0])
+        print(deployment.operator("explain", some), end="")
+
+        step("an edit, a page taken back, a new one")
+        post = {"type": "post", "site": host, "status": "published", "modified_at": "2026-01-02T03:04:05Z"}
+        new = {"id": "post/new", "url": f"https://{host}/new/", **post}
+        edited = next(record for record in content.values() if record.get("url") == some)
+        content |= {new["id"]: new, edited["id"]: edited | {"modified_at": "2026-03-04T05:06:07Z"}}
+        gone = max((record for record in content.values() if record["type"] == "post"), key=lambda record: record["url"])
+        del content[gone["id"]]
+        deployment.write([content[new["id"]], content[edited["id"]]])
+        deployment.delete({"id": gone["id"]})
+        published()
+
+        step("the stack is updated while it is read and written")
+        with Reader(url.base) as reader:
+            deployment.deploy(LogRetentionDays="7", HttpConcurrency="5")
+            late = {"id": "post/late", "url": f"https://{host}/late/", **post}
+            content[late["id"]] = late
+            deployment.write([late])
+            published()
+        assert reader.requests and not reader.failures, (reader.requests, reader.failures)
+        print(f"{reader.requests} requests in the meantime, each answered with 200")
+        groups = emulator.aws("logs", "describe-log-groups")["logGroups"]
+        group = next(group for group in groups if group["logGroupName"] == deployment.resource("IngestLogGroup"))
+        assert group["retentionInDays"] == 7, group
+
+        step("functions are killed while content changes")
+        killed = 0
+        for round in range(10):
+            more = [{"id": f"post/{round}/{n}", "url": f"https://{host}/more/{round}/{n}/", **post} for n in range(40)]
+            content |= {record["id"]: record for record in more}
+            deployment.write(more)
+            killed += deployment.kill(("IngestFunction", "RegenerateFunction")[round % 2])
+        assert killed, "no process was there to be killed"
+        published()
+        print(f"{killed} processes killed; {deployment.operator('audit')}", end="")
+
+        step("logs are JSON, and metrics are in them")
+        metrics = set()
+        for logical in ("IngestLogGroup", "RegenerateLogGroup", "SweepLogGroup"):
+            events = emulator.aws("logs", "filter-log-events", "--log-group-name", deployment.resource(logical))["events"]
+            for event in events:
+                with contextlib.suppress(ValueError):
+                    line = json.loads(event["message"])
+                    for directive in line.get("_aws", {}).get("CloudWatchMetrics", []):
+                        assert (directive["Namespace"], line["Stack"]) == ("Waymark", STACK), line
+                        metrics.update(metric["Name"] for metric in directive["Metrics"])
+        for name in ("EntriesWritten", "ShardsPublished", "IndexesPublished", "ListingChanges", "FailuresWaiting"):
+            assert name in metrics, (name, metrics)
+        print(f"{len(metrics)} metrics: {', '.join(sorted(metrics))}")
+
+        step("a change whose event was given up is redriven")
+        lost = {"id": "post/lost", "url": f"https://{host}/lost/", **post}
+        mapping = next(one for one in emulator.aws("lambda", "list-event-source-mappings")["EventSourceMappings"]
+                       if "ContentTable" in one["EventSourceArn"])
+        give_up(deployment, mapping, lost)
+        content[lost["id"]] = lost
+        assert f"https://{host}/lost/" not in listed(url.base), "its event was lost"
+        print(deployment.operator("redrive"), end="")
+        published()
+        assert deployment.operator("redrive") is not None
+        left = emulator.aws("s3api", "list-objects-v2", "--bucket", deployment.outputs["FailureBucketName"])
+        assert not (left or {}).get("Contents"), left
+
+        step("a table of the user's own is joined")
+        source(deployment, content, host)
+        published()
+        print(deployment.operator("audit"), end="")
+
+    step("sam delete")
+    retained = [deployment.outputs[name] for name in ("ContentTableName", "SitemapBucketName", "FailureBucketName")]
+    emulator.run("sam", "delete", "--stack-name", STACK, "--no-prompts", "--region", "us-east-1", cwd=emulator.folder)
+    tables = emulator.aws("dynamodb", "list-tables")["TableNames"]
+    buckets = [one["Name"] for one in emulator.aws("s3api", "list-buckets")["Buckets"]]
+    assert retained[0] in tables and set(retained[1:]) <= set(buckets), (tables, buckets)
+    assert deployment.outputs["SitemapTableName"] not in tables
+    print("content, published sitemaps and failures stay; all else is gone")
+
+
+def give_up(deployment, mapping, record):
+    """Writes a record whose event nobody gets, and the object that Lambda leaves of a batch that it has given up."""
+    emulator = deployment.emulator
+    uuid, function = mapping["UUID"], mapping["FunctionArn"].split(":")[-1]
+
+    def is_enabled(state):
+        return emulator.aws("lambda", "get-event-source-mapping", "--uuid", uuid)["State"] == state
+
+    emulator.aws("lambda", "update-event-source-mapping", "--uuid", uuid, "--no-enabled")
+    emulator.wait_for("the mapping is disabled", lambda: is_enabled("Disabled"), 60)
+    deployment.write([record])
+    # The mapping that takes over begins behind the record, as Lambda's goes on behind what it gave up.
+    emulator.aws("lambda", "delete-event-source-mapping", "--uuid", uuid)
+    emulator.aws("lambda", "create-event-source-mapping", "--function-name", function, "--event-source-arn",
+                 mapping["EventSourceArn"], "--starting-position", "LATEST", "--batch-size", "200")
+    event = {"Records": [{
+        "eventID": "1", "eventName": "INSERT", "eventVersion": "1.1", "eventSource": "aws:dynamodb", "awsRegion": "us-east-1",
+        "eventSourceARN": mapping["EventSourceArn"],
+        "dynamodb": {"ApproximateCreationDateTime": int(time.time()), "Keys": {"id": {"S": record["id"]}},
+                     "SequenceNumber": "111", "SizeBytes": 20, "StreamViewType": "KEYS_ONLY"}}]}
+    failure = {
+        "requestContext": {"requestId": "00000000-0000-0000-0000-000000000000", "functionArn": mapping["FunctionArn"],
+                           "condition": "MaximumRecordAgeExceeded", "approximateInvokeCount": 900},
+        "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
+        "version": "1.0", "timestamp": "2026-01-02T03:04:05.678Z",
+        "DDBStreamBatchInfo": {"shardId": "shardId-0", "startSequenceNumber": "111", "endSequenceNumber": "111",
+                               "approximateArrivalOfFirstRecord": "2026-01-01T03:04:05Z",
+                               "approximateArrivalOfLastRecord": "2026-01-01T03:04:05Z", "batchSize": 1,
+                               "streamArn": mapping["EventSourceArn"]},
+        "payload": json.dumps(event),
+    }
+    path = emulator.folder / "failure.json"
+    path.write_text(json.dumps(failure))
+    key = f"aws/lambda/{uuid}/{function}/2026/01/02/2026-01-02T03.04.05-00000000-0000-0000-0000-000000000000"
+    emulator.run("aws", "s3", "cp", path, f"s3://{deployment.outputs['FailureBucketName']}/{key}")
+
+
+def source(deployment, content, host):
+    """A table with a composite key, whose stream is Waymark's second source; first with a mapping that does not fit it."""
+    # Filled in when the mapping is there.
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tools", type=pathlib.Path, required=True)
+    parser.add_argument("--waymark", type=pathlib.Path, required=True)
+    parser.add_argument("--content", type=pathlib.Path, required=True)
+    parser.add_argument("--built", type=pathlib.Path, help="what `sam build` made [default: it is run]")
+    parser.add_argument("--checker")
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "target/deploy")
+    arguments = parser.parse_args()
+    arguments.waymark = arguments.waymark.resolve()
+    with Emulator(arguments.tools.resolve(), arguments.folder.resolve()) as emulator:
+        built = arguments.built
+        run(arguments, emulator, built.resolve())
+    print("\ndeployed, used and taken down")
+
+
+if __name__ == "__main__":
+    main()
