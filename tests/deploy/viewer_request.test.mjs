@@ -1,0 +1,224 @@
+// The viewer-request function, on events as CloudFront makes them.
+//
+//     node --test tests/deploy/viewer_request.test.mjs
+//     NJS=/usr/bin/njs node --test tests/deploy/viewer_request.test.mjs
+//
+// The second runs each request in njs, too: a small engine without most of what node has grown, as CloudFront's is.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import vm from 'node:vm';
+
+const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const SOURCE = read('infra/cdn/viewer-request.js');
+
+// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html#limits-functions
+const MAX_FUNCTION_BYTES = 10_240;
+// The same page: the longest request, without its body.
+const MAX_REQUEST_BYTES = 20_480;
+// What a function may not touch, on pain of a 502, on the page edge-function-restrictions-all.html.
+const READ_ONLY_HEADERS = ['content-length', 'host', 'transfer-encoding', 'via'];
+
+const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36';
+const GOOGLEBOT = `Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/140.0.0.0 Safari/537.36`;
+const HOST = 'www.example.com';
+const PERSON = [['Host', HOST], ['User-Agent', CHROME], ['Sec-Fetch-Dest', 'document']];
+const CRAWLER = [['Host', HOST], ['User-Agent', GOOGLEBOT], ['Accept-Encoding', 'gzip']];
+
+/// Fields as CloudFront's events have them: the first value, and all of them if there are several.
+function fields(pairs) {
+  const found = {};
+  for (const [name, value] of pairs) {
+    const own = Object.hasOwn(found, name) ? found[name] : undefined;
+    if (own) own.multiValue = [...(own.multiValue ?? [{ value: own.value }]), { value }];
+    // `__proto__` is a name like any other in what JSON.parse makes.
+    else Object.defineProperty(found, name, { value: { value }, enumerable: true });
+  }
+  return found;
+}
+
+function event(headers, { query = '', method = 'GET', uri = '/post-sitemap.xml' } = {}) {
+  const pairs = query.split('&').filter((pair) => pair).map((pair) => {
+    const [name, ...value] = pair.split('=');
+    return [name, value.join('=')];
+  });
+  return {
+    version: '1.0',
+    context: {
+      distributionDomainName: 'd111111abcdef8.cloudfront.net',
+      distributionId: 'EDFDVBD6EXAMPLE',
+      eventType: 'viewer-request',
+      requestId: 'EXAMPLEntjQpEXAMPLE_SG5Z-EXAMPLEPmPfEXAMPLEu3EqEXAMPLE==',
+    },
+    viewer: { ip: '198.51.100.11' },
+    request: {
+      method,
+      uri,
+      querystring: fields(pairs),
+      headers: fields(headers.map(([name, value]) => [name.toLowerCase(), value])),
+      cookies: {},
+    },
+  };
+}
+
+const context = vm.createContext({});
+vm.runInContext(`'use strict';${SOURCE}`, context);
+const call = (json) => `JSON.stringify(handler(JSON.parse(${JSON.stringify(json)})))`;
+const engines = { node: (json) => vm.runInContext(call(json), context, { timeout: 1000 }) };
+if (process.env.NJS) {
+  engines.njs = (json) => execFileSync(process.env.NJS, ['-c', `${SOURCE}\nconsole.log(${call(json)});`], { encoding: 'utf8' });
+}
+
+/// What becomes of a request: of what CloudFront would refuse, an error; else what the origin and the cache's key get.
+function answered(headers, options, engine = engines.node) {
+  const before = event(headers, options);
+  const request = JSON.parse(engine(JSON.stringify(before)));
+  const { method, uri } = before.request;
+  assert.deepEqual(Object.keys(request).sort(), ['cookies', 'headers', 'method', 'querystring', 'uri']);
+  assert.deepEqual([request.method, request.uri], [method, uri]);
+  for (const [name, field] of Object.entries(request.headers)) {
+    assert.match(name, /^[a-z0-9-]+$/);
+    assert.equal(typeof field.value, 'string', name);
+  }
+  for (const name of READ_ONLY_HEADERS) assert.deepEqual(request.headers[name], before.request.headers[name], name);
+  const { 'x-waymark-host': host, 'sec-fetch-dest': dest } = request.headers;
+  // Beside the array that was there, a value that was changed would be ignored.
+  for (const header of [host, dest]) assert.ok(header === undefined || (header.value && !header.multiValue));
+  return { host: host?.value, dest: dest?.value, query: request.querystring };
+}
+
+const person = { host: HOST, dest: 'document', query: {} };
+const crawler = { host: HOST, query: {}, dest: undefined };
+const nobody = { host: undefined, query: {}, dest: undefined };
+
+const without = (name, headers) => headers.filter(([other]) => other !== name);
+const withHost = (...hosts) => [...without('Host', CRAWLER), ...hosts.map((host) => ['Host', host])];
+const withAgent = (...agents) => [...without('User-Agent', PERSON), ...agents.map((agent) => ['User-Agent', agent])];
+const withDest = (...dests) => [...without('Sec-Fetch-Dest', PERSON), ...dests.map((dest) => ['Sec-Fetch-Dest', dest])];
+
+const CASES = [
+  ['a person sees the view', PERSON, {}, person],
+  ['a person without a User-Agent too', without('User-Agent', PERSON), {}, person],
+  ['a crawler gets the document', CRAWLER, {}, crawler],
+  ['so does who sends next to nothing', [['Host', HOST]], {}, crawler],
+  ['names of headers may be in any case', [['HOST', HOST], ['SEC-fetch-DEST', 'document']], {}, person],
+
+  ['a crawler with a browser gets the document', withAgent(GOOGLEBOT), {}, crawler],
+  ['whatever the case', withAgent('BINGBOT'), {}, crawler],
+  ['in any of its User-Agents', withAgent(CHROME, 'x', 'Baiduspider'), {}, crawler],
+  ['browsers that say nothing of it are none', withAgent(CHROME, ''), {}, person],
+  ['the script of the view gets the document', withDest('empty'), {}, crawler],
+  ['an iframe too', withDest('iframe'), {}, crawler],
+  ['the value is one word', withDest('document, empty'), {}, crawler],
+  ['in lower case', withDest('Document'), {}, crawler],
+  ['of several, the first counts', withDest('document', 'empty'), {}, person],
+  ['also if it is another', withDest('empty', 'document'), {}, crawler],
+
+  ['?view=xml', PERSON, { query: 'view=xml' }, crawler],
+  ['among others', PERSON, { query: 'page=2&view=xml&q=' }, crawler],
+  ['said twice', PERSON, { query: 'view=html&view=xml' }, crawler],
+  ['another view', PERSON, { query: 'view=html' }, person],
+  ['no value', PERSON, { query: 'view' }, person],
+  ['another name', PERSON, { query: 'xview=xml' }, person],
+  ['another value', PERSON, { query: 'q=view=xml' }, person],
+  ['no other query is left', CRAWLER, { query: 'a=1&b=2&a=3&utm_source=x' }, crawler],
+  ['not one that is named as what objects have', PERSON, { query: '__proto__=a&constructor=b&view.value=xml' }, person],
+  ['nor a thousand', CRAWLER, { query: Array.from({ length: 1000 }, (_, n) => `k${n}=v`).join('&') }, crawler],
+
+  ['a host in any case', withHost('WWW.Example.COM'), {}, crawler],
+  ['with a port', withHost(`${HOST}:443`), {}, crawler],
+  ['with an empty one', withHost(`${HOST}:`), {}, crawler],
+  ['with a root dot', withHost(`${HOST}.`), {}, crawler],
+  ['with all of it', withHost('Www.Example.Com.:8443'), {}, crawler],
+  ['no host, as HTTP/1.0 allows', without('Host', CRAWLER), {}, nobody],
+  ['an empty one', withHost(''), {}, nobody],
+  ['a port alone', withHost(':443'), {}, nobody],
+  ['an address in brackets names no site', withHost('[2001:db8::1]:443'), {}, { ...crawler, host: '[2001:db8::1]' }],
+  ['nor do two hosts', withHost(HOST, 'other.example'), {}, { ...crawler, host: `${HOST},other.example` }],
+  ['nor what is none', withHost('../x'), {}, { ...crawler, host: '../x' }],
+
+  ['a viewer names no site', [...CRAWLER, ['X-Waymark-Host', 'other.example']], {}, crawler],
+  ['not in two headers', [...CRAWLER, ['x-waymark-host', 'a.example'], ['X-WAYMARK-HOST', 'b.example']], {}, crawler],
+  ['nor without a host', [...without('Host', CRAWLER), ['X-Waymark-Host', HOST]], {}, nobody],
+  ['nor through a proxy', [...CRAWLER, ['X-Forwarded-Host', 'other.example'], ['Forwarded', 'host=other.example']], {}, crawler],
+  ...['HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'].map((method) => [method, PERSON, { method }, person]),
+];
+
+for (const [name, engine] of Object.entries(engines)) {
+  test(`each request becomes what http answers by, in ${name}`, () => {
+    for (const [what, headers, options, expected] of CASES) {
+      assert.deepEqual(answered(headers, options, engine), expected, what);
+    }
+  });
+}
+
+test('a request of any length is reduced in no time', () => {
+  const long = (head, unit) => head + unit.repeat((MAX_REQUEST_BYTES - head.length) / unit.length);
+  const begun = process.cpuUsage();
+  for (const unit of ['a', '.', ':', ':1', '.:', '1', 'bo', 'A', '\u00e4', '\u0130']) {
+    assert.equal(answered(withHost(long('x', unit) + 'x')).dest, undefined);
+    assert.deepEqual(answered(withAgent(long('x', unit))), person);
+    assert.deepEqual(answered(withAgent(`${long('x', unit)}bot`)), crawler);
+    assert.deepEqual(answered(withDest(long('document', unit))), crawler);
+    assert.deepEqual(answered([...CRAWLER, ['X-Waymark-Host', long('x', unit)]]), crawler);
+  }
+  // Linear, these are milliseconds; a pattern that goes back over 20 KB again and again takes minutes.
+  assert.ok(process.cpuUsage(begun).user < 5_000_000);
+});
+
+/// What functions/http/src/view.rs decides, from the request as it came.
+function isView(headers, query) {
+  const all = (name) => headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value);
+  return all('sec-fetch-dest')[0] === 'document'
+    && !all('user-agent').some((agent) => BOTS.some((bot) => agent.toLowerCase().includes(bot)))
+    && !query.split('&').includes(XML_QUERY);
+}
+
+const VIEW = read('functions/http/src/view.rs');
+const BOTS = [...VIEW.match(/const BOTS: [^=]*= \[(.*?)\n\];/s)[1].matchAll(/^ +"([^"]+)",/gm)].map(([, bot]) => bot);
+const XML_QUERY = VIEW.match(/const XML_QUERY: &str = "([^"]+)"/)[1];
+
+test('the names of crawlers are those that http knows', () => {
+  assert.ok(BOTS.length > 3);
+  assert.equal(VIEW.match(/const BOTS: \[&str; (\d+)\]/)[1], String(BOTS.length));
+  assert.deepEqual(JSON.parse(vm.runInContext('JSON.stringify(BOTS)', context)), BOTS);
+  for (const bot of BOTS) assert.deepEqual(answered(withAgent(`Mozilla/5.0 (${bot.toUpperCase()})`)), crawler, bot);
+});
+
+test('the header is the one that http reads', () => {
+  const [, name] = read('functions/http/src/host.rs').match(/SITE_HOST_HEADER: &str = "([^"]+)"/);
+  assert.ok(SOURCE.includes(`headers['${name}'] = { value: host };`), name);
+});
+
+test('whoever sees the view here would see it without this function', () => {
+  let state = 1;
+  const draw = (values) => {
+    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff; // C's rand(): the same requests in each run
+    return values[(state >> 8) % values.length];
+  };
+  const seen = { view: 0, document: 0 };
+  for (let n = 0; n < 4000; n += 1) {
+    const headers = [['Host', HOST]];
+    for (let m = draw([0, 1, 1, 2]); m > 0; m -= 1) headers.push(['Sec-Fetch-Dest', draw(['document', 'document', 'empty', 'Document', ' '])]);
+    for (let m = draw([0, 1, 1, 3]); m > 0; m -= 1) headers.push(['User-Agent', draw([CHROME, CHROME, GOOGLEBOT, 'curl/8', 'SLURP', ''])]);
+    const pairs = Array.from({ length: draw([0, 1, 2]) }, () => `${draw(['view', 'v', 'View'])}${draw(['=xml', '=XML', '=xml=', '=', ''])}`);
+    const query = pairs.join(draw(['&', '&&']));
+    const expected = isView(headers, query) ? person : crawler;
+    assert.deepEqual(answered(headers, { query }), expected, JSON.stringify([headers, query]));
+    seen[expected === person ? 'view' : 'document'] += 1;
+  }
+  assert.ok(seen.view > 400 && seen.document > 400, JSON.stringify(seen));
+});
+
+test('CloudFront takes the file as it is', () => {
+  assert.ok(Buffer.byteLength(SOURCE) < MAX_FUNCTION_BYTES);
+  // The template holds the same text: nothing of it may be taken for CloudFormation's or YAML's.
+  assert.match(SOURCE, /^[\n -~]*\n$/);
+  assert.doesNotMatch(SOURCE, /\$\{| $|\n\n$/m);
+  // What the runtime does not have: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/functions-javascript-runtime-20.html
+  const code = SOURCE.replace(/ *\/\/.*/g, '');
+  assert.match(code, /function handler\(event\)/);
+  assert.doesNotMatch(code, /\b(import|export|class|of|eval|Function|require|setTimeout)\b|\bfetch\(|\?\.|\?\?/);
+});
