@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Deploys the package as a user would, onto an emulator of AWS on loopback, and uses it.
 
-    deploy.py --tools BIN --waymark BINARY --content FILE.jsonl [--built FOLDER] [--checker "COMMAND ..."]
+    deploy.py --tools BIN --waymark BINARY --content FILE.jsonl --built FOLDER [--checker "COMMAND ..."]
 
 `sam deploy` of what `sam build` made, content loaded by the AWS CLI, the published objects, the function's URL and the
 distribution read; then the stack is updated while it is read, functions are killed while content changes, a failure is
-redriven, a table of the user's own is joined, and all is taken down. BIN is the bin folder of a venv with the packages in
+redriven, a table of the user's own is joined, and all is taken down. BIN is the bin folder of a venv with the packages of
 requirements.txt. --content is of one site, whose host becomes the distribution's. COMMAND is a checker of a running site, which
 gets BASE, --map and --expected."""
 import argparse
@@ -76,10 +76,11 @@ class Deployment:
 
     def sam_deploy(self):
         """Fails as `sam` fails."""
-        overrides = [f"{name}={value}" for name, value in self.parameters.items()]
+        overrides = self.emulator.folder / "parameters.json"
+        overrides.write_text(json.dumps(self.parameters))
         self.emulator.run("sam", "deploy", "--template-file", self.built / "template.yaml", "--stack-name", STACK,
                           "--config-file", ROOT / "samconfig.toml", "--config-env", "staging", "--no-progressbar",
-                          "--parameter-overrides", *overrides, cwd=self.built)
+                          "--parameter-overrides", f"file://{overrides}", cwd=self.built)
 
     def resource(self, logical):
         detail = self.emulator.aws("cloudformation", "describe-stack-resource", "--stack-name", STACK,
@@ -107,7 +108,7 @@ class Deployment:
             "SITEMAP_TABLE": self.outputs["SitemapTableName"],
             "BUCKET_NAME": self.outputs["SitemapBucketName"],
             "FAILURE_BUCKET": self.outputs["FailureBucketName"],
-            "SITES": self.parameters["Sites"].strip('"'),
+            "SITES": self.parameters["Sites"],
             "SOURCE_TABLE": self.parameters.get("SourceTable", ""),
             "SOURCE_MAPPING": self.parameters.get("SourceMapping", ""),
         }
@@ -196,7 +197,7 @@ def run(arguments, emulator, built):
     wait = emulator.wait_for
 
     step("sam deploy, into an empty account")
-    deployment.deploy(Architecture="x86_64", HttpAuth="NONE", Sites='""')
+    deployment.deploy(Architecture="x86_64", HttpAuth="NONE", Sites="")
     host = deployment.outputs["DistributionDomain"]
     lines = [json.loads(line) for line in arguments.content.read_text().splitlines() if line.strip()]
     [old] = {record["site"] for record in lines if "site" in record} or {""}
@@ -369,9 +370,64 @@ def give_up(deployment, mapping, record):
     emulator.run("aws", "s3", "cp", path, f"s3://{deployment.outputs['FailureBucketName']}/{key}")
 
 
+# A table as single-table designs have it: several kinds of items, a composite key, words and times of its own.
+TABLE = "their-posts"
+KEY = [{"pk": "S"}, {"sk": "N"}]
+
+
+def mapping(host, key):
+    return json.dumps({
+        "key": key,
+        "only": {"entity": "POST"},
+        "fields": {
+            "type": {"constant": "post"},
+            "url": {"template": f"https://{host}/theirs/{{slug}}/"},
+            "status": {"path": "state", "values": {"live": "published", "*": "draft"}},
+            "modified_at": {"path": "meta.updated", "time": "seconds"},
+        },
+    }, separators=(",", ":"))
+
+
 def source(deployment, content, host):
-    """A table with a composite key, whose stream is Waymark's second source; first with a mapping that does not fit it."""
-    # Filled in when the mapping is there.
+    """A table of the user's own is joined: first with a mapping that is not its key's, then rightly."""
+    emulator = deployment.emulator
+    emulator.aws("dynamodb", "create-table", "--table-name", TABLE, "--billing-mode", "PAY_PER_REQUEST",
+                 "--attribute-definitions", "AttributeName=pk,AttributeType=S", "AttributeName=sk,AttributeType=N",
+                 "--key-schema", "AttributeName=pk,KeyType=HASH", "AttributeName=sk,KeyType=RANGE")
+
+    def theirs(n, **fields):
+        return {"pk": f"POST#{n}", "sk": n, "entity": "POST", "slug": f"the {n}th", "state": "live", "meta": {"updated": 1767323045},
+                **fields}
+
+    def ours(n):
+        return {"id": f"theirs/{n}", "site": host, "type": "post", "url": f"https://{host}/theirs/the {n}th/",
+                "status": "published", "modified_at": "2026-01-02T03:04:05Z"}
+
+    # These are older than the stream: only the scan finds them.
+    items = [theirs(n) for n in range(60)] + [theirs(60, state="in review"), theirs(61, entity="COMMENT")]
+    deployment.write(items, TABLE)
+    content |= {f"theirs/{n}": ours(n) for n in range(60)}
+    stream = emulator.aws("dynamodb", "update-table", "--table-name", TABLE, "--stream-specification",
+                          "StreamEnabled=true,StreamViewType=NEW_IMAGE")["TableDescription"]["LatestStreamArn"]
+    before = dict(deployment.parameters)
+    try:
+        deployment.deploy(SourceTable=TABLE, SourceStreamArn=stream, SourceMapping=mapping(host, KEY[:1]))
+    except SystemExit:
+        pass
+    else:
+        raise AssertionError("a mapping without the table's sort key was deployed")
+    deployment.parameters = before
+    events = emulator.aws("cloudformation", "describe-stack-events", "--stack-name", STACK)["StackEvents"]
+    [reason, *_] = [event["ResourceStatusReason"] for event in events
+                    if event["LogicalResourceId"] == "SourceCheck" and event["ResourceStatus"].endswith("_FAILED")]
+    assert "sk" in reason, reason
+    print(f"refused: {reason}")
+    deployment.deploy(SourceTable=TABLE, SourceStreamArn=stream, SourceMapping=mapping(host, KEY))
+    deployment.operator("status")
+    # And these come by the stream.
+    deployment.write([theirs(62), theirs(0, state="gone")], TABLE)
+    content["theirs/62"] = ours(62)
+    del content["theirs/0"]
 
 
 def main():
@@ -379,14 +435,13 @@ def main():
     parser.add_argument("--tools", type=pathlib.Path, required=True)
     parser.add_argument("--waymark", type=pathlib.Path, required=True)
     parser.add_argument("--content", type=pathlib.Path, required=True)
-    parser.add_argument("--built", type=pathlib.Path, help="what `sam build` made [default: it is run]")
+    parser.add_argument("--built", type=pathlib.Path, required=True, help="what `sam build` made, reduced for the emulator")
     parser.add_argument("--checker")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "target/deploy")
     arguments = parser.parse_args()
     arguments.waymark = arguments.waymark.resolve()
     with Emulator(arguments.tools.resolve(), arguments.folder.resolve()) as emulator:
-        built = arguments.built
-        run(arguments, emulator, built.resolve())
+        run(arguments, emulator, arguments.built.resolve())
     print("\ndeployed, used and taken down")
 
 

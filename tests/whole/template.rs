@@ -3,13 +3,30 @@
 use std::collections::BTreeSet;
 
 use serde_norway::Value;
+use sitemap::mapping::MAX_MAPPING_BYTES;
 use store::keys::prefix;
+use store::{deployment, metrics};
 
-/// The template, with CloudFormation's tags taken off.
+/// The functions' resources.
+const FUNCTIONS: [&str; 4] = [
+    "IngestFunction",
+    "RegenerateFunction",
+    "HttpFunction",
+    "SweepFunction",
+];
+
+/// A file of the project.
+fn file(path: &str) -> String {
+    std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// A template, with CloudFormation's tags taken off.
+fn read(path: &str) -> Value {
+    untagged(serde_norway::from_str(&file(path)).unwrap())
+}
+
 fn template() -> Value {
-    let text =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../template.yaml")).unwrap();
-    untagged(serde_norway::from_str(&text).unwrap())
+    read("template.yaml")
 }
 
 fn untagged(value: Value) -> Value {
@@ -193,15 +210,22 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
     assert!(passed > 0 && stopped > 0);
 }
 
+/// How long a stream keeps a record, in seconds.
+const STREAM_SECONDS: i64 = 86_400;
+
 #[test]
-fn batches_fail_in_part_and_nothing_is_retried_for_ever() {
+fn streams_outlast_an_outage_and_lose_nothing() {
     let template = template();
-    for (function, source) in [
-        ("IngestFunction", "ContentStream"),
-        ("RegenerateFunction", "SitemapStream"),
+    let source = |function: &str, event: &str| {
+        template["Resources"][function]["Properties"]["Events"][event]["Properties"].clone()
+    };
+    let content = source("IngestFunction", "ContentStream");
+    let joined = &template["Resources"]["SourceStream"]["Properties"];
+    for properties in [
+        &content,
+        joined,
+        &source("RegenerateFunction", "SitemapStream"),
     ] {
-        let properties =
-            &template["Resources"][function]["Properties"]["Events"][source]["Properties"];
         assert_eq!(
             texts(&properties["FunctionResponseTypes"]),
             ["ReportBatchItemFailures"]
@@ -210,24 +234,226 @@ fn batches_fail_in_part_and_nothing_is_retried_for_ever() {
             properties["StartingPosition"].as_str(),
             Some("TRIM_HORIZON")
         );
-        for knob in [
-            "BatchSize",
-            "MaximumBatchingWindowInSeconds",
-            "MaximumRetryAttempts",
-            "MaximumRecordAgeInSeconds",
-            "ParallelizationFactor",
-        ] {
-            assert!(
-                properties[knob].as_u64().is_some(),
-                "{function}: {knob} is stated"
-            );
-        }
+        let number = |knob: &str| properties[knob].as_i64().unwrap();
+        // Lambda's bounds: https://docs.aws.amazon.com/lambda/latest/api/API_CreateEventSourceMapping.html
+        assert!((1..=10_000).contains(&number("BatchSize")));
+        assert!((0..=300).contains(&number("MaximumBatchingWindowInSeconds")));
+        assert!((1..=10).contains(&number("ParallelizationFactor")));
+        // Until it is too old, and then it is kept elsewhere while the stream still has it.
+        assert_eq!(number("MaximumRetryAttempts"), -1);
+        let age = number("MaximumRecordAgeInSeconds");
+        assert!(STREAM_SECONDS / 2 < age && age < STREAM_SECONDS);
         assert_eq!(
             properties["BisectBatchOnFunctionError"].as_bool(),
             Some(true)
         );
         assert!(!properties["DestinationConfig"]["OnFailure"]["Destination"].is_null());
     }
+    for (knob, value) in joined.as_mapping().unwrap() {
+        if knob != "FunctionName" && knob != "EventSourceArn" {
+            assert_eq!(
+                content.get(knob),
+                Some(value),
+                "{knob:?} is the content stream's"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_of_lambda_is_within_its_bounds() {
+    // https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+    let (memory_mib, timeout_seconds, environment_bytes) = (128..=10_240, 1..=900, 4_096);
+    // A stack's name has 128 bytes at most, and stands in those of its tables; a bucket's has 63, any table's 255.
+    let (stack, table, bucket, any_table) = (128, 160, 63, 255);
+    let template = template();
+    for function in FUNCTIONS {
+        let properties = &template["Resources"][function]["Properties"];
+        assert!(memory_mib.contains(&properties["MemorySize"].as_u64().unwrap()));
+        assert!(timeout_seconds.contains(&properties["Timeout"].as_u64().unwrap()));
+        let names = names(&properties["Environment"]["Variables"]);
+        let parameter = |name: &str| template["Parameters"][name]["MaxLength"].as_u64();
+        let bytes = |name: &String| {
+            let value = match name.as_str() {
+                deployment::SOURCE_MAPPING => parameter("SourceMapping"),
+                deployment::SITES => parameter("Sites"),
+                "INDEXNOW_ENDPOINT" => parameter("IndexNowEndpoint"),
+                deployment::CONTENT_TABLE | deployment::SITEMAP_TABLE => Some(table),
+                deployment::SOURCE_TABLE => Some(any_table),
+                deployment::STACK_NAME => Some(stack),
+                deployment::BUCKET_NAME | deployment::FAILURE_BUCKET => Some(bucket),
+                other => panic!("a variable of unknown length: {other}"),
+            };
+            name.len() as u64 + value.expect("a parameter that is bounded")
+        };
+        let bytes: u64 = names.iter().map(bytes).sum();
+        assert!(bytes <= environment_bytes, "{function}: {bytes}");
+    }
+    assert_eq!(
+        template["Parameters"]["SourceMapping"]["MaxLength"].as_u64(),
+        Some(MAX_MAPPING_BYTES as u64)
+    );
+}
+
+/// Whether a path pattern of CloudFront's takes a path: `*` is any text, slashes too.
+fn takes(pattern: &str, path: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == path,
+        Some((before, after)) => path.strip_prefix(before).is_some_and(|rest| {
+            (0..=rest.len())
+                .filter(|at| rest.is_char_boundary(*at))
+                .any(|at| takes(after, &rest[at..]))
+        }),
+    }
+}
+
+#[test]
+fn the_distribution_brings_the_function_its_paths_and_no_others() {
+    let cdn = read("infra/cdn.yaml");
+    let distribution =
+        &cdn["Resources"]["Distribution"]["Properties"]["DistributionConfig"];
+    let patterns: Vec<String> = distribution["CacheBehaviors"][1]
+        .as_sequence()
+        .unwrap()
+        .iter()
+        .map(|behaviour| {
+            let behaviour = if behaviour.is_sequence() { &behaviour[1] } else { behaviour };
+            behaviour["PathPattern"].as_str().unwrap().replace("${IndexNowKey}", "0123abcd")
+        })
+        .collect();
+    let taken = |path: &str| patterns.iter().any(|pattern| takes(pattern, path));
+    for path in [
+        "/sitemap_index.xml",
+        "/sitemap_index2.xml",
+        "/sitemap_index.xml.gz",
+        "/post-sitemap.xml",
+        "/my_type-sitemap12.xml",
+        "/post-sitemap2.xml.gz",
+        "/post-sitemap.txt",
+        "/sitemap.xml",
+        "/wp-sitemap.xml",
+        "/sitemap-index.xml",
+        "/sitemapindex.xml",
+        "/feed.atom",
+        "/robots.txt",
+        "/0123abcd.txt",
+        "/sitemap.css",
+        "/sitemap.xsl",
+        "/news-sitemap.xsl",
+        "/video-sitemap.xsl",
+        "/sitemap-view.css",
+        "/sitemap-view.js",
+    ] {
+        assert!(http_function::is_routed(path), "{path} is answered");
+        assert!(taken(path), "{path} is taken");
+    }
+    for path in ["/", "/sitemap", "/sitemap/", "/about.xml", "/llms.txt", "/app.js", "/style.css", "/feed", "/a.xml.gz"] {
+        assert!(!http_function::is_routed(path), "{path} is not answered");
+        assert!(!taken(path), "{path} is the site's");
+    }
+    for pattern in &patterns {
+        let pattern = pattern.replace("0123abcd", "<key>");
+        assert!(file("docs/CDN.md").contains(&pattern), "CDN.md tells of {pattern}");
+    }
+}
+
+#[test]
+fn the_distribution_keys_by_what_answers_depend_on_and_may_call_the_function() {
+    let cdn = read("infra/cdn.yaml");
+    let resources = &cdn["Resources"];
+    let key = &resources["CachePolicy"]["Properties"]["CachePolicyConfig"]["ParametersInCacheKeyAndForwardedToOrigin"];
+    assert_eq!(
+        texts(&key["HeadersConfig"]["Headers"]),
+        [http_function::SITE_HOST_HEADER, "sec-fetch-dest"]
+    );
+    assert_eq!(key["EnableAcceptEncodingGzip"].as_bool(), Some(true));
+    for (kind, behaviour) in [("CookiesConfig", "CookieBehavior"), ("QueryStringsConfig", "QueryStringBehavior")] {
+        assert_eq!(key[kind][behaviour].as_str(), Some("none"));
+    }
+    let permissions: BTreeSet<_> = ["UrlPermission", "FunctionPermission"]
+        .map(|permission| resources[permission]["Properties"]["Action"].as_str().unwrap().to_owned())
+        .into();
+    assert_eq!(permissions, ["lambda:InvokeFunction", "lambda:InvokeFunctionUrl"].map(str::to_owned).into());
+    // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html
+    let (origin_seconds, function_bytes) = (60, 10_240);
+    let origin = &resources["Distribution"]["Properties"]["DistributionConfig"]["Origins"][0];
+    assert!(origin["CustomOriginConfig"]["OriginReadTimeout"].as_u64().unwrap() <= origin_seconds);
+    let code = resources["ViewerRequest"]["Properties"]["FunctionCode"].as_str().unwrap();
+    assert_eq!(code, file("infra/cdn/viewer-request.js"), "infra/cdn/viewer-request.js, as it stands");
+    assert!(code.len() <= function_bytes);
+}
+
+#[test]
+fn alarms_and_the_dashboard_name_the_metrics_that_the_code_has() {
+    let monitoring = read("infra/monitoring.yaml");
+    let (mut named, mut dimensions) = (BTreeSet::new(), BTreeSet::new());
+    let mut collect = |metric: &Value| {
+        if metric["Namespace"].as_str() == Some(metrics::NAMESPACE) {
+            named.insert(metric["MetricName"].as_str().unwrap().to_owned());
+            dimensions.insert(metric["Dimensions"][0]["Name"].as_str().unwrap().to_owned());
+        }
+    };
+    for resource in monitoring["Resources"].as_mapping().unwrap().values() {
+        let properties = &resource["Properties"];
+        if resource["Type"].as_str() == Some("AWS::CloudWatch::Alarm") {
+            assert!(properties["AlarmDescription"].as_str().unwrap().len() > 40, "it says what to do");
+            assert!(!properties["TreatMissingData"].is_null());
+            collect(properties);
+            for metric in properties["Metrics"].as_sequence().into_iter().flatten() {
+                collect(&metric["MetricStat"]["Metric"]);
+            }
+        }
+    }
+    let body = monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"].as_str().unwrap();
+    let body: serde_json::Value = serde_json::from_str(body).unwrap();
+    let mut shown = BTreeSet::new();
+    for widget in body["widgets"].as_array().unwrap() {
+        for metric in widget["properties"]["metrics"].as_array().unwrap() {
+            if metric[0] == metrics::NAMESPACE {
+                shown.insert(metric[1].as_str().unwrap().to_owned());
+                dimensions.insert(metric[2].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    let all: BTreeSet<_> = metrics::ALL.iter().map(|metric| metric.name.to_owned()).collect();
+    assert!(named.is_subset(&all), "{named:?}");
+    assert_eq!(shown.union(&named).cloned().collect::<BTreeSet<_>>(), all);
+    assert_eq!(dimensions, [metrics::DIMENSION.to_owned()].into());
+}
+
+#[test]
+fn nothing_is_open_to_the_public_and_no_grant_is_for_everything() {
+    let template = template();
+    let resources = template["Resources"].as_mapping().unwrap();
+    let (mut buckets, mut statements) = (0, 0);
+    for (name, resource) in resources {
+        let properties = &resource["Properties"];
+        match resource["Type"].as_str().unwrap() {
+            "AWS::S3::Bucket" => {
+                buckets += 1;
+                let access = properties["PublicAccessBlockConfiguration"].as_mapping().unwrap();
+                assert!(access.len() == 4 && access.values().all(|value| value.as_bool() == Some(true)), "{name:?}");
+                assert!(!properties["BucketEncryption"].is_null(), "{name:?}");
+            }
+            "AWS::IAM::Role" | "AWS::IAM::Policy" | "AWS::IAM::ManagedPolicy" => {
+                let own = &properties["PolicyDocument"];
+                let inline = properties["Policies"].as_sequence().into_iter().flatten();
+                for document in inline.map(|policy| &policy["PolicyDocument"]).chain([own]) {
+                    for statement in document["Statement"].as_sequence().into_iter().flatten() {
+                        statements += 1;
+                        let list = |value: &Value| if value.is_sequence() { texts(value) } else { vec![value.as_str().unwrap().to_owned()] };
+                        for grant in list(&statement["Action"]).into_iter().chain(list(&statement["Resource"])) {
+                            assert!(grant != "*" && !grant.ends_with(":*"), "{name:?}: {grant}");
+                        }
+                    }
+                }
+            }
+            "AWS::Logs::LogGroup" => assert!(!properties["RetentionInDays"].is_null()),
+            _ => {}
+        }
+    }
+    assert!(buckets == 2 && statements > 10);
+    assert_eq!(template["Parameters"]["HttpAuth"]["Default"].as_str(), Some("AWS_IAM"));
 }
 
 #[test]

@@ -48,5 +48,11 @@ pub use front::SiteFront;
 pub use host::SITE_HOST_HEADER;
 pub use site_files::{MAX_CACHED_SITES, MAX_SITE_FILE_BYTES, SITE_FILE_TTL_SECONDS};
 
+/// Whether a path is one that the function answers with more than 404: what a CDN has to bring it, beside a site's own.
+#[must_use]
+pub fn is_routed(path: &str) -> bool {
+    route::Route::parse(path).is_some()
+}
+
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 1] = [store::deployment::BUCKET_NAME];
