@@ -291,6 +291,16 @@ def run(arguments, emulator, built):
         published()
         print(f"{killed} processes killed; {deployment.operator('audit')}", end="")
 
+        step("the sitemap table is replaced")
+        before = deployment.outputs["SitemapTableName"]
+        with Reader(url.base) as reader:
+            deployment.deploy(SitemapTableGeneration="2")
+            wait("a new first load", lambda: "published as it changes" in deployment.operator("status"), PUBLISH_SECONDS)
+        assert not reader.failures, "what was published stays up"
+        assert before != deployment.outputs["SitemapTableName"]
+        published()
+        print(deployment.operator("audit"), end="")
+
         step("logs are JSON, and metrics are in them")
         metrics = set()
         for logical in ("IngestLogGroup", "RegenerateLogGroup", "SweepLogGroup"):
