@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 
 use sitemap::time::When;
 use store::content::Content;
-use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
+use store::deployment::{
+    BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE,
+};
 use store::error::StoreError;
 use store::ledgers::Ledgers;
 use store::notices::Notices;
@@ -30,10 +32,12 @@ use crate::audit::Audit;
 use crate::notices::{Endpoint, INDEXNOW_ENDPOINT};
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 5] = [
+pub const ENVIRONMENT: [&str; 7] = [
     CONTENT_TABLE,
     SITEMAP_TABLE,
     SITES,
+    SOURCE_TABLE,
+    SOURCE_MAPPING,
     BUCKET_NAME,
     INDEXNOW_ENDPOINT,
 ];

@@ -312,6 +312,7 @@ mod tests {
             hold: Hold::Released,
             version: 1,
             render: 1,
+            source: store::content::NO_SOURCE.to_owned(),
             indexes: 1,
             index_objects: 1,
             settings,
