@@ -439,7 +439,10 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
     let stack = stack().await;
     let table = &stack.reconciler.table;
     let settings = SiteSettings::default_for(SITE).unwrap();
-    table.create_site(&settings, NO_SOURCE, 1_800_000_000).await.unwrap();
+    table
+        .create_site(&settings, NO_SOURCE, 1_800_000_000)
+        .await
+        .unwrap();
     let row = table.site(SITE).await.unwrap().unwrap();
     table
         .create_site(

@@ -5,9 +5,11 @@
 //! - A background scan that has stopped is started again.
 //! - Search engines are told of what has changed ([`notices`]).
 //! - Once a day, in slices, everything is audited and made good ([`audit`]).
+//! - Besides, CloudFormation asks it whether the user's own table can be read ([`setup`]).
 
 pub mod audit;
 pub mod notices;
+pub mod setup;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@
 //! - What an endpoint does not take now is kept and tried again, later each time.
 //! - Telling is an extra: it costs a sweep a bounded time, and what nobody has taken for two days is dropped.
 
-mod endpoint;
+pub(crate) mod endpoint;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
