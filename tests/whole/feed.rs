@@ -17,7 +17,7 @@ use sitemap::site::SiteSettings;
 use store::SitemapTable;
 use store::aws::Aws;
 use store::clock::Clock;
-use store::content::ContentTable;
+use store::content::{ContentTable, NO_SOURCE};
 use store::keys;
 use store::object::{ObjectKey, Objects};
 use store::reconcile::{KnownSites, Reconciler};
@@ -46,7 +46,7 @@ async fn on_hold() -> World {
     let world = World::idle(options).await;
     let settings = SiteSettings::default_for(SITE).unwrap();
     let table = &world.stack.reconciler.table;
-    table.create_site(&settings, NOW).await.unwrap();
+    table.create_site(&settings, NO_SOURCE, NOW).await.unwrap();
     world
 }
 

@@ -21,6 +21,7 @@ mod poison;
 mod publishing;
 mod races;
 mod sites;
+mod source;
 mod store;
 mod template;
 mod time;

@@ -16,6 +16,7 @@ use local::tables::SITEMAP_TABLE;
 use serde_json::json;
 use sitemap::site::SiteSettings;
 use store::clock::Clock;
+use store::content::NO_SOURCE;
 use store::keys;
 use store::notices::{Notices, Pause};
 use store::sites::{Hold, Sites};
@@ -65,7 +66,7 @@ impl Bench {
         self.world.put(&record).await;
         let settings = SiteSettings::parse(host, &record).unwrap();
         let table = &self.world.stack.reconciler.table;
-        table.create_site(&settings, NOW).await.unwrap();
+        table.create_site(&settings, NO_SOURCE, NOW).await.unwrap();
     }
 
     async fn release(&self, host: &str) {

@@ -11,7 +11,7 @@ use sitemap::plan::{
 };
 use sitemap::site::{SiteSettings, Stylesheet};
 use sitemap::time::When;
-use store::content::Content;
+use store::content::{Content, NO_SOURCE};
 use store::keys::{ShardId, claim};
 use store::ledgers::{Commit, Ledgers};
 use store::object::{Document, ObjectKey, Objects, Precondition, Put};
@@ -439,7 +439,10 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
     let stack = stack().await;
     let table = &stack.reconciler.table;
     let settings = SiteSettings::default_for(SITE).unwrap();
-    table.create_site(&settings, 1_800_000_000).await.unwrap();
+    table
+        .create_site(&settings, NO_SOURCE, 1_800_000_000)
+        .await
+        .unwrap();
     let row = table.site(SITE).await.unwrap().unwrap();
     table
         .create_site(
@@ -447,6 +450,7 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
                 public: false,
                 ..settings.clone()
             },
+            NO_SOURCE,
             1_800_000_000,
         )
         .await
@@ -468,8 +472,8 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
         public: false,
         ..settings
     };
-    assert!(!table.change_site(&old, &private).await.unwrap());
-    assert!(table.change_site(&new, &private).await.unwrap());
+    assert!(!table.change_site(&old, &private, NO_SOURCE).await.unwrap());
+    assert!(table.change_site(&new, &private, NO_SOURCE).await.unwrap());
     let changed = table.site(SITE).await.unwrap().unwrap();
     assert_eq!(
         (changed.version, changed.epoch, &changed.settings),
@@ -482,7 +486,7 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
         stylesheet: Stylesheet::None,
         ..private
     };
-    assert!(table.change_site(&token, &styled).await.unwrap());
+    assert!(table.change_site(&token, &styled, NO_SOURCE).await.unwrap());
     let styled = table.site(SITE).await.unwrap().unwrap();
     assert_ne!(styled.epoch, row.epoch);
 

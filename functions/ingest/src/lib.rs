@@ -1,4 +1,4 @@
-//! The function behind the content table's stream: for each changed record, reconcile.
+//! The function behind the content table's stream, and that of the user's own table: for each changed record, reconcile.
 //!
 //! - An event says where to look, never what to do: only its key is read.
 //! - A record that cannot be listed is no failure: why is in its ledger. One that the tables can never take, or whose
@@ -17,19 +17,19 @@ use store::ledgers::Ledgers;
 use store::reconcile::{Reconciled, Reconciler};
 use store::sites::{Hold, Sites};
 use store::slots::Slots;
-use store::stream::{Batch, key_text};
+use store::stream::Batch;
 use tracing::{error, info};
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 3] = RECONCILER_VARIABLES;
+pub const ENVIRONMENT: [&str; 5] = RECONCILER_VARIABLES;
 
-/// Handles a batch of the content table's stream.
+/// Handles a batch of a content table's stream.
 pub async fn ingest<C, T>(reconciler: &Reconciler<C, T>, event: &Event) -> DynamoDbEventResponse
 where
     C: Content,
     T: Ledgers + Slots + Sites,
 {
-    let batch = Batch::of(event, |record| key_text(record, "id").map(str::to_owned));
+    let batch = Batch::of(event, |record| reconciler.content.id_of(record));
     let mut failed = BTreeSet::new();
     // Settings first: the batch's own records are then planned with them.
     for id in batch.subjects() {

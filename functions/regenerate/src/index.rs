@@ -252,6 +252,7 @@ mod tests {
             hold: Hold::Released,
             version: 1,
             render: 1,
+            source: store::content::NO_SOURCE.to_owned(),
             settings: SiteSettings::parse(HOST, settings).expect("a host"),
             indexes: 1,
             index_objects: 1,

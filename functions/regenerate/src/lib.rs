@@ -13,7 +13,9 @@ use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use store::concurrency::concurrently;
 use store::content::Content;
-use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
+use store::deployment::{
+    BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE,
+};
 use store::error::StoreError;
 use store::feed::Changes;
 use store::keys::{ShardId, Subject};
@@ -38,7 +40,14 @@ pub mod site_files;
 const CONCURRENT_SHARDS: usize = 4;
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 4] = [CONTENT_TABLE, SITEMAP_TABLE, SITES, BUCKET_NAME];
+pub const ENVIRONMENT: [&str; 6] = [
+    CONTENT_TABLE,
+    SITEMAP_TABLE,
+    SITES,
+    SOURCE_TABLE,
+    SOURCE_MAPPING,
+    BUCKET_NAME,
+];
 
 /// All that publishing needs of the sitemap table.
 pub trait Table: Ledgers + Slots + Sites + Segments + Summaries + Changes {}

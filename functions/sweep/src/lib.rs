@@ -5,16 +5,20 @@
 //! - A background scan that has stopped is started again.
 //! - Search engines are told of what has changed ([`notices`]).
 //! - Once a day, in slices, everything is audited and made good ([`audit`]).
+//! - Besides, CloudFormation asks it whether the user's own table can be read ([`setup`]).
 
 pub mod audit;
 pub mod notices;
+pub mod setup;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use sitemap::time::When;
 use store::content::Content;
-use store::deployment::{BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES};
+use store::deployment::{
+    BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE,
+};
 use store::error::StoreError;
 use store::ledgers::Ledgers;
 use store::notices::Notices;
@@ -30,10 +34,12 @@ use crate::audit::Audit;
 use crate::notices::{Endpoint, INDEXNOW_ENDPOINT};
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 5] = [
+pub const ENVIRONMENT: [&str; 7] = [
     CONTENT_TABLE,
     SITEMAP_TABLE,
     SITES,
+    SOURCE_TABLE,
+    SOURCE_MAPPING,
     BUCKET_NAME,
     INDEXNOW_ENDPOINT,
 ];

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
+use serde_json::Value;
 use store::aws::Aws;
 use store::deployment;
 use sweep::notices::Endpoint;
+use sweep::setup;
 
 /// Both streams gather events for a second, and a busy shard takes one to publish.
 const SECOND_LOOK: Duration = Duration::from_secs(5);
@@ -14,19 +16,21 @@ const SECOND_LOOK: Duration = Duration::from_secs(5);
 async fn main() -> Result<(), Error> {
     lambda_runtime::tracing::init_default_subscriber();
     let aws = Aws::from_environment();
-    let (reconciler, objects) = (deployment::reconciler(&aws)?, deployment::objects(&aws)?);
-    let indexnow = Endpoint::from_environment()?;
-    // The schedule's event says nothing that is of use.
-    let handler = async |_: LambdaEvent<serde::de::IgnoredAny>| {
+    let wire = || {
+        let (reconciler, objects) = (deployment::reconciler(&aws)?, deployment::objects(&aws)?);
+        Ok::<_, Error>((reconciler, objects, Endpoint::from_environment()?))
+    };
+    // Not the end: CloudFormation waits to be told what is wrong. A sweep ends with it.
+    let wired = wire();
+    let handler = async |event: LambdaEvent<Value>| {
+        if setup::answered(&aws, &event.payload).await? {
+            return Ok(());
+        }
+        // The schedule's event says nothing that is of use.
+        let (reconciler, objects, indexnow) = wired.as_ref().map_err(ToString::to_string)?;
         let published = objects.sites().await?;
-        sweep::sweep(
-            &reconciler,
-            &objects,
-            &published,
-            SECOND_LOOK,
-            indexnow.as_ref(),
-        )
-        .await?;
+        let indexnow = indexnow.as_ref();
+        sweep::sweep(reconciler, objects, &published, SECOND_LOOK, indexnow).await?;
         Ok::<_, Error>(())
     };
     lambda_runtime::run(service_fn(handler)).await

@@ -6,7 +6,7 @@
 //! - What an endpoint does not take now is kept and tried again, later each time.
 //! - Telling is an extra: it costs a sweep a bounded time, and what nobody has taken for two days is dropped.
 
-mod endpoint;
+pub(crate) mod endpoint;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -312,6 +312,7 @@ mod tests {
             hold: Hold::Released,
             version: 1,
             render: 1,
+            source: store::content::NO_SOURCE.to_owned(),
             indexes: 1,
             index_objects: 1,
             settings,

@@ -15,6 +15,7 @@ use flate2::read::MultiGzDecoder;
 use futures::future::try_join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
+use sitemap::mapping::SOURCE_MARK;
 use sitemap::record::{ContentRecord, Problem};
 use sitemap::site::{SITE_TYPE, SiteSettings, host_of_site_id};
 
@@ -232,6 +233,9 @@ fn parse(line: &[u8]) -> Result<(String, Item, ContentRecord), (String, String)>
         Some(Value::String(id)) if id.len() > MAX_KEY_BYTES => {
             Err(format!("{} bytes, at most {MAX_KEY_BYTES}", id.len()))
         }
+        Some(Value::String(id)) if id.starts_with(SOURCE_MARK) => Err(format!(
+            "begins with {SOURCE_MARK}, as only those of another table's items do"
+        )),
         Some(Value::String(id)) => Ok(id.clone()),
         Some(other) => Err(format!("{other} is not text")),
     };

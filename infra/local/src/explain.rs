@@ -37,7 +37,10 @@ pub async fn explain(target: &Target, what: &str) -> Result<String, StoreError> 
             );
         }
     }
-    if pages.is_empty() {
+    // An item that is no page may have a ledger of one that it was, until its event is followed.
+    if let Some(reason) = target.reconciler.content.mismatch(what).await? {
+        let _ = writeln!(text, "{what}: no page, as the mapping says: {reason}");
+    } else if pages.is_empty() {
         text.push_str("no record has this address or this id\n");
     }
     Ok(text)
@@ -83,7 +86,10 @@ async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, StoreError>
 async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, StoreError> {
     let page = keys::page(id, 1);
     let ledger = target.reconciler.table.ledger(&page).await?;
-    if ledger.is_none() && target.reconciler.content.item(id).await?.is_none() {
+    let content = &target.reconciler.content;
+    if ledger.is_none()
+        && (content.item(id).await?.is_none() || content.mismatch(id).await?.is_some())
+    {
         return Ok(Vec::new());
     }
     let parts = ledger.map_or(0, |ledger| ledger.parts);

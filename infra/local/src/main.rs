@@ -1,6 +1,7 @@
 //! `waymark`: the local stack, in one command.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -8,13 +9,15 @@ use clap::{Args, Parser, Subcommand};
 use local::audit::Ended;
 use local::content::{LineProblem, LoadError, Source, load};
 use local::explain;
+use local::mapping::{self, ItemError};
 use local::report::Report;
 use local::sample::sample;
 use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
 use local::target::Target;
+use sitemap::mapping::{MappingError, MappingProblem};
 use store::clock::Clock;
-use store::content::Content;
+use store::content::{Content, SourceTable};
 use store::error::StoreError;
 use sweep::audit::Finding;
 use sweep::notices::Endpoint;
@@ -50,8 +53,51 @@ enum Command {
     },
     /// Tell the state of each site, and how far the background scan is
     Status(Place),
+    /// Check a field mapping, for a table of your own, and print it as a parameter takes it; status 1 if it is malformed
+    Mapping {
+        /// The mapping, JSON
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Print what becomes of this item instead: JSON as `aws dynamodb get-item` prints it, or plain
+        #[arg(long, value_name = "FILE")]
+        item: Option<PathBuf>,
+    },
     /// Print the sample site's content, with its latest dates as of now
     Sample,
+}
+
+/// A table of the user's own whose items are content too.
+#[derive(Args, Clone)]
+struct SourceArgs {
+    /// A table of your own in the local stack's DynamoDB, created if it does not exist, whose items are content too
+    #[arg(long, value_name = "NAME", requires = "source_mapping")]
+    source_table: Option<String>,
+    /// Its field mapping: see docs/MAPPING.md
+    #[arg(long, value_name = "FILE", requires = "source_table")]
+    source_mapping: Option<PathBuf>,
+}
+
+impl SourceArgs {
+    fn read(&self) -> Result<Option<SourceTable>, Failure> {
+        let (Some(table), Some(file)) = (&self.source_table, &self.source_mapping) else {
+            return Ok(None);
+        };
+        read_mapping(table, file).map(Some)
+    }
+}
+
+fn read_mapping(table: &str, file: &Path) -> Result<SourceTable, Failure> {
+    mapping::read(table, &read_file(file)?).map_err(|error| Failure::Mapping {
+        file: file.to_owned(),
+        error,
+    })
+}
+
+fn read_file(file: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|error| Failure::File {
+        file: file.to_owned(),
+        error,
+    })
 }
 
 #[derive(Args)]
@@ -66,10 +112,12 @@ struct AuditArgs {
 /// Where to look.
 #[derive(Args)]
 struct Place {
-    /// The deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, and AWS's own
-    /// variables) in place of the local stack
+    /// The deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, SOURCE_TABLE,
+    /// SOURCE_MAPPING, and AWS's own variables) in place of the local stack
     #[arg(long)]
     deployment: bool,
+    #[command(flatten)]
+    source: SourceArgs,
     /// Port of the local stack's DynamoDB
     #[arg(long, default_value_t = 8000)]
     dynamodb_port: u16,
@@ -80,7 +128,8 @@ struct Place {
 
 #[derive(Args, Clone)]
 struct Serve {
-    /// Content to load, JSON Lines, plain or .gz; repeatable [default: a sample site, if there is no content yet]
+    /// Content to load, JSON Lines, plain or .gz; repeatable [default: a sample site, if there is no content yet and no
+    /// table of your own]
     #[arg(long, value_name = "FILE")]
     content: Vec<PathBuf>,
     /// Port of the sites; 0 for any that is free
@@ -99,6 +148,8 @@ struct Serve {
     /// [default: nobody is told]
     #[arg(long, value_name = "URL", value_parser = Endpoint::parse)]
     indexnow_endpoint: Option<Endpoint>,
+    #[command(flatten)]
+    source: SourceArgs,
     /// Print a summary and exit once everything is published; status 1 if a line of a content file was malformed
     #[arg(long)]
     once: bool,
@@ -115,8 +166,21 @@ enum Failure {
     Store(#[from] StoreError),
     #[error(transparent)]
     Environment(#[from] store::deployment::EnvironmentError),
+    #[error("{}: {error}", file.display())]
+    File { file: PathBuf, error: io::Error },
+    #[error("{}:{}", file.display(), lines(error))]
+    Mapping { file: PathBuf, error: MappingError },
+    #[error(transparent)]
+    Item(#[from] ItemError),
     #[error("waiting for Ctrl-C: {0}")]
-    Signal(std::io::Error),
+    Signal(io::Error),
+}
+
+/// Each problem of a mapping on a line of its own.
+fn lines(error: &MappingError) -> String {
+    let problems = error.problems().iter();
+    let line = |problem: &MappingProblem| format!("\n  {}: {}", problem.place, problem.reason);
+    problems.map(line).collect()
 }
 
 #[tokio::main]
@@ -138,6 +202,7 @@ async fn main() -> ExitCode {
             Ok(target) => print(explain::status(&target)).await,
             Err(failure) => Err(failure),
         },
+        Some(Command::Mapping { file, item }) => tell_mapping(&file, item.as_deref()),
         Some(Command::Sample) => {
             print!("{}", sample(Clock::system().now()));
             Ok(ExitCode::SUCCESS)
@@ -159,9 +224,22 @@ impl Place {
         Ok(if self.deployment {
             Target::from_environment()?
         } else {
-            Target::local(self.dynamodb_port, self.s3_port)
+            Target::local(self.dynamodb_port, self.s3_port, self.source.read()?)
         })
     }
+}
+
+fn tell_mapping(file: &Path, item: Option<&Path>) -> Result<ExitCode, Failure> {
+    // No table is asked: any name will do.
+    let source = read_mapping("source", file)?;
+    match item {
+        Some(item) => {
+            let now = Clock::system().now();
+            print!("{}", mapping::tell(&source, &read_file(item)?, now)?);
+        }
+        None => println!("{}", mapping::compact(&read_file(file)?)),
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn print(
@@ -209,6 +287,7 @@ async fn run(serve: Serve) -> Result<ExitCode, Failure> {
         s3_port: serve.s3_port,
         data: serve.data.clone(),
         indexnow: serve.indexnow_endpoint.clone(),
+        source: serve.source.read()?,
         ..Options::default()
     };
     let mut stack = Stack::start(options).await?;
@@ -228,7 +307,9 @@ async fn publish(stack: &mut Stack, serve: &Serve, begun: Instant) -> Result<Exi
     let mut problems = Vec::new();
     let kept = stack.reconciler.content.scan(None, 1).await?;
     let sources: Vec<Source> = match serve.content.as_slice() {
-        [] if kept.records.is_empty() => vec![Source::Sample(stack.reconciler.clock.now())],
+        [] if kept.records.is_empty() && serve.source.source_table.is_none() => {
+            vec![Source::Sample(stack.reconciler.clock.now())]
+        }
         files => files.iter().cloned().map(Source::File).collect(),
     };
     let mut records = 0;

@@ -19,7 +19,7 @@ use regenerate::index::IndexLimits;
 use store::SitemapTable;
 use store::aws::Aws;
 use store::clock::Clock;
-use store::content::ContentTable;
+use store::content::{ContentTable, SourceTable};
 use store::error::StoreError;
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
@@ -38,6 +38,8 @@ use crate::tokens::without_tokens;
 
 /// The name of the function behind the content table's stream.
 const INGEST: &str = "ingest";
+/// The same function behind the stream of the user's table.
+const INGEST_SOURCE: &str = "ingest of the user's table";
 /// How often the sweep runs, in place of the schedule's minute.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
 /// The audit's pause before it looks again: events are handled at once here.
@@ -78,10 +80,12 @@ pub struct Options {
     pub interceptor: Option<SharedInterceptor>,
     /// Where search engines are told of changes; without it, nobody is.
     pub indexnow: Option<Endpoint>,
+    /// A table of the user's own whose items are content too. It is created if it does not exist.
+    pub source: Option<SourceTable>,
 }
 
 impl Default for Options {
-    /// Any ports, no state, the system's clock, any site, no faults, nobody to tell.
+    /// Any ports, no state, the system's clock, any site, no faults, nobody to tell, no table but its own.
     fn default() -> Self {
         let (clock, known, faults) = (Clock::system(), KnownSites::Any, Faults::default());
         Self {
@@ -98,6 +102,7 @@ impl Default for Options {
             index_limits: IndexLimits::default(),
             interceptor: None,
             indexnow: None,
+            source: None,
         }
     }
 }
@@ -133,8 +138,19 @@ pub enum StackError {
 /// The functions, running.
 struct Running {
     ingest: EventSource,
+    /// Of the user's table.
+    ingest_source: Option<EventSource>,
     regenerate: EventSource,
     sweep: JoinHandle<()>,
+}
+
+impl Running {
+    /// The sources of content.
+    fn ingests(&self) -> Vec<&EventSource> {
+        std::iter::once(&self.ingest)
+            .chain(&self.ingest_source)
+            .collect()
+    }
 }
 
 /// A stack.
@@ -191,9 +207,13 @@ impl Stack {
         };
         let aws = clients(None);
         tables::create(&aws).await?;
+        if let Some(source) = &options.source {
+            tables::create_source(&aws, source).await?;
+        }
         let ports = |aws: &Aws| {
             let reconciler = Reconciler {
-                content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
+                content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned())
+                    .with_source(options.source.clone()),
                 table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
                 known: options.known.clone(),
                 clock: options.clock.clone(),
@@ -234,18 +254,21 @@ impl Stack {
     pub async fn run(&mut self) -> Result<(), StackError> {
         let (reconciler, objects) = self.functions.clone();
         let ingesting = reconciler.clone();
-        let ingest = self.source(
-            INGEST,
-            (CONTENT_TABLE, "id"),
-            Arc::new(|_| true),
-            Arc::new(move |event| {
-                let reconciler = ingesting.clone();
-                async move { Ok(ingest::ingest(&reconciler, &event).await) }.boxed()
-            }),
-        );
+        let handler: Handler = Arc::new(move |event| {
+            let reconciler = ingesting.clone();
+            async move { Ok(ingest::ingest(&reconciler, &event).await) }.boxed()
+        });
+        let all: Filter = Arc::new(|_| true);
+        let ingest = self.source(INGEST, (CONTENT_TABLE, "id"), all.clone(), handler.clone());
+        let ingest_source = self.options.source.as_ref().map(|source| {
+            let partition_key = &source.mapping().key()[0].name;
+            self.source(INGEST_SOURCE, (source.name(), partition_key), all, handler)
+        });
         // The scan begins with the first event of the sitemap table's stream: until the content's is read, `ingest`
         // leaves the records of a first load to it.
-        ingest.caught_up().await;
+        for ingest in std::iter::once(&ingest).chain(&ingest_source) {
+            ingest.caught_up().await;
+        }
         let regenerator = Regenerator {
             reconciler: reconciler.clone(),
             objects: objects.clone(),
@@ -266,6 +289,7 @@ impl Stack {
         let sweep = tokio::spawn(sweep_for_ever(reconciler, objects, hosts, indexnow));
         self.running = Some(Running {
             ingest,
+            ingest_source,
             regenerate,
             sweep,
         });
@@ -275,7 +299,7 @@ impl Stack {
     fn source(
         &self,
         name: &str,
-        (table, partition_key): (&str, &'static str),
+        (table, partition_key): (&str, &str),
         filter: Filter,
         handler: Handler,
     ) -> EventSource {
@@ -290,7 +314,7 @@ impl Stack {
             timeout: TIMEOUT,
             starting: Starting::TrimHorizon,
             stream_shards: self.options.stream_shards,
-            partition_key,
+            partition_key: partition_key.to_owned(),
             parallel: self.options.parallel,
         };
         EventSource::start(
@@ -309,21 +333,26 @@ impl Stack {
     ///
     /// If a table or the bucket fails.
     pub async fn settled(&self) -> Result<(), StackError> {
-        let Some(Running {
-            ingest, regenerate, ..
-        }) = &self.running
-        else {
+        let Some(running) = &self.running else {
             return Ok(());
         };
-        let counts = |progress: Progress| (progress.read, progress.done);
+        let (ingests, regenerate) = (running.ingests(), &running.regenerate);
+        let progress = || -> Vec<Progress> {
+            let sources = ingests.iter().copied().chain([regenerate]);
+            sources.map(EventSource::progress).collect()
+        };
+        let ingests_caught_up = async || {
+            for ingest in &ingests {
+                ingest.caught_up().await;
+            }
+        };
         loop {
-            let before = (counts(ingest.progress()), counts(regenerate.progress()));
-            // Both have looked once more, one after the other, and neither has found what the other may have written.
-            ingest.caught_up().await;
+            let before = progress();
+            // All have looked once more, one after the other, and none has found what another may have written.
+            ingests_caught_up().await;
             regenerate.caught_up().await;
-            ingest.caught_up().await;
-            let after = (counts(ingest.progress()), counts(regenerate.progress()));
-            if before == after && self.reconciler.table.job().await?.is_none() {
+            ingests_caught_up().await;
+            if before == progress() && self.reconciler.table.job().await?.is_none() {
                 return self.refresh_hosts().await;
             }
         }
@@ -338,10 +367,10 @@ impl Stack {
         let batches = self.failed.drain();
         let count = batches.len();
         for batch in batches {
-            let source = if batch.function == INGEST {
-                &running.ingest
-            } else {
-                &running.regenerate
+            let source = match (batch.function.as_str(), &running.ingest_source) {
+                (INGEST, _) => &running.ingest,
+                (INGEST_SOURCE, Some(ingest)) => ingest,
+                _ => &running.regenerate,
             };
             source.redeliver(batch.event).await;
         }
@@ -371,6 +400,9 @@ impl Stack {
         if let Some(running) = self.running {
             running.sweep.abort();
             running.ingest.stop().await;
+            if let Some(ingest) = running.ingest_source {
+                ingest.stop().await;
+            }
             running.regenerate.stop().await;
         }
         self.server.stop().await;

@@ -7,7 +7,11 @@ use aws_sdk_dynamodb::types::{
     StreamSpecification, StreamViewType,
 };
 use aws_sdk_s3::operation::create_bucket::CreateBucketError;
+use sitemap::mapping::{KeyAttribute, KeyType as AttributeType};
 use store::aws::Aws;
+use store::content::SourceTable;
+use store::content::source::describe;
+use store::error::StoreError;
 
 /// The content table's name.
 pub const CONTENT_TABLE: &str = "waymark-content";
@@ -27,6 +31,17 @@ pub enum CreateError {
         /// DynamoDB's reason.
         message: String,
     },
+    /// A table of the user's is not as its mapping says.
+    #[error("table {table}: {}", misfits.join("; "))]
+    Misfit {
+        /// The table.
+        table: String,
+        /// What does not fit.
+        misfits: Vec<String>,
+    },
+    /// A table of the user's cannot be described.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// S3 refused.
     #[error("creating bucket {BUCKET}: {0}")]
     Bucket(String),
@@ -38,8 +53,12 @@ pub enum CreateError {
 ///
 /// [`CreateError`].
 pub async fn create(aws: &Aws) -> Result<(), CreateError> {
-    create_table(aws, CONTENT_TABLE, &["id"]).await?;
-    create_table(aws, SITEMAP_TABLE, &["pk", "sk"]).await?;
+    let text = |name: &str| KeyAttribute {
+        name: name.to_owned(),
+        key_type: AttributeType::Text,
+    };
+    create_table(aws, CONTENT_TABLE, &[text("id")]).await?;
+    create_table(aws, SITEMAP_TABLE, &[text("pk"), text("sk")]).await?;
     match aws.s3().await.create_bucket().bucket(BUCKET).send().await {
         Ok(_) => Ok(()),
         Err(error)
@@ -54,7 +73,25 @@ pub async fn create(aws: &Aws) -> Result<(), CreateError> {
     }
 }
 
-async fn create_table(aws: &Aws, table: &str, keys: &[&str]) -> Result<(), CreateError> {
+/// Creates a table of the user's if it does not exist yet, and looks whether it is as its mapping says.
+///
+/// # Errors
+///
+/// [`CreateError`].
+pub async fn create_source(aws: &Aws, source: &SourceTable) -> Result<(), CreateError> {
+    let (table, mapping) = (source.name(), source.mapping());
+    create_table(aws, table, mapping.key()).await?;
+    let misfits = describe(aws, table).await?.misfits(mapping, None);
+    if misfits.is_empty() {
+        return Ok(());
+    }
+    Err(CreateError::Misfit {
+        table: table.to_owned(),
+        misfits,
+    })
+}
+
+async fn create_table(aws: &Aws, table: &str, keys: &[KeyAttribute]) -> Result<(), CreateError> {
     let failed = |message: String| CreateError::Table {
         table: table.to_owned(),
         message,
@@ -88,19 +125,19 @@ async fn create_table(aws: &Aws, table: &str, keys: &[&str]) -> Result<(), Creat
 }
 
 fn key_schema(
-    keys: &[&str],
+    keys: &[KeyAttribute],
 ) -> Result<(Vec<AttributeDefinition>, Vec<KeySchemaElement>), BuildError> {
     let mut attributes = Vec::new();
     let mut schema = Vec::new();
-    for (name, key_type) in keys.iter().zip([KeyType::Hash, KeyType::Range]) {
+    for (key, role) in keys.iter().zip([KeyType::Hash, KeyType::Range]) {
         let definition = AttributeDefinition::builder()
-            .attribute_name(*name)
-            .attribute_type(ScalarAttributeType::S);
+            .attribute_name(&key.name)
+            .attribute_type(ScalarAttributeType::from(key.key_type.name()));
         attributes.push(definition.build()?);
         schema.push(
             KeySchemaElement::builder()
-                .attribute_name(*name)
-                .key_type(key_type)
+                .attribute_name(&key.name)
+                .key_type(role)
                 .build()?,
         );
     }

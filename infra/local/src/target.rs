@@ -3,7 +3,7 @@
 use store::SitemapTable;
 use store::aws::Aws;
 use store::clock::Clock;
-use store::content::ContentTable;
+use store::content::{ContentTable, SourceTable};
 use store::deployment::{self, EnvironmentError};
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
@@ -19,13 +19,13 @@ pub struct Target {
 }
 
 impl Target {
-    /// A local stack that runs on these ports.
+    /// A local stack that runs on these ports, with the table of the user's that it was started with.
     #[must_use]
-    pub fn local(dynamodb_port: u16, s3_port: u16) -> Self {
+    pub fn local(dynamodb_port: u16, s3_port: u16, source: Option<SourceTable>) -> Self {
         let endpoint = |port| format!("http://127.0.0.1:{port}");
         let aws = Aws::on_loopback(&endpoint(dynamodb_port), &endpoint(s3_port), Vec::new());
         let reconciler = Reconciler {
-            content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
+            content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()).with_source(source),
             table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
             known: KnownSites::Any,
             clock: Clock::system(),
@@ -50,7 +50,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// If a variable is missing.
+    /// If a variable is missing, or the user's table cannot be read as they say.
     pub fn from_environment() -> Result<Self, EnvironmentError> {
         let aws = Aws::from_environment();
         Ok(Self {

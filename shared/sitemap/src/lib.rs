@@ -71,6 +71,7 @@ pub mod feed;
 pub mod index;
 pub mod language;
 pub mod loc;
+pub mod mapping;
 pub mod member;
 pub mod plan;
 pub mod record;

@@ -2,10 +2,12 @@
 
 use std::env::VarError;
 
+use sitemap::mapping::MappingError;
+
 use crate::SitemapTable;
 use crate::aws::Aws;
 use crate::clock::Clock;
-use crate::content::ContentTable;
+use crate::content::{ContentTable, SourceTable};
 use crate::reconcile::{KnownSites, Reconciler};
 use crate::s3::S3Objects;
 
@@ -17,13 +19,42 @@ pub const SITEMAP_TABLE: &str = "SITEMAP_TABLE";
 pub const BUCKET_NAME: &str = "BUCKET_NAME";
 /// Hosts of sites that need no settings record, separated by commas; `*` for any.
 pub const SITES: &str = "SITES";
+/// The name of a table of the user's own whose items are content too; empty, there is none.
+pub const SOURCE_TABLE: &str = "SOURCE_TABLE";
+/// That table's field mapping, in JSON; empty without one.
+pub const SOURCE_MAPPING: &str = "SOURCE_MAPPING";
 
-/// An environment variable that `template.yaml` should have set.
+/// An environment that `template.yaml` should not have let through.
 #[derive(Debug, thiserror::Error)]
-#[error("environment variable {name}: {cause}")]
-pub struct EnvironmentError {
-    name: &'static str,
-    cause: VarError,
+#[non_exhaustive]
+pub enum EnvironmentError {
+    /// A variable is missing. An operator's command that took that for an empty one would find every page of the user's
+    /// table gone.
+    #[error("environment variable {name}: {cause}")]
+    Variable {
+        /// Its name.
+        name: &'static str,
+        /// Why it cannot be read.
+        cause: VarError,
+    },
+    /// The user's table cannot be read so.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+/// Why a user's table cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// Nothing says what its items mean.
+    #[error("{SOURCE_TABLE} is {0}, and {SOURCE_MAPPING} is empty: give both or none")]
+    NoMapping(String),
+    /// Nothing says which it is.
+    #[error("{SOURCE_MAPPING} is given, and {SOURCE_TABLE} is empty: give both or none")]
+    NoTable,
+    /// The mapping is malformed.
+    #[error("{SOURCE_MAPPING}: {0}")]
+    Mapping(#[from] MappingError),
 }
 
 /// Reads an environment variable.
@@ -32,20 +63,41 @@ pub struct EnvironmentError {
 ///
 /// If it is not set, or not text.
 pub fn variable(name: &'static str) -> Result<String, EnvironmentError> {
-    std::env::var(name).map_err(|cause| EnvironmentError { name, cause })
+    std::env::var(name).map_err(|cause| EnvironmentError::Variable { name, cause })
 }
 
 /// What a function that reconciles reads from its environment.
-pub const RECONCILER_VARIABLES: [&str; 3] = [CONTENT_TABLE, SITEMAP_TABLE, SITES];
+pub const RECONCILER_VARIABLES: [&str; 5] = [
+    CONTENT_TABLE,
+    SITEMAP_TABLE,
+    SITES,
+    SOURCE_TABLE,
+    SOURCE_MAPPING,
+];
 
-/// Both tables as the environment names them. No client is built yet.
+/// The user's table, if there is one, from its name and its mapping.
 ///
 /// # Errors
 ///
-/// If a variable is missing.
+/// If one of them is empty and the other is not, or for all that is wrong with the mapping.
+pub fn source(table: &str, mapping: &str) -> Result<Option<SourceTable>, SourceError> {
+    match (table.trim(), mapping.trim()) {
+        ("", "") => Ok(None),
+        (table, "") => Err(SourceError::NoMapping(table.to_owned())),
+        ("", _) => Err(SourceError::NoTable),
+        (table, mapping) => Ok(Some(SourceTable::new(table.to_owned(), mapping)?)),
+    }
+}
+
+/// All tables as the environment names them. No client is built yet.
+///
+/// # Errors
+///
+/// If a variable is missing, or the user's table cannot be read as they say.
 pub fn reconciler(aws: &Aws) -> Result<Reconciler<ContentTable, SitemapTable>, EnvironmentError> {
+    let source = source(&variable(SOURCE_TABLE)?, &variable(SOURCE_MAPPING)?)?;
     Ok(Reconciler {
-        content: ContentTable::new(aws.clone(), variable(CONTENT_TABLE)?),
+        content: ContentTable::new(aws.clone(), variable(CONTENT_TABLE)?).with_source(source),
         table: SitemapTable::new(aws.clone(), variable(SITEMAP_TABLE)?),
         known: KnownSites::parse(&variable(SITES)?),
         clock: Clock::system(),
@@ -59,4 +111,32 @@ pub fn reconciler(aws: &Aws) -> Result<Reconciler<ContentTable, SitemapTable>, E
 /// If its variable is missing.
 pub fn objects(aws: &Aws) -> Result<S3Objects, EnvironmentError> {
     Ok(S3Objects::new(aws.clone(), variable(BUCKET_NAME)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_users_table_has_a_name_and_a_mapping_that_can_be_read() {
+        let good = r#"{"key": [{"id": "S"}], "fields": {"type": "type", "url": "url"}}"#;
+        assert!(source("", " \n").unwrap().is_none());
+        assert_eq!(source("posts", good).unwrap().unwrap().name(), "posts");
+        let told = |table, mapping| source(table, mapping).unwrap_err().to_string();
+        assert_eq!(
+            told("posts", ""),
+            "SOURCE_TABLE is posts, and SOURCE_MAPPING is empty: give both or none"
+        );
+        assert!(told("", good).starts_with("SOURCE_MAPPING is given, and SOURCE_TABLE is empty"));
+        // Every problem is named.
+        let bad = told("posts", r#"{"key": [], "fields": {"ur": "x"}}"#);
+        for place in [
+            "SOURCE_MAPPING: key: ",
+            "; fields.ur: ",
+            "; fields.url: ",
+            "; fields.type: ",
+        ] {
+            assert!(bad.contains(place), "{place} in {bad}");
+        }
+    }
 }

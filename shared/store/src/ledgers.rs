@@ -145,7 +145,13 @@ impl Ledgers for SitemapTable {
             .take(MAX_STRAYS);
         let found: Vec<&Key> = found.collect();
         let wanted: BTreeSet<&Key> = known.iter().chain(found.iter().copied()).collect();
-        let items = batch_get(&self.aws, &self.name, wanted.into_iter().map(key_item)).await?;
+        let items = batch_get(
+            &self.aws,
+            &self.name,
+            wanted.into_iter().map(key_item),
+            None,
+        )
+        .await?;
         let items: HashMap<Key, Item> = items
             .into_iter()
             .filter_map(|item| Some((item_key(&item)?, item)))

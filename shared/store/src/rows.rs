@@ -222,7 +222,7 @@ impl Rows for SitemapTable {
     }
 
     async fn rows_with(&self, keys: &BTreeSet<Key>) -> Result<HashMap<Key, Row>, StoreError> {
-        let items = batch_get(&self.aws, &self.name, keys.iter().map(key_item)).await?;
+        let items = batch_get(&self.aws, &self.name, keys.iter().map(key_item), None).await?;
         let rows = items.iter().filter_map(read);
         Ok(rows.map(|row| (row.key.clone(), row)).collect())
     }

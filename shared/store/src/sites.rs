@@ -18,6 +18,7 @@ use sitemap::member::FORMAT_VERSION;
 use sitemap::site::SiteSettings;
 use sitemap::stylesheet;
 
+use crate::content::NO_SOURCE;
 use crate::error::{StoreError, service};
 use crate::keys::{self, Key};
 use crate::table::{
@@ -54,6 +55,8 @@ pub struct SiteRow {
     pub version: u64,
     /// The [`RENDER_VERSION`] that its entries were or are being rendered with.
     pub render: u32,
+    /// The revision of the content's tables that its entries were or are being made from.
+    pub source: String,
     /// The settings.
     pub settings: SiteSettings,
     /// Indexes that the site needs, and that robots.txt names: 1 or more.
@@ -107,10 +110,12 @@ pub trait Sites: Send + Sync {
     /// A site's row, read consistently.
     fn site(&self, host: &str) -> impl Future<Output = Result<Option<SiteRow>, StoreError>> + Send;
 
-    /// Creates a site's row, on hold and waiting for the scan. Nothing happens if there is one.
+    /// Creates a site's row, on hold and waiting for the scan. Nothing happens if there is one. `source` is the content's
+    /// revision.
     fn create_site(
         &self,
         settings: &SiteSettings,
+        source: &str,
         now: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
@@ -120,12 +125,13 @@ pub trait Sites: Send + Sync {
         host: &str,
     ) -> impl Future<Output = Result<Option<(String, SiteRow)>, StoreError>> + Send;
 
-    /// Writes settings under a fence's token and lets the site wait for the scan; the epoch is a new one if the frames
-    /// are. False if the token is another's.
+    /// Writes settings and the content's revision under a fence's token and lets the site wait for the scan; the epoch is
+    /// a new one if the frames are. False if the token is another's.
     fn change_site(
         &self,
         token: &str,
         settings: &SiteSettings,
+        source: &str,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Writes how many indexes a site needs and how many may have an object, and raises its version, if that is still
@@ -188,6 +194,7 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> 
         },
         version: get_number(item, "version").ok_or_else(|| damaged("version"))?,
         render: get_number(item, "render").ok_or_else(|| damaged("render"))?,
+        source: get_text(item, "source").unwrap_or(NO_SOURCE).to_owned(),
         settings: serde_json::from_str(settings).map_err(|_| damaged("settings"))?,
         indexes,
         index_objects: count("index_objects")?.max(indexes),
@@ -262,13 +269,19 @@ impl Sites for SitemapTable {
             .transpose()
     }
 
-    async fn create_site(&self, settings: &SiteSettings, now: i64) -> Result<(), StoreError> {
+    async fn create_site(
+        &self,
+        settings: &SiteSettings,
+        source: &str,
+        now: i64,
+    ) -> Result<(), StoreError> {
         let mut row = key_item(&keys::site(&settings.host));
         row.extend([
             ("epoch".to_owned(), number(fastrand::u64(..))),
             ("hold".to_owned(), text("loading")),
             ("version".to_owned(), number(1)),
             ("render".to_owned(), number(RENDER_VERSION)),
+            ("source".to_owned(), text(source)),
             ("settings".to_owned(), text(settings_json(settings))),
         ]);
         let put = Put::builder()
@@ -301,7 +314,12 @@ impl Sites for SitemapTable {
         Ok(Some((token, row)))
     }
 
-    async fn change_site(&self, token: &str, settings: &SiteSettings) -> Result<bool, StoreError> {
+    async fn change_site(
+        &self,
+        token: &str,
+        settings: &SiteSettings,
+        source: &str,
+    ) -> Result<bool, StoreError> {
         // While the token stands, so do the settings that this reads.
         let Some(row) = self.site(&settings.host).await? else {
             return Ok(false);
@@ -313,7 +331,7 @@ impl Sites for SitemapTable {
             .table_name(&self.name)
             .set_key(Some(key_item(&keys::site(&settings.host))))
             .update_expression(
-                "SET settings = :settings, render = :render, epoch = :epoch ADD #version :one",
+                "SET settings = :settings, render = :render, #source = :source, epoch = :epoch ADD #version :one",
             )
             .condition_expression("#token = :token")
             .expression_attribute_values(":epoch", number(epoch))
@@ -321,6 +339,8 @@ impl Sites for SitemapTable {
             .expression_attribute_names("#version", "version")
             .expression_attribute_values(":settings", text(settings_json(settings)))
             .expression_attribute_values(":render", number(RENDER_VERSION))
+            .expression_attribute_names("#source", "source")
+            .expression_attribute_values(":source", text(source))
             .expression_attribute_values(":token", text(token))
             .expression_attribute_values(":one", number(1))
             .build();

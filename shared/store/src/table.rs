@@ -113,11 +113,19 @@ impl SitemapTable {
     }
 }
 
-/// The items with these keys that exist, read consistently, in no particular order.
+/// Which attributes of an item are wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Projection {
+    pub(crate) expression: String,
+    pub(crate) names: HashMap<String, String>,
+}
+
+/// The items with these keys that exist, whole or what is wanted of them, read consistently, in no particular order.
 pub(crate) async fn batch_get(
     aws: &Aws,
     table: &str,
     keys: impl IntoIterator<Item = Item>,
+    projection: Option<&Projection>,
 ) -> Result<Vec<Item>, StoreError> {
     let client = aws.dynamodb().await;
     let keys: Vec<Item> = keys.into_iter().collect();
@@ -127,6 +135,8 @@ pub(crate) async fn batch_get(
         for round in 0.. {
             let request = KeysAndAttributes::builder()
                 .set_keys(Some(wanted))
+                .set_projection_expression(projection.map(|wanted| wanted.expression.clone()))
+                .set_expression_attribute_names(projection.map(|wanted| wanted.names.clone()))
                 .consistent_read(true);
             if round == BATCH_ROUNDS {
                 return Err(StoreError::Contended {

@@ -119,14 +119,17 @@ impl Endpoint {
     }
 
     fn connector(&self) -> &Connector {
-        self.connector.get_or_init(|| {
-            Connector::builder()
-                // A connection would not outlive the minute to the next sweep.
-                .pool_max_idle_per_host(0)
-                .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
-                .build()
-        })
+        self.connector.get_or_init(connector)
     }
+}
+
+/// The SDK's own HTTP client.
+pub(crate) fn connector() -> Connector {
+    Connector::builder()
+        // A connection would not outlive the minute to the next sweep.
+        .pool_max_idle_per_host(0)
+        .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
+        .build()
 }
 
 /// What a status means. Anything that IndexNow does not name and that is not the request's fault may pass.

@@ -72,7 +72,7 @@ pub struct Mapping {
     /// As how many stream shards each of the stream's is read, records of one partition key in one of them.
     pub stream_shards: usize,
     /// The name of the table's partition key.
-    pub partition_key: &'static str,
+    pub partition_key: String,
     /// Batches of one stream shard under way at the same time, records of one key in one of them.
     pub parallel: usize,
 }

@@ -217,7 +217,7 @@ impl Mapping {
     /// Whether a record of a stream shard is this lane's.
     fn is_read_by(&self, (_, lane): &Lane, record: &EventRecord) -> bool {
         let keys = record.change.keys.iter();
-        hash(keys.filter(|(name, _)| *name == self.partition_key))
+        hash(keys.filter(|(name, _)| **name == self.partition_key))
             % self.stream_shards.max(1) as u64
             == *lane
     }

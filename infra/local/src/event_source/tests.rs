@@ -58,7 +58,7 @@ where
         timeout: Duration::from_secs(10),
         starting: Starting::TrimHorizon,
         stream_shards: 1,
-        partition_key: "id",
+        partition_key: "id".to_owned(),
         parallel: 1,
     };
     change(&mut mapping);

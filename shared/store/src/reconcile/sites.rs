@@ -10,26 +10,31 @@ use crate::error::StoreError;
 use crate::sites::{RENDER_VERSION, SiteRow, Sites};
 
 impl<C: Content, T: Sites> Reconciler<C, T> {
-    /// A site's row. A site that is known and has none gets one, on hold; one whose entries are of an older rendering
-    /// is put on the scan's list.
+    /// A site's row. A site that is known and has none gets one, on hold; one whose entries are of an older rendering,
+    /// or were made from other tables or by another mapping, is put on the scan's list.
     ///
     /// # Errors
     ///
     /// If a table fails.
     pub async fn ensure_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
         match self.table.site(host).await? {
-            Some(row) if row.render == RENDER_VERSION => Ok(Some(row)),
+            Some(row) if self.is_current(&row) => Ok(Some(row)),
             Some(_) => Box::pin(self.reconcile_site(host)).await,
             None => {
                 let Some(settings) = self.settings(host).await? else {
                     return Ok(None);
                 };
-                self.table.create_site(&settings, self.clock.now()).await?;
+                let (source, now) = (self.content.revision(), self.clock.now());
+                self.table.create_site(&settings, source, now).await?;
                 // The record may have changed since it was read, and the event of that have found no row: once more,
                 // under the row's own fence.
                 Box::pin(self.reconcile_site(host)).await
             }
         }
+    }
+
+    fn is_current(&self, row: &SiteRow) -> bool {
+        row.render == RENDER_VERSION && row.source == self.content.revision()
     }
 
     /// What a site's record says, or the defaults of a known site that has none.
@@ -96,10 +101,11 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
                 ..row.settings.clone()
             };
             let settings = self.settings(host).await?.unwrap_or(unknown);
-            if settings == row.settings && row.render == RENDER_VERSION {
+            if settings == row.settings && self.is_current(&row) {
                 return Ok(Some(row));
             }
-            if self.table.change_site(&token, &settings).await? {
+            let source = self.content.revision();
+            if self.table.change_site(&token, &settings, source).await? {
                 return self.table.site(host).await;
             }
         }

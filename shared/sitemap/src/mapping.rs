@@ -1,0 +1,268 @@
+//! How the items of a table that is not Waymark's own become content records: the field mapping.
+//!
+//! ```text
+//! item ─▶ only: is it a page? ─▶ fields: its content record ─▶ ContentRecord::parse
+//! key  ─▶ the record's id, and back
+//! ```
+//!
+//! - A mapping is data, in JSON. Whatever is wrong with it is told at once, each problem with its place.
+//! - An item never fails: what cannot be made of it is a problem of its record, as if the field had been bad. What decides
+//!   whether a page is listed fails closed.
+//! - A record's id can be turned back into the primary key. It begins with [`SOURCE_MARK`], as no id of Waymark's own table
+//!   may.
+//!
+//! `docs/MAPPING.md` is the reference of the grammar.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::record::{ContentRecord, Problem};
+
+mod grammar;
+mod key;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use key::{KeyAttribute, KeyType, KeyValue};
+
+use source::{Lack, Path, Source};
+
+/// The first character of the ids of records that are items of another table; the own table's may not begin so.
+pub const SOURCE_MARK: char = '@';
+/// Bytes of a mapping. Lambda allows 4,096 for all environment variables of a function, names included
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>), and the others need some.
+pub const MAX_MAPPING_BYTES: usize = 3_000;
+
+/// The fields without which no page is listed, or which decide about it: a bad one closes the record.
+const CLOSING: [&str; 11] = [
+    "url",
+    "site",
+    "type",
+    "status",
+    "visibility",
+    "noindex",
+    "kind",
+    "published_at",
+    "modified_at",
+    "expires_at",
+    "archive_of",
+];
+/// The fields that every mapping gives.
+const REQUIRED: [&str; 2] = ["type", "url"];
+
+/// A field mapping.
+///
+/// ```
+/// use serde_json::json;
+/// use sitemap::mapping::Mapping;
+///
+/// let mapping = Mapping::parse(r#"{
+///     "key": [{"pk": "S"}, {"sk": "N"}],
+///     "only": {"entity": "POST"},
+///     "fields": {
+///         "type": {"constant": "post"},
+///         "url": {"template": "https://www.example.com/{slug}/"},
+///         "status": {"path": "state", "values": {"live": "published", "*": "draft"}},
+///         "modified_at": {"path": "meta.updated", "time": "seconds"}
+///     }
+/// }"#)?;
+/// let item = json!({"pk": "POST#7", "sk": 1, "entity": "POST", "slug": "käse", "state": "live", "meta": {"updated": 0}});
+/// let id = mapping.id_of_item(&item).ok_or("its key is there")?;
+/// assert_eq!(id, "@POST#7/1");
+/// let record = mapping.record(&id, &item).ok_or("it is a page")?;
+/// assert_eq!(record.url, "https://www.example.com/k%C3%A4se/");
+/// assert_eq!(record.problems, []);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mapping {
+    /// One attribute or two.
+    key: Vec<KeyAttribute>,
+    only: Vec<(Path, Vec<Condition>)>,
+    fields: BTreeMap<String, Source>,
+}
+
+/// What an attribute has to be.
+#[derive(Clone, Debug, PartialEq)]
+enum Condition {
+    /// This text, number or truth value.
+    Is(Value),
+    /// Not there, or null.
+    Absent,
+    /// A text that begins so.
+    Begins(String),
+}
+
+/// What is wrong with a mapping: all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MappingError(Vec<MappingProblem>);
+
+/// One thing that is wrong with a mapping.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MappingProblem {
+    /// The place in the JSON: `fields.images.each`.
+    pub place: String,
+    /// The reason, for people.
+    pub reason: String,
+}
+
+impl MappingError {
+    /// The problems, at least one.
+    #[must_use]
+    pub fn problems(&self) -> &[MappingProblem] {
+        &self.0
+    }
+}
+
+impl std::error::Error for MappingError {}
+
+impl std::fmt::Display for MappingError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (at, MappingProblem { place, reason }) in self.0.iter().enumerate() {
+            let separator = if at == 0 { "" } else { "; " };
+            write!(f, "{separator}{place}: {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Mapping {
+    /// Reads a mapping.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, MappingError> {
+        grammar::parse(text).map_err(MappingError)
+    }
+
+    /// The table's primary key: the partition key, and the sort key if there is one.
+    #[must_use]
+    pub fn key(&self) -> &[KeyAttribute] {
+        &self.key
+    }
+
+    /// The id of the record with this key, whose values stand in the key's order and have its types.
+    #[must_use]
+    pub fn id(&self, key: &[KeyValue]) -> String {
+        key::id(key)
+    }
+
+    /// The id of an item's record; nothing if its key is not there, or not of its types.
+    #[must_use]
+    pub fn id_of_item(&self, item: &Value) -> Option<String> {
+        let value = |attribute: &KeyAttribute| attribute.key_type.of(item.get(&attribute.name)?);
+        let key: Option<Vec<KeyValue>> = self.key.iter().map(value).collect();
+        Some(self.id(&key?))
+    }
+
+    /// The primary key of a record, in the key's order; nothing if no item of such a table has this id.
+    #[must_use]
+    pub fn key_of(&self, id: &str) -> Option<Vec<KeyValue>> {
+        key::parse(id, &self.key)
+    }
+
+    /// The attributes, of the item itself, that a record is made from; nothing if that is the whole item.
+    #[must_use]
+    pub fn attributes(&self) -> Option<BTreeSet<&str>> {
+        self.attributes_of(|_| true)
+    }
+
+    /// The same for what [`Mapping::site`] needs.
+    #[must_use]
+    pub fn site_attributes(&self) -> Option<BTreeSet<&str>> {
+        self.attributes_of(|field| ["site", "url"].contains(&field))
+    }
+
+    fn attributes_of(&self, wanted: impl Fn(&str) -> bool) -> Option<BTreeSet<&str>> {
+        let mut paths: Vec<&Path> = self.only.iter().map(|(path, _)| path).collect();
+        for (_, source) in self.fields.iter().filter(|(field, _)| wanted(field)) {
+            source.paths(&mut paths);
+        }
+        let attributes: Option<BTreeSet<&str>> = paths.into_iter().map(Path::attribute).collect();
+        let key = self.key.iter().map(|attribute| attribute.name.as_str());
+        attributes.map(|attributes| attributes.into_iter().chain(key).collect())
+    }
+
+    /// Why an item is no page, if it is none.
+    #[must_use]
+    pub fn mismatch(&self, item: &Value) -> Option<String> {
+        let (path, _) = self.only.iter().find(|(path, conditions)| {
+            let value = path.of(item);
+            !conditions.iter().any(|condition| condition.holds(value))
+        })?;
+        Some(match path.of(item) {
+            None => format!("it has no {path}"),
+            Some(value) => format!("its {path} is {}", source::shown(value)),
+        })
+    }
+
+    /// The record that an item becomes; nothing if it is no page.
+    #[must_use]
+    pub fn record(&self, id: &str, item: &Value) -> Option<ContentRecord> {
+        if self.mismatch(item).is_some() {
+            return None;
+        }
+        let (fields, problems) = self.content(item);
+        let mut record = ContentRecord::parse(id, &fields);
+        // What could not be made is missing too, and the reason why is the better one.
+        let explained = |found: &Problem| problems.iter().any(|own| own.field == found.field);
+        record.problems.retain(|found| !explained(found));
+        record.problems.splice(0..0, problems);
+        Some(record)
+    }
+
+    /// The site of an item's record, from as much of the item as [`Mapping::site_attributes`] names; nothing if it is no
+    /// page.
+    #[must_use]
+    pub fn site(&self, item: &Value) -> Option<String> {
+        if self.mismatch(item).is_some() {
+            return None;
+        }
+        let (fields, _) = self.content(item);
+        Some(ContentRecord::parse("", &fields).site)
+    }
+
+    /// The content record's JSON that an item becomes, and what is wrong: at most one problem a field.
+    #[must_use]
+    pub fn content(&self, item: &Value) -> (Value, Vec<Problem>) {
+        let (mut fields, mut problems) = (Map::new(), Vec::new());
+        for (field, source) in &self.fields {
+            let closes = CLOSING.contains(&field.as_str());
+            let mut notes = Vec::new();
+            let reason = match source.value(item, &mut notes) {
+                Ok(value) => {
+                    fields.insert(field.clone(), value);
+                    notes.into_iter().next()
+                }
+                Err(Lack::Bad(reason)) => Some(reason),
+                Err(Lack::Missing { path, .. }) if REQUIRED.contains(&field.as_str()) => {
+                    Some(format!("missing, since the item has no {path}"))
+                }
+                Err(Lack::Missing { path, translated }) => (translated && closes)
+                    .then(|| format!("the item has no {path}, and its translation no \"*\"")),
+            };
+            problems.extend(reason.map(|reason| Problem::new(field, &reason, closes)));
+        }
+        (Value::Object(fields), problems)
+    }
+}
+
+impl Condition {
+    fn holds(&self, value: Option<&Value>) -> bool {
+        match (self, value) {
+            (Self::Absent, value) => value.is_none(),
+            (_, None) => false,
+            (Self::Begins(prefix), Some(value)) => {
+                value.as_str().is_some_and(|text| text.starts_with(prefix))
+            }
+            // 1 and 1.0 are one number in a table.
+            (Self::Is(Value::Number(wanted)), Some(Value::Number(number))) => {
+                wanted == number || wanted.as_f64() == number.as_f64()
+            }
+            (Self::Is(wanted), Some(value)) => wanted == value,
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! Reading a mapping: every problem with its place.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::source::{Part, Path, Source, Template, shown};
+use super::{
+    Condition, KeyAttribute, KeyType, MAX_MAPPING_BYTES, Mapping, MappingProblem, REQUIRED,
+};
+use crate::record::ContentRecord;
+use crate::site::SITE_TYPE;
+
+/// What a field, or a part of one, holds.
+#[derive(Clone, Copy)]
+enum Shape {
+    /// A text, a number or a truth value.
+    Scalar,
+    /// Several of one shape.
+    List(&'static Shape),
+    /// Members of these names.
+    Object(&'static [(&'static str, Shape)]),
+    /// Lists by names of the user's own.
+    Terms,
+    /// Whatever the content record's own reader takes.
+    Any,
+}
+
+use Shape::{Any, List, Object, Scalar, Terms};
+
+const IMAGE: Shape = Object(&[("url", Scalar)]);
+const ALTERNATE: Shape = Object(&[("hreflang", Scalar), ("url", Scalar)]);
+const VIDEO: Shape = Object(&[
+    ("thumbnail_url", Scalar),
+    ("content_url", Scalar),
+    ("player_url", Scalar),
+    ("title", Scalar),
+    ("description", Scalar),
+    ("duration", Scalar),
+    ("view_count", Scalar),
+    ("rating", Scalar),
+    ("published_at", Scalar),
+    ("expires_at", Scalar),
+    ("tags", List(&Scalar)),
+    ("family_friendly", Scalar),
+    ("requires_subscription", Scalar),
+    ("live", Scalar),
+    ("restriction", Any),
+    ("platform", Any),
+    ("uploader", Any),
+]);
+/// The fields of a content record, but for its id.
+const FIELDS: Shape = Object(&[
+    ("site", Scalar),
+    ("type", Scalar),
+    ("url", Scalar),
+    ("title", Scalar),
+    ("description", Scalar),
+    ("canonical_url", Scalar),
+    ("status", Scalar),
+    ("visibility", Scalar),
+    ("noindex", Scalar),
+    ("kind", Scalar),
+    ("published_at", Scalar),
+    ("modified_at", Scalar),
+    ("expires_at", Scalar),
+    ("changefreq", Scalar),
+    ("priority", Scalar),
+    ("images", List(&IMAGE)),
+    ("videos", List(&VIDEO)),
+    ("news", Object(&[("title", Scalar), ("language", Scalar)])),
+    ("language", Scalar),
+    ("alternates", List(&ALTERNATE)),
+    ("translation_group", Scalar),
+    ("x_default", Scalar),
+    ("terms", Terms),
+    ("pages", Scalar),
+    (
+        "archive_of",
+        Object(&[("taxonomy", Scalar), ("term", Scalar)]),
+    ),
+]);
+
+const SOURCES: &str =
+    "an attribute's path, or an object with one of path, constant, template, list, object, first";
+
+struct Reader {
+    problems: Vec<MappingProblem>,
+}
+
+pub(super) fn parse(text: &str) -> Result<Mapping, Vec<MappingProblem>> {
+    let mut reader = Reader {
+        problems: Vec::new(),
+    };
+    if text.len() > MAX_MAPPING_BYTES {
+        reader.problem(
+            "mapping",
+            format!(
+                "{} bytes, at most {MAX_MAPPING_BYTES}: leave out white space",
+                text.len()
+            ),
+        );
+    }
+    let value: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => {
+            reader.problem("mapping", format!("no JSON: {error}"));
+            return Err(reader.problems);
+        }
+    };
+    let mapping = reader.mapping(&value);
+    match mapping {
+        Some(mapping) if reader.problems.is_empty() => Ok(mapping),
+        _ => Err(reader.problems),
+    }
+}
+
+impl Reader {
+    fn problem(&mut self, place: &str, reason: impl Into<String>) {
+        self.problems.push(MappingProblem {
+            place: place.to_owned(),
+            reason: reason.into(),
+        });
+    }
+
+    fn object<'v>(&mut self, place: &str, value: &'v Value) -> Option<&'v Map<String, Value>> {
+        if !value.is_object() {
+            self.problem(place, format!("{} is not an object", shown(value)));
+        }
+        value.as_object()
+    }
+
+    fn unknown(&mut self, place: &str, object: &Map<String, Value>, known: &[&str]) {
+        for name in object.keys().filter(|name| !known.contains(&name.as_str())) {
+            let reason = format!("unknown; known are {}", known.join(", "));
+            self.problem(&within(place, name), reason);
+        }
+    }
+
+    fn mapping(&mut self, value: &Value) -> Option<Mapping> {
+        let object = self.object("mapping", value)?;
+        self.unknown("", object, &["key", "only", "fields"]);
+        let key = self.key(object.get("key"));
+        let only = object.get("only").map(|only| self.only(only));
+        let fields = match object.get("fields") {
+            Some(fields) => self.members("fields", fields, FIELDS, true),
+            None => BTreeMap::new(),
+        };
+        for field in REQUIRED {
+            let given = object.get("fields").and_then(|fields| fields.get(field));
+            if given.is_none() {
+                self.problem(&within("fields", field), "missing: no page is without it");
+            }
+        }
+        Some(Mapping {
+            key,
+            only: only.unwrap_or_default(),
+            fields,
+        })
+    }
+
+    fn key(&mut self, value: Option<&Value>) -> Vec<KeyAttribute> {
+        let attributes = value.and_then(Value::as_array).map(Vec::as_slice);
+        let Some(attributes @ ([_] | [_, _])) = attributes else {
+            let reason = "the table's primary key, as [{\"pk\": \"S\"}] or [{\"pk\": \"S\"}, {\"sk\": \"N\"}]";
+            self.problem("key", reason);
+            return Vec::new();
+        };
+        let mut key: Vec<KeyAttribute> = Vec::new();
+        for (at, attribute) in attributes.iter().enumerate() {
+            let pair = attribute.as_object().filter(|pair| pair.len() == 1);
+            let pair = pair.and_then(|pair| pair.iter().next());
+            let key_type = pair.and_then(|(_, name)| KeyType::named(name.as_str()?));
+            match (pair, key_type) {
+                (Some((name, _)), Some(_)) if key.iter().any(|other| other.name == *name) => {
+                    self.problem(&format!("key[{at}]"), format!("{name} is given twice"));
+                }
+                (Some((name, _)), Some(key_type)) => key.push(KeyAttribute {
+                    name: name.clone(),
+                    key_type,
+                }),
+                _ => self.problem(
+                    &format!("key[{at}]"),
+                    format!(
+                        "{} is no attribute with its type, S, N or B",
+                        shown(attribute)
+                    ),
+                ),
+            }
+        }
+        key
+    }
+
+    fn only(&mut self, value: &Value) -> Vec<(Path, Vec<Condition>)> {
+        let Some(object) = self.object("only", value) else {
+            return Vec::new();
+        };
+        let mut only = Vec::new();
+        for (name, wanted) in object {
+            let place = within("only", name);
+            let path = self.path(&place, &Value::String(name.clone()));
+            let alternatives = match wanted {
+                Value::Array(alternatives) => alternatives.as_slice(),
+                one => std::slice::from_ref(one),
+            };
+            if alternatives.is_empty() {
+                self.problem(&place, "no value is allowed, so no item would be a page");
+            }
+            let conditions = alternatives
+                .iter()
+                .filter_map(|wanted| self.condition(&place, wanted));
+            let conditions = conditions.collect();
+            only.extend(path.map(|path| (path, conditions)));
+        }
+        only
+    }
+
+    fn condition(&mut self, place: &str, wanted: &Value) -> Option<Condition> {
+        match wanted {
+            Value::Null => Some(Condition::Absent),
+            Value::String(_) | Value::Number(_) | Value::Bool(_) => {
+                Some(Condition::Is(wanted.clone()))
+            }
+            Value::Object(object) => {
+                self.unknown(place, object, &["prefix"]);
+                let prefix = object.get("prefix").and_then(Value::as_str);
+                if prefix.is_none() {
+                    self.problem(&within(place, "prefix"), "not a text");
+                }
+                prefix.map(|prefix| Condition::Begins(prefix.to_owned()))
+            }
+            Value::Array(_) => {
+                self.problem(place, format!("{} is no value", shown(wanted)));
+                None
+            }
+        }
+    }
+
+    /// The members of an object of some shape; those of the mapping's fields are tried out.
+    fn members(
+        &mut self,
+        place: &str,
+        value: &Value,
+        shape: Shape,
+        tried: bool,
+    ) -> BTreeMap<String, Source> {
+        let Some(object) = self.object(place, value) else {
+            return BTreeMap::new();
+        };
+        let mut members = BTreeMap::new();
+        for (name, value) in object {
+            let place = within(place, name);
+            let shape = match shape {
+                Object(known) => {
+                    let Some((_, shape)) = known.iter().find(|(known, _)| known == name) else {
+                        let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+                        let reason = format!("unknown; known are {}", known.join(", "));
+                        self.problem(&place, reason);
+                        continue;
+                    };
+                    *shape
+                }
+                Terms => List(&Scalar),
+                _ => Any,
+            };
+            if let Some(source) = self.source(&place, value, shape) {
+                if tried {
+                    self.try_out(&place, name, &source);
+                }
+                members.insert(name.clone(), source);
+            }
+        }
+        members
+    }
+
+    fn source(&mut self, place: &str, value: &Value, shape: Shape) -> Option<Source> {
+        let object = match value {
+            Value::String(_) => return self.path(place, value).map(Source::Path),
+            Value::Object(object) => object,
+            other => {
+                self.problem(place, format!("{} is not {SOURCES}", shown(other)));
+                return None;
+            }
+        };
+        let kinds = ["path", "constant", "template", "list", "object", "first"];
+        let mut given = kinds.into_iter().filter(|kind| object.contains_key(*kind));
+        let (Some(kind), None) = (given.next(), given.next()) else {
+            self.problem(place, format!("{} is not {SOURCES}", shown(value)));
+            return None;
+        };
+        let (inner, value) = (within(place, kind), &object[kind]);
+        let is_list = matches!(shape, List(_) | Any);
+        let is_object = matches!(shape, Object(_) | Terms | Any);
+        let is_scalar = matches!(shape, Scalar | Any);
+        let fits = match kind {
+            "template" => is_scalar,
+            "list" => is_list,
+            "object" => is_object,
+            _ => true,
+        };
+        if !fits {
+            self.problem(&inner, format!("this field is {}", described(shape)));
+        }
+        if kind == "path" {
+            return self.at_path(place, object, shape);
+        }
+        self.unknown(place, object, &[kind]);
+        match kind {
+            "constant" => Some(Source::Constant(value.clone())),
+            "template" => self.template(&inner, value).map(Source::Template),
+            "object" => Some(Source::Object(self.members(&inner, value, shape, false))),
+            _ => {
+                let element = match (kind, shape) {
+                    ("first", shape) => shape,
+                    (_, List(element)) => *element,
+                    _ => Any,
+                };
+                let Some(values) = value.as_array().filter(|values| !values.is_empty()) else {
+                    self.problem(&inner, format!("{} is no list of sources", shown(value)));
+                    return None;
+                };
+                let sources = values.iter().enumerate().filter_map(|(at, value)| {
+                    self.source(&format!("{inner}[{at}]"), value, element)
+                });
+                let sources: Vec<Source> = sources.collect();
+                Some(match kind {
+                    "first" => Source::First(sources),
+                    _ => Source::List(sources),
+                })
+            }
+        }
+    }
+
+    /// A path, and what is made of what stands there.
+    fn at_path(
+        &mut self,
+        place: &str,
+        object: &Map<String, Value>,
+        shape: Shape,
+    ) -> Option<Source> {
+        self.unknown(place, object, &["path", "values", "time", "each"]);
+        let path = self.path(&within(place, "path"), &object["path"])?;
+        let given = |name: &&&str| object.contains_key(**name);
+        let ways: Vec<&str> = ["values", "time", "each"]
+            .iter()
+            .filter(given)
+            .copied()
+            .collect();
+        let way = match ways.as_slice() {
+            [] => return Some(Source::Path(path)),
+            [way] => *way,
+            _ => {
+                self.problem(place, format!("{} exclude each other", ways.join(" and ")));
+                return None;
+            }
+        };
+        let (inner, value) = (within(place, way), &object[way]);
+        match (way, shape) {
+            ("each", List(element)) => {
+                let source = self.source(&inner, value, *element)?;
+                Some(Source::Each(path, Box::new(source)))
+            }
+            ("each", Any) => {
+                let source = self.source(&inner, value, Any)?;
+                Some(Source::Each(path, Box::new(source)))
+            }
+            ("values", Scalar | Any) => self.translation(&inner, path, value),
+            ("time", Scalar | Any) => {
+                let per_second = match value.as_str() {
+                    Some("seconds") => 1,
+                    Some("milliseconds") => 1_000,
+                    _ => {
+                        let reason =
+                            format!("{} is neither seconds nor milliseconds", shown(value));
+                        self.problem(&inner, reason);
+                        return None;
+                    }
+                };
+                Some(Source::Time { path, per_second })
+            }
+            _ => {
+                self.problem(&inner, format!("this field is {}", described(shape)));
+                None
+            }
+        }
+    }
+
+    fn translation(&mut self, place: &str, path: Path, value: &Value) -> Option<Source> {
+        let object = self.object(place, value)?;
+        if object.is_empty() {
+            self.problem(place, "nothing is translated");
+        }
+        for (name, value) in object {
+            if value.is_object() || value.is_array() {
+                let reason = format!("{} is neither a text nor a number", shown(value));
+                self.problem(&within(place, name), reason);
+            }
+        }
+        let mut values: BTreeMap<String, Value> = object.clone().into_iter().collect();
+        let other = values.remove("*");
+        Some(Source::Translation {
+            path,
+            values,
+            other,
+        })
+    }
+
+    fn path(&mut self, place: &str, value: &Value) -> Option<Path> {
+        let steps: Option<Vec<String>> = match value {
+            Value::String(text) if text == "." => Some(Vec::new()),
+            Value::String(text) => Some(text.split('.').map(str::to_owned).collect()),
+            // For names with dots in them.
+            Value::Array(steps) => steps
+                .iter()
+                .map(|step| step.as_str().map(str::to_owned))
+                .collect(),
+            _ => None,
+        };
+        let steps = steps.filter(|steps| steps.iter().all(|step| !step.is_empty()));
+        if steps.is_none() {
+            let reason = format!(
+                "{} is no path such as title, meta.updated or [\"a.b\", \"c\"]",
+                shown(value)
+            );
+            self.problem(place, reason);
+        }
+        steps.map(Path)
+    }
+
+    fn template(&mut self, place: &str, value: &Value) -> Option<Template> {
+        let Some(text) = value.as_str() else {
+            self.problem(place, format!("{} is not a text", shown(value)));
+            return None;
+        };
+        let is_url = ["http://", "https://"]
+            .iter()
+            .any(|scheme| text.starts_with(scheme));
+        let (mut parts, mut rest, mut before) = (Vec::new(), text, String::new());
+        while let Some((literal, tail)) = rest.split_once('{') {
+            let Some((name, tail)) = tail.split_once('}') else {
+                break;
+            };
+            before.push_str(literal);
+            let (steps, name) = match name.strip_prefix('+') {
+                Some(name) => (true, name),
+                None => (false, name),
+            };
+            // Before the path, steps would be more of the host.
+            if steps && is_url && !(before.matches('/').count() >= 3 && before.ends_with('/')) {
+                let reason = format!("{{+{name}}} has no / of the URL's path before it");
+                self.problem(place, reason);
+            }
+            before.push('x');
+            if !literal.is_empty() {
+                parts.push(Part::Text(literal.to_owned()));
+            }
+            let path = self.path(place, &Value::String(name.to_owned()))?;
+            parts.push(Part::Value { path, steps });
+            rest = tail;
+        }
+        if rest.contains(['{', '}']) || before.contains('}') {
+            self.problem(place, "a { without its }, or a } without its {");
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Text(rest.to_owned()));
+        }
+        Some(Template { parts, is_url })
+    }
+
+    /// Whether a field takes the values that the mapping itself gives.
+    fn try_out(&mut self, place: &str, field: &str, source: &Source) {
+        match source {
+            Source::Constant(value) => {
+                let reason = refused(field, value);
+                if let Some(reason) = reason {
+                    self.problem(&within(place, "constant"), reason);
+                }
+            }
+            Source::Translation { values, other, .. } => {
+                let other = other.iter().map(|value| ("*", value));
+                let named = values.iter().map(|(name, value)| (name.as_str(), value));
+                for (name, value) in named.chain(other) {
+                    if let Some(reason) = refused(field, value) {
+                        self.problem(&within(&within(place, "values"), name), reason);
+                    }
+                }
+            }
+            Source::First(sources) => {
+                for (at, source) in sources.iter().enumerate() {
+                    self.try_out(&format!("{place}.first[{at}]"), field, source);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Why a content record's field does not take a value.
+fn refused(field: &str, value: &Value) -> Option<String> {
+    if field == "type" && value.as_str() == Some(SITE_TYPE) {
+        return Some("a site's settings are a record of Waymark's own table".to_owned());
+    }
+    let mut item = json!({"type": "page", "url": "https://www.example.com/", "language": "en"});
+    item[field] = value.clone();
+    let problems = ContentRecord::parse("", &item).problems;
+    problems.into_iter().next().map(|problem| problem.reason)
+}
+
+fn within(place: &str, name: &str) -> String {
+    match place {
+        "" => name.to_owned(),
+        place => format!("{place}.{name}"),
+    }
+}
+
+fn described(shape: Shape) -> String {
+    match shape {
+        Scalar => "one value".to_owned(),
+        List(_) => "a list".to_owned(),
+        Terms => "an object of lists".to_owned(),
+        Any => "anything".to_owned(),
+        Object(known) => {
+            let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            format!("an object of {}", known.join(", "))
+        }
+    }
+}

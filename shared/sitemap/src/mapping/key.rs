@@ -1,0 +1,145 @@
+//! A record's id from an item's primary key, and back.
+//!
+//! `@` and the partition key, then `/` and the sort key. In a text `%` and `/` are escaped, so that the first `/` separates;
+//! a binary is percent-escaped, a number stands as the table writes it.
+
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use serde_json::Value;
+
+use super::SOURCE_MARK;
+
+/// Bytes of a partition key and of a sort key (DynamoDB).
+const MAX_KEY_BYTES: [usize; 2] = [2_048, 1_024];
+/// Digits of a number (DynamoDB).
+const MAX_DIGITS: usize = 38;
+/// Decimal exponents of a number (DynamoDB); those of the smallest and the largest.
+const EXPONENTS: std::ops::RangeInclusive<i32> = -130..=125;
+const SEPARATOR: char = '/';
+
+/// An attribute of a primary key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyAttribute {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub key_type: KeyType,
+}
+
+/// The type of a key's attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyType {
+    /// `S`.
+    Text,
+    /// `N`.
+    Number,
+    /// `B`.
+    Binary,
+}
+
+/// The value of a key's attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyValue {
+    /// `S`.
+    Text(String),
+    /// `N`, as DynamoDB writes it: it has one text for one number.
+    Number(String),
+    /// `B`.
+    Binary(Vec<u8>),
+}
+
+impl KeyType {
+    /// DynamoDB's name of it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "S",
+            Self::Number => "N",
+            Self::Binary => "B",
+        }
+    }
+
+    /// The type that DynamoDB calls so.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let types = [Self::Text, Self::Number, Self::Binary];
+        types.into_iter().find(|known| known.name() == name)
+    }
+
+    /// The value of a key's attribute as JSON, which has no binary.
+    #[must_use]
+    pub fn of(self, value: &Value) -> Option<KeyValue> {
+        match (self, value) {
+            (Self::Text, Value::String(text)) => Some(KeyValue::Text(text.clone())),
+            (Self::Number, Value::Number(number)) => Some(KeyValue::Number(number.to_string())),
+            _ => None,
+        }
+    }
+
+    fn read(self, part: &str) -> Option<KeyValue> {
+        let bytes: Vec<u8> = percent_decode_str(part).collect();
+        Some(match self {
+            Self::Text => KeyValue::Text(String::from_utf8(bytes).ok()?),
+            Self::Number => KeyValue::Number(part.to_owned()),
+            Self::Binary => KeyValue::Binary(bytes),
+        })
+    }
+}
+
+impl KeyValue {
+    fn write(&self) -> String {
+        match self {
+            Self::Text(text) => text.replace('%', "%25").replace(SEPARATOR, "%2F"),
+            Self::Number(number) => number.clone(),
+            Self::Binary(bytes) => percent_encode(bytes, NON_ALPHANUMERIC).to_string(),
+        }
+    }
+
+    /// Whether DynamoDB takes it: one key that it does not take fails the request for a hundred others.
+    fn is_accepted(&self, max_bytes: usize) -> bool {
+        match self {
+            Self::Text(text) => (1..=max_bytes).contains(&text.len()),
+            Self::Number(number) => is_number(number),
+            Self::Binary(bytes) => (1..=max_bytes).contains(&bytes.len()),
+        }
+    }
+}
+
+/// Whether a text is a number as DynamoDB takes them.
+fn is_number(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (digits, exponent) = match text.split_once(['e', 'E']) {
+        None => (text, Some(0)),
+        Some((digits, exponent)) => (digits, exponent.parse().ok()),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let significant = format!("{whole}{fraction}");
+    // The order of magnitude, near enough: the text is at most as long as the digits and the exponents allow.
+    let shift = i32::try_from(whole.len()).unwrap_or(i32::MAX) - 1;
+    all_digits(whole)
+        && all_digits(fraction)
+        && significant.trim_matches('0').len() <= MAX_DIGITS
+        && text.len() <= MAX_DIGITS + 256
+        && exponent.is_some_and(|exponent: i32| {
+            EXPONENTS.contains(&exponent) && EXPONENTS.contains(&(exponent + shift))
+        })
+}
+
+pub(super) fn id(key: &[KeyValue]) -> String {
+    let parts: Vec<String> = key.iter().map(KeyValue::write).collect();
+    format!("{SOURCE_MARK}{}", parts.join("/"))
+}
+
+pub(super) fn parse(text: &str, attributes: &[KeyAttribute]) -> Option<Vec<KeyValue>> {
+    let parts = text.strip_prefix(SOURCE_MARK)?.split(SEPARATOR);
+    let parts: Vec<&str> = parts.collect();
+    if parts.len() != attributes.len() {
+        return None;
+    }
+    let values = parts.iter().zip(attributes);
+    let values = values.map(|(part, attribute)| attribute.key_type.read(part));
+    let key: Vec<KeyValue> = values.collect::<Option<_>>()?;
+    let mut values = key.iter().zip(MAX_KEY_BYTES);
+    // Of the ways to write a key, one alone is an id.
+    (values.all(|(value, max)| value.is_accepted(max)) && id(&key) == text).then_some(key)
+}

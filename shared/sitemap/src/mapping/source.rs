@@ -1,0 +1,304 @@
+//! Where the value of a field comes from, and the value itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value};
+
+use crate::record::cut;
+use crate::time::When;
+
+/// What a step of a URL's path may hold as it is (RFC 3986, unreserved).
+const STEP: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// A path into an item, or into an element of one of its lists. Empty, it is that itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Path(pub(super) Vec<String>);
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Source {
+    /// What stands there.
+    Path(Path),
+    /// The same for all.
+    Constant(Value),
+    /// A text with values in it.
+    Template(Template),
+    /// What stands there, by another name.
+    Translation {
+        path: Path,
+        values: BTreeMap<String, Value>,
+        /// For what is not named, and for what is not there.
+        other: Option<Value>,
+    },
+    /// Seconds or milliseconds since 1970, as so many to a second.
+    Time { path: Path, per_second: i64 },
+    /// A value from each element of a list.
+    Each(Path, Box<Source>),
+    /// A list of those that are there.
+    List(Vec<Source>),
+    /// An object of those that are there.
+    Object(BTreeMap<String, Source>),
+    /// The first that is there.
+    First(Vec<Source>),
+}
+
+/// A text with values in it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Template {
+    pub(super) parts: Vec<Part>,
+    /// Whether it is a URL, in which values have to be encoded.
+    pub(super) is_url: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Part {
+    Text(String),
+    /// A value. `steps`: several steps of a path, encoded already.
+    Value {
+        path: Path,
+        steps: bool,
+    },
+}
+
+/// Why there is no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// Nothing stands where it comes from; perhaps there should be something to translate.
+    Missing { path: String, translated: bool },
+    /// What stands there will not do.
+    Bad(String),
+}
+
+/// A value as it is shown in a reason.
+pub(super) fn shown(value: &Value) -> String {
+    cut(&value.to_string())
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [] => f.write_str("."),
+            steps => f.write_str(&steps.join(".")),
+        }
+    }
+}
+
+impl Path {
+    /// What stands there; null is nothing.
+    pub(super) fn of<'v>(&self, scope: &'v Value) -> Option<&'v Value> {
+        let step = |value: &'v Value, step: &String| match value {
+            Value::Array(values) => values.get(step.parse::<usize>().ok()?),
+            value => value.get(step),
+        };
+        let value = self.0.iter().try_fold(scope, step)?;
+        (!value.is_null()).then_some(value)
+    }
+
+    /// The attribute in which it begins; nothing if it is the whole item.
+    pub(super) fn attribute(&self) -> Option<&str> {
+        self.0.first().map(String::as_str)
+    }
+
+    fn value<'v>(&self, scope: &'v Value) -> Result<&'v Value, Lack> {
+        self.of(scope).ok_or_else(|| Lack::Missing {
+            path: self.to_string(),
+            translated: false,
+        })
+    }
+
+    fn bad(&self, value: &Value, expected: &str) -> Lack {
+        Lack::Bad(format!("{self} is {}, {expected}", shown(value)))
+    }
+}
+
+impl Source {
+    /// The paths that begin in the item itself.
+    pub(super) fn paths<'s>(&'s self, paths: &mut Vec<&'s Path>) {
+        match self {
+            Self::Path(path)
+            | Self::Translation { path, .. }
+            | Self::Time { path, .. }
+            | Self::Each(path, _) => paths.push(path),
+            Self::Constant(_) => {}
+            Self::Template(template) => {
+                paths.extend(template.parts.iter().filter_map(|part| match part {
+                    Part::Value { path, .. } => Some(path),
+                    Part::Text(_) => None,
+                }))
+            }
+            Self::List(sources) | Self::First(sources) => {
+                sources.iter().for_each(|source| source.paths(paths));
+            }
+            Self::Object(members) => members.values().for_each(|source| source.paths(paths)),
+        }
+    }
+
+    /// The value for an item, or for an element of a list. What a list or an object does without is noted.
+    pub(super) fn value(&self, scope: &Value, notes: &mut Vec<String>) -> Result<Value, Lack> {
+        match self {
+            Self::Path(path) => path.value(scope).cloned(),
+            Self::Constant(value) => Ok(value.clone()),
+            Self::Template(template) => template.text(scope).map(Value::String),
+            Self::Translation {
+                path,
+                values,
+                other,
+            } => translated(path, values, other.as_ref(), scope),
+            Self::Time { path, per_second } => {
+                let value = path.value(scope)?;
+                let at = seconds(value, *per_second).and_then(When::checked_at);
+                let expected = "no time in seconds or milliseconds within the years 1 to 9999";
+                at.map(|at| Value::String(at.to_string()))
+                    .ok_or_else(|| path.bad(value, expected))
+            }
+            Self::Each(path, source) => {
+                let list = path.value(scope)?;
+                let list = list.as_array().ok_or_else(|| path.bad(list, "no list"))?;
+                let mut values = Vec::with_capacity(list.len());
+                for (at, element) in list.iter().enumerate() {
+                    let (place, quiet) = (format!("{path}[{at}]"), notes.is_empty());
+                    let value = source.value(element, notes);
+                    if let (true, Some(note)) = (quiet, notes.first_mut()) {
+                        *note = format!("{place}.{note}");
+                    }
+                    values.extend(noted(value, || place, notes));
+                }
+                Ok(Value::Array(values))
+            }
+            Self::List(sources) => {
+                let mut values = Vec::new();
+                for (at, source) in sources.iter().enumerate() {
+                    values.extend(noted(source.value(scope, notes), || at.to_string(), notes));
+                }
+                let missing = Lack::Missing {
+                    path: "element of this list".to_owned(),
+                    translated: false,
+                };
+                (!values.is_empty())
+                    .then_some(Value::Array(values))
+                    .ok_or(missing)
+            }
+            Self::Object(members) => {
+                let (mut object, mut own) = (Map::new(), false);
+                for (name, source) in members {
+                    let value = noted(source.value(scope, notes), || name.clone(), notes);
+                    // Of constants alone no object is made: it would say nothing of this item.
+                    own |= value.is_some() && !matches!(source, Self::Constant(_));
+                    object.extend(value.map(|value| (name.clone(), value)));
+                }
+                let missing = Lack::Missing {
+                    path: members.keys().cloned().collect::<Vec<_>>().join(" and no "),
+                    translated: false,
+                };
+                own.then_some(Value::Object(object)).ok_or(missing)
+            }
+            Self::First(sources) => {
+                let mut missing = None;
+                for source in sources {
+                    match source.value(scope, notes) {
+                        Err(lack @ Lack::Missing { .. }) => missing = Some(lack),
+                        found => return found,
+                    }
+                }
+                Err(missing.unwrap_or(Lack::Bad("nothing to choose from".to_owned())))
+            }
+        }
+    }
+}
+
+/// A value of a list or an object, which do without those that are missing or bad.
+fn noted(
+    value: Result<Value, Lack>,
+    place: impl FnOnce() -> String,
+    notes: &mut Vec<String>,
+) -> Option<Value> {
+    match value {
+        Ok(value) => Some(value),
+        Err(Lack::Missing { .. }) => None,
+        Err(Lack::Bad(reason)) => {
+            // One problem of a field is told.
+            if notes.is_empty() {
+                notes.push(format!("{}: {reason}", place()));
+            }
+            None
+        }
+    }
+}
+
+fn translated(
+    path: &Path,
+    values: &BTreeMap<String, Value>,
+    other: Option<&Value>,
+    scope: &Value,
+) -> Result<Value, Lack> {
+    let missing = || Lack::Missing {
+        path: path.to_string(),
+        translated: true,
+    };
+    let Some(value) = path.of(scope) else {
+        return other.cloned().ok_or_else(missing);
+    };
+    let name = match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let named = name.and_then(|name| values.get(&name)).or(other);
+    let names = || values.keys().cloned().collect::<Vec<_>>().join(", ");
+    named
+        .cloned()
+        .ok_or_else(|| path.bad(value, &format!("none of {}", names())))
+}
+
+/// A time as a number, or a text that is one.
+fn seconds(value: &Value, per_second: i64) -> Option<i64> {
+    let number = match value {
+        Value::String(text) => text.parse().ok()?,
+        Value::Number(number) => number.clone(),
+        _ => return None,
+    };
+    let whole = number.as_i64().or_else(|| {
+        let number = number.as_f64()?.floor();
+        // What a double cannot count is no time anyway.
+        (number.abs() < 1e15).then_some(number as i64)
+    });
+    whole.map(|whole| whole.div_euclid(per_second))
+}
+
+impl Template {
+    fn text(&self, scope: &Value) -> Result<String, Lack> {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(part) => text.push_str(part),
+                Part::Value { path, steps } => {
+                    let value = path.value(scope)?;
+                    let value = match value {
+                        Value::String(text) => text.clone(),
+                        Value::Number(number) if !number.is_f64() => number.to_string(),
+                        other => {
+                            return Err(path.bad(other, "neither a text nor a whole number"));
+                        }
+                    };
+                    match (self.is_url, steps) {
+                        (false, _) => text.push_str(&value),
+                        // With the slash before it in the template, it could name another host.
+                        (true, true) => text.push_str(value.trim_start_matches(['/', '\\'])),
+                        // These would lead to another directory.
+                        (true, false) if ["", ".", ".."].contains(&value.as_str()) => {
+                            return Err(path.bad(&Value::String(value), "no step of a path"));
+                        }
+                        (true, false) => text.extend(utf8_percent_encode(&value, STEP)),
+                    }
+                }
+            }
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,423 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn mapping(fields: Value) -> Mapping {
+    let mut all = json!({"type": {"constant": "post"}, "url": "url"});
+    all.as_object_mut()
+        .unwrap()
+        .extend(fields.as_object().unwrap().clone());
+    let text = json!({"key": [{"pk": "S"}], "fields": all}).to_string();
+    Mapping::parse(&text).unwrap()
+}
+
+/// What a field becomes of an item, or the problem that its record has, with `!` if it closes.
+#[track_caller]
+fn check(source: Value, field: &str, item: Value, expected: Result<Value, &str>) {
+    let (content, problems) = mapping(json!({field: source})).content(&item);
+    let problem = problems.iter().find(|problem| problem.field == field);
+    match expected {
+        Ok(value) => {
+            assert_eq!(problem, None);
+            assert_eq!(content.get(field).unwrap_or(&Value::Null), &value);
+        }
+        Err(expected) => {
+            let problem = problem.expect("a problem");
+            let mark = if problem.closes { "!" } else { "" };
+            assert_eq!(format!("{mark}{}", problem.reason), expected);
+        }
+    }
+}
+
+#[test]
+fn a_value_comes_from_where_the_mapping_says() {
+    let item = json!({"a": {"b": "deep", "n": 3}, "a.b": "flat", "tags": ["x", "y"], "none": null});
+    for (source, expected) in [
+        (json!("a.b"), json!("deep")),
+        (json!({"path": ["a.b"]}), json!("flat")),
+        (json!("tags.1"), json!("y")),
+        (json!("tags.2"), Value::Null),
+        (json!("none"), Value::Null),
+        (json!("a.b.c"), Value::Null),
+        (json!({"constant": "always"}), json!("always")),
+        (json!({"template": "{a.b} and {a.n}"}), json!("deep and 3")),
+        (json!({"template": "{nowhere}!"}), Value::Null),
+        (json!({"first": ["nowhere", "a.b"]}), json!("deep")),
+        (json!({"first": ["nowhere", "none"]}), Value::Null),
+        (
+            json!({"first": ["nowhere", {"constant": "else"}]}),
+            json!("else"),
+        ),
+    ] {
+        check(source, "title", item.clone(), Ok(expected));
+    }
+}
+
+#[test]
+fn a_template_of_a_url_encodes_what_it_takes() {
+    let item =
+        json!({"slug": "käse & brot/1", "path": "/a/b%20c/?x=1", "n": 1.5, "up": "..", "no": ""});
+    for (template, expected) in [
+        ("/{slug}/", Ok("/k%C3%A4se%20%26%20brot%2F1/")),
+        ("/{+path}", Ok("/a/b%20c/?x=1")),
+        ("/x?id={slug}", Ok("/x?id=k%C3%A4se%20%26%20brot%2F1")),
+        ("/{n}", Err("!n is 1.5, neither a text nor a whole number")),
+        ("/{up}/", Err("!up is \"..\", no step of a path")),
+        ("/{no}/", Err("!no is \"\", no step of a path")),
+        ("/{nowhere}", Err("!missing, since the item has no nowhere")),
+    ] {
+        let full = |path: &str| format!("https://www.example.com{path}");
+        let expected = expected.map(|path| json!(full(path)));
+        check(
+            json!({"template": full(template)}),
+            "url",
+            item.clone(),
+            expected,
+        );
+    }
+    // Not another host's, whatever stands there.
+    let evil =
+        json!({"path": "//evil.example/", "slug": "@evil.example", "host": "a@evil.example"});
+    for template in [
+        "https://www.example.com/{+path}",
+        "https://www.example.com/{slug}",
+    ] {
+        let mapping = mapping(json!({"url": {"template": template}}));
+        assert_eq!(mapping.record("@x", &evil).unwrap().site, "www.example.com");
+    }
+    let hosts = mapping(json!({"url": {"template": "https://{host}/"}}));
+    assert_eq!(hosts.record("@x", &evil).unwrap().site, "");
+}
+
+#[test]
+fn what_is_not_translated_is_closed() {
+    let status = json!({"path": "state", "values": {"live": "published", "1": "published", "true": "published"}});
+    for (state, expected) in [
+        (json!("live"), Ok(json!("published"))),
+        (json!(1), Ok(json!("published"))),
+        (json!(true), Ok(json!("published"))),
+        (
+            json!("new"),
+            Err("!state is \"new\", none of 1, live, true"),
+        ),
+        (
+            json!(["live"]),
+            Err("!state is [\"live\"], none of 1, live, true"),
+        ),
+        (
+            Value::Null,
+            Err("!the item has no state, and its translation no \"*\""),
+        ),
+    ] {
+        check(status.clone(), "status", json!({"state": state}), expected);
+    }
+    let other = json!({"path": "state", "values": {"live": "published", "*": "draft"}});
+    for state in [json!("new"), Value::Null, json!({})] {
+        check(
+            other.clone(),
+            "status",
+            json!({"state": state}),
+            Ok(json!("draft")),
+        );
+    }
+    // What the page can do without is left out.
+    let language = json!({"path": "lang", "values": {"1": "en"}});
+    check(language.clone(), "language", json!({}), Ok(Value::Null));
+    check(
+        language,
+        "language",
+        json!({"lang": 2}),
+        Err("lang is 2, none of 1"),
+    );
+}
+
+#[test]
+fn times_are_counted_from_1970() {
+    let (seconds, milliseconds) = (
+        json!({"path": "at", "time": "seconds"}),
+        json!({"path": "at", "time": "milliseconds"}),
+    );
+    let second = Ok(json!("2026-01-02T03:04:05+00:00"));
+    for (source, at, expected) in [
+        (&seconds, json!(1_767_323_045), second.clone()),
+        (&seconds, json!("1767323045"), second.clone()),
+        (&seconds, json!(1_767_323_045.9), second.clone()),
+        (&milliseconds, json!(1_767_323_045_999_i64), second),
+        (
+            &milliseconds,
+            json!(-1),
+            Ok(json!("1969-12-31T23:59:59+00:00")),
+        ),
+        (&seconds, Value::Null, Ok(Value::Null)),
+        (
+            &seconds,
+            json!(1_767_323_045_999_i64),
+            Err(
+                "!at is 1767323045999, no time in seconds or milliseconds within the years 1 to 9999",
+            ),
+        ),
+        (
+            &seconds,
+            json!("2026-01-02"),
+            Err(
+                "!at is \"2026-01-02\", no time in seconds or milliseconds within the years 1 to 9999",
+            ),
+        ),
+    ] {
+        check(source.clone(), "modified_at", json!({"at": at}), expected);
+    }
+}
+
+#[test]
+fn lists_and_objects_are_made_of_what_is_there() {
+    let item = json!({"hero": "https://i.example/h", "tags": [{"name": "x"}, {}, {"name": "y"}], "section": "news",
+        "media": [{"src": "1.png"}, {"src": 7.5}, "no object", {"src": "2.png"}], "files": ["a", "b"]});
+    let image = |path: &str| json!({"url": format!("https://i.example/{path}")});
+    let template =
+        |of: &str| json!({"object": {"url": {"template": format!("https://i.example/{{{of}}}")}}});
+    check(
+        json!({"path": "files", "each": template(".")}),
+        "images",
+        item.clone(),
+        Ok(json!([image("a"), image("b")])),
+    );
+    check(
+        json!({"list": [{"object": {"url": "hero"}}, {"object": {"url": "nowhere"}}]}),
+        "images",
+        item.clone(),
+        Ok(json!([image("h")])),
+    );
+    check(
+        json!({"object": {"category": {"list": ["section"]}, "tag": {"path": "tags", "each": "name"}, "x": "nowhere"}}),
+        "terms",
+        item.clone(),
+        Ok(json!({"category": ["news"], "tag": ["x", "y"]})),
+    );
+    // Constants alone are no object.
+    let link = json!({"list": [{"object": {"hreflang": {"constant": "de"}, "url": "german"}}]});
+    check(link, "alternates", item.clone(), Ok(Value::Null));
+    check(
+        json!({"path": "hero", "each": {"object": {"url": "."}}}),
+        "images",
+        item.clone(),
+        Err("hero is \"https://i.example/h\", no list"),
+    );
+    // One bad element costs itself.
+    let each = json!({"path": "media", "each": template("src")});
+    let (content, problems) = mapping(json!({"images": each})).content(&item);
+    assert_eq!(content["images"], json!([image("1.png"), image("2.png")]));
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems[0],
+        "images: media[1].url: src is 7.5, neither a text nor a whole number"
+    );
+    // The first of a field is told: media[2] is no object either.
+    assert_eq!(problems[1..], ["url: missing, since the item has no url"]);
+}
+
+#[test]
+fn only_what_matches_is_a_page() {
+    let with = |only: Value| {
+        let fields = json!({"type": {"constant": "post"}, "url": "url"});
+        Mapping::parse(&json!({"key": [{"pk": "S"}], "only": only, "fields": fields}).to_string())
+            .unwrap()
+    };
+    let item = json!({"entity": "POST", "sk": "POST#1", "n": 1.0, "on": true, "none": null});
+    for (only, reason) in [
+        (json!({}), None),
+        (json!({"entity": "POST"}), None),
+        (json!({"entity": ["PAGE", "POST"]}), None),
+        (json!({"sk": {"prefix": "POST#"}, "on": true, "n": 1}), None),
+        (json!({"none": null, "gone": null}), None),
+        (json!({"entity": "USER"}), Some("its entity is \"POST\"")),
+        (
+            json!({"sk": {"prefix": "USER#"}}),
+            Some("its sk is \"POST#1\""),
+        ),
+        (json!({"entity": null}), Some("its entity is \"POST\"")),
+        (json!({"gone": "x"}), Some("it has no gone")),
+        (json!({"n": {"prefix": "1"}}), Some("its n is 1.0")),
+    ] {
+        let mapping = with(only);
+        assert_eq!(mapping.mismatch(&item).as_deref(), reason);
+        assert_eq!(mapping.record("@1", &item).is_none(), reason.is_some());
+        assert_eq!(mapping.site(&item).is_none(), reason.is_some());
+    }
+}
+
+#[test]
+fn every_problem_of_a_mapping_is_told_with_its_place() {
+    let text = r#"{
+        "key": [{"pk": "S"}, {"sk": "X"}], "onyl": {}, "only": {"a": [], "b": {"suffix": "x"}, "": 1},
+        "fields": {
+            "type": {"constant": "no type!"}, "urls": "x", "title": 7,
+            "status": {"path": "state", "values": {"live": "public", "*": ["draft"]}},
+            "modified_at": {"path": "at", "time": "minutes"}, "published_at": {"path": "a..b"},
+            "images": {"path": "media", "each": {"object": {"src": "src"}}},
+            "news": {"list": ["x"]}, "site": {"template": "{a"}, "noindex": {"constant": true, "path": "x"},
+            "description": {"path": "x", "each": "y"}, "kind": {}, "pages": {"path": "x", "values": {"a": 1}, "time": "seconds"},
+            "canonical_url": {"template": "https://www.example.com{+path}"}, "language": {"first": [{"constant": "en_US"}]},
+            "terms": {"object": {"tag": {"template": "x"}}}
+        }
+    }"#;
+    let error = Mapping::parse(text).unwrap_err();
+    let mut places: Vec<&str> = error.problems().iter().map(|p| p.place.as_str()).collect();
+    places.sort_unstable();
+    assert_eq!(
+        places,
+        [
+            "fields.canonical_url.template",
+            "fields.description.each",
+            "fields.images.each.object.src",
+            "fields.kind",
+            "fields.language.first[0].constant",
+            "fields.modified_at.time",
+            "fields.news.list",
+            "fields.noindex",
+            "fields.pages",
+            "fields.published_at.path",
+            "fields.site.template",
+            "fields.status.values.*",
+            "fields.status.values.*",
+            "fields.status.values.live",
+            "fields.terms.object.tag.template",
+            "fields.title",
+            "fields.type.constant",
+            "fields.url",
+            "fields.urls",
+            "key[1]",
+            "only.",
+            "only.a",
+            "only.b.prefix",
+            "only.b.suffix",
+            "onyl",
+        ],
+        "{error}"
+    );
+    for text in [
+        "",
+        "[]",
+        "{",
+        "7",
+        r#"{"key": [], "fields": {}}"#,
+        r#"{"key": [{"a": "S"}, {"a": "S"}], "fields": {"url": "u", "type": "t"}}"#,
+        r#"{"key": [{"a": "S"}], "fields": {"url": "u", "type": {"constant": "site"}}}"#,
+        r#"{"key": [{"a": "S"}], "fields": []}"#,
+    ] {
+        assert!(Mapping::parse(text).is_err(), "{text}");
+    }
+    let long = format!(
+        r#"{{"key": [{{"a": "S"}}], "fields": {{"url": "u", "type": "t"}}}}{}"#,
+        " ".repeat(MAX_MAPPING_BYTES)
+    );
+    assert!(
+        Mapping::parse(&long)
+            .unwrap_err()
+            .to_string()
+            .contains("leave out white space")
+    );
+}
+
+#[test]
+fn the_attributes_are_those_that_it_takes() {
+    let text = json!({"key": [{"pk": "S"}, {"sk": "S"}], "only": {"entity.kind": "x"}, "fields": {
+        "type": {"constant": "post"}, "url": {"template": "https://a.example/{slug}/{meta.n}"},
+        "title": {"first": ["seo.title", "title"]}, "images": {"path": "media", "each": {"object": {"url": "src"}}}}});
+    let mapping = Mapping::parse(&text.to_string()).unwrap();
+    let names = |names: &[&'static str]| Some(names.iter().copied().collect::<BTreeSet<_>>());
+    let all = [
+        "entity", "media", "meta", "pk", "seo", "sk", "slug", "title",
+    ];
+    assert_eq!(mapping.attributes(), names(&all));
+    let site = ["entity", "meta", "pk", "sk", "slug"];
+    assert_eq!(mapping.site_attributes(), names(&site));
+    let whole =
+        json!({"key": [{"pk": "S"}], "fields": {"type": "type", "url": "url", "news": "."}});
+    assert_eq!(
+        Mapping::parse(&whole.to_string()).unwrap().attributes(),
+        None
+    );
+}
+
+#[test]
+fn an_item_of_any_shape_has_a_record() {
+    let mapping = mapping(json!({"images": {"path": "media", "each": {"object": {"url": "src"}}}}));
+    for item in [
+        json!(null),
+        json!([]),
+        json!("x"),
+        json!({"url": {}, "media": {}}),
+        json!({"url": [1], "media": [[], null]}),
+    ] {
+        let record = mapping.record("@1", &item).unwrap();
+        assert!(record.closing_problem().is_some(), "{item}");
+    }
+}
+
+fn keyed(types: &[KeyType]) -> Vec<KeyAttribute> {
+    let names = ["pk", "sk"].into_iter();
+    let attributes = names.zip(types).map(|(name, key_type)| KeyAttribute {
+        name: name.to_owned(),
+        key_type: *key_type,
+    });
+    attributes.collect()
+}
+
+#[test]
+fn what_no_key_can_be_is_no_id() {
+    let one = keyed(&[KeyType::Text]);
+    let two = keyed(&[KeyType::Text, KeyType::Number]);
+    for id in ["", "x", "@", "@a/b", "@a%2fb", "@a%41", "@%ff", "@a%"] {
+        assert_eq!(key::parse(id, &one), None, "{id}");
+    }
+    assert!(key::parse(&format!("@{}", "x".repeat(2_048)), &one).is_some());
+    assert!(key::parse(&format!("@{}", "x".repeat(2_049)), &one).is_none());
+    for number in [
+        "", "-", ".", "1.", "+1", "1e", "1e126", "1e-200", "0x1", " 1", "1_0",
+    ] {
+        assert_eq!(key::parse(&format!("@a/{number}"), &two), None, "{number}");
+    }
+    let digits = "9".repeat(38);
+    for number in ["0", "-1.5", "1E+20", "1767323045", digits.as_str()] {
+        assert!(
+            key::parse(&format!("@a/{number}"), &two).is_some(),
+            "{number}"
+        );
+    }
+    assert!(key::parse(&format!("@a/{digits}9"), &two).is_none());
+}
+
+fn values() -> impl Strategy<Value = KeyValue> {
+    prop_oneof![
+        prop_oneof![".{1,40}", "[/%@~#a]{1,6}"].prop_map(KeyValue::Text),
+        (any::<i64>(), 0_u32..9).prop_map(|(whole, fraction)| KeyValue::Number(match fraction {
+            0 => whole.to_string(),
+            _ => format!("{whole}.{fraction}"),
+        })),
+        prop::collection::vec(any::<u8>(), 1..40).prop_map(KeyValue::Binary),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_key_is_found_again_in_its_id(key in prop::collection::vec(values(), 1..3)) {
+        let types: Vec<KeyType> = key.iter().map(|value| match value {
+            KeyValue::Text(_) => KeyType::Text,
+            KeyValue::Number(_) => KeyType::Number,
+            KeyValue::Binary(_) => KeyType::Binary,
+        }).collect();
+        let id = key::id(&key);
+        prop_assert!(id.starts_with(SOURCE_MARK));
+        prop_assert_eq!(key::parse(&id, &keyed(&types)), Some(key));
+    }
+
+    #[test]
+    fn a_text_that_is_an_id_is_the_id_of_its_key(text in "@[a%/2F~#0-9é-]{0,12}") {
+        for types in [vec![KeyType::Text], vec![KeyType::Text; 2], vec![KeyType::Binary, KeyType::Number]] {
+            if let Some(key) = key::parse(&text, &keyed(&types)) {
+                prop_assert_eq!(key::id(&key), text.clone());
+            }
+        }
+    }
+}
