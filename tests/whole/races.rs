@@ -20,6 +20,7 @@ use store::clock::Clock;
 use store::content::{Content, ContentTable};
 use store::keys::{self, ShardId};
 use store::ledgers::Ledgers;
+use store::metrics::Metrics;
 use store::object::{ObjectKey, Objects};
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
@@ -152,6 +153,7 @@ fn functions(aws: &Aws) -> Functions {
             table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
             known: KnownSites::Any,
             clock: Clock::system(),
+            metrics: Metrics::default(),
         },
         objects: S3Objects::new(aws.clone(), BUCKET.to_owned()),
         // More than one sitemap needs more than one index.

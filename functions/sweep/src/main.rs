@@ -15,9 +15,11 @@ async fn main() -> Result<(), Error> {
     lambda_runtime::tracing::init_default_subscriber();
     let aws = Aws::from_environment();
     let (reconciler, objects) = (deployment::reconciler(&aws)?, deployment::objects(&aws)?);
+    let failures = deployment::failures(&aws)?;
     let indexnow = Endpoint::from_environment()?;
     // The schedule's event says nothing that is of use.
     let handler = async |_: LambdaEvent<serde::de::IgnoredAny>| {
+        sweep::count_failures(&reconciler.metrics, &failures).await;
         let published = objects.sites().await?;
         sweep::sweep(
             &reconciler,

@@ -21,6 +21,7 @@ use store::aws::Aws;
 use store::clock::Clock;
 use store::content::ContentTable;
 use store::error::StoreError;
+use store::metrics::Metrics;
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
 use store::sites::Sites;
@@ -78,6 +79,8 @@ pub struct Options {
     pub interceptor: Option<SharedInterceptor>,
     /// Where search engines are told of changes; without it, nobody is.
     pub indexnow: Option<Endpoint>,
+    /// What the functions count.
+    pub metrics: Metrics,
 }
 
 impl Default for Options {
@@ -98,6 +101,7 @@ impl Default for Options {
             index_limits: IndexLimits::default(),
             interceptor: None,
             indexnow: None,
+            metrics: Metrics::default(),
         }
     }
 }
@@ -191,17 +195,19 @@ impl Stack {
         };
         let aws = clients(None);
         tables::create(&aws).await?;
-        let ports = |aws: &Aws| {
+        let ports = |aws: &Aws, metrics| {
             let reconciler = Reconciler {
                 content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
                 table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
                 known: options.known.clone(),
                 clock: options.clock.clone(),
+                metrics,
             };
             (reconciler, S3Objects::new(aws.clone(), BUCKET.to_owned()))
         };
-        let (reconciler, objects) = ports(&aws);
-        let functions = ports(&clients(options.interceptor.clone()));
+        let (reconciler, objects) = ports(&aws, Metrics::default());
+        let functions = clients(options.interceptor.clone());
+        let functions = ports(&functions, options.metrics.clone());
         let hosts = Hosts::default();
         let clock = options.clock.clone();
         let server = serve_sites(options.port, objects.clone(), clock, hosts.clone())?;
