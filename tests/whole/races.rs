@@ -214,7 +214,7 @@ fn says(document: &str, day: u32) -> bool {
 /// Runs `slow` up to a gate, then `fast` to its end, then `slow` to its own.
 async fn overtaken(
     gate: &Gate,
-    slow: impl Future<Output = ()> + Send + 'static,
+    slow: impl Future<Output: Send> + Send + 'static,
     fast: impl Future<Output = ()>,
 ) {
     let slow = tokio::spawn(slow);

@@ -6,6 +6,7 @@ pub mod dynamodb;
 pub mod event_source;
 pub mod explain;
 pub mod loopback;
+pub mod redrive;
 pub mod report;
 pub mod s3;
 pub mod sample;

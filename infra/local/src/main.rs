@@ -8,13 +8,16 @@ use clap::{Args, Parser, Subcommand};
 use local::audit::Ended;
 use local::content::{LineProblem, LoadError, Source, load};
 use local::explain;
+use local::redrive::Outcome;
 use local::report::Report;
 use local::sample::sample;
 use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
 use local::target::Target;
+use store::aws::Aws;
 use store::clock::Clock;
 use store::content::Content;
+use store::deployment;
 use store::error::StoreError;
 use sweep::audit::Finding;
 use sweep::notices::Endpoint;
@@ -50,6 +53,13 @@ enum Command {
     },
     /// Tell the state of each site, and how far the background scan is
     Status(Place),
+    /// Hand what Lambda gave up, a deployment's failure bucket, to the same code again; status 1 if something is left
+    Redrive {
+        /// The deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, FAILURE_BUCKET,
+        /// and AWS's own variables)
+        #[arg(long, required = true)]
+        deployment: bool,
+    },
     /// Print the sample site's content, with its latest dates as of now
     Sample,
 }
@@ -114,7 +124,7 @@ enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Environment(#[from] store::deployment::EnvironmentError),
+    Environment(#[from] deployment::EnvironmentError),
     #[error("waiting for Ctrl-C: {0}")]
     Signal(std::io::Error),
 }
@@ -138,6 +148,7 @@ async fn main() -> ExitCode {
             Ok(target) => print(explain::status(&target)).await,
             Err(failure) => Err(failure),
         },
+        Some(Command::Redrive { .. }) => redrive().await,
         Some(Command::Sample) => {
             print!("{}", sample(Clock::system().now()));
             Ok(ExitCode::SUCCESS)
@@ -199,6 +210,16 @@ async fn audit(arguments: &AuditArgs) -> Result<ExitCode, Failure> {
             Ok(ExitCode::from(u8::from(wrong > 0)))
         }
     }
+}
+
+/// Status 0: the failure bucket is empty, or what came to it meanwhile is all there is. 1: something is left.
+async fn redrive() -> Result<ExitCode, Failure> {
+    let target = Target::from_environment()?;
+    let failures = deployment::failures(&Aws::from_environment())?;
+    let report = |key: &str, outcome: &Outcome| println!("{key}: {outcome}");
+    let left = local::redrive::redrive(&target, &failures, report).await?;
+    println!("left: {left}");
+    Ok(ExitCode::from(u8::from(left > 0)))
 }
 
 async fn run(serve: Serve) -> Result<ExitCode, Failure> {

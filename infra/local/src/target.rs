@@ -15,8 +15,10 @@ use crate::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 /// The tables and the bucket that the operator asks about.
 #[derive(Debug)]
 pub struct Target {
-    pub(crate) reconciler: Reconciler<ContentTable, SitemapTable>,
-    pub(crate) objects: S3Objects,
+    /// Both tables.
+    pub reconciler: Reconciler<ContentTable, SitemapTable>,
+    /// The bucket.
+    pub objects: S3Objects,
 }
 
 impl Target {

@@ -51,6 +51,12 @@ impl ContentTable {
     pub fn new(aws: Aws, name: String) -> Self {
         Self { aws, name }
     }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 /// An item as JSON. A binary attribute has no JSON: it becomes an object that no field accepts, so that an unknown one
