@@ -19,6 +19,7 @@ use store::aws::Aws;
 use store::clock::Clock;
 use store::content::{ContentTable, NO_SOURCE};
 use store::keys;
+use store::metrics::Metrics;
 use store::object::{ObjectKey, Objects};
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
@@ -60,6 +61,7 @@ fn functions(world: &World, interceptors: Vec<SharedInterceptor>) -> Functions {
             table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
             known: KnownSites::Any,
             clock: world.clock.clone(),
+            metrics: Metrics::default(),
         },
         objects: S3Objects::new(aws, BUCKET.to_owned()),
         limits: IndexLimits::default(),

@@ -4,7 +4,7 @@
 
 mod engine;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +19,12 @@ use store::clock::Clock;
 use store::content::NO_SOURCE;
 use store::keys;
 use store::notices::{Notices, Pause};
+use store::reconcile::Reconciler;
 use store::sites::{Hold, Sites};
 use sweep::notices::Endpoint;
 use tokio::sync::Semaphore;
+
+use crate::metrics::Meter;
 
 /// A host that is a site in some tests.
 const OTHER: &str = "blog.example.com";
@@ -117,11 +120,21 @@ impl Bench {
     }
 
     async fn sweep_to(&self, endpoint: Option<&Endpoint>) {
+        self.sweep_and_count(endpoint).await;
+    }
+
+    /// Sweeps, and says what the metrics are.
+    async fn sweep_and_count(&self, endpoint: Option<&Endpoint>) -> BTreeMap<String, u64> {
         let (stack, hosts) = (&self.world.stack, [SITE.to_owned(), OTHER.to_owned()]);
-        let (reconciler, objects) = (&stack.reconciler, &stack.objects);
-        sweep::sweep(reconciler, objects, &hosts, Duration::ZERO, endpoint)
+        let (meter, objects) = (Meter::default(), &stack.objects);
+        let reconciler = Reconciler {
+            metrics: meter.metrics(),
+            ..stack.reconciler.clone()
+        };
+        sweep::sweep(&reconciler, objects, &hosts, Duration::ZERO, endpoint)
             .await
             .unwrap();
+        meter.take()
     }
 
     /// The URLs that are still to be told of, and since when.
@@ -193,7 +206,15 @@ async fn what_is_taken_or_refused_is_not_told_again() {
     for answer in statuses.into_iter().chain([Answer::Slow]) {
         bench.changed(&["/a"], 100).await;
         bench.engine.answer(answer.clone());
-        bench.sweep().await;
+        let endpoint = bench.engine.endpoint.clone().with_timeout(LONG);
+        let counted = bench.sweep_and_count(Some(&endpoint)).await;
+        let refused = matches!(&answer, Answer::Status(400.., _));
+        let metric = if refused {
+            "NoticesRefused"
+        } else {
+            "NoticesSent"
+        };
+        assert_eq!(counted, [(metric.to_owned(), 1)].into(), "{answer:?}");
         assert_eq!(bench.told(), [[url("/a")]], "{answer:?}");
         assert_eq!(bench.left().await, [], "{answer:?}");
         assert_eq!(bench.pause().await, None, "{answer:?}");

@@ -20,6 +20,7 @@ use store::clock::Clock;
 use store::content::{Content, ContentTable};
 use store::keys::{self, ShardId};
 use store::ledgers::Ledgers;
+use store::metrics::Metrics;
 use store::object::{ObjectKey, Objects};
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
@@ -152,6 +153,7 @@ fn functions(aws: &Aws) -> Functions {
             table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
             known: KnownSites::Any,
             clock: Clock::system(),
+            metrics: Metrics::default(),
         },
         objects: S3Objects::new(aws.clone(), BUCKET.to_owned()),
         // More than one sitemap needs more than one index.
@@ -212,7 +214,7 @@ fn says(document: &str, day: u32) -> bool {
 /// Runs `slow` up to a gate, then `fast` to its end, then `slow` to its own.
 async fn overtaken(
     gate: &Gate,
-    slow: impl Future<Output = ()> + Send + 'static,
+    slow: impl Future<Output: Send> + Send + 'static,
     fast: impl Future<Output = ()>,
 ) {
     let slow = tokio::spawn(slow);

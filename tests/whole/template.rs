@@ -310,15 +310,21 @@ fn takes(pattern: &str, path: &str) -> bool {
 #[test]
 fn the_distribution_brings_the_function_its_paths_and_no_others() {
     let cdn = read("infra/cdn.yaml");
-    let distribution =
-        &cdn["Resources"]["Distribution"]["Properties"]["DistributionConfig"];
+    let distribution = &cdn["Resources"]["Distribution"]["Properties"]["DistributionConfig"];
     let patterns: Vec<String> = distribution["CacheBehaviors"][1]
         .as_sequence()
         .unwrap()
         .iter()
         .map(|behaviour| {
-            let behaviour = if behaviour.is_sequence() { &behaviour[1] } else { behaviour };
-            behaviour["PathPattern"].as_str().unwrap().replace("${IndexNowKey}", "0123abcd")
+            let behaviour = if behaviour.is_sequence() {
+                &behaviour[1]
+            } else {
+                behaviour
+            };
+            behaviour["PathPattern"]
+                .as_str()
+                .unwrap()
+                .replace("${IndexNowKey}", "0123abcd")
         })
         .collect();
     let taken = |path: &str| patterns.iter().any(|pattern| takes(pattern, path));
@@ -347,13 +353,26 @@ fn the_distribution_brings_the_function_its_paths_and_no_others() {
         assert!(http_function::is_routed(path), "{path} is answered");
         assert!(taken(path), "{path} is taken");
     }
-    for path in ["/", "/sitemap", "/sitemap/", "/about.xml", "/llms.txt", "/app.js", "/style.css", "/feed", "/a.xml.gz"] {
+    for path in [
+        "/",
+        "/sitemap",
+        "/sitemap/",
+        "/about.xml",
+        "/llms.txt",
+        "/app.js",
+        "/style.css",
+        "/feed",
+        "/a.xml.gz",
+    ] {
         assert!(!http_function::is_routed(path), "{path} is not answered");
         assert!(!taken(path), "{path} is the site's");
     }
     for pattern in &patterns {
         let pattern = pattern.replace("0123abcd", "<key>");
-        assert!(file("docs/CDN.md").contains(&pattern), "CDN.md tells of {pattern}");
+        assert!(
+            file("docs/CDN.md").contains(&pattern),
+            "CDN.md tells of {pattern}"
+        );
     }
 }
 
@@ -367,19 +386,43 @@ fn the_distribution_keys_by_what_answers_depend_on_and_may_call_the_function() {
         [http_function::SITE_HOST_HEADER, "sec-fetch-dest"]
     );
     assert_eq!(key["EnableAcceptEncodingGzip"].as_bool(), Some(true));
-    for (kind, behaviour) in [("CookiesConfig", "CookieBehavior"), ("QueryStringsConfig", "QueryStringBehavior")] {
+    for (kind, behaviour) in [
+        ("CookiesConfig", "CookieBehavior"),
+        ("QueryStringsConfig", "QueryStringBehavior"),
+    ] {
         assert_eq!(key[kind][behaviour].as_str(), Some("none"));
     }
     let permissions: BTreeSet<_> = ["UrlPermission", "FunctionPermission"]
-        .map(|permission| resources[permission]["Properties"]["Action"].as_str().unwrap().to_owned())
+        .map(|permission| {
+            resources[permission]["Properties"]["Action"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
         .into();
-    assert_eq!(permissions, ["lambda:InvokeFunction", "lambda:InvokeFunctionUrl"].map(str::to_owned).into());
+    assert_eq!(
+        permissions,
+        ["lambda:InvokeFunction", "lambda:InvokeFunctionUrl"]
+            .map(str::to_owned)
+            .into()
+    );
     // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html
     let (origin_seconds, function_bytes) = (60, 10_240);
     let origin = &resources["Distribution"]["Properties"]["DistributionConfig"]["Origins"][0];
-    assert!(origin["CustomOriginConfig"]["OriginReadTimeout"].as_u64().unwrap() <= origin_seconds);
-    let code = resources["ViewerRequest"]["Properties"]["FunctionCode"].as_str().unwrap();
-    assert_eq!(code, file("infra/cdn/viewer-request.js"), "infra/cdn/viewer-request.js, as it stands");
+    assert!(
+        origin["CustomOriginConfig"]["OriginReadTimeout"]
+            .as_u64()
+            .unwrap()
+            <= origin_seconds
+    );
+    let code = resources["ViewerRequest"]["Properties"]["FunctionCode"]
+        .as_str()
+        .unwrap();
+    assert_eq!(
+        code,
+        file("infra/cdn/viewer-request.js"),
+        "infra/cdn/viewer-request.js, as it stands"
+    );
     assert!(code.len() <= function_bytes);
 }
 
@@ -396,7 +439,10 @@ fn alarms_and_the_dashboard_name_the_metrics_that_the_code_has() {
     for resource in monitoring["Resources"].as_mapping().unwrap().values() {
         let properties = &resource["Properties"];
         if resource["Type"].as_str() == Some("AWS::CloudWatch::Alarm") {
-            assert!(properties["AlarmDescription"].as_str().unwrap().len() > 40, "it says what to do");
+            assert!(
+                properties["AlarmDescription"].as_str().unwrap().len() > 40,
+                "it says what to do"
+            );
             assert!(!properties["TreatMissingData"].is_null());
             collect(properties);
             for metric in properties["Metrics"].as_sequence().into_iter().flatten() {
@@ -404,7 +450,9 @@ fn alarms_and_the_dashboard_name_the_metrics_that_the_code_has() {
             }
         }
     }
-    let body = monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"].as_str().unwrap();
+    let body = monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"]
+        .as_str()
+        .unwrap();
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
     let mut shown = BTreeSet::new();
     for widget in body["widgets"].as_array().unwrap() {
@@ -415,7 +463,10 @@ fn alarms_and_the_dashboard_name_the_metrics_that_the_code_has() {
             }
         }
     }
-    let all: BTreeSet<_> = metrics::ALL.iter().map(|metric| metric.name.to_owned()).collect();
+    let all: BTreeSet<_> = metrics::ALL
+        .iter()
+        .map(|metric| metric.name().to_owned())
+        .collect();
     assert!(named.is_subset(&all), "{named:?}");
     assert_eq!(shown.union(&named).cloned().collect::<BTreeSet<_>>(), all);
     assert_eq!(dimensions, [metrics::DIMENSION.to_owned()].into());
@@ -431,8 +482,13 @@ fn nothing_is_open_to_the_public_and_no_grant_is_for_everything() {
         match resource["Type"].as_str().unwrap() {
             "AWS::S3::Bucket" => {
                 buckets += 1;
-                let access = properties["PublicAccessBlockConfiguration"].as_mapping().unwrap();
-                assert!(access.len() == 4 && access.values().all(|value| value.as_bool() == Some(true)), "{name:?}");
+                let access = properties["PublicAccessBlockConfiguration"]
+                    .as_mapping()
+                    .unwrap();
+                assert!(
+                    access.len() == 4 && access.values().all(|value| value.as_bool() == Some(true)),
+                    "{name:?}"
+                );
                 assert!(!properties["BucketEncryption"].is_null(), "{name:?}");
             }
             "AWS::IAM::Role" | "AWS::IAM::Policy" | "AWS::IAM::ManagedPolicy" => {
@@ -441,8 +497,17 @@ fn nothing_is_open_to_the_public_and_no_grant_is_for_everything() {
                 for document in inline.map(|policy| &policy["PolicyDocument"]).chain([own]) {
                     for statement in document["Statement"].as_sequence().into_iter().flatten() {
                         statements += 1;
-                        let list = |value: &Value| if value.is_sequence() { texts(value) } else { vec![value.as_str().unwrap().to_owned()] };
-                        for grant in list(&statement["Action"]).into_iter().chain(list(&statement["Resource"])) {
+                        let list = |value: &Value| {
+                            if value.is_sequence() {
+                                texts(value)
+                            } else {
+                                vec![value.as_str().unwrap().to_owned()]
+                            }
+                        };
+                        for grant in list(&statement["Action"])
+                            .into_iter()
+                            .chain(list(&statement["Resource"]))
+                        {
                             assert!(grant != "*" && !grant.ends_with(":*"), "{name:?}: {grant}");
                         }
                     }
@@ -453,7 +518,10 @@ fn nothing_is_open_to_the_public_and_no_grant_is_for_everything() {
         }
     }
     assert!(buckets == 2 && statements > 10);
-    assert_eq!(template["Parameters"]["HttpAuth"]["Default"].as_str(), Some("AWS_IAM"));
+    assert_eq!(
+        template["Parameters"]["HttpAuth"]["Default"].as_str(),
+        Some("AWS_IAM")
+    );
 }
 
 #[test]

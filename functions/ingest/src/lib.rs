@@ -14,6 +14,7 @@ use store::deployment::RECONCILER_VARIABLES;
 use store::error::StoreError;
 use store::keys;
 use store::ledgers::Ledgers;
+use store::metrics;
 use store::reconcile::{Reconciled, Reconciler};
 use store::sites::{Hold, Sites};
 use store::slots::Slots;
@@ -21,7 +22,7 @@ use store::stream::Batch;
 use tracing::{error, info};
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 5] = RECONCILER_VARIABLES;
+pub const ENVIRONMENT: [&str; 6] = RECONCILER_VARIABLES;
 
 /// Handles a batch of a content table's stream.
 pub async fn ingest<C, T>(reconciler: &Reconciler<C, T>, event: &Event) -> DynamoDbEventResponse
@@ -37,7 +38,10 @@ where
             && let Err(error) = reconciler.reconcile_site(host).await
         {
             error!(record = id, %error, "settings were not taken over");
-            if !error.is_permanent() {
+            if error.is_permanent() {
+                reconciler.metrics.note(&metrics::RECORDS_IMPOSSIBLE, 1);
+            } else {
+                reconciler.metrics.note(&metrics::RECORDS_FAILED, 1);
                 failed.insert(id);
             }
         }
@@ -51,10 +55,14 @@ where
         }
     };
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut changed = Vec::new();
     let pages: Vec<String> = ids.iter().map(|id| keys::page(id, 1)).collect();
     for (id, outcome) in ids.iter().zip(reconciler.reconcile(&pages, None).await) {
         let count = match outcome {
-            Ok(Reconciled::Changed) => "changed",
+            Ok(Reconciled::Changed) => {
+                changed.push(id);
+                "changed"
+            }
             Ok(Reconciled::Unchanged) => "unchanged",
             Err(error) if error.is_permanent() => {
                 error!(record = id, %error, "a record can never be reconciled: acknowledged");
@@ -69,6 +77,11 @@ where
         *counts.entry(count).or_default() += 1;
     }
     info!(events = event.records.len(), ?counts, "ingested");
+    let now = reconciler.clock.now();
+    let since = batch.oldest(changed);
+    let Reconciler { metrics, .. } = reconciler;
+    metrics.note_since(&metrics::RECONCILE_SECONDS, since, now);
+    metrics.emit(now);
     batch.response(failed)
 }
 

@@ -68,7 +68,6 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 stamp: token,
             };
             match self
-                .objects
                 .put(
                     &key,
                     text.into(),

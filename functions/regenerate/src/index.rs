@@ -18,6 +18,7 @@ use sitemap::time::When;
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::ShardId;
+use store::metrics;
 use store::object::{ObjectKey, ObjectMeta, Objects, Put, stamp};
 use store::segments::Summary;
 use store::sites::SiteRow;
@@ -57,25 +58,25 @@ struct Page {
 }
 
 impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
-    /// Publishes a site's indexes.
+    /// Publishes a site's indexes, and says whether any of them was written.
     ///
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_index(&self, site: &str) -> Result<(), StoreError> {
+    pub async fn publish_index(&self, site: &str) -> Result<bool, StoreError> {
         let table = &self.reconciler.table;
         // Only how many objects to look at: they come before the rows that decide.
         let Some(row) = self.released(site).await? else {
-            return Ok(());
+            return Ok(false);
         };
-        let mut looked_at = row.index_objects;
+        let (mut looked_at, mut written) = (row.index_objects, false);
         for _ in 0..TRIES {
             let mut objects = Vec::new();
             for n in 1..=looked_at {
                 objects.push(self.objects.head(&key(site, n)).await?);
             }
             let Some(row) = self.released(site).await? else {
-                return Ok(());
+                return Ok(written);
             };
             let summaries = table.summaries(site).await?;
             let mut pages = pages(&row, &summaries, self.limits);
@@ -94,15 +95,16 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             pages.resize(objects.len(), Page::default());
             let generations = summaries.values().map(|summary| summary.generation);
             let generation = row.version + generations.sum::<u64>();
-            if !self.put_pages(&row, &objects, &pages, generation).await? {
-                continue;
+            match self.put_pages(&row, &objects, &pages, generation).await? {
+                Some(put) => written |= put > 0,
+                None => continue,
             }
             if needed == row.indexes
                 || table
                     .count_indexes(site, row.version, needed, row.index_objects)
                     .await?
             {
-                return Ok(());
+                return Ok(written);
             }
         }
         Err(StoreError::Contended {
@@ -111,14 +113,14 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         })
     }
 
-    /// Puts the indexes that have another stamp. False if one was lost to another publisher.
+    /// Puts the indexes that have another stamp, and says how many. Nothing if one was lost to another publisher.
     async fn put_pages(
         &self,
         row: &SiteRow,
         objects: &[Option<ObjectMeta>],
         pages: &[Page],
         generation: u64,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<usize>, StoreError> {
         let frame = index_frame(&row.settings);
         let wanted = stamp(row.epoch, generation);
         // Lines that others push on into the next index are listed there before they leave the one they were in, and so
@@ -134,6 +136,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         if after >= before {
             order.reverse();
         }
+        let mut put = 0;
         for (n, (meta, page)) in order {
             let key = key(&row.settings.host, n);
             let published = meta.as_ref().and_then(|meta| meta.document.as_ref());
@@ -151,7 +154,6 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             let document = document(&built, meta.as_ref(), self.reconciler.clock.now());
             let precondition = precondition(meta.as_ref());
             match self
-                .objects
                 .put(&key, built.bytes.into(), &document, &precondition)
                 .await?
             {
@@ -160,10 +162,13 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                     sitemaps = page.lines,
                     "published {key}"
                 ),
-                Put::Lost => return Ok(false),
+                Put::Lost => return Ok(None),
             }
+            put += 1;
         }
-        Ok(true)
+        let skipped = pages.len() - put;
+        self.note(&metrics::INDEXES_SKIPPED, skipped as u64);
+        Ok(Some(put))
     }
 }
 

@@ -11,16 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
+use bytes::Bytes;
 use store::concurrency::concurrently;
 use store::content::Content;
 use store::deployment::{
-    BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE,
+    BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE, STACK_NAME,
 };
 use store::error::StoreError;
 use store::feed::Changes;
 use store::keys::{ShardId, Subject};
 use store::ledgers::Ledgers;
-use store::object::Objects;
+use store::metrics::{self, Metric};
+use store::object::{Document, ObjectKey, Objects, Precondition, Put};
 use store::reconcile::Reconciler;
 use store::segments::{Segments, Summaries};
 use store::sites::{Hold, SiteRow, Sites};
@@ -40,12 +42,13 @@ pub mod site_files;
 const CONCURRENT_SHARDS: usize = 4;
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 6] = [
+pub const ENVIRONMENT: [&str; 7] = [
     CONTENT_TABLE,
     SITEMAP_TABLE,
     SITES,
     SOURCE_TABLE,
     SOURCE_MAPPING,
+    STACK_NAME,
     BUCKET_NAME,
 ];
 
@@ -101,30 +104,86 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             });
         let published = concurrently(CONCURRENT_SHARDS, publish).await;
         for (shard, subjects, outcome) in published {
-            if let Err(error) = outcome {
-                error!(%shard, %error, "a shard was not published");
-                if !error.is_permanent() {
-                    failed.extend(subjects);
+            match outcome {
+                Ok(true) => {
+                    self.note_since(&metrics::PUBLISH_SECONDS, batch.oldest(subjects));
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    error!(%shard, %error, "a shard was not published");
+                    self.count_failure(&error);
+                    if !error.is_permanent() {
+                        failed.extend(subjects);
+                    }
                 }
             }
         }
         // After the shards, so that the summaries they have just written are in the index at once.
         for subject in others {
             // Boxed: the compiler bounds how deep futures may lie in one another.
-            if let Err(error) = Box::pin(self.other_changed(subject)).await {
+            let since = batch.oldest([subject]);
+            if let Err(error) = Box::pin(self.other_changed(subject, since)).await {
                 error!(?subject, %error, "a change was not followed");
+                self.count_failure(&error);
                 if !error.is_permanent() {
                     failed.push(subject);
                 }
             }
         }
+        let Reconciler { metrics, clock, .. } = &self.reconciler;
+        metrics.emit(clock.now());
         batch.response(failed)
     }
 
-    async fn other_changed(&self, subject: &Subject) -> Result<(), StoreError> {
+    fn note(&self, metric: &Metric, value: u64) {
+        self.reconciler.metrics.note(metric, value);
+    }
+
+    fn note_since(&self, metric: &Metric, since: Option<i64>) {
+        let Reconciler { metrics, clock, .. } = &self.reconciler;
+        metrics.note_since(metric, since, clock.now());
+    }
+
+    fn count_failure(&self, error: &StoreError) {
+        let metric = if error.is_permanent() {
+            &metrics::CHANGES_IMPOSSIBLE
+        } else {
+            &metrics::CHANGES_FAILED
+        };
+        self.note(metric, 1);
+    }
+
+    /// Puts an object and counts it.
+    async fn put(
+        &self,
+        key: &ObjectKey,
+        body: Bytes,
+        document: &Document,
+        precondition: &Precondition,
+    ) -> Result<Put, StoreError> {
+        let bytes = body.len() as u64;
+        let put = self.objects.put(key, body, document, precondition).await?;
+        if put == Put::Done {
+            self.note(&metrics::BYTES_PUBLISHED, bytes);
+            match key {
+                ObjectKey::Shard { .. } => self.note(&metrics::SHARDS_PUBLISHED, 1),
+                ObjectKey::Index { .. } => self.note(&metrics::INDEXES_PUBLISHED, 1),
+                ObjectKey::Feed { .. } | ObjectKey::Robots { .. } | ObjectKey::SiteFile { .. } => {}
+            }
+        }
+        Ok(put)
+    }
+
+    /// Does what follows from a change, the first of which was made at `since`.
+    async fn other_changed(&self, subject: &Subject, since: Option<i64>) -> Result<(), StoreError> {
         match subject {
             Subject::Segment(..) => Ok(()),
-            Subject::Index(site) => self.publish_index(site).await,
+            Subject::Index(site) => {
+                if self.publish_index(site).await? {
+                    self.note_since(&metrics::INDEX_SECONDS, since);
+                }
+                Ok(())
+            }
             Subject::Site(site) => {
                 // The site file first: a site that has become private is closed by it alone.
                 self.publish_site_files(site).await?;

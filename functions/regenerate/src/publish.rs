@@ -17,6 +17,7 @@ use sitemap::stylesheet::shard_frame;
 use store::content::Content;
 use store::error::StoreError;
 use store::keys::ShardId;
+use store::metrics;
 use store::object::{Document, ObjectKey, ObjectMeta, Objects, Precondition, Put, stamp};
 use store::segments::Summary;
 use store::sites::{Hold, SiteRow};
@@ -49,7 +50,8 @@ enum Outcome {
 }
 
 impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
-    /// Publishes a shard. `touched` are the segments that may have changed; without them every one is read.
+    /// Publishes a shard, and says whether its object was written. `touched` are the segments that may have changed;
+    /// without them every one is read.
     ///
     /// # Errors
     ///
@@ -58,18 +60,20 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         &self,
         shard: &ShardId,
         touched: Option<&BTreeSet<u32>>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let mut touched = touched;
         for _ in 0..TRIES {
             match self.try_publish(shard, touched).await? {
-                Outcome::Nothing => return Ok(()),
+                Outcome::Nothing => return Ok(false),
                 Outcome::Published(summary, written) => {
                     // Also when nothing was written: a run that wrote the object may have ended before this.
                     self.reconciler.table.summarise(shard, &summary).await?;
                     if written {
                         info!(%shard, entries = summary.entries, bytes = summary.bytes, "published {shard}");
+                    } else {
+                        self.note(&metrics::SHARDS_SKIPPED, 1);
                     }
-                    return Ok(());
+                    return Ok(written);
                 }
                 Outcome::Lost => {}
                 Outcome::TooLarge(slots) => {
@@ -110,6 +114,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         let old = current
             .as_ref()
             .and_then(|(meta, bytes)| readable(&key, meta, bytes, site.epoch));
+        let mut spliced = 0;
         let built = match &old {
             Some(old) => {
                 let every = old.directory().segments.len();
@@ -135,6 +140,7 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                         Outcome::Published(Summary::of(old.directory()), false)
                     }));
                 }
+                spliced = changed.len() as u64;
                 splice(
                     old,
                     &frame,
@@ -172,11 +178,13 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
         let precondition = precondition(current.as_ref().map(|(meta, _)| meta));
         Ok(
             match self
-                .objects
                 .put(&key, built.bytes.into(), &document, &precondition)
                 .await?
             {
-                Put::Done => Outcome::Published(summary, true),
+                Put::Done => {
+                    self.note(&metrics::SEGMENTS_SPLICED, spliced);
+                    Outcome::Published(summary, true)
+                }
                 Put::Lost => Outcome::Lost,
             },
         )

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use store::content::Content;
 use store::error::StoreError;
 use store::keys;
+use store::metrics;
 use store::object::{ObjectKey, Objects};
 use store::sites::{Hold, Job, Pass, Step};
 use store::slots::shards_of;
@@ -138,7 +139,8 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 }
                 let published = step_over(&place.1, self.publish(&shard, touched).await);
                 match (published, done) {
-                    (Ok(_), _) => {}
+                    (Ok(Some(_)), _) => {}
+                    (Ok(None), _) => self.note(&metrics::CHANGES_IMPOSSIBLE, 1),
                     (Err(error), None) => return Err(error),
                     // What is done is done: the next slice begins with what has failed.
                     (Err(error), done) => {

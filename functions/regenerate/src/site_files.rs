@@ -77,7 +77,6 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 stamp,
             };
             match self
-                .objects
                 .put(key, text.into(), &document, &precondition(current.as_ref()))
                 .await?
             {

@@ -22,6 +22,7 @@ use store::content::Content;
 use store::error::StoreError;
 use store::keys::{Key, ShardId};
 use store::ledgers::Ledgers;
+use store::metrics;
 use store::object::Objects;
 use store::reconcile::Reconciler;
 use store::rows::{AuditProgress, AuditStep, Rows};
@@ -241,6 +242,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
     async fn make_good(&self, suspects: &[Suspect]) -> Result<(), StoreError> {
         let table = &self.reconciler.table;
         let mut records: BTreeMap<String, Vec<Key>> = BTreeMap::new();
+        let mut left = BTreeSet::new();
         for Suspect { finding, remedy } in suspects {
             let outcome = match remedy {
                 Remedy::Nothing => Ok(()),
@@ -256,12 +258,26 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                 Remedy::LiftSite(host) => table.lift_site(host).await,
                 Remedy::Enqueue(host) => table.enqueue_site(host).await,
             };
-            step_over(&finding.what, outcome)?;
+            if !step_over(&finding.what, outcome)? {
+                left.insert(finding.what.as_str());
+            }
         }
         let outcomes = self.reconciler.repair(&records).await;
         for (id, outcome) in records.keys().zip(outcomes) {
-            step_over(id, outcome.map(drop))?;
+            if !step_over(id, outcome.map(drop))? {
+                left.insert(id.as_str());
+            }
         }
+        let made_good = suspects.iter().filter(|Suspect { finding, remedy }| {
+            let is_left = match remedy {
+                Remedy::Nothing => true,
+                Remedy::Reconcile(id, _) => left.contains(id.as_str()),
+                _ => left.contains(finding.what.as_str()),
+            };
+            !is_left && !finding.problem.is_harmless()
+        });
+        let Reconciler { metrics, .. } = self.reconciler;
+        metrics.note(&metrics::FINDINGS_REPAIRED, made_good.count() as u64);
         Ok(())
     }
 
@@ -305,13 +321,13 @@ pub fn beginning(now: i64) -> AuditProgress {
     }
 }
 
-/// Goes on behind what can never succeed: it must not keep the audit from the rest.
-fn step_over(what: &str, outcome: Result<(), StoreError>) -> Result<(), StoreError> {
+/// Goes on behind what can never succeed, with false: it must not keep the audit from the rest.
+fn step_over(what: &str, outcome: Result<(), StoreError>) -> Result<bool, StoreError> {
     match outcome {
         Err(error) if error.is_permanent() => {
             warn!(what, %error, "not made good");
-            Ok(())
+            Ok(false)
         }
-        outcome => outcome,
+        outcome => outcome.map(|()| true),
     }
 }

@@ -5,6 +5,7 @@
 //! - A background scan that has stopped is started again.
 //! - Search engines are told of what has changed ([`notices`]).
 //! - Once a day, in slices, everything is audited and made good ([`audit`]).
+//! - Batches that wait in the failure bucket are counted ([`count_failures`]).
 //! - Besides, CloudFormation asks it whether the user's own table can be read ([`setup`]).
 
 pub mod audit;
@@ -17,10 +18,13 @@ use std::time::{Duration, Instant};
 use sitemap::time::When;
 use store::content::Content;
 use store::deployment::{
-    BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE,
+    BUCKET_NAME, CONTENT_TABLE, FAILURE_BUCKET, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE,
+    STACK_NAME,
 };
 use store::error::StoreError;
+use store::failures::FailureBucket;
 use store::ledgers::Ledgers;
+use store::metrics::{self, Metrics};
 use store::notices::Notices;
 use store::object::Objects;
 use store::reconcile::{KnownSites, Reconciled, Reconciler};
@@ -34,13 +38,15 @@ use crate::audit::Audit;
 use crate::notices::{Endpoint, INDEXNOW_ENDPOINT};
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 7] = [
+pub const ENVIRONMENT: [&str; 9] = [
     CONTENT_TABLE,
     SITEMAP_TABLE,
     SITES,
     SOURCE_TABLE,
     SOURCE_MAPPING,
+    STACK_NAME,
     BUCKET_NAME,
+    FAILURE_BUCKET,
     INDEXNOW_ENDPOINT,
 ];
 /// Records of one batch of due timers.
@@ -87,8 +93,7 @@ where
     }
     failures.extend(wake_scan(reconciler).await.err());
     failures.extend(ring_timers(reconciler).await.err());
-    let (table, now) = (&reconciler.table, reconciler.clock.now());
-    failures.extend(notices::tell(table, indexnow, &hosts, now).await.err());
+    failures.extend(notices::tell(reconciler, indexnow, &hosts).await.err());
     let audit = Audit {
         reconciler,
         objects,
@@ -99,7 +104,17 @@ where
     for failure in &failures {
         error!(error = %failure, "a part of the sweep failed");
     }
+    reconciler.metrics.emit(reconciler.clock.now());
     failures.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Notes how many batches wait in the failure bucket, for the line of metrics that the sweep will write: as long as one
+/// does, not only when it comes. If the bucket cannot be listed there is no value; the clock does not stop for it.
+pub async fn count_failures(metrics: &Metrics, failures: &FailureBucket) {
+    match failures.waiting().await {
+        Ok(waiting) => metrics.note(&metrics::FAILURES_WAITING, waiting),
+        Err(error) => error!(%error, "the failure bucket was not listed"),
+    }
 }
 
 /// A site that should have a row has one, which says what it should, and does not wait for a scan that nobody does.
@@ -188,6 +203,8 @@ where
                 info!(%finding, "the audit found something");
             } else {
                 warn!(%finding, "the audit found something");
+                let metrics = &audit.reconciler.metrics;
+                metrics.note(&metrics::FINDINGS_FOUND, 1);
             }
         }
         table.note_audit(&progress).await?;

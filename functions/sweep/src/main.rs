@@ -18,7 +18,8 @@ async fn main() -> Result<(), Error> {
     let aws = Aws::from_environment();
     let wire = || {
         let (reconciler, objects) = (deployment::reconciler(&aws)?, deployment::objects(&aws)?);
-        Ok::<_, Error>((reconciler, objects, Endpoint::from_environment()?))
+        let (failures, indexnow) = (deployment::failures(&aws)?, Endpoint::from_environment()?);
+        Ok::<_, Error>((reconciler, objects, failures, indexnow))
     };
     // Not the end: CloudFormation waits to be told what is wrong. A sweep ends with it.
     let wired = wire();
@@ -27,7 +28,9 @@ async fn main() -> Result<(), Error> {
             return Ok(());
         }
         // The schedule's event says nothing that is of use.
-        let (reconciler, objects, indexnow) = wired.as_ref().map_err(ToString::to_string)?;
+        let (reconciler, objects, failures, indexnow) =
+            wired.as_ref().map_err(ToString::to_string)?;
+        sweep::count_failures(&reconciler.metrics, failures).await;
         let published = objects.sites().await?;
         let indexnow = indexnow.as_ref();
         sweep::sweep(reconciler, objects, &published, SECOND_LOOK, indexnow).await?;

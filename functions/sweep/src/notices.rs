@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use store::concurrency::concurrently;
 use store::error::StoreError;
 use store::keys::NOTICE_PARTITIONS;
+use store::metrics::{self, Metrics};
 use store::notices::{Notice, Notices, PAGE, Pause};
+use store::reconcile::Reconciler;
 use store::sites::{Hold, SiteRow, Sites};
 use tracing::{error, info, warn};
 
@@ -111,12 +113,13 @@ fn request(site: &SiteRow, key: &str, notices: &[Notice]) -> String {
 
 /// Tells of what has changed on these sites, as far as time allows. Without an endpoint nothing is told, and what there
 /// is to tell is dropped.
-pub(crate) async fn tell<T: Sites + Notices>(
-    table: &T,
+pub(crate) async fn tell<C, T: Sites + Notices>(
+    reconciler: &Reconciler<C, T>,
     endpoint: Option<&Endpoint>,
     hosts: &BTreeSet<&str>,
-    now: i64,
 ) -> Result<(), StoreError> {
+    let Reconciler { table, metrics, .. } = reconciler;
+    let now = reconciler.clock.now();
     let mut budget = Budget {
         requests: MAX_REQUESTS,
         until: Instant::now() + SLICE,
@@ -143,6 +146,7 @@ pub(crate) async fn tell<T: Sites + Notices>(
                 (Some(endpoint), Some(key)) => {
                     let site = Site {
                         table,
+                        metrics,
                         row: &row,
                         key,
                         endpoint,
@@ -168,6 +172,7 @@ pub(crate) async fn tell<T: Sites + Notices>(
 /// A site whose changes may be told of.
 struct Site<'a, T> {
     table: &'a T,
+    metrics: &'a Metrics,
     row: &'a SiteRow,
     key: &'a str,
     endpoint: &'a Endpoint,
@@ -204,8 +209,12 @@ impl<T: Notices> Site<'_, T> {
             budget.requests -= 1;
             let (urls, json) = (plan.tell.len(), request(self.row, self.key, &plan.tell));
             match self.endpoint.post(json, now).await {
-                Answer::Taken => info!(site = host, urls, "search engines were told"),
+                Answer::Taken => {
+                    self.metrics.note(&metrics::NOTICES_SENT, urls as u64);
+                    info!(site = host, urls, "search engines were told");
+                }
                 Answer::Refused(status) => {
+                    self.metrics.note(&metrics::NOTICES_REFUSED, urls as u64);
                     error!(
                         site = host,
                         urls,

@@ -7,6 +7,7 @@ pub mod event_source;
 pub mod explain;
 pub mod loopback;
 pub mod mapping;
+pub mod redrive;
 pub mod report;
 pub mod s3;
 pub mod sample;

@@ -10,14 +10,17 @@ use local::audit::Ended;
 use local::content::{LineProblem, LoadError, Source, load};
 use local::explain;
 use local::mapping::{self, ItemError};
+use local::redrive::Outcome;
 use local::report::Report;
 use local::sample::sample;
 use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
 use local::target::Target;
 use sitemap::mapping::{MappingError, MappingProblem};
+use store::aws::Aws;
 use store::clock::Clock;
 use store::content::{Content, SourceTable};
+use store::deployment;
 use store::error::StoreError;
 use sweep::audit::Finding;
 use sweep::notices::Endpoint;
@@ -61,6 +64,13 @@ enum Command {
         /// Print what becomes of this item instead: JSON as `aws dynamodb get-item` prints it, or plain
         #[arg(long, value_name = "FILE")]
         item: Option<PathBuf>,
+    },
+    /// Hand what Lambda gave up, a deployment's failure bucket, to the same code again; status 1 if something is left
+    Redrive {
+        /// The deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, SOURCE_TABLE,
+        /// SOURCE_MAPPING, FAILURE_BUCKET, and AWS's own variables)
+        #[arg(long, required = true)]
+        deployment: bool,
     },
     /// Print the sample site's content, with its latest dates as of now
     Sample,
@@ -165,7 +175,7 @@ enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Environment(#[from] store::deployment::EnvironmentError),
+    Environment(#[from] deployment::EnvironmentError),
     #[error("{}: {error}", file.display())]
     File { file: PathBuf, error: io::Error },
     #[error("{}:{}", file.display(), lines(error))]
@@ -203,6 +213,7 @@ async fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Some(Command::Mapping { file, item }) => tell_mapping(&file, item.as_deref()),
+        Some(Command::Redrive { .. }) => redrive().await,
         Some(Command::Sample) => {
             print!("{}", sample(Clock::system().now()));
             Ok(ExitCode::SUCCESS)
@@ -277,6 +288,16 @@ async fn audit(arguments: &AuditArgs) -> Result<ExitCode, Failure> {
             Ok(ExitCode::from(u8::from(wrong > 0)))
         }
     }
+}
+
+/// Status 0: the failure bucket is empty, or what came to it meanwhile is all there is. 1: something is left.
+async fn redrive() -> Result<ExitCode, Failure> {
+    let target = Target::from_environment()?;
+    let failures = deployment::failures(&Aws::from_environment())?;
+    let report = |key: &str, outcome: &Outcome| println!("{key}: {outcome}");
+    let left = local::redrive::redrive(&target, &failures, report).await?;
+    println!("left: {left}");
+    Ok(ExitCode::from(u8::from(left > 0)))
 }
 
 async fn run(serve: Serve) -> Result<ExitCode, Failure> {

@@ -21,6 +21,7 @@ use store::aws::Aws;
 use store::clock::Clock;
 use store::content::{ContentTable, SourceTable};
 use store::error::StoreError;
+use store::metrics::Metrics;
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
 use store::sites::Sites;
@@ -82,6 +83,8 @@ pub struct Options {
     pub indexnow: Option<Endpoint>,
     /// A table of the user's own whose items are content too. It is created if it does not exist.
     pub source: Option<SourceTable>,
+    /// What the functions count.
+    pub metrics: Metrics,
 }
 
 impl Default for Options {
@@ -103,6 +106,7 @@ impl Default for Options {
             interceptor: None,
             indexnow: None,
             source: None,
+            metrics: Metrics::default(),
         }
     }
 }
@@ -210,18 +214,20 @@ impl Stack {
         if let Some(source) = &options.source {
             tables::create_source(&aws, source).await?;
         }
-        let ports = |aws: &Aws| {
+        let ports = |aws: &Aws, metrics| {
             let reconciler = Reconciler {
                 content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned())
                     .with_source(options.source.clone()),
                 table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
                 known: options.known.clone(),
                 clock: options.clock.clone(),
+                metrics,
             };
             (reconciler, S3Objects::new(aws.clone(), BUCKET.to_owned()))
         };
-        let (reconciler, objects) = ports(&aws);
-        let functions = ports(&clients(options.interceptor.clone()));
+        let (reconciler, objects) = ports(&aws, Metrics::default());
+        let functions = clients(options.interceptor.clone());
+        let functions = ports(&functions, options.metrics.clone());
         let hosts = Hosts::default();
         let clock = options.clock.clone();
         let server = serve_sites(options.port, objects.clone(), clock, hosts.clone())?;

@@ -33,7 +33,7 @@ use source::{Lack, Path, Source};
 pub const SOURCE_MARK: char = '@';
 /// Bytes of a mapping. Lambda allows 4,096 for all environment variables of a function, names included
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>), and the others need some.
-pub const MAX_MAPPING_BYTES: usize = 3_000;
+pub const MAX_MAPPING_BYTES: usize = 2_500;
 
 /// The fields without which no page is listed, or which decide about it: a bad one closes the record.
 const CLOSING: [&str; 11] = [

@@ -141,6 +141,12 @@ impl ContentTable {
             next,
         })
     }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 /// An item as JSON. A binary attribute has no JSON: it becomes an object that no field accepts, so that an unknown one

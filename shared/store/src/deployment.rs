@@ -8,6 +8,8 @@ use crate::SitemapTable;
 use crate::aws::Aws;
 use crate::clock::Clock;
 use crate::content::{ContentTable, SourceTable};
+use crate::failures::FailureBucket;
+use crate::metrics::Metrics;
 use crate::reconcile::{KnownSites, Reconciler};
 use crate::s3::S3Objects;
 
@@ -23,6 +25,10 @@ pub const SITES: &str = "SITES";
 pub const SOURCE_TABLE: &str = "SOURCE_TABLE";
 /// That table's field mapping, in JSON; empty without one.
 pub const SOURCE_MAPPING: &str = "SOURCE_MAPPING";
+/// The stack's name, the dimension of its metrics. Empty or not set, no metrics are written.
+pub const STACK_NAME: &str = "STACK_NAME";
+/// The failure bucket's name.
+pub const FAILURE_BUCKET: &str = "FAILURE_BUCKET";
 
 /// An environment that `template.yaml` should not have let through.
 #[derive(Debug, thiserror::Error)]
@@ -67,12 +73,13 @@ pub fn variable(name: &'static str) -> Result<String, EnvironmentError> {
 }
 
 /// What a function that reconciles reads from its environment.
-pub const RECONCILER_VARIABLES: [&str; 5] = [
+pub const RECONCILER_VARIABLES: [&str; 6] = [
     CONTENT_TABLE,
     SITEMAP_TABLE,
     SITES,
     SOURCE_TABLE,
     SOURCE_MAPPING,
+    STACK_NAME,
 ];
 
 /// The user's table, if there is one, from its name and its mapping.
@@ -101,6 +108,7 @@ pub fn reconciler(aws: &Aws) -> Result<Reconciler<ContentTable, SitemapTable>, E
         table: SitemapTable::new(aws.clone(), variable(SITEMAP_TABLE)?),
         known: KnownSites::parse(&variable(SITES)?),
         clock: Clock::system(),
+        metrics: Metrics::on_stdout(&std::env::var(STACK_NAME).unwrap_or_default()),
     })
 }
 
@@ -111,6 +119,15 @@ pub fn reconciler(aws: &Aws) -> Result<Reconciler<ContentTable, SitemapTable>, E
 /// If its variable is missing.
 pub fn objects(aws: &Aws) -> Result<S3Objects, EnvironmentError> {
     Ok(S3Objects::new(aws.clone(), variable(BUCKET_NAME)?))
+}
+
+/// The failure bucket as the environment names it.
+///
+/// # Errors
+///
+/// If its variable is missing.
+pub fn failures(aws: &Aws) -> Result<FailureBucket, EnvironmentError> {
+    Ok(FailureBucket::new(aws.clone(), variable(FAILURE_BUCKET)?))
 }
 
 #[cfg(test)]

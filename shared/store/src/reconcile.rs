@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sitemap::eligibility::Newest;
-use sitemap::plan::{self, Claim, Inputs, Ledger, Plan, Series, Slot, Translations};
+use sitemap::plan::{self, Change, Claim, Inputs, Ledger, Plan, Series, Slot, Translations};
 use sitemap::record::ContentRecord;
 use sitemap::site::{SITE_TYPE, SiteSettings};
 
@@ -16,6 +16,7 @@ use crate::content::Content;
 use crate::error::StoreError;
 use crate::keys::{self, Key};
 use crate::ledgers::{Commit, Fenced, Ledgers};
+use crate::metrics::{self, Metrics};
 use crate::sites::{Hold, SiteRow, Sites};
 use crate::slots::{Offer, Slots};
 
@@ -85,6 +86,8 @@ pub struct Reconciler<C, T> {
     pub known: KnownSites,
     /// The clock.
     pub clock: Clock,
+    /// Where what was done is counted.
+    pub metrics: Metrics,
 }
 
 /// The rows of sites by host.
@@ -203,6 +206,15 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 Ok(tried) if tried.parts > 1 => self.follow_parts(page, tried, terms).await,
                 tried => tried.map(|tried| tried.outcome),
             });
+        }
+        for outcome in &outcomes {
+            let metric = match outcome {
+                Ok(Reconciled::Changed) => &metrics::RECORDS_CHANGED,
+                Ok(Reconciled::Unchanged) => &metrics::RECORDS_UNCHANGED,
+                Err(error) if error.is_permanent() => &metrics::RECORDS_IMPOSSIBLE,
+                Err(_) => &metrics::RECORDS_FAILED,
+            };
+            self.metrics.note(metric, 1);
         }
         outcomes
     }
@@ -383,6 +395,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             .collect();
         let no_group = Translations::default();
         let (mut plans, mut unsettled) = (Vec::with_capacity(pages.len()), BTreeSet::new());
+        let mut live = BTreeSet::new();
         for ((page, fenced), read) in fenced.into_iter().zip(reads) {
             let read = match read {
                 Ok(read) => read,
@@ -415,6 +428,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             plan.ledger_changes |= fenced.untrue;
             plans.push((page, fenced, plan));
             unsettled.extend((read.left > 0).then_some(page));
+            live.extend(released.then_some(page));
         }
         let mut offers = self.offers(&plans, &sites, terms).await;
         plans.retain(|(page, _, plan)| {
@@ -436,7 +450,14 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             for offer in &offered {
                 plan.place(&offer.series, offer.slot);
             }
-            async move { (page, self.commit(page, &fenced, &plan, &offered).await) }
+            let live = live.contains(page);
+            async move {
+                let tried = self.commit(page, &fenced, &plan, &offered).await;
+                if let Ok(Some(_)) = tried {
+                    self.count_changes(&fenced.ledger, &plan, live);
+                }
+                (page, tried)
+            }
         });
         let mut lost = Vec::new();
         for (page, outcome) in concurrently(CONCURRENCY, commits).await {
@@ -572,6 +593,30 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 }
                 Ok(None)
             }
+        }
+    }
+}
+
+impl<C, T> Reconciler<C, T> {
+    /// Counts what a plan that was committed has changed; `live` says whether the page's site is released.
+    fn count_changes(&self, before: &Ledger, plan: &Plan, live: bool) {
+        let count = |counted: fn(&Change) -> bool| {
+            let changes = plan.changes.iter().filter(|change| counted(change));
+            changes.count() as u64
+        };
+        let written = count(|change| matches!(change, Change::Insert(..) | Change::Replace(..)));
+        let removed = count(|change| matches!(change, Change::Remove(..)));
+        self.metrics.note(&metrics::ENTRIES_WRITTEN, written);
+        self.metrics.note(&metrics::ENTRIES_REMOVED, removed);
+        if live {
+            self.metrics
+                .note(&metrics::LISTING_CHANGES, written + removed);
+        }
+        let reason = |ledger: &Ledger| ledger.refused.as_ref().map(|(reason, _)| reason.clone());
+        if let Some(after) = plan.ledger.as_ref().and_then(reason)
+            && reason(before).as_ref() != Some(&after)
+        {
+            self.metrics.note(&metrics::refused(&after), 1);
         }
     }
 }

@@ -82,7 +82,7 @@ impl S3Objects {
 }
 
 /// Whether the answer was that there is no such object.
-fn is_missing<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> bool {
+pub(crate) fn is_missing<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> bool {
     matches!(error.code(), Some("NoSuchKey" | "NotFound"))
 }
 

@@ -10,6 +10,8 @@ pub struct Batch<S> {
     subjects: Vec<(S, usize)>,
     /// The sequence numbers of the batch's records.
     sequence_numbers: Vec<String>,
+    /// When they were written, in Unix seconds.
+    times: Vec<i64>,
 }
 
 impl<S: Clone + Ord> Batch<S> {
@@ -28,15 +30,34 @@ impl<S: Clone + Ord> Batch<S> {
         }
         let number =
             |record: &EventRecord| record.change.sequence_number.clone().unwrap_or_default();
+        let time = |record: &EventRecord| record.change.approximate_creation_date_time.timestamp();
         Self {
             subjects,
             sequence_numbers: event.records.iter().map(number).collect(),
+            times: event.records.iter().map(time).collect(),
         }
     }
 
     /// The subjects.
     pub fn subjects(&self) -> impl Iterator<Item = &S> {
         self.subjects.iter().map(|(subject, _)| subject)
+    }
+
+    /// When the first record of any of these subjects was written, in Unix seconds rounded down: what came after it for
+    /// the same subject is younger. Nothing if the stream does not say.
+    pub fn oldest<'a>(&self, subjects: impl IntoIterator<Item = &'a S>) -> Option<i64>
+    where
+        S: 'a,
+    {
+        let subjects: std::collections::BTreeSet<&S> = subjects.into_iter().collect();
+        let asked = self
+            .subjects
+            .iter()
+            .filter(|(subject, _)| subjects.contains(subject));
+        asked
+            .map(|(_, position)| self.times[*position])
+            .filter(|time| *time > 0)
+            .min()
     }
 
     /// The answer to the stream when these subjects have failed: it delivers again from the first record of the first

@@ -33,6 +33,12 @@ impl SitemapTable {
         Self { aws, name }
     }
 
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// An item, read consistently.
     pub(crate) async fn item(&self, key: &Key) -> Result<Option<Item>, StoreError> {
         let request = self

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use aws_lambda_events::event::dynamodb::EventRecord;
 use aws_sdk_dynamodbstreams::Client;
@@ -290,6 +290,10 @@ fn event_record(record: Record, stream: &str) -> EventRecord {
         event.change.keys = change.keys.unwrap_or_default().into();
         event.change.sequence_number = change.sequence_number;
         event.change.size_bytes = change.size_bytes.unwrap_or_default();
+        let written = change.approximate_creation_date_time;
+        if let Some(Ok(written)) = written.map(SystemTime::try_from) {
+            event.change.approximate_creation_date_time = written.into();
+        }
     }
     event
 }
