@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use store::failures::{FAILURE_PREFIX, FailureBucket};
 use store::metrics::{self, Metrics};
 use store::object::{ObjectKey, Objects};
+use store::rows::Rows;
 
 /// A log event (CloudWatch Logs).
 const MAX_LINE: usize = 256 * 1024;
@@ -35,6 +36,8 @@ const UNITS: [&str; 14] = [
     "Count",
     "None",
 ];
+/// More than a day, after which an audit is due.
+const DAY_SECONDS: i64 = 86_401;
 /// Longer than a sweep and an audit take here.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -158,6 +161,15 @@ fn refusals() -> BTreeSet<String> {
     names
         .map(|name| metrics::refused(name).name().to_owned())
         .collect()
+}
+
+/// Waits until this is so.
+async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_so().await {
+        assert!(Instant::now() < until, "it did not come to that");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 fn counts<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
@@ -390,17 +402,22 @@ async fn what_fails_and_what_can_never_succeed_are_counted_apart() {
 async fn what_the_audit_finds_and_repairs_is_counted() {
     let meter = Meter::default();
     let world = World::with(meter.options(), &[post("/a", 1), post("/b", 1)]).await;
+    let table = &world.stack.reconciler.table;
+    // The first sweep notes when audits begin.
+    eventually(async || table.audit().await.unwrap().is_some()).await;
     world
         .delete_row(&format!("SEGMENT#{SITE}#post#1#0"), "00000")
         .await;
+    world.settle().await;
     meter.take();
-    world.clock.advance(86_401);
-    let (until, mut counted) = (Instant::now() + PATIENCE, BTreeMap::new());
-    while !counted.contains_key("FindingsRepaired") {
-        assert!(Instant::now() < until, "nothing was repaired: {counted:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    world.clock.advance(DAY_SECONDS);
+    let mut counted = BTreeMap::new();
+    eventually(async || {
         counted.extend(meter.take());
-    }
+        counted.contains_key("FindingsRepaired")
+    })
+    .await;
+    assert!(counted["FindingsFound"] >= 1, "{counted:?}");
     assert_eq!(
         counted["FindingsFound"], counted["FindingsRepaired"],
         "{counted:?}"

@@ -10,9 +10,6 @@ use crate::s3::is_missing;
 /// What Lambda's destination writes lies under this prefix: `aws/lambda/<event source mapping>/<function>/<date>/…`.
 pub const FAILURE_PREFIX: &str = "aws/lambda/";
 
-/// The largest object that is read: an event has at most 6 MB, and as a text in a JSON document hardly twice that.
-const MAX_FAILURE_BYTES: i64 = 32_000_000;
-
 /// A failure bucket.
 #[derive(Clone, Debug)]
 pub struct FailureBucket {
@@ -62,7 +59,7 @@ impl FailureBucket {
         Ok(keys)
     }
 
-    /// What was written of a batch; nothing if it is gone. Empty if it is larger than any that Lambda writes.
+    /// What was written of a batch; nothing if it is gone.
     ///
     /// # Errors
     ///
@@ -74,9 +71,6 @@ impl FailureBucket {
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(service("GetObject")(error)),
         };
-        if output.content_length().unwrap_or(0) > MAX_FAILURE_BYTES {
-            return Ok(Some(Bytes::new()));
-        }
         let body = output.body.collect().await;
         let body = body.map_err(|error| StoreError::body(&error))?;
         Ok(Some(body.into_bytes()))

@@ -121,6 +121,22 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_record_is_the_first_of_its_subject_that_has_a_time() {
+        let mut event = event(&["a", "b", "a", "c"]);
+        for (record, at) in event.records.iter_mut().zip([30, 20, 10, 0]) {
+            let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(at * 1_000 + 999);
+            record.change.approximate_creation_date_time = at.into();
+        }
+        let batch = Batch::of(&event, |record| key_text(record, "id").map(str::to_owned));
+        let [a, b, c] = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(batch.oldest([&a]), Some(30));
+        assert_eq!(batch.oldest([&b, &a]), Some(20));
+        assert_eq!(batch.oldest([&c, &a]), Some(30));
+        assert_eq!(batch.oldest([&c]), None);
+        assert_eq!(batch.oldest([]), None);
+    }
+
+    #[test]
     fn records_of_one_key_are_one_subject_and_the_first_failure_is_reported() {
         let batch = Batch::of(&event(&["a", "b", "a"]), |record| {
             key_text(record, "id").map(str::to_owned)
