@@ -11,6 +11,7 @@ use regenerate::Regenerator;
 use regenerate::index::IndexLimits;
 use serde::Deserialize;
 use serde_json::Value;
+use store::content::SourceTable;
 use store::error::StoreError;
 use store::failures::FailureBucket;
 
@@ -100,7 +101,9 @@ async fn hand_over(
     let event = event(&bytes).map_err(Reason::Foreign)?;
     let table = table(&event).map_err(Reason::Foreign)?;
     let reconciler = &target.reconciler;
-    let (function, response) = if table == reconciler.content.name() {
+    let content = &reconciler.content;
+    let source = content.source().map(SourceTable::name);
+    let (function, response) = if table == content.name() || Some(table) == source {
         ("ingest", ingest::ingest(reconciler, &event).await)
     } else if table == reconciler.table.name() {
         let regenerator = Regenerator {
