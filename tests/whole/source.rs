@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType,
     ScalarAttributeType, StreamSpecification, StreamViewType,
 };
-use harness::{SITE, World, post, with};
+use harness::{Poison, SITE, World, post, with};
 use local::audit::{Ended, audit};
 use local::event_source::Faults;
 use local::explain::explain;
@@ -134,7 +134,7 @@ async fn a_users_items_are_listed_as_the_mapping_says() {
         archive.lastmod, first.lastmod,
         "an archive's is its newest page's"
     );
-    assert!(archive.sitemap.ends_with("/tag-sitemap.xml"));
+    assert!(archive.sitemap.ends_with("tag-sitemap.xml"), "{archive:?}");
     assert!(listed.contains_key(&path("/draft/")));
     put(
         &world.stack,
@@ -306,6 +306,80 @@ async fn a_poisonous_item_holds_up_none_beside_it() {
     }
     is_sound(&world).await;
     world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_page_and_never_was_costs_no_write() {
+    let poison = Poison::for_good_in("UpdateItem", "@USER#");
+    let options = Options {
+        interceptor: Some(poison.interceptor()),
+        ..options()
+    };
+    let mut world = World::idle(options).await;
+    world.begin().await;
+    put(&world.stack, &item("a", 1, 1)).await;
+    world.settle().await;
+    for n in 0..5 {
+        let user = json!({"pk": "USER#jane", "sk": n, "entity": "USER", "visits": n});
+        put(&world.stack, &user).await;
+    }
+    assert_eq!(world.paths().await, ["/a/"]);
+    assert_eq!(poison.failed(), 0);
+    // The same item as a page is fenced.
+    let page =
+        json!({"pk": "USER#jane", "sk": 1, "entity": "POST", "slug": "jane", "state": "live"});
+    put(&world.stack, &page).await;
+    assert_eq!(world.paths().await, ["/a/"]);
+    assert!(poison.failed() > 0);
+    poison.lift();
+    put(&world.stack, &page).await;
+    put(&world.stack, &with(&page, json!({"visits": 9}))).await;
+    assert_eq!(world.paths().await, ["/a/", "/jane/"]);
+    put(&world.stack, &with(&page, json!({"entity": "USER"}))).await;
+    assert_eq!(world.paths().await, ["/a/"]);
+    is_sound(&world).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_bytes_is_one_too() {
+    let mapping =
+        json!({"key": [{"pk": "B"}], "fields": {"type": {"constant": "post"}, "url": "url"}});
+    let source = SourceTable::new(TABLE.to_owned(), &mapping.to_string()).unwrap();
+    let options = Options {
+        source: Some(source),
+        ..Options::default()
+    };
+    let mut world = World::idle(options).await;
+    let client = world.stack.aws.dynamodb().await.clone();
+    let put_bytes = async |path: &str| {
+        let bytes = AttributeValue::B(Blob::new([0x00, 0x2f, 0xff]));
+        let url = AttributeValue::S(format!("https://{SITE}{path}"));
+        let put = client.put_item().table_name(TABLE);
+        let put = put.item("pk", bytes).item("url", url);
+        put.send().await.unwrap();
+    };
+    put_bytes("/a").await;
+    world.begin().await;
+    assert_eq!(world.paths().await, ["/a"]);
+    put_bytes("/b").await;
+    assert_eq!(world.paths().await, ["/b"]);
+    let told = explain(&Target::of(&world.stack), "@%00%2F%FF")
+        .await
+        .unwrap();
+    assert!(told.starts_with("@%00%2F%FF: listed\n"), "{told}");
+    is_sound(&world).await;
+    world.stop().await;
+}
+
+#[test]
+fn the_documentations_example_is_a_mapping() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/MAPPING.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let lines = text.lines().skip_while(|line| *line != "    {");
+    let mut example: Vec<&str> = lines.take_while(|line| *line != "    }").collect();
+    example.push("}");
+    local::mapping::read(TABLE, &example.join("\n")).unwrap();
 }
 
 /// As an operator has it: a table that was there before, whose stream is turned on last.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aws_lambda_events::event::dynamodb::Event;
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use sitemap::site::host_of_site_id;
+use store::concurrency::concurrently;
 use store::content::Content;
 use store::deployment::RECONCILER_VARIABLES;
 use store::error::StoreError;
@@ -23,6 +24,9 @@ use tracing::{error, info};
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 6] = RECONCILER_VARIABLES;
+
+/// Ledgers that are read at the same time.
+const CONCURRENCY: usize = 16;
 
 /// Handles a batch of a content table's stream.
 pub async fn ingest<C, T>(reconciler: &Reconciler<C, T>, event: &Event) -> DynamoDbEventResponse
@@ -51,6 +55,13 @@ where
         Ok(scanned) => ids.into_iter().filter(|id| !scanned.contains(id)).collect(),
         Err(error) => {
             error!(%error, "the scan's list could not be read");
+            ids
+        }
+    };
+    let ids = match foreign(reconciler, &ids).await {
+        Ok(foreign) => ids.into_iter().filter(|id| !foreign.contains(id)).collect(),
+        Err(error) => {
+            error!(%error, "whether items are pages could not be read");
             ids
         }
     };
@@ -83,6 +94,34 @@ where
     metrics.note_since(&metrics::RECONCILE_SECONDS, since, now);
     metrics.emit(now);
     batch.response(failed)
+}
+
+/// Which of these are items that are no pages and for which nothing is placed: in a table that holds users and orders too,
+/// most events are theirs, and a fence for each would be two writes. The item is read before the ledger: whoever fences
+/// after that reads an item that is no older.
+async fn foreign<C, T>(
+    reconciler: &Reconciler<C, T>,
+    ids: &[String],
+) -> Result<BTreeSet<String>, StoreError>
+where
+    C: Content,
+    T: Ledgers,
+{
+    let (content, table) = (&reconciler.content, &reconciler.table);
+    let suspects = ids.iter().filter(|id| content.may_be_foreign(id));
+    let suspects: Vec<String> = suspects.cloned().collect();
+    if suspects.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let records = content.records(&suspects).await?;
+    let no_pages = suspects.iter().filter(|id| !records.contains_key(*id));
+    let ledgers = no_pages.map(|id| async move { (id, table.ledger(id).await) });
+    let ledgers = concurrently(CONCURRENCY, ledgers).await;
+    // One that cannot be read is the reconcile's to deal with.
+    let unplaced = ledgers
+        .into_iter()
+        .filter(|(_, ledger)| matches!(ledger, Ok(None)));
+    Ok(unplaced.map(|(id, _)| id.clone()).collect())
 }
 
 /// Which of these records the background scan will reconcile: those of sites that are on hold and wait for a pass. The

@@ -114,7 +114,12 @@ async fn problems(aws: &Aws, properties: &Properties) -> Vec<String> {
         source_mapping,
         source_stream,
     } = properties;
-    let source = match deployment::source(source_table, source_mapping) {
+    let own = [deployment::CONTENT_TABLE, deployment::SITEMAP_TABLE];
+    let own: Vec<String> = own
+        .into_iter()
+        .filter_map(|own| deployment::variable(own).ok())
+        .collect();
+    let source = match deployment::source(source_table, source_mapping, &own) {
         Ok(Some(source)) => source,
         Ok(None) => return Vec::new(),
         Err(error) => return vec![error.to_string()],

@@ -186,6 +186,12 @@ impl Mapping {
         attributes.map(|attributes| attributes.into_iter().chain(key).collect())
     }
 
+    /// Whether there may be items that are no pages.
+    #[must_use]
+    pub fn is_selective(&self) -> bool {
+        !self.only.is_empty()
+    }
+
     /// Why an item is no page, if it is none.
     #[must_use]
     pub fn mismatch(&self, item: &Value) -> Option<String> {
@@ -241,8 +247,10 @@ impl Mapping {
                 Err(Lack::Missing { path, .. }) if REQUIRED.contains(&field.as_str()) => {
                     Some(format!("missing, since the item has no {path}"))
                 }
-                Err(Lack::Missing { path, translated }) => (translated && closes)
-                    .then(|| format!("the item has no {path}, and its translation no \"*\"")),
+                Err(Lack::Missing { path, translated }) if translated && closes => Some(format!(
+                    "the item has no {path}, and its translation no \"*\""
+                )),
+                Err(Lack::Missing { .. }) => notes.into_iter().next(),
             };
             problems.extend(reason.map(|reason| Problem::new(field, &reason, closes)));
         }

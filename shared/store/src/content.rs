@@ -39,6 +39,9 @@ pub trait Content: Send + Sync {
     /// The id of the record that a stream record is about; nothing if that is none.
     fn id_of(&self, record: &EventRecord) -> Option<String>;
 
+    /// Whether the record with this id may be an item that is no page and never was: a table may hold other things too.
+    fn may_be_foreign(&self, id: &str) -> bool;
+
     /// Which table of the user's there is, and how it is read: another one calls for a look at every record.
     fn revision(&self) -> &str;
 
@@ -182,6 +185,11 @@ impl Content for ContentTable {
             return None;
         }
         Some(id.to_owned())
+    }
+
+    fn may_be_foreign(&self, id: &str) -> bool {
+        let source = self.source.as_ref().filter(|_| id.starts_with(SOURCE_MARK));
+        source.is_some_and(|source| source.mapping().is_selective())
     }
 
     fn revision(&self) -> &str {

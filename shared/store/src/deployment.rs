@@ -58,6 +58,9 @@ pub enum SourceError {
     /// Nothing says which it is.
     #[error("{SOURCE_MAPPING} is given, and {SOURCE_TABLE} is empty: give both or none")]
     NoTable,
+    /// It is one of Waymark's: it would read what it writes itself.
+    #[error("{SOURCE_TABLE}: {0} is one of Waymark's own tables")]
+    Own(String),
     /// The mapping is malformed.
     #[error("{SOURCE_MAPPING}: {0}")]
     Mapping(#[from] MappingError),
@@ -82,14 +85,19 @@ pub const RECONCILER_VARIABLES: [&str; 6] = [
     STACK_NAME,
 ];
 
-/// The user's table, if there is one, from its name and its mapping.
+/// The user's table, if there is one, from its name and its mapping. `own` are Waymark's tables.
 ///
 /// # Errors
 ///
-/// If one of them is empty and the other is not, or for all that is wrong with the mapping.
-pub fn source(table: &str, mapping: &str) -> Result<Option<SourceTable>, SourceError> {
+/// If one of them is empty and the other is not, if it is one of Waymark's, or for all that is wrong with the mapping.
+pub fn source(
+    table: &str,
+    mapping: &str,
+    own: &[String],
+) -> Result<Option<SourceTable>, SourceError> {
     match (table.trim(), mapping.trim()) {
         ("", "") => Ok(None),
+        (table, _) if own.iter().any(|own| own == table) => Err(SourceError::Own(table.to_owned())),
         (table, "") => Err(SourceError::NoMapping(table.to_owned())),
         ("", _) => Err(SourceError::NoTable),
         (table, mapping) => Ok(Some(SourceTable::new(table.to_owned(), mapping)?)),
@@ -102,10 +110,12 @@ pub fn source(table: &str, mapping: &str) -> Result<Option<SourceTable>, SourceE
 ///
 /// If a variable is missing, or the user's table cannot be read as they say.
 pub fn reconciler(aws: &Aws) -> Result<Reconciler<ContentTable, SitemapTable>, EnvironmentError> {
-    let source = source(&variable(SOURCE_TABLE)?, &variable(SOURCE_MAPPING)?)?;
+    let own = [variable(CONTENT_TABLE)?, variable(SITEMAP_TABLE)?];
+    let source = source(&variable(SOURCE_TABLE)?, &variable(SOURCE_MAPPING)?, &own)?;
+    let [content, table] = own;
     Ok(Reconciler {
-        content: ContentTable::new(aws.clone(), variable(CONTENT_TABLE)?).with_source(source),
-        table: SitemapTable::new(aws.clone(), variable(SITEMAP_TABLE)?),
+        content: ContentTable::new(aws.clone(), content).with_source(source),
+        table: SitemapTable::new(aws.clone(), table),
         known: KnownSites::parse(&variable(SITES)?),
         clock: Clock::system(),
         metrics: Metrics::on_stdout(&std::env::var(STACK_NAME).unwrap_or_default()),
@@ -137,9 +147,16 @@ mod tests {
     #[test]
     fn a_users_table_has_a_name_and_a_mapping_that_can_be_read() {
         let good = r#"{"key": [{"id": "S"}], "fields": {"type": "type", "url": "url"}}"#;
-        assert!(source("", " \n").unwrap().is_none());
-        assert_eq!(source("posts", good).unwrap().unwrap().name(), "posts");
-        let told = |table, mapping| source(table, mapping).unwrap_err().to_string();
+        let own = ["content".to_owned(), "sitemap".to_owned()];
+        assert!(source("", " \n", &own).unwrap().is_none());
+        assert_eq!(
+            source("posts", good, &own).unwrap().unwrap().name(),
+            "posts"
+        );
+        let told = |table, mapping| source(table, mapping, &own).unwrap_err().to_string();
+        for table in &own {
+            assert!(told(table, good).ends_with("is one of Waymark's own tables"));
+        }
         assert_eq!(
             told("posts", ""),
             "SOURCE_TABLE is posts, and SOURCE_MAPPING is empty: give both or none"

@@ -203,6 +203,13 @@ fn lists_and_objects_are_made_of_what_is_there() {
         item.clone(),
         Err("hero is \"https://i.example/h\", no list"),
     );
+    // Nothing is left of it, and why is told.
+    check(
+        json!({"object": {"tag": {"path": "hero", "each": "."}}}),
+        "terms",
+        item.clone(),
+        Err("tag: hero is \"https://i.example/h\", no list"),
+    );
     // One bad element costs itself.
     let each = json!({"path": "media", "each": template("src")});
     let (content, problems) = mapping(json!({"images": each})).content(&item);
@@ -399,7 +406,59 @@ fn values() -> impl Strategy<Value = KeyValue> {
     ]
 }
 
+fn any_json() -> impl Strategy<Value = Value> {
+    let names = prop_oneof![
+        prop::sample::select(vec![
+            "path", "constant", "template", "list", "object", "first", "values", "each", "time",
+            "url", "a", "*", "prefix",
+        ])
+        .prop_map(str::to_owned),
+        ".{0,3}"
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        prop::sample::select(vec![
+            "a",
+            "a.url",
+            ".",
+            "https://a.example/{a}/{+url}",
+            "{.}",
+            "seconds"
+        ])
+        .prop_map(Value::from),
+        ".{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(names.clone(), inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
 proptest! {
+    #[test]
+    fn no_mapping_and_no_item_is_too_strange(field in prop::sample::select(vec!["title", "status", "images", "terms", "videos", "news"]),
+        source in any_json(), only in any_json(), item in any_json())
+    {
+        let fields = json!({"type": {"constant": "post"}, "url": "url", field: source});
+        for only in [json!({}), only] {
+            let text = json!({"key": [{"a": "S"}], "only": only, "fields": fields}).to_string();
+            match Mapping::parse(&text) {
+                Ok(mapping) => {
+                    let (_, problems) = mapping.content(&item);
+                    prop_assert!(problems.len() <= 3);
+                    mapping.record("@1", &item);
+                }
+                Err(error) => prop_assert!(!error.problems().is_empty()),
+            }
+        }
+    }
+
     #[test]
     fn a_key_is_found_again_in_its_id(key in prop::collection::vec(values(), 1..3)) {
         let types: Vec<KeyType> = key.iter().map(|value| match value {
