@@ -13,6 +13,7 @@ pub mod content;
 pub mod deployment;
 pub mod error;
 pub mod feed;
+mod https;
 pub mod keys;
 pub mod ledgers;
 pub mod notices;
