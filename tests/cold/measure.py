@@ -7,8 +7,7 @@
 
 Instructions are callgrind's, so they hardly depend on the machine; milliseconds are medians. Each function gets the
 environment that Lambda gives it, and no other. Needs cargo-lambda (PyPI has it), valgrind, strace and
-openssl. Exit status: 1 if a
-bound is broken."""
+openssl. Exit status: 1 if a bound is broken."""
 import argparse
 import io
 import json
@@ -82,7 +81,7 @@ FUNCTIONS = {
     "waymark-sweep": ("bare-stream", {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}),
 }
 # What template.yaml sets, in a form that it could have. A function that reads more than this does not start, and says why.
-VARIABLES = {"CONTENT_TABLE": "content", "SITEMAP_TABLE": "sitemap", "BUCKET_NAME": "bucket", "SITES": SITE, "INDEXNOW_ENDPOINT": ""}
+VARIABLES = {"CONTENT_TABLE": "content", "SITEMAP_TABLE": "sitemap", "BUCKET_NAME": "bucket", "SITES": SITE, "INDEXNOW_ENDPOINT": "https://127.0.0.1:9/"}
 
 
 class Wrong(Exception):

@@ -19,13 +19,14 @@ async fn main() -> Result<(), Error> {
     // The schedule's event says nothing that is of use.
     let handler = async |_: LambdaEvent<serde::de::IgnoredAny>| {
         let published = objects.sites().await?;
-        sweep::sweep(
+        // Boxed: else the runtime starts with copying room for all of it about.
+        Box::pin(sweep::sweep(
             &reconciler,
             &objects,
             &published,
             SECOND_LOOK,
             indexnow.as_ref(),
-        )
+        ))
         .await?;
         Ok::<_, Error>(())
     };
