@@ -103,24 +103,32 @@ impl<O: Objects> SiteFront<O> {
         let (Some(host), Some(route)) = (host::named(&request.headers), Route::parse(path)) else {
             return Ok(not_found());
         };
+        let site = host.to_owned();
+        let (key, variant) = match &route {
+            // The same on every site: no site is looked up, so a function that has just started needs no client.
+            Route::Redirect(location) => return Ok(moved(location)),
+            Route::Asset(asset) => return Ok(sent_asset(*asset, &request.headers)),
+            Route::KeyFile(_) => (ObjectKey::SiteFile { site }, Variant::Stored),
+            Route::Robots => (ObjectKey::Robots { site }, Variant::Stored),
+            Route::Feed => (ObjectKey::Feed { site }, Variant::Stored),
+            Route::Index { n, form } => (ObjectKey::Index { site, n: *n }, variant(*form, request)),
+            Route::Shard { series, n, form } => {
+                let (series, n) = (series.clone(), *n);
+                (
+                    ObjectKey::Shard { site, series, n },
+                    variant(*form, request),
+                )
+            }
+        };
         let now = self.clock.now();
         let is_closed = |file: &SiteFile| closes(file, &route);
         let file = self.sites.get(&self.objects, host, now, is_closed).await?;
         let Some(file) = file.filter(|file| !is_closed(file)) else {
             return Ok(not_found());
         };
-        let site = host.to_owned();
-        let (key, variant) = match route {
-            Route::Redirect(location) => return Ok(moved(&location)),
-            Route::Asset(asset) => return Ok(sent_asset(asset, &request.headers)),
-            Route::KeyFile(key) => return Ok(plain(StatusCode::OK, BRIEF, key)),
-            Route::Robots => (ObjectKey::Robots { site }, Variant::Stored),
-            Route::Feed => (ObjectKey::Feed { site }, Variant::Stored),
-            Route::Index { n, form } => (ObjectKey::Index { site, n }, variant(form, request)),
-            Route::Shard { series, n, form } => {
-                (ObjectKey::Shard { site, series, n }, variant(form, request))
-            }
-        };
+        if let Route::KeyFile(key) = route {
+            return Ok(plain(StatusCode::OK, BRIEF, key));
+        }
         let lookup = Lookup {
             request,
             key: &key,

@@ -33,7 +33,15 @@ async fn main() -> Result<(), Error> {
         sweep::count_failures(&reconciler.metrics, failures).await;
         let published = objects.sites().await?;
         let indexnow = indexnow.as_ref();
-        sweep::sweep(reconciler, objects, &published, SECOND_LOOK, indexnow).await?;
+        // Boxed: else the runtime starts with copying room for all of it about.
+        Box::pin(sweep::sweep(
+            reconciler,
+            objects,
+            &published,
+            SECOND_LOOK,
+            indexnow,
+        ))
+        .await?;
         Ok::<_, Error>(())
     };
     lambda_runtime::run(service_fn(handler)).await

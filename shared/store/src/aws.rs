@@ -1,5 +1,5 @@
-//! The AWS clients, built when the first request needs one: reading the system's root certificates is most of a cold
-//! start, and a redirect needs none.
+//! The AWS clients, built when the first request needs one: building them is most of a cold start, and a redirect needs
+//! none.
 
 use std::sync::Arc;
 
@@ -7,6 +7,8 @@ use aws_config::retry::RetryConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, Region, SharedInterceptor};
 use tokio::sync::OnceCell;
+
+use crate::https;
 
 /// Tries of one API call, with exponential backoff and jitter between them (throttling, 5xx, broken connections).
 const MAX_TRIES: u32 = 6;
@@ -76,7 +78,9 @@ impl Aws {
     async fn config(&self) -> &SdkConfig {
         let load = async || {
             let retries = RetryConfig::standard().with_max_attempts(MAX_TRIES);
-            let config = aws_config::defaults(BehaviorVersion::latest()).retry_config(retries);
+            let config = aws_config::defaults(BehaviorVersion::latest())
+                .http_client(https::client())
+                .retry_config(retries);
             match self.0.source {
                 Source::Environment => config.load().await,
                 Source::Loopback { .. } => {

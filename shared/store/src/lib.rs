@@ -14,6 +14,7 @@ pub mod deployment;
 pub mod error;
 pub mod failures;
 pub mod feed;
+mod https;
 pub mod keys;
 pub mod ledgers;
 pub mod metrics;

@@ -190,7 +190,7 @@ async fn a_large_document_streams_in_small_steps() {
         .body(())
         .unwrap();
     // The site file is known by then.
-    fixture.get("/sitemap.xml", &[]).await;
+    fixture.get("/robots.txt", &[]).await;
     fixture.bucket.0.chunks_read.store(0, Ordering::Relaxed);
     let mut body = fixture.front.respond(request).await.into_body();
     let mut sent = 0;

@@ -167,11 +167,14 @@ async fn no_error_tells_what_is_behind() {
                 "Method not allowed\n",
                 "Unavailable for the moment\n",
             ];
+            // What is the same on every site is answered all the same.
+            let is_error = answer.status.is_client_error() || answer.status.is_server_error();
             assert!(
-                texts.contains(&answer.text()),
+                !is_error || texts.contains(&answer.text()),
                 "{method} {path}: {}",
                 answer.text()
             );
+            assert!(!answer.text().contains("secret"), "{method} {path}");
             assert!(
                 !format!("{:?}", answer.headers).contains("secret"),
                 "{path}"
@@ -189,7 +192,7 @@ async fn regression_a_site_file_of_any_size_is_not_read_whole() {
     let mut large = stored(vec![b' '; 100 * MAX_SITE_FILE_BYTES].into(), 0, 0);
     large.chunk_bytes = 1_024;
     fixture.bucket.insert(&key, large);
-    assert_eq!(fixture.get("/sitemap.xml", &[]).await.status, 503);
+    assert_eq!(fixture.get("/robots.txt", &[]).await.status, 503);
     let read = fixture.bucket.0.chunks_read.load(Ordering::Relaxed);
     assert!(
         read * 1_024 <= MAX_SITE_FILE_BYTES + 2 * 1_024,

@@ -9,6 +9,10 @@ use store::object::ObjectKey;
 use crate::bucket::{document, shard, stored};
 use crate::fixture::*;
 
+/// Of a site file with an IndexNow key, and the path that the file alone answers.
+const KEY: &str = r#""indexnow_key":"0123-abcd","#;
+const KEY_PATH: &str = "/0123-abcd.txt";
+
 #[tokio::test]
 async fn other_names_lead_to_the_one() {
     let fixture = Fixture::new();
@@ -55,12 +59,20 @@ async fn a_site_is_named_by_its_header_alone() {
         &[(SITE_HOST_HEADER, "../published/www.example.com")],
         &[(SITE_HOST_HEADER, SITE), (SITE_HOST_HEADER, SITE)],
     ] {
-        for path in [
-            "/sitemap_index.xml",
-            "/robots.txt",
-            "/sitemap.xml",
-            "/sitemap.css",
-        ] {
+        for path in ["/sitemap_index.xml", "/robots.txt"] {
+            assert_eq!(
+                fixture.send(Method::GET, path, headers).await.status,
+                404,
+                "{path} {headers:?}"
+            );
+        }
+    }
+    for headers in [
+        &[("host", SITE), ("x-forwarded-host", SITE)][..],
+        &[(SITE_HOST_HEADER, "../published/www.example.com")],
+        &[(SITE_HOST_HEADER, SITE), (SITE_HOST_HEADER, SITE)],
+    ] {
+        for path in ["/sitemap.xml", "/sitemap.css"] {
             assert_eq!(
                 fixture.send(Method::GET, path, headers).await.status,
                 404,
@@ -77,6 +89,25 @@ async fn a_site_is_named_by_its_header_alone() {
         )
         .await;
     assert_eq!(other.text(), ROBOTS);
+}
+
+#[tokio::test]
+async fn what_is_the_same_on_every_site_takes_no_call() {
+    let fixture = Fixture::new();
+    fixture.bucket.0.fails.store(true, Ordering::Relaxed);
+    for site in [SITE, "other.example.com"] {
+        for (path, status) in [
+            ("/sitemap.xml", 301),
+            ("/post-sitemap1.xml", 301),
+            ("/sitemap.css", 200),
+        ] {
+            let answer = fixture
+                .send(Method::GET, path, &[(SITE_HOST_HEADER, site)])
+                .await;
+            assert_eq!(answer.status, status, "{path} of {site}");
+        }
+    }
+    assert!(fixture.bucket.calls().is_empty());
 }
 
 #[tokio::test]
@@ -135,13 +166,14 @@ async fn an_emptied_shard_is_shown_for_a_grace_period() {
 #[tokio::test]
 async fn a_site_file_is_believed_for_seconds_and_while_the_bucket_fails() {
     let fixture = Fixture::new();
-    let sitemap_xml = async || fixture.get("/sitemap.xml", &[]).await.status.as_u16();
-    assert_eq!(sitemap_xml().await, 301);
-    assert_eq!(sitemap_xml().await, 301);
+    fixture.bucket.site_file_with(SITE, true, KEY);
+    let key_file = async || fixture.get(KEY_PATH, &[]).await.status.as_u16();
+    assert_eq!(key_file().await, 200);
+    assert_eq!(key_file().await, 200);
     assert_eq!(fixture.bucket.calls(), ["open"]);
     fixture.wait(SITE_FILE_TTL_SECONDS);
     fixture.bucket.0.fails.store(true, Ordering::Relaxed);
-    assert_eq!(sitemap_xml().await, 301);
+    assert_eq!(key_file().await, 200);
     let failed = fixture.get("/post-sitemap.xml", &[]).await;
     assert_eq!(
         (failed.status.as_u16(), failed.header("retry-after")),
@@ -159,7 +191,7 @@ async fn a_site_file_is_believed_for_seconds_and_while_the_bucket_fails() {
     let unknown = fixture
         .send(
             Method::GET,
-            "/sitemap.xml",
+            KEY_PATH,
             &[(SITE_HOST_HEADER, "other.example")],
         )
         .await;
@@ -169,7 +201,7 @@ async fn a_site_file_is_believed_for_seconds_and_while_the_bucket_fails() {
     );
     fixture.bucket.0.fails.store(false, Ordering::Relaxed);
     fixture.bucket.0.objects.lock().unwrap().clear();
-    assert_eq!(sitemap_xml().await, 404);
+    assert_eq!(key_file().await, 404);
 }
 
 #[tokio::test]
@@ -179,23 +211,24 @@ async fn a_damaged_site_file_is_no_site_file() {
         site: SITE.to_owned(),
     };
     fixture.bucket.insert(&key, stored("{}".into(), 0, 0));
-    assert_eq!(fixture.get("/sitemap.xml", &[]).await.status, 503);
+    assert_eq!(fixture.get("/robots.txt", &[]).await.status, 503);
 }
 
 #[tokio::test]
 async fn any_number_of_sites_is_served_from_a_bounded_memory() {
     let fixture = Fixture::new();
-    assert_eq!(fixture.get("/sitemap.xml", &[]).await.status, 301);
+    fixture.bucket.site_file_with(SITE, true, KEY);
+    assert_eq!(fixture.get(KEY_PATH, &[]).await.status, 200);
     fixture.wait(1);
     for i in 0..=MAX_CACHED_SITES {
         let site = format!("s{i}.example");
-        fixture.bucket.site_file(&site, true);
+        fixture.bucket.site_file_with(&site, true, KEY);
         let answer = fixture
-            .send(Method::GET, "/sitemap.xml", &[(SITE_HOST_HEADER, &site)])
+            .send(Method::GET, KEY_PATH, &[(SITE_HOST_HEADER, &site)])
             .await;
-        assert_eq!(answer.status, 301);
+        assert_eq!(answer.status, 200);
     }
     fixture.bucket.calls();
-    fixture.get("/sitemap.xml", &[]).await;
+    fixture.get(KEY_PATH, &[]).await;
     assert_eq!(fixture.bucket.calls(), ["open"], "the oldest made room");
 }

@@ -1,0 +1,195 @@
+//! The HTTPS client that all AWS clients of a process share.
+//!
+//! AWS's endpoints need five root certificates. To read the 144 or so of the system instead is three quarters of the
+//! instructions of a first call, so the five are here. They can do only for a time, and not in every partition: once a
+//! connection has failed, for whatever reason, the system's are read and trusted in their place. The SDK tries again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use aws_smithy_http_client::proxy::ProxyConfig;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
+use aws_smithy_http_client::{Builder, Connector};
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use tracing::warn;
+
+/// The roots that Amazon asks for in a trust store of one's own (<https://www.amazontrust.com/repository/>).
+const AMAZON_ROOTS: &[u8] = include_bytes!("amazon_roots.pem");
+
+/// The client. No certificate is read before its first request.
+pub(crate) fn client() -> SharedHttpClient {
+    let amazon = TrustStore::empty().with_pem_certificate(AMAZON_ROOTS);
+    SharedHttpClient::new(Fallback {
+        first: trusting(amazon),
+        then: trusting(TrustStore::default()),
+        has_failed: Arc::default(),
+    })
+}
+
+/// The SDK's default client but for its roots.
+fn trusting(roots: TrustStore) -> SharedHttpClient {
+    let context = TlsContext::builder().with_trust_store(roots).build();
+    let context = context.unwrap_or_default(); // the system's
+    Builder::new().build_with_connector_fn(move |settings, components| {
+        let mut connector = Connector::builder()
+            .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
+            .tls_context(context.clone())
+            .proxy_config(ProxyConfig::from_env());
+        connector.set_connector_settings(settings.cloned());
+        connector.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
+        connector.build()
+    })
+}
+
+/// One client until it fails, then another.
+#[derive(Debug)]
+struct Fallback {
+    first: SharedHttpClient,
+    then: SharedHttpClient,
+    has_failed: Arc<AtomicBool>,
+}
+
+impl HttpClient for Fallback {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        if self.has_failed.load(Ordering::Relaxed) {
+            return self.then.http_connector(settings, components);
+        }
+        SharedHttpConnector::new(Watched {
+            connector: self.first.http_connector(settings, components),
+            has_failed: Arc::clone(&self.has_failed),
+        })
+    }
+}
+
+/// A connector that takes note of its failure.
+#[derive(Debug)]
+struct Watched {
+    connector: SharedHttpConnector,
+    has_failed: Arc<AtomicBool>,
+}
+
+impl HttpConnector for Watched {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let (response, has_failed) = (self.connector.call(request), Arc::clone(&self.has_failed));
+        HttpConnectorFuture::new(async move {
+            response.await.inspect_err(|error| {
+                if !has_failed.swap(true, Ordering::Relaxed) {
+                    warn!(%error, "a call of AWS failed: the system's root certificates are tried from now on");
+                }
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+
+    use aws_config::BehaviorVersion;
+    use aws_config::retry::RetryConfig;
+    use aws_sdk_dynamodb::config::{Credentials, Region};
+    use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+    use aws_smithy_runtime_api::client::result::ConnectorError;
+    use aws_smithy_types::base64;
+    use aws_smithy_types::body::SdkBody;
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// Counts its calls, and fails all or answers them with an empty object.
+    #[derive(Clone, Debug, Default)]
+    struct Stub {
+        fails: bool,
+        calls: Arc<AtomicUsize>,
+    }
+
+    impl HttpConnector for Stub {
+        fn call(&self, _: HttpRequest) -> HttpConnectorFuture {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            HttpConnectorFuture::ready(if self.fails {
+                Err(ConnectorError::io("invalid peer certificate".into()))
+            } else {
+                let status = 200.try_into().expect("a status");
+                Ok(HttpResponse::new(status, SdkBody::from("{}")))
+            })
+        }
+    }
+
+    impl HttpClient for Stub {
+        fn http_connector(
+            &self,
+            _: &HttpConnectorSettings,
+            _: &RuntimeComponents,
+        ) -> SharedHttpConnector {
+            SharedHttpConnector::new(self.clone())
+        }
+    }
+
+    /// The calls of the first and of the second client, after each of two calls of the SDK.
+    async fn calls(first_fails: bool) -> [(usize, usize); 2] {
+        let (first, then) = (
+            Stub {
+                fails: first_fails,
+                ..Stub::default()
+            },
+            Stub::default(),
+        );
+        let config = aws_sdk_dynamodb::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("us-east-1"))
+            .credentials_provider(Credentials::new("local", "local", None, None, "local"))
+            .retry_config(RetryConfig::standard().with_initial_backoff(Duration::from_millis(1)))
+            .http_client(Fallback {
+                first: SharedHttpClient::new(first.clone()),
+                then: SharedHttpClient::new(then.clone()),
+                has_failed: Arc::default(),
+            });
+        let client = aws_sdk_dynamodb::Client::from_conf(config.build());
+        let count = |stub: &Stub| stub.calls.load(Ordering::Relaxed);
+        let mut counts = [(0, 0); 2];
+        for counted in &mut counts {
+            client.list_tables().send().await.expect("an answer");
+            *counted = (count(&first), count(&then));
+        }
+        counts
+    }
+
+    #[tokio::test]
+    async fn other_roots_are_tried_once_a_call_has_failed() {
+        assert_eq!(calls(false).await, [(1, 0), (2, 0)]);
+        assert_eq!(calls(true).await, [(1, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn the_roots_are_amazons() {
+        let pem = std::str::from_utf8(AMAZON_ROOTS).expect("PEM is ASCII");
+        let digests = pem
+            .split("-----BEGIN CERTIFICATE-----")
+            .skip(1)
+            .map(|rest| rest.split("-----END").next().unwrap_or_default())
+            .map(|text| text.split_whitespace().collect::<String>())
+            .map(|text| Sha256::digest(base64::decode(text).expect("base64")))
+            .map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect())
+            .collect::<Vec<String>>();
+        // Of the certificates, as Mozilla's list has them; their keys are those of Amazon's page.
+        let published = [
+            "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e",
+            "1ba5b2aa8c65401a82960118f80bec4f62304d83cec4713a19c39c011ea46db4",
+            "18ce6cfe7bf14e60b2e347b8dfe868cb31d02ebb3ada271569f50343b46db3a4",
+            "e35d28419ed02025cfa69038cd623962458da5c695fbdea3c22b0bfb25897092",
+            "568d6905a2c88708a4b3025190edcfedb1974a606a13c6e5290fcb2ae63edab5",
+        ];
+        assert_eq!(digests, published);
+    }
+}
