@@ -4,6 +4,7 @@
 //! - The crawler is strict: what it cannot read as the schemas say is a failed test.
 
 mod answers;
+pub mod calls;
 pub mod chaos;
 pub mod crawler;
 pub mod fuse;
@@ -21,6 +22,7 @@ use store::clock::Clock;
 use store::keys::prefix;
 use store::ledgers::MAX_ACTIONS;
 
+pub use calls::Calls;
 pub use chaos::Chaos;
 pub use crawler::{Crawler, Entry, Response};
 pub use fuse::Fuse;

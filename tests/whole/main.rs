@@ -18,6 +18,7 @@ mod notices;
 mod pages;
 mod parts;
 mod poison;
+mod privileges;
 mod publishing;
 mod races;
 mod sites;
