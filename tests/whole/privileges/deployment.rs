@@ -68,7 +68,8 @@ pub(super) async fn does_everything(calls: &Calls) {
 }
 
 fn site(fields: Value) -> Value {
-    let usual = json!({"entries_per_sitemap": 2, "indexnow_key": KEY, "news_name": "N", "language": "en"});
+    let usual =
+        json!({"entries_per_sitemap": 2, "indexnow_key": KEY, "news_name": "N", "language": "en"});
     settings(with(&usual, fields))
 }
 
@@ -109,13 +110,17 @@ fn content() -> Vec<Value> {
 
 async fn edits(world: &World) {
     // An edit, one that changes nothing, one that moves the page, and a page that goes, with a waiter for its address.
-    world.put(&with(&post("/b", 12), json!({"title": "Edited"}))).await;
+    world
+        .put(&with(&post("/b", 12), json!({"title": "Edited"})))
+        .await;
     world.put(&post("/c", 3)).await;
     world
         .put(&with(&post("/elsewhere", 3), json!({"id": "post/c"})))
         .await;
     world.delete("post/a").await;
-    world.put(&with(&post("/long/", 10), json!({"pages": 2}))).await;
+    world
+        .put(&with(&post("/long/", 10), json!({"pages": 2})))
+        .await;
     world.put(&group("/fr", "fr")).await;
     world.settle().await;
     world.delete("post/en").await;
@@ -137,7 +142,10 @@ async fn crawlers(world: &World) {
     let get = |path| world.crawler.request(Method::GET, path, &[]);
     let etag = get("/sitemap_index.xml").await.headers["etag"].clone();
     let current = [("if-none-match", etag.to_str().unwrap())];
-    let person = [("sec-fetch-dest", "document"), ("user-agent", "Mozilla/5.0")];
+    let person = [
+        ("sec-fetch-dest", "document"),
+        ("user-agent", "Mozilla/5.0"),
+    ];
     for (method, path, headers, status) in [
         (Method::GET, "/sitemap_index.xml", &current[..], 304),
         (Method::HEAD, "/sitemap_index.xml", &[], 200),
@@ -158,7 +166,9 @@ async fn crawlers(world: &World) {
 /// A search engine that does not listen at first.
 async fn notices(world: &World, engine: &Engine) {
     engine.status.store(429, Ordering::SeqCst);
-    world.put(&with(&post("/b", 13), json!({"title": "Again"}))).await;
+    world
+        .put(&with(&post("/b", 13), json!({"title": "Again"})))
+        .await;
     world.settle().await;
     world.clock.advance(SETTLED);
     let paused = || async {
@@ -183,40 +193,33 @@ async fn time(world: &World) {
     world.settle().await;
 }
 
-/// Every kind of row and every object is lost, and every kind of row cannot be read.
+/// A row of each kind is lost, one of each cannot be read, and objects are lost.
 async fn losses(world: &World) {
-    let kinds = |rows: Vec<(String, String)>| {
-        let mut seen = BTreeSet::new();
-        let kind = |pk: &str| pk.split('#').next().map(str::to_owned);
-        let one_each = rows.into_iter().filter(move |(pk, _)| seen.insert(kind(pk)));
-        one_each.collect::<Vec<_>>()
-    };
-    for (pk, sk) in kinds(world.rows("").await.into_keys().collect()) {
-        world.delete_row(&pk, &sk).await;
-        audited(world).await;
+    let mut seen = BTreeSet::new();
+    for (pk, sk) in world.rows("").await.into_keys() {
+        if seen.insert(pk.split('#').next().map(str::to_owned)) {
+            world.delete_row(&pk, &sk).await;
+        }
     }
-    let damages = [
+    audited(world).await;
+    for (kind, attribute) in [
         (prefix::LEDGER, "body"),
         (prefix::SEGMENT, "version"),
         (prefix::LOC, "owner"),
         (prefix::SERIES, "next_n"),
         (prefix::INDEX, "generation"),
-        (prefix::GROUP, "href"),
         (prefix::SITE, "epoch"),
-    ];
-    for (kind, attribute) in damages {
+    ] {
         let (pk, sk) = world.rows(kind).await.into_keys().next().unwrap();
         world.damage((&pk, &sk), attribute, None).await;
-        audited(world).await;
     }
-    for (how, name) in ["post-sitemap.xml", "sitemap_index.xml", "robots.txt"]
-        .into_iter()
-        .enumerate()
-    {
+    audited(world).await;
+    let names = ["post-sitemap.xml", "sitemap_index.xml", "robots.txt"];
+    for (how, name) in names.into_iter().enumerate() {
         let key = format!("{PUBLISHED_PREFIX}{SITE}/{name}");
         world.lose_object(&key, how).await;
-        audited(world).await;
     }
+    audited(world).await;
 }
 
 /// Waits for an audit that begins now, and for what follows from it.
