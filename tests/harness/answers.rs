@@ -67,7 +67,8 @@ fn dynamodb_error(code: &str, with: Value) -> String {
     error.to_string()
 }
 
-fn is_dynamodb(request: &HttpRequest) -> bool {
+/// Whether a request goes to DynamoDB, not to S3.
+pub(crate) fn is_dynamodb(request: &HttpRequest) -> bool {
     request.headers().contains_key(TARGET)
 }
 

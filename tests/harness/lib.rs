@@ -4,6 +4,7 @@
 //! - The crawler is strict: what it cannot read as the schemas say is a failed test.
 
 mod answers;
+pub mod calls;
 pub mod chaos;
 pub mod crawler;
 pub mod fuse;
@@ -21,6 +22,7 @@ use store::clock::Clock;
 use store::keys::prefix;
 use store::ledgers::MAX_ACTIONS;
 
+pub use calls::Calls;
 pub use chaos::Chaos;
 pub use crawler::{Crawler, Entry, Response};
 pub use fuse::Fuse;
@@ -81,10 +83,15 @@ impl World {
 
     /// Writes a record into the content table.
     pub async fn put(&self, record: &Value) {
-        let item = serde_dynamo::to_item(record).expect("an item");
+        self.put_into(CONTENT_TABLE, record).await;
+    }
+
+    /// Writes an item into a table.
+    pub async fn put_into(&self, table: &str, item: &Value) {
+        let item = serde_dynamo::to_item(item).expect("an item");
         self.client
             .put_item()
-            .table_name(CONTENT_TABLE)
+            .table_name(table)
             .set_item(Some(item))
             .send()
             .await

@@ -19,6 +19,7 @@ mod notices;
 mod pages;
 mod parts;
 mod poison;
+mod privileges;
 mod publishing;
 mod races;
 mod redrive;

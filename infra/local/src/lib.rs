@@ -5,6 +5,7 @@ pub mod content;
 pub mod dynamodb;
 pub mod event_source;
 pub mod explain;
+pub mod invocation;
 pub mod loopback;
 pub mod mapping;
 pub mod redrive;

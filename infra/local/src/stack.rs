@@ -32,14 +32,13 @@ use crate::dynamodb::{DynamoDb, DynamoDbError};
 use crate::event_source::{
     EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting,
 };
+use crate::invocation::{HTTP, INGEST, Observer, REGENERATE, SWEEP, invoke};
 use crate::loopback::{ListenError, Server};
 use crate::s3::{S3, StartError};
 use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use crate::tokens::without_tokens;
 
-/// The name of the function behind the content table's stream.
-const INGEST: &str = "ingest";
-/// The same function behind the stream of the user's table.
+/// The event source of the user's table; it calls [`INGEST`].
 const INGEST_SOURCE: &str = "ingest of the user's table";
 /// How often the sweep runs, in place of the schedule's minute.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
@@ -77,8 +76,10 @@ pub struct Options {
     pub retries: Option<u32>,
     /// How much an index may hold.
     pub index_limits: IndexLimits,
-    /// Sees every request of the functions, and may fail it.
+    /// Sees every request of the functions but `http`, and may fail it.
     pub interceptor: Option<SharedInterceptor>,
+    /// Sees what the functions do.
+    pub observer: Option<Arc<dyn Observer>>,
     /// Where search engines are told of changes; without it, nobody is.
     pub indexnow: Option<Endpoint>,
     /// A table of the user's own whose items are content too. It is created if it does not exist.
@@ -104,6 +105,7 @@ impl Default for Options {
             retries: None,
             index_limits: IndexLimits::default(),
             interceptor: None,
+            observer: None,
             indexnow: None,
             source: None,
             metrics: Metrics::default(),
@@ -203,13 +205,13 @@ impl Stack {
             options.s3_port,
             options.data.is_some().then_some(folder.as_path()),
         )?;
-        let clients = |interceptor| {
+        let clients = |interceptors: [Option<SharedInterceptor>; 2]| {
             let interceptors = std::iter::once(without_tokens())
-                .chain(interceptor)
+                .chain(interceptors.into_iter().flatten())
                 .collect();
             Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, interceptors)
         };
-        let aws = clients(None);
+        let aws = clients([None, None]);
         tables::create(&aws).await?;
         if let Some(source) = &options.source {
             tables::create_source(&aws, source).await?;
@@ -226,11 +228,12 @@ impl Stack {
             (reconciler, S3Objects::new(aws.clone(), BUCKET.to_owned()))
         };
         let (reconciler, objects) = ports(&aws, Metrics::default());
-        let functions = clients(options.interceptor.clone());
+        let observed = options.observer.as_ref().map(|seen| seen.interceptor());
+        let functions = clients([options.interceptor.clone(), observed.clone()]);
         let functions = ports(&functions, options.metrics.clone());
+        let (_, published) = ports(&clients([None, observed]), Metrics::default());
         let hosts = Hosts::default();
-        let clock = options.clock.clone();
-        let server = serve_sites(options.port, objects.clone(), clock, hosts.clone())?;
+        let server = serve_sites(&options, published, hosts.clone())?;
         let streams = streams_client(aws.dynamodb().await, &dynamodb.endpoint);
         Ok(Self {
             reconciler,
@@ -260,9 +263,11 @@ impl Stack {
     pub async fn run(&mut self) -> Result<(), StackError> {
         let (reconciler, objects) = self.functions.clone();
         let ingesting = reconciler.clone();
+        let observer = self.options.observer.clone();
         let handler: Handler = Arc::new(move |event| {
-            let reconciler = ingesting.clone();
-            async move { Ok(ingest::ingest(&reconciler, &event).await) }.boxed()
+            let (reconciler, observer) = (ingesting.clone(), observer.clone());
+            let running = async move { Ok(ingest::ingest(&reconciler, &event).await) };
+            invoke(INGEST, observer, running).boxed()
         });
         let all: Filter = Arc::new(|_| true);
         let ingest = self.source(INGEST, (CONTENT_TABLE, "id"), all.clone(), handler.clone());
@@ -281,18 +286,19 @@ impl Stack {
             limits: self.options.index_limits,
         };
         let filter = Arc::new(|record: &_| regenerate::subject(record).is_some());
+        let observer = self.options.observer.clone();
         let regenerate = self.source(
-            "regenerate",
+            REGENERATE,
             (SITEMAP_TABLE, "pk"),
             filter,
             Arc::new(move |event| {
-                let regenerator = regenerator.clone();
-                async move { Ok(regenerator.regenerate(&event).await) }.boxed()
+                let (regenerator, observer) = (regenerator.clone(), observer.clone());
+                let running = async move { Ok(regenerator.regenerate(&event).await) };
+                invoke(REGENERATE, observer, running).boxed()
             }),
         );
-        let indexnow = self.options.indexnow.clone();
-        let hosts = self.hosts.clone();
-        let sweep = tokio::spawn(sweep_for_ever(reconciler, objects, hosts, indexnow));
+        let (hosts, options) = (self.hosts.clone(), self.options.clone());
+        let sweep = tokio::spawn(sweep_for_ever(reconciler, objects, hosts, options));
         self.running = Some(Running {
             ingest,
             ingest_source,
@@ -462,7 +468,7 @@ async fn sweep_for_ever(
     reconciler: Reconciler<ContentTable, SitemapTable>,
     objects: S3Objects,
     hosts: Hosts,
-    indexnow: Option<Endpoint>,
+    options: Options,
 ) {
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
@@ -474,11 +480,11 @@ async fn sweep_for_ever(
                 &objects,
                 &published,
                 SECOND_LOOK,
-                indexnow.as_ref(),
+                options.indexnow.as_ref(),
             )
             .await
         };
-        if let Err(error) = swept.await {
+        if let Err(error) = invoke(SWEEP, options.observer.clone(), swept).await {
             tracing::error!(%error, "a sweep failed");
         }
     }
@@ -491,24 +497,21 @@ fn remember(hosts: &Hosts, published: Vec<String>) {
 }
 
 /// Serves the sites as the CDN does: the site's header is set here, whatever the client sent.
-fn serve_sites(
-    port: u16,
-    objects: S3Objects,
-    clock: Clock,
-    hosts: Hosts,
-) -> Result<Server, ListenError> {
-    let front = Arc::new(SiteFront::new(objects, clock));
+fn serve_sites(options: &Options, objects: S3Objects, hosts: Hosts) -> Result<Server, ListenError> {
+    let front = Arc::new(SiteFront::new(objects, options.clock.clone()));
+    let observer = options.observer.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let (front, host) = (front.clone(), site_of(&request, &hosts));
+        let observer = observer.clone();
         async move {
             request.headers_mut().remove(SITE_HOST_HEADER);
             if let Some(host) = host {
                 request.headers_mut().insert(SITE_HOST_HEADER, host);
             }
-            Ok::<_, Infallible>(front.respond(request).await)
+            Ok::<_, Infallible>(invoke(HTTP, observer, front.respond(request)).await)
         }
     });
-    Server::start("the sites", port, service)
+    Server::start("the sites", options.port, service)
 }
 
 /// The site that a request is for: its host's, or the only one there is.

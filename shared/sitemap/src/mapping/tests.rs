@@ -452,7 +452,8 @@ proptest! {
                 Ok(mapping) => {
                     let (_, problems) = mapping.content(&item);
                     prop_assert!(problems.len() <= 3);
-                    mapping.record("@1", &item);
+                    let record = mapping.record("@1", &item);
+                    prop_assert!(record.is_none_or(|record| record.id == "@1"));
                 }
                 Err(error) => prop_assert!(!error.problems().is_empty()),
             }

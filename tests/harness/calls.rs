@@ -1,0 +1,275 @@
+//! Every call that the functions make, as IAM asks about it: which function, which action, on what.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use aws_sdk_dynamodb::config::http::HttpRequest;
+use aws_sdk_dynamodb::config::interceptors::{
+    BeforeDeserializationInterceptorContextRef, BeforeTransmitInterceptorContextRef,
+};
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents, SharedInterceptor};
+use aws_sdk_dynamodb::error::BoxError;
+use aws_smithy_types::config_bag::{Storable, StoreReplace};
+use local::invocation::{Observer, current};
+use serde_json::Value;
+
+use crate::answers;
+
+/// What IAM is asked for one call: a transaction is as many of these as it has actions.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Action {
+    /// IAM's name of it.
+    pub name: String,
+    /// The name of the table or the bucket.
+    pub on: String,
+    /// What the leading key begins with, up to its first `#`, or the object's key, up to its first `/`. Nothing where a
+    /// policy has none to look at: a scan, a listing, a table whose leading keys are not ours.
+    pub key: Option<String>,
+}
+
+impl Action {
+    fn new(name: &str, on: &str, key: Option<&str>) -> Self {
+        Self {
+            name: name.to_owned(),
+            on: on.to_owned(),
+            key: key.map(str::to_owned),
+        }
+    }
+}
+
+/// An action of a function.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// The function.
+    pub function: &'static str,
+    /// What it did.
+    pub action: Action,
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Action { name, on, key } = &self.action;
+        let key = key.as_deref().unwrap_or("-");
+        write!(f, "{}: {name} on {on} {key}", self.function)
+    }
+}
+
+/// Records the functions' calls.
+#[derive(Clone, Debug, Default)]
+pub struct Calls(Arc<Mutex<Recorded>>);
+
+#[derive(Debug, Default)]
+struct Recorded {
+    uses: BTreeSet<Use>,
+    unexplained: BTreeSet<String>,
+}
+
+impl Calls {
+    /// What was done.
+    ///
+    /// # Panics
+    ///
+    /// If a call was made for no function, or is of a kind that this does not know: it would be left out.
+    #[must_use]
+    pub fn uses(&self) -> BTreeSet<Use> {
+        let recorded = self.0.lock().expect("not poisoned");
+        assert!(
+            recorded.unexplained.is_empty(),
+            "{:#?}",
+            recorded.unexplained
+        );
+        recorded.uses.clone()
+    }
+
+    fn record(&self, actions: Result<Vec<Action>, String>) {
+        let mut recorded = self.0.lock().expect("not poisoned");
+        match (current(), actions) {
+            (Some(invocation), Ok(actions)) => {
+                let function = invocation.function;
+                let uses = actions.into_iter().map(|action| Use { function, action });
+                recorded.uses.extend(uses);
+            }
+            (None, Ok(actions)) => {
+                let of_nobody = format!("made for no function: {actions:?}");
+                recorded.unexplained.insert(of_nobody);
+            }
+            (_, Err(unknown)) => drop(recorded.unexplained.insert(unknown)),
+        }
+    }
+}
+
+impl Observer for Calls {
+    fn interceptor(&self) -> SharedInterceptor {
+        SharedInterceptor::new(self.clone())
+    }
+}
+
+/// The bucket of a request to S3 that was sent.
+#[derive(Debug)]
+struct Bucket(String);
+
+impl Storable for Bucket {
+    type Storer = StoreReplace<Self>;
+}
+
+impl Intercept for Calls {
+    fn name(&self) -> &'static str {
+        "Calls"
+    }
+
+    fn read_before_transmit(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        config: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let request = context.request();
+        let actions = if answers::is_dynamodb(request) {
+            dynamodb_actions(request)
+        } else {
+            let target = S3Target::of(request);
+            let actions = s3_actions(request, &target);
+            config.interceptor_state().store_put(Bucket(target.bucket));
+            actions
+        };
+        self.record(actions);
+        Ok(())
+    }
+
+    fn read_before_deserialization(
+        &self,
+        context: &BeforeDeserializationInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        config: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        // S3 tells who may list a bucket that an object is missing, and anyone else nothing but 403.
+        if context.response().status().as_u16() == 404
+            && let Some(bucket) = config.load::<Bucket>()
+        {
+            self.record(Ok(vec![Action::new("s3:ListBucket", &bucket.0, None)]));
+        }
+        Ok(())
+    }
+}
+
+/// What a request to S3, addressed by path, is about.
+struct S3Target {
+    bucket: String,
+    key: String,
+    query: String,
+}
+
+impl S3Target {
+    fn of(request: &HttpRequest) -> Self {
+        let uri = request.uri().splitn(4, '/').nth(3).unwrap_or_default();
+        let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
+        let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
+        let [bucket, key, query] = [bucket, key, query].map(str::to_owned);
+        Self { bucket, key, query }
+    }
+}
+
+fn s3_actions(request: &HttpRequest, target: &S3Target) -> Result<Vec<Action>, String> {
+    let S3Target { bucket, key, query } = target;
+    let first = key.find('/').map(|slash| &key[..=slash]);
+    let on_object = |name: &str| Action::new(name, bucket, first);
+    let is_listing = query.split('&').any(|part| part == "list-type=2");
+    match (request.method(), key.as_str()) {
+        ("GET", "") if is_listing => Ok(vec![Action::new("s3:ListBucket", bucket, None)]),
+        ("GET" | "HEAD", key) if !key.is_empty() => Ok(vec![on_object("s3:GetObject")]),
+        ("PUT", key) if !key.is_empty() => {
+            let mut actions = vec![on_object("s3:PutObject")];
+            // The ETag that it is compared with is the object's.
+            if request.headers().contains_key("if-match") {
+                actions.push(on_object("s3:GetObject"));
+            }
+            Ok(actions)
+        }
+        (method, _) => Err(format!("unknown: {method} {}", request.uri())),
+    }
+}
+
+/// What is done to an item, by the name of the member that says it in a transaction.
+const OF_TRANSACTIONS: [(&str, &str); 4] = [
+    ("ConditionCheck", "ConditionCheckItem"),
+    ("Put", "PutItem"),
+    ("Update", "UpdateItem"),
+    ("Delete", "DeleteItem"),
+];
+
+fn dynamodb_actions(request: &HttpRequest) -> Result<Vec<Action>, String> {
+    let operation = answers::operation(request);
+    let body = request.body().bytes().unwrap_or_default();
+    let unknown = || {
+        let body = String::from_utf8_lossy(body);
+        format!("unknown: {operation} {body}")
+    };
+    let input: Value = serde_json::from_slice(body).map_err(|_| unknown())?;
+    let actions = match operation {
+        "TransactWriteItems" => {
+            let items = input["TransactItems"].as_array().ok_or_else(unknown)?;
+            let action = |item: &Value| {
+                let mut of_item = OF_TRANSACTIONS.iter();
+                of_item.find_map(|(member, name)| item_action(name, item.get(member)?))
+            };
+            items.iter().map(action).collect()
+        }
+        "BatchGetItem" => {
+            let tables = input["RequestItems"].as_object().ok_or_else(unknown)?;
+            let mut actions = Some(Vec::new());
+            for (table, wanted) in tables {
+                let keys = wanted["Keys"].as_array().into_iter().flatten();
+                let of_table = keys.map(|key| on_table(operation, table, key));
+                actions = actions.zip(of_table.collect::<Option<Vec<_>>>()).map(
+                    |(mut actions, of_table)| {
+                        actions.extend(of_table);
+                        actions
+                    },
+                );
+            }
+            actions
+        }
+        "Scan" => table_name(&input).map(|table| vec![dynamodb(operation, table, None)]),
+        "Query" => queried(&input).map(|action| vec![action]),
+        "GetItem" | "PutItem" | "UpdateItem" | "DeleteItem" => {
+            item_action(operation, &input).map(|action| vec![action])
+        }
+        _ => None,
+    };
+    actions.ok_or_else(unknown)
+}
+
+fn dynamodb(name: &str, table: &str, key: Option<&str>) -> Action {
+    Action::new(&format!("dynamodb:{name}"), table, key)
+}
+
+fn table_name(input: &Value) -> Option<&str> {
+    input["TableName"].as_str()
+}
+
+/// An action on the item whose key is in this member.
+fn item_action(name: &str, input: &Value) -> Option<Action> {
+    let key = input.get("Key").or_else(|| input.get("Item"))?;
+    on_table(name, table_name(input)?, key)
+}
+
+fn on_table(name: &str, table: &str, key: &Value) -> Option<Action> {
+    match (key.get("pk"), key.get("id")) {
+        (Some(pk), _) => Some(dynamodb(name, table, Some(leading(pk["S"].as_str()?)?))),
+        (None, Some(_)) => Some(dynamodb(name, table, None)),
+        (None, None) => None,
+    }
+}
+
+/// The query of a partition.
+fn queried(input: &Value) -> Option<Action> {
+    let condition = input["KeyConditionExpression"].as_str()?;
+    let value = condition.strip_prefix("pk = ")?.split(' ').next()?;
+    let pk = input["ExpressionAttributeValues"][value]["S"].as_str()?;
+    Some(dynamodb("Query", table_name(input)?, Some(leading(pk)?)))
+}
+
+fn leading(pk: &str) -> Option<&str> {
+    Some(&pk[..=pk.find('#')?])
+}

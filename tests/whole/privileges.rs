@@ -1,0 +1,145 @@
+//! Each role may do what its function does, and nothing else: recorded calls against `template.yaml`.
+
+mod by_hand;
+mod deployment;
+mod grants;
+
+use std::collections::BTreeSet;
+
+use grants::{Asked, Grant, granted, missing, superfluous};
+use harness::calls::Calls;
+use local::invocation::{HTTP, INGEST, REGENERATE, SWEEP};
+use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+
+/// The user's own table.
+const SOURCE: &str = "magazine";
+/// The failure bucket.
+const FAILURES_BUCKET: &str = "waymark-failures";
+
+/// A function's role, and what Lambda itself does with it.
+struct Role {
+    name: &'static str,
+    function: &'static str,
+    /// Actions, and on what. No call of ours is one of these, so none is recorded.
+    lambdas: &'static [(&'static [&'static str], &'static str)],
+}
+
+/// Lambda writes a function's log.
+const LOG: &[&str] = &["logs:CreateLogStream", "logs:PutLogEvents"];
+/// Lambda reads the stream that a function is behind (AWS's managed policy `AWSLambdaDynamoDBExecutionRole`).
+const STREAM: &[&str] = &[
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+];
+/// Lambda puts what a function behind a stream could not handle into a bucket, and looks whether it may.
+const FAILURE: &[&str] = &["s3:PutObject"];
+const FAILURES: &[&str] = &["s3:ListBucket"];
+
+const ROLES: [Role; 4] = [
+    Role {
+        name: "IngestRole",
+        function: INGEST,
+        lambdas: &[
+            (LOG, "IngestLogGroup"),
+            (STREAM, "ContentTable/stream/*"),
+            (STREAM, "SourceStreamArn"),
+            (FAILURE, "FailureBucket/aws/lambda/*"),
+            (FAILURES, "FailureBucket"),
+        ],
+    },
+    Role {
+        name: "RegenerateRole",
+        function: REGENERATE,
+        lambdas: &[
+            (LOG, "RegenerateLogGroup"),
+            (STREAM, "SitemapTable/stream/*"),
+            (FAILURE, "FailureBucket/aws/lambda/*"),
+            (FAILURES, "FailureBucket"),
+        ],
+    },
+    Role {
+        name: "HttpRole",
+        function: HTTP,
+        lambdas: &[(LOG, "HttpLogGroup")],
+    },
+    Role {
+        name: "SweepRole",
+        function: SWEEP,
+        lambdas: &[(LOG, "SweepLogGroup")],
+    },
+];
+
+impl Role {
+    /// What IAM is asked for it.
+    fn asked(&self, calls: &Calls) -> BTreeSet<Asked> {
+        let own = self.lambdas.iter().flat_map(|(actions, on)| {
+            let asked = |action: &&str| Asked::new(action, on, None);
+            actions.iter().map(asked)
+        });
+        let uses = calls.uses().into_iter();
+        let uses = uses.filter(|used| used.function == self.function);
+        let uses = uses.map(|used| {
+            let action = used.action;
+            let on = resource(&action.on);
+            match action.key {
+                // An object is a resource of its own; an item is not.
+                Some(key) if action.name.starts_with("s3:") => {
+                    Asked::new(&action.name, &format!("{on}/{key}"), None)
+                }
+                key => Asked::new(&action.name, on, key.as_deref()),
+            }
+        });
+        own.chain(uses).collect()
+    }
+}
+
+/// The template's name of what the local stack calls so.
+fn resource(name: &str) -> &'static str {
+    match name {
+        CONTENT_TABLE => "ContentTable",
+        SITEMAP_TABLE => "SitemapTable",
+        BUCKET => "SitemapBucket",
+        SOURCE => "SourceTable",
+        FAILURES_BUCKET => "FailureBucket",
+        other => panic!("{other} is no resource of the template"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_role_may_do_what_its_function_does_and_nothing_else() {
+    let calls = Calls::default();
+    by_hand::does_everything(&calls).await;
+    deployment::does_everything(&calls).await;
+    let template = crate::template::tagged();
+    let mut wrong = Vec::new();
+    for role in &ROLES {
+        let (grants, asked) = (granted(&template, role.name), role.asked(&calls));
+        for asked in missing(&grants, &asked) {
+            wrong.push(format!("{} lacks {asked}", role.name));
+        }
+        for grant in superfluous(&grants, &asked) {
+            wrong.push(format!("{} does not need {grant}", role.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    for role in &ROLES {
+        let (grants, asked) = (granted(&template, role.name), role.asked(&calls));
+        // Each grant that is taken away is missed, and nothing can be added that is not noticed.
+        for at in 0..grants.len() {
+            let mut fewer = grants.clone();
+            let taken = fewer.remove(at);
+            assert!(!missing(&fewer, &asked).is_empty(), "{taken}");
+        }
+        for planted in [
+            Grant::new("dynamodb:PutItem", "ContentTable", None),
+            Grant::new("dynamodb:DeleteItem", "SitemapTable", Some("SEGMENT#*")),
+            Grant::new("s3:DeleteObject", "SitemapBucket/published/*", None),
+            Grant::new("s3:GetObject", "FailureBucket/*", None),
+        ] {
+            let more = [grants.clone(), vec![planted.clone()]].concat();
+            assert_eq!(superfluous(&more, &asked), [&planted], "{}", role.name);
+        }
+    }
+}

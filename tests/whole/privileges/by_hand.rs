@@ -1,0 +1,432 @@
+//! Functions called one at a time, on a stack whose event sources stand still: so each of those that reconcile meets
+//! every change of a record, and what a race or a crash leaves.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lambda_events::event::dynamodb::{Event, EventRecord};
+use aws_lambda_events::event::streams::DynamoDbEventResponse;
+use aws_sdk_dynamodb::types::AttributeValue;
+use harness::calls::Calls;
+use harness::{SITE, World, post, settings, with};
+use local::invocation::{INGEST, Observer, REGENERATE, SWEEP, invoke};
+use local::stack::Options;
+use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+use regenerate::Regenerator;
+use regenerate::index::IndexLimits;
+use serde_json::{Value, json};
+use sitemap::plan::Series;
+use sitemap::site::SiteSettings;
+use store::SitemapTable;
+use store::aws::Aws;
+use store::content::source::describe;
+use store::content::{Content, ContentTable};
+use store::error::StoreError;
+use store::failures::FailureBucket;
+use store::keys::{self, Key, prefix};
+use store::metrics::Metrics;
+use store::object::PUBLISHED_PREFIX;
+use store::reconcile::{KnownSites, Reconciler};
+use store::rows::Rows;
+use store::s3::S3Objects;
+use store::sites::{Hold, Job, Pass, Sites, Step};
+use store::slots::Slots;
+use store::timers::Timers;
+
+use super::{FAILURES_BUCKET, SOURCE};
+
+/// Seconds from one audit to the next.
+const A_DAY: i64 = 86_400;
+/// Seconds after which a scan that has made no progress is woken.
+const A_WHILE: i64 = 1_000;
+/// Sweeps of one audit, at most.
+const SWEEPS: u32 = 100;
+
+/// Who reconciles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    Ingest,
+    Regenerate,
+    Sweep,
+}
+
+/// Has each function that reconciles do all that reconciling takes, and what is only its own.
+pub(super) async fn does_everything(calls: &Calls) {
+    for who in [Who::Ingest, Who::Regenerate, Who::Sweep] {
+        let hands = Hands::new(calls).await;
+        hands.reconcile_everything(who).await;
+        hands.world.stop().await;
+    }
+    let hands = Hands::new(calls).await;
+    hands.mend_everything().await;
+    hands.see_to_the_rest().await;
+    hands.world.stop().await;
+}
+
+/// A stack whose event sources stand still, and its functions.
+struct Hands {
+    world: World,
+    aws: Aws,
+    observer: Arc<dyn Observer>,
+    reconciler: Reconciler<ContentTable, SitemapTable>,
+    objects: S3Objects,
+}
+
+impl Hands {
+    async fn new(calls: &Calls) -> Self {
+        let world = World::idle(Options::default()).await;
+        let stack = &world.stack;
+        let interceptors = vec![calls.interceptor()];
+        let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, interceptors);
+        Self {
+            reconciler: Reconciler {
+                content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
+                table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
+                known: KnownSites::Any,
+                clock: world.clock.clone(),
+                metrics: Metrics::default(),
+            },
+            objects: S3Objects::new(aws.clone(), BUCKET.to_owned()),
+            aws,
+            observer: Arc::new(calls.clone()),
+            world,
+        }
+    }
+
+    async fn ingest(&self, ids: &[&str]) {
+        let records = ids.iter().map(|id| ("MODIFY", json!({"id": {"S": id}})));
+        let event = event(records);
+        let running = ingest::ingest(&self.reconciler, &event);
+        done(invoke(INGEST, Some(self.observer.clone()), running).await);
+    }
+
+    /// Follows changes of rows: the name of each one's event, its key.
+    async fn regenerate(&self, rows: &[(&str, Key)]) {
+        let records = rows.iter().map(|(name, Key { pk, sk })| {
+            let keys = json!({"pk": {"S": pk}, "sk": {"S": sk}});
+            (*name, keys)
+        });
+        let event = event(records);
+        let regenerator = Regenerator {
+            reconciler: self.reconciler.clone(),
+            objects: self.objects.clone(),
+            limits: IndexLimits::default(),
+        };
+        let running = regenerator.regenerate(&event);
+        done(invoke(REGENERATE, Some(self.observer.clone()), running).await);
+    }
+
+    /// What cannot be read is the only thing that may fail: the audit at the sweep's end mends it.
+    async fn sweep(&self) {
+        let running = async {
+            let published = self.objects.sites().await?;
+            let (reconciler, objects) = (&self.reconciler, &self.objects);
+            sweep::sweep(reconciler, objects, &published, Duration::ZERO, None).await
+        };
+        let swept = invoke(SWEEP, Some(self.observer.clone()), running).await;
+        assert!(
+            matches!(swept, Ok(()) | Err(StoreError::Damaged { .. })),
+            "{swept:?}"
+        );
+    }
+
+    /// Sweeps until an audit that begins now has ended.
+    async fn audit(&self) {
+        self.sweep().await;
+        self.world.clock.advance(A_DAY);
+        let since = self.world.clock.now();
+        let table = &self.world.stack.reconciler.table;
+        for _ in 0..SWEEPS {
+            self.scan().await;
+            self.sweep().await;
+            let audit = table.audit().await.unwrap();
+            if audit.is_some_and(|audit| audit.began >= since && audit.step.is_none()) {
+                return;
+            }
+        }
+        panic!("an audit does not end");
+    }
+
+    /// What the local stack has none of: the failure bucket, and the check of a mapping when a stack is deployed.
+    async fn see_to_the_rest(&self) {
+        let s3 = self.world.stack.aws.s3().await;
+        let bucket = s3.create_bucket().bucket(FAILURES_BUCKET);
+        bucket.send().await.unwrap();
+        let failures = FailureBucket::new(self.aws.clone(), FAILURES_BUCKET.to_owned());
+        let running = async {
+            sweep::count_failures(&self.reconciler.metrics, &failures).await;
+            // There is no such table here, and the question is the same.
+            describe(&self.aws, SOURCE).await.is_ok()
+        };
+        assert!(!invoke(SWEEP, Some(self.observer.clone()), running).await);
+    }
+
+    /// Has the scan come to its end.
+    async fn scan(&self) {
+        let table = &self.world.stack.reconciler.table;
+        while let Ok(Some(_)) = table.job().await {
+            self.regenerate(&[("MODIFY", keys::job())]).await;
+        }
+    }
+
+    /// Has a function reconcile records, by what calls it for that.
+    async fn reconcile(&self, who: Who, ids: &[&str]) {
+        match who {
+            Who::Ingest => self.ingest(ids).await,
+            Who::Regenerate => {
+                // It is called for those that wait for an address.
+                let (site, loc) = (SITE, "https://www.example.com/nobody-s");
+                for id in ids {
+                    self.write(&keys::waiter(site, loc, id), &[]).await;
+                }
+                self.regenerate(&[("REMOVE", keys::claim(site, loc))]).await;
+            }
+            Who::Sweep => {
+                // It is called for those whose time has come.
+                let now = self.world.clock.now();
+                self.table().set_cursor(now / 3_600).await.unwrap();
+                for id in ids {
+                    self.write(&keys::timer(now, id), &[]).await;
+                }
+                self.sweep().await;
+            }
+        }
+    }
+
+    /// The sitemap table as the tests reach it: nobody records what they do.
+    fn table(&self) -> &SitemapTable {
+        &self.world.stack.reconciler.table
+    }
+
+    async fn write(&self, key: &Key, attributes: &[(&str, &str)]) {
+        let client = self.world.stack.aws.dynamodb().await;
+        let mut put = client.put_item().table_name(SITEMAP_TABLE);
+        for (name, text) in [("pk", key.pk.as_str()), ("sk", key.sk.as_str())]
+            .iter()
+            .chain(attributes)
+        {
+            put = put.item(*name, AttributeValue::S((*text).to_owned()));
+        }
+        put.send().await.unwrap();
+    }
+
+    async fn delete(&self, key: &Key) {
+        self.world.delete_row(&key.pk, &key.sk).await;
+    }
+
+    /// A site that is released and has a key, so that every change is told of.
+    async fn begin(&self) {
+        let record = settings(json!({"indexnow_key": "0123456789abcdef"}));
+        self.world.put(&record).await;
+        let settings = SiteSettings::parse(SITE, &record).unwrap();
+        let table = self.table();
+        let now = self.world.clock.now();
+        let source = self.reconciler.content.revision();
+        table.create_site(&settings, source, now).await.unwrap();
+        for (from, to) in [
+            (Hold::Loading, Hold::Publishing),
+            (Hold::Publishing, Hold::Released),
+        ] {
+            table.move_hold(SITE, from, to).await.unwrap();
+        }
+        self.delete(&keys::job()).await;
+        // The sweep looks after the sites that have objects.
+        let s3 = self.world.stack.aws.s3().await;
+        let key = format!("{PUBLISHED_PREFIX}{SITE}/robots.txt");
+        let put = s3.put_object().bucket(BUCKET).key(key);
+        put.send().await.unwrap();
+    }
+
+    async fn reconcile_everything(&self, who: Who) {
+        self.begin().await;
+        // Records come, change, go, and come again to the slots that were given back.
+        for records in [records(), changed(), Vec::new(), records()] {
+            for id in IDS {
+                self.world.delete(id).await;
+            }
+            // Twice: an archive waits for a page, and who has another's address must come second.
+            let (twin, others): (Vec<_>, Vec<_>) =
+                records.iter().partition(|record| record["id"] == "twin");
+            for records in [others, twin] {
+                for record in records {
+                    self.world.put(record).await;
+                }
+                self.reconcile(who, &IDS).await;
+            }
+        }
+        let entries = self.world.rows(prefix::SEGMENT).await;
+        let owners = entries.values().filter_map(|row| row.get("owner"));
+        let owners: Vec<&String> = owners.collect();
+        assert_eq!(owners.len(), ENTRIES, "{who:?}: {owners:?}");
+        // A claim was lost, and another has it by now: what the ledger says is held against the rows.
+        let loc = format!("https://{SITE}/owner");
+        let owner = [("owner", "another"), ("loc", &loc)];
+        self.write(&keys::claim(SITE, &loc), &owner).await;
+        self.world.delete("owner").await;
+        self.reconcile(who, &["owner"]).await;
+        // The first record of a site.
+        let url = "https://new.example/";
+        let first = with(&post("/", 1), json!({"id": "first", "url": url}));
+        self.world.put(&first).await;
+        self.reconcile(who, &["first"]).await;
+        assert_eq!(self.world.rows("SITE#new.example").await.len(), 1);
+    }
+
+    /// Makes a sweep find everything that may be wrong.
+    async fn mend_everything(&self) {
+        self.begin().await;
+        for record in records() {
+            self.world.put(&record).await;
+        }
+        self.ingest(&IDS).await;
+        self.world.delete("gone").await;
+        self.ingest(&["gone"]).await;
+        self.publish().await;
+        self.audit().await;
+        // Rows of each kind cannot be read, then are lost.
+        let rows = self.world.rows("").await;
+        let mut seen = BTreeSet::new();
+        for (pk, sk) in rows.keys() {
+            let kind = pk.split('#').next().map(str::to_owned);
+            let attribute = DAMAGES.iter().find(|(kind, _)| pk.starts_with(kind));
+            if let Some((_, name)) = attribute
+                && seen.insert((kind.clone(), true))
+            {
+                self.world.damage((pk, sk), name, None).await;
+                self.audit().await;
+            } else if seen.insert((kind, false)) {
+                self.world.delete_row(pk, sk).await;
+                self.audit().await;
+            }
+        }
+        self.write(&keys::job(), &[]).await;
+        self.audit().await;
+        self.write(&keys::notice(SITE, "https://www.example.com/"), &[])
+            .await;
+        self.audit().await;
+        // An object of which there is another one's.
+        self.world
+            .lose_object(&format!("{PUBLISHED_PREFIX}{SITE}/post-sitemap.xml"), 0)
+            .await;
+        self.audit().await;
+        // Slots that were offered and never used.
+        let series = Series {
+            site: SITE.to_owned(),
+            name: "post".to_owned(),
+        };
+        self.table().offer(&series, 3, 1_000, None).await.unwrap();
+        self.publish().await;
+        self.audit().await;
+        // A scan that stands still, and a site on hold that none serves.
+        self.table().enqueue_site(SITE).await.unwrap();
+        let job = self.table().job().await.unwrap().unwrap();
+        let pass = Pass {
+            sites: job.waiting,
+            step: Step::Scan { after: None },
+            records: 0,
+            at: self.world.clock.now(),
+        };
+        let pass = Job {
+            pass: Some(pass),
+            ..Job::default()
+        };
+        self.table()
+            .advance_job(&job.token, Some(&pass))
+            .await
+            .unwrap();
+        self.world.clock.advance(A_WHILE);
+        self.sweep().await;
+        self.scan().await;
+        self.delete(&keys::site(SITE)).await;
+        self.sweep().await;
+        self.delete(&keys::job()).await;
+        self.sweep().await;
+        self.scan().await;
+    }
+
+    /// Publishes what there is.
+    async fn publish(&self) {
+        let rows = self.world.rows("").await.into_keys();
+        let changes = rows.map(|(pk, sk)| ("MODIFY", Key { pk, sk }));
+        let changes: Vec<_> = changes.collect();
+        self.regenerate(&changes).await;
+        let site = ("MODIFY", keys::site(SITE));
+        self.regenerate(&[site]).await;
+    }
+}
+
+/// The records.
+const IDS: [&str; 6] = ["twin", "owner", "archive", "other", "parts", "gone"];
+/// All their entries: four pages, one of them in two parts, and an archive.
+const ENTRIES: usize = 6;
+/// What no row of a kind can do without.
+const DAMAGES: [(&str, &str); 8] = [
+    (prefix::LEDGER, "body"),
+    (prefix::SEGMENT, "version"),
+    (prefix::LOC, "owner"),
+    (prefix::SERIES, "next_n"),
+    (prefix::INDEX, "generation"),
+    (prefix::GROUP, "href"),
+    (prefix::FEED, "loc"),
+    (prefix::SITE, "epoch"),
+];
+
+fn record(id: &str, path: &str, fields: Value) -> Value {
+    with(&with(&post(path, 9), json!({"id": id})), fields)
+}
+
+fn records() -> Vec<Value> {
+    vec![
+        record(
+            "owner",
+            "/owner",
+            json!({"terms": {"tag": ["t"]}, "language": "en", "translation_group": "g",
+                "expires_at": "2999-01-01T00:00:00Z", "title": "One"}),
+        ),
+        record("twin", "/owner", json!({})),
+        record(
+            "archive",
+            "/tag/t",
+            json!({"type": "tag", "archive_of": {"taxonomy": "tag", "term": "t"}}),
+        ),
+        record(
+            "other",
+            "/other",
+            json!({"language": "de", "translation_group": "g"}),
+        ),
+        record("parts", "/parts/", json!({"pages": 2})),
+        record("gone", "/gone", json!({})),
+    ]
+}
+
+/// The same, with everything else that may be placed for them.
+fn changed() -> Vec<Value> {
+    vec![
+        record("owner", "/moved", json!({"title": "Two"})),
+        record("twin", "/other", json!({})),
+        record(
+            "archive",
+            "/tag/u",
+            json!({"type": "tag", "archive_of": {"taxonomy": "tag", "term": "u"}}),
+        ),
+        record("other", "/other", json!({"language": "de"})),
+        record("parts", "/parts/", json!({"pages": 3})),
+    ]
+}
+
+fn event<'a>(records: impl Iterator<Item = (&'a str, Value)>) -> Event {
+    let record = |(number, (name, keys)): (usize, (&str, Value))| {
+        let record = json!({"awsRegion": "local", "eventID": "1", "eventName": name, "dynamodb": {
+            "ApproximateCreationDateTime": 0, "Keys": keys, "SequenceNumber": number.to_string(),
+            "SizeBytes": 1}});
+        serde_json::from_value::<EventRecord>(record).unwrap()
+    };
+    let mut event = Event::default();
+    event.records = records.enumerate().map(record).collect();
+    event
+}
+
+fn done(response: DynamoDbEventResponse) {
+    assert!(response.batch_item_failures.is_empty(), "{response:?}");
+}
