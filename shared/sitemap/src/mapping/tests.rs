@@ -461,11 +461,7 @@ proptest! {
 
     #[test]
     fn a_key_is_found_again_in_its_id(key in prop::collection::vec(values(), 1..3)) {
-        let types: Vec<KeyType> = key.iter().map(|value| match value {
-            KeyValue::Text(_) => KeyType::Text,
-            KeyValue::Number(_) => KeyType::Number,
-            KeyValue::Binary(_) => KeyType::Binary,
-        }).collect();
+        let types: Vec<KeyType> = key.iter().map(KeyValue::key_type).collect();
         let id = key::id(&key);
         prop_assert!(id.starts_with(SOURCE_MARK));
         prop_assert_eq!(key::parse(&id, &keyed(&types)), Some(key));
