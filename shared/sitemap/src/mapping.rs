@@ -56,7 +56,7 @@ const REQUIRED: [&str; 2] = ["type", "url"];
 ///
 /// ```
 /// use serde_json::json;
-/// use sitemap::mapping::Mapping;
+/// use sitemap::mapping::{KeyValue, Mapping};
 ///
 /// let mapping = Mapping::parse(r#"{
 ///     "key": [{"pk": "S"}, {"sk": "N"}],
@@ -69,7 +69,7 @@ const REQUIRED: [&str; 2] = ["type", "url"];
 ///     }
 /// }"#)?;
 /// let item = json!({"pk": "POST#7", "sk": 1, "entity": "POST", "slug": "käse", "state": "live", "meta": {"updated": 0}});
-/// let id = mapping.id_of_item(&item).ok_or("its key is there")?;
+/// let id = mapping.id(&[KeyValue::Text("POST#7".to_owned()), KeyValue::Number("1".to_owned())]);
 /// assert_eq!(id, "@POST#7/1");
 /// let record = mapping.record(&id, &item).ok_or("it is a page")?;
 /// assert_eq!(record.url, "https://www.example.com/k%C3%A4se/");
@@ -148,14 +148,6 @@ impl Mapping {
     #[must_use]
     pub fn id(&self, key: &[KeyValue]) -> String {
         key::id(key)
-    }
-
-    /// The id of an item's record; nothing if its key is not there, or not of its types.
-    #[must_use]
-    pub fn id_of_item(&self, item: &Value) -> Option<String> {
-        let value = |attribute: &KeyAttribute| attribute.key_type.of(item.get(&attribute.name)?);
-        let key: Option<Vec<KeyValue>> = self.key.iter().map(value).collect();
-        Some(self.id(&key?))
     }
 
     /// The primary key of a record, in the key's order; nothing if no item of such a table has this id.

@@ -4,7 +4,6 @@
 //! a binary is percent-escaped, a number stands as the table writes it.
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
-use serde_json::Value;
 
 use super::SOURCE_MARK;
 
@@ -65,16 +64,6 @@ impl KeyType {
         types.into_iter().find(|known| known.name() == name)
     }
 
-    /// The value of a key's attribute as JSON, which has no binary.
-    #[must_use]
-    pub fn of(self, value: &Value) -> Option<KeyValue> {
-        match (self, value) {
-            (Self::Text, Value::String(text)) => Some(KeyValue::Text(text.clone())),
-            (Self::Number, Value::Number(number)) => Some(KeyValue::Number(number.to_string())),
-            _ => None,
-        }
-    }
-
     fn read(self, part: &str) -> Option<KeyValue> {
         let bytes: Vec<u8> = percent_decode_str(part).collect();
         Some(match self {
@@ -86,6 +75,16 @@ impl KeyType {
 }
 
 impl KeyValue {
+    /// Its type.
+    #[must_use]
+    pub fn key_type(&self) -> KeyType {
+        match self {
+            Self::Text(_) => KeyType::Text,
+            Self::Number(_) => KeyType::Number,
+            Self::Binary(_) => KeyType::Binary,
+        }
+    }
+
     fn write(&self) -> String {
         match self {
             Self::Text(text) => text.replace('%', "%25").replace(SEPARATOR, "%2F"),

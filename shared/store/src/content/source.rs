@@ -7,7 +7,7 @@ use aws_lambda_events::event::dynamodb::EventRecord;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, KeyType as KeyRole};
 use serde_json::Value;
-use sitemap::mapping::{KeyType, KeyValue, Mapping, MappingError};
+use sitemap::mapping::{KeyAttribute, KeyType, KeyValue, Mapping, MappingError};
 use sitemap::record::ContentRecord;
 
 use super::{ScanPage, value};
@@ -100,9 +100,11 @@ impl SourceTable {
     }
 
     fn id(&self, value: impl Fn(&str) -> Option<KeyValue>) -> Option<String> {
-        let attributes = self.mapping.key().iter();
-        let key: Option<Vec<KeyValue>> =
-            attributes.map(|attribute| value(&attribute.name)).collect();
+        // A key of another type would fail the request that asks for it, and for a hundred others.
+        let typed = |attribute: &KeyAttribute| {
+            value(&attribute.name).filter(|value| value.key_type() == attribute.key_type)
+        };
+        let key: Option<Vec<KeyValue>> = self.mapping.key().iter().map(typed).collect();
         Some(self.mapping.id(&key?))
     }
 
@@ -300,6 +302,9 @@ mod tests {
         assert_eq!(key["sk"], AttributeValue::N("-1.5".to_owned()));
         assert_eq!(table.id_of_item(&key).unwrap(), id);
         assert_eq!(table.key_of("@a/b/1"), None);
+        let text = AttributeValue::S("1".to_owned());
+        let mistyped = Item::from([("pk".to_owned(), text.clone()), ("sk".to_owned(), text)]);
+        assert_eq!(table.id_of_item(&mistyped), None);
     }
 
     #[test]
