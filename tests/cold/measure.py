@@ -11,8 +11,10 @@ openssl. Exit status: 1 if a bound is broken."""
 import argparse
 import io
 import json
+import os
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -81,7 +83,8 @@ FUNCTIONS = {
     "waymark-sweep": ("bare-stream", {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}),
 }
 # What template.yaml sets, in a form that it could have. A function that reads more than this does not start, and says why.
-VARIABLES = {"CONTENT_TABLE": "content", "SITEMAP_TABLE": "sitemap", "BUCKET_NAME": "bucket", "SITES": SITE, "INDEXNOW_ENDPOINT": "https://127.0.0.1:9/"}
+VARIABLES = {"CONTENT_TABLE": "content", "SITEMAP_TABLE": "sitemap", "BUCKET_NAME": "bucket", "SITES": SITE,
+             "INDEXNOW_ENDPOINT": "https://127.0.0.1:9/"}
 
 
 class Wrong(Exception):
@@ -107,7 +110,8 @@ def run(name, events=(), wrapper=(), more=()):
     question, seconds to its first answer (or nothing), and the calls it made of AWS."""
     with RuntimeApi(events) as api, tempfile.TemporaryFile() as output:
         began = time.monotonic()
-        process = subprocess.Popen([*wrapper, BUILT / name / "bootstrap"], env=environment(api, more), stdout=output, stderr=output)
+        process = subprocess.Popen([*wrapper, BUILT / name / "bootstrap"], env=environment(api, more), stdout=output,
+                                   stderr=output, start_new_session=True)
         try:
             deadline = began + TIME_LIMIT
             while not api.idle.wait(0.02):
@@ -115,8 +119,9 @@ def run(name, events=(), wrapper=(), more=()):
                     output.seek(0)
                     raise Wrong(f"{name} did not answer {len(events)} events:\n{output.read().decode(errors='replace')[-2000:]}")
         finally:
-            process.terminate()
-            process.wait()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)  # strace holds back what is sent to it alone
+                process.wait()
         if len(api.answers) != len(events):
             raise Wrong(f"{name}: {len(api.answers)} answers to {len(events)} events")
         for event, (_, body) in zip(events, api.answers):
