@@ -4,7 +4,7 @@
 //! functions. A first load then costs one pass over the content, since no record is reconciled before the scan begins.
 
 use std::convert::Infallible;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ use crate::loopback::{ListenError, Server};
 use crate::s3::{S3, StartError};
 use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use crate::tokens::without_tokens;
+
+mod folder;
 
 /// The event source of the user's table; it calls [`INGEST`].
 const INGEST_SOURCE: &str = "ingest of the user's table";
@@ -199,7 +201,7 @@ impl Stack {
     ///
     /// If a port is taken or the folder cannot be used.
     pub async fn start(options: Options) -> Result<Self, StackError> {
-        let (folder, temporary) = folder(options.data.as_deref())?;
+        let (folder, temporary) = folder::at(options.data.as_deref())?;
         let dynamodb = DynamoDb::start(options.dynamodb_port, &folder)?;
         let s3 = S3::start(
             options.s3_port,
@@ -421,31 +423,6 @@ impl Stack {
         self.s3.stop().await;
         self.dynamodb.stop().await?;
         Ok(())
-    }
-}
-
-/// The folder for state: the one given, or a temporary one.
-fn folder(data: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>), StackError> {
-    match data {
-        Some(folder) => {
-            let failed = |error| StackError::Folder {
-                folder: folder.to_owned(),
-                error,
-            };
-            std::fs::create_dir_all(folder).map_err(failed)?;
-            Ok((folder.to_owned(), None))
-        }
-        None => {
-            let failed = |error| StackError::Folder {
-                folder: std::env::temp_dir(),
-                error,
-            };
-            let temporary = tempfile::Builder::new()
-                .prefix("waymark-")
-                .tempdir()
-                .map_err(failed)?;
-            Ok((temporary.path().to_owned(), Some(temporary)))
-        }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::record::{ContentRecord, Problem};
 
 mod grammar;
 mod key;
+mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
