@@ -17,7 +17,7 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use tracing::warn;
+use tracing::info;
 
 /// The roots that Amazon asks for in a trust store of one's own (<https://www.amazontrust.com/repository/>).
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon_roots.pem");
@@ -84,7 +84,10 @@ impl HttpConnector for Watched {
         HttpConnectorFuture::new(async move {
             response.await.inspect_err(|error| {
                 if !has_failed.swap(true, Ordering::Relaxed) {
-                    warn!(%error, "a call of AWS failed: the system's root certificates are tried from now on");
+                    info!(
+                        ?error,
+                        "a call of AWS failed: the system's root certificates are tried from now on"
+                    );
                 }
             })
         })
