@@ -1,0 +1,100 @@
+//! What AWS asks for it: list prices of us-east-1 in US dollars, without free tiers and discounts.
+
+use std::time::Duration;
+
+use local::invocation::{HTTP, INGEST, REGENERATE, SWEEP};
+
+use crate::count::{Tallies, Tally};
+
+/// When the prices were looked up.
+pub(crate) const AS_OF: &str = "November 2026";
+/// <https://aws.amazon.com/dynamodb/pricing/on-demand/>: a write unit.
+const WRITE_UNIT: f64 = 0.625e-6;
+/// A read unit.
+const READ_UNIT: f64 = 0.125e-6;
+/// A gigabyte of items for a month.
+pub(crate) const DYNAMODB_GB_MONTH: f64 = 0.25;
+/// <https://aws.amazon.com/s3/pricing/>: a PUT or a LIST.
+const PUT: f64 = 0.005e-3;
+/// A GET or a HEAD.
+const GET: f64 = 0.0004e-3;
+/// A gigabyte of objects for a month.
+pub(crate) const S3_GB_MONTH: f64 = 0.023;
+/// <https://aws.amazon.com/lambda/pricing/>: a gigabyte-second on arm64.
+const GB_SECOND: f64 = 0.000_013_333_4;
+/// An invocation.
+const INVOCATION: f64 = 0.2e-6;
+/// <https://aws.amazon.com/cloudfront/pricing/>: an HTTPS request from North America or Europe.
+pub(crate) const CDN_REQUEST: f64 = 0.01e-4;
+/// A gigabyte to viewers there.
+pub(crate) const CDN_GB: f64 = 0.085;
+/// <https://aws.amazon.com/cloudwatch/pricing/>: a custom metric for a month.
+pub(crate) const METRIC: f64 = 0.30;
+/// An alarm for a month.
+pub(crate) const ALARM: f64 = 0.10;
+/// A gigabyte of logs taken in.
+pub(crate) const LOG_GB: f64 = 0.50;
+
+/// What a call takes in a region's own network: assumptions, as no call here went to AWS. "Single-digit milliseconds" is
+/// what DynamoDB promises; a transaction takes two rounds.
+pub(crate) const DYNAMODB_READ: Duration = Duration::from_millis(4);
+pub(crate) const DYNAMODB_WRITE: Duration = Duration::from_millis(8);
+pub(crate) const S3_GET: Duration = Duration::from_millis(25);
+pub(crate) const S3_PUT: Duration = Duration::from_millis(45);
+
+/// Megabytes of memory that make one vCPU
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html>).
+const VCPU_MB: f64 = 1_769.0;
+
+/// A function's memory in megabytes, as in `template.yaml`.
+pub(crate) const MEMORY: [(&str, f64); 4] = [
+    (INGEST, 1_024.0),
+    (REGENERATE, 1_769.0),
+    (HTTP, 512.0),
+    (SWEEP, 512.0),
+];
+
+/// The parts of a price, in dollars.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Price {
+    pub(crate) writes: f64,
+    pub(crate) reads: f64,
+    pub(crate) s3: f64,
+    pub(crate) lambda: f64,
+}
+
+impl Price {
+    pub(crate) fn total(&self) -> f64 {
+        self.writes + self.reads + self.s3 + self.lambda
+    }
+}
+
+/// What a function's work costs.
+fn of_function(function: &str, tally: &Tally) -> Price {
+    let (_, memory) = MEMORY
+        .into_iter()
+        .find(|(name, _)| *name == function)
+        .expect("a function's memory");
+    // A function has its memory's share of a vCPU.
+    let computing = tally.cpu_ms * (VCPU_MB / memory).max(1.0);
+    let gb_seconds = (computing + tally.wait_ms) / 1_000.0 * memory / 1_024.0;
+    Price {
+        writes: tally.write_units * WRITE_UNIT,
+        reads: tally.read_units * READ_UNIT,
+        s3: tally.gets * GET + tally.puts * PUT,
+        lambda: gb_seconds * GB_SECOND + tally.invocations * INVOCATION,
+    }
+}
+
+/// What all their work costs.
+pub(crate) fn of(tallies: &Tallies) -> Price {
+    let mut price = Price::default();
+    for (function, tally) in tallies {
+        let part = of_function(function, tally);
+        price.writes += part.writes;
+        price.reads += part.reads;
+        price.s3 += part.s3;
+        price.lambda += part.lambda;
+    }
+    price
+}
