@@ -230,7 +230,9 @@ fn dynamodb_actions(request: &HttpRequest) -> Result<Vec<Action>, String> {
             }
             actions
         }
-        "DescribeTable" | "Scan" => table_name(&input).map(|table| vec![dynamodb(operation, table, None)]),
+        "DescribeTable" | "Scan" => {
+            table_name(&input).map(|table| vec![dynamodb(operation, table, None)])
+        }
         "Query" => queried(&input).map(|action| vec![action]),
         "GetItem" | "PutItem" | "UpdateItem" | "DeleteItem" => {
             item_action(operation, &input).map(|action| vec![action])
