@@ -130,7 +130,7 @@ fn priced(what: &str, price: &Price, cdn: f64) {
 /// Prints all tables.
 pub(crate) fn print(small: &Site, large: &Site) {
     let profile = if cfg!(debug_assertions) {
-        "debug: the milliseconds mean nothing"
+        "a build for tests: the processor's milliseconds are too many"
     } else {
         "release"
     };
