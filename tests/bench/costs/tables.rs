@@ -41,7 +41,7 @@ const HEAD: &str = "| | invocations | processor, ms | waiting, ms | DynamoDB cal
 /// A number with as many digits as matter.
 fn short(number: f64) -> String {
     match number {
-        number if number == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         number if number < 0.1 => format!("{number:.3}"),
         number if number < 10.0 => format!("{number:.2}"),
         number if number < 1_000.0 => format!("{number:.1}"),
@@ -130,7 +130,7 @@ fn priced(what: &str, price: &Price, cdn: f64) {
 /// Prints all tables.
 pub(crate) fn print(small: &Site, large: &Site) {
     let profile = if cfg!(debug_assertions) {
-        "debug: the milliseconds mean nothing"
+        "a build for tests: the processor's milliseconds are too many"
     } else {
         "release"
     };
