@@ -83,8 +83,8 @@ FUNCTIONS = {
     "waymark-sweep": ("bare-stream", {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}),
 }
 # What template.yaml sets, in a form that it could have. A function that reads more than this does not start, and says why.
-VARIABLES = {"CONTENT_TABLE": "content", "SITEMAP_TABLE": "sitemap", "BUCKET_NAME": "bucket", "SITES": SITE,
-             "INDEXNOW_ENDPOINT": "https://127.0.0.1:9/"}
+VARIABLES = {"CONTENT_TABLE": "content", "SITEMAP_TABLE": "sitemap", "BUCKET_NAME": "bucket", "SITES": SITE, "STACK_NAME": "",
+             "SOURCE_TABLE": "", "SOURCE_MAPPING": "", "FAILURE_BUCKET": "failures", "INDEXNOW_ENDPOINT": "https://127.0.0.1:9/"}
 
 
 class Wrong(Exception):
