@@ -20,7 +20,12 @@ fn text(value: &Value) -> String {
         value => value,
     };
     let text = value.as_str().expect("a text");
-    text.replace("${", "").replace('}', "").replace(".Arn", "")
+    // A table that the stack does not make is named in full.
+    text.strip_prefix("arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/")
+        .unwrap_or(text)
+        .replace("${", "")
+        .replace('}', "")
+        .replace(".Arn", "")
 }
 
 fn texts(value: &Value) -> Vec<String> {
@@ -89,6 +94,14 @@ fn security_md_lists_what_each_role_may_do() {
         }
         for policy in properties["Policies"].as_sequence().expect("policies") {
             allowed(&policy["PolicyDocument"], &mut by_resource);
+        }
+        // Those that stand on their own name their roles.
+        for resource in resources.as_mapping().expect("resources").values() {
+            let policy = &resource["Properties"];
+            let mut attached = policy["Roles"].as_sequence().into_iter().flatten();
+            if attached.any(|attached| text(attached) == role) {
+                allowed(&policy["PolicyDocument"], &mut by_resource);
+            }
         }
         writeln!(listed, "{role}").expect("a text");
         for (resource, actions) in by_resource {

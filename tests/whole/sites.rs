@@ -172,3 +172,19 @@ async fn a_first_load_publishes_nothing_before_it_is_complete() {
     assert_eq!(world.stack.s3.counts().puts, 6);
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_that_becomes_known_after_its_records_is_published_whole() {
+    let records: Vec<Value> = (0..600).map(|n| post(&format!("/{n}"), 1)).collect();
+    let options = Options {
+        known: KnownSites::Only(Vec::new()),
+        ..Options::default()
+    };
+    let world = World::with(options, &records).await;
+    assert_eq!(world.stack.s3.counts().puts, 0, "nobody's pages");
+    world.put(&settings(json!({}))).await;
+    assert_eq!(world.listed().await.len(), 600);
+    // A sitemap and the index, robots.txt, the site file and the feed, once each.
+    assert_eq!(world.stack.s3.counts().puts, 5);
+    world.stop().await;
+}

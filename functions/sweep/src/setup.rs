@@ -25,6 +25,11 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// in JSON if it is a control character.
 const MAX_REASON_CHARS: usize = 500;
 
+/// How often a table that may not be described is asked for once more, and after how long: a policy that was attached a moment
+/// ago does not hold everywhere yet. Together less than the function's time.
+const ACCESS_TRIES: u32 = 6;
+const ACCESS_PAUSE: Duration = Duration::from_secs(5);
+
 /// What CloudFormation asks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -67,7 +72,7 @@ struct Answer<'a> {
     logical_resource_id: &'a str,
 }
 
-/// Why CloudFormation has no answer. Lambda calls twice more.
+/// Why CloudFormation has no answer. It waits for the resource's time-out, and then takes it for a failure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -125,7 +130,17 @@ async fn problems(aws: &Aws, properties: &Properties) -> Vec<String> {
         Err(error) => return vec![error.to_string()],
     };
     let stream = (!source_stream.is_empty()).then_some(source_stream.as_str());
-    match describe(aws, source.name()).await {
+    let mut tries = 0;
+    let described = loop {
+        match describe(aws, source.name()).await {
+            Err(error) if tries < ACCESS_TRIES && error.to_string().contains("AccessDenied") => {
+                tries += 1;
+                tokio::time::sleep(ACCESS_PAUSE).await;
+            }
+            described => break described,
+        }
+    };
+    match described {
         Ok(description) => description.misfits(source.mapping(), stream),
         Err(error) => vec![format!("table {}: {error}", source.name())],
     }
