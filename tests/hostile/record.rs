@@ -57,13 +57,21 @@ pub(crate) fn check(data: &[u8]) {
 /// The item that `waymark_store` makes of DynamoDB's form.
 fn from_dynamodb(item: &Value) -> Option<Value> {
     let item: serde_dynamo::Item = serde_json::from_value(item.clone()).ok()?;
-    let field = |(name, attribute): (String, serde_dynamo::AttributeValue)| {
-        let value = serde_dynamo::from_attribute_value(attribute)
-            .unwrap_or_else(|_| serde_json::json!({"binary": true}));
-        (name, value)
-    };
     let item = std::collections::HashMap::<String, serde_dynamo::AttributeValue>::from(item);
-    Some(Value::Object(item.into_iter().map(field).collect()))
+    Some(from_attribute(serde_dynamo::AttributeValue::M(item)))
+}
+
+fn from_attribute(attribute: serde_dynamo::AttributeValue) -> Value {
+    match attribute {
+        serde_dynamo::AttributeValue::M(map) => {
+            let fields = map.into_iter();
+            let fields = fields.map(|(name, value)| (name, from_attribute(value)));
+            Value::Object(fields.collect())
+        }
+        serde_dynamo::AttributeValue::L(list) => list.into_iter().map(from_attribute).collect(),
+        other => serde_dynamo::from_attribute_value(other)
+            .unwrap_or_else(|_| serde_json::json!({"binary": true})),
+    }
 }
 
 fn site(record: &ContentRecord, item: &Value) -> Option<SiteSettings> {

@@ -13,6 +13,8 @@ use local::stack::{Options, Stack};
 use local::target::Target;
 use serde_json::{Value, json};
 use store::content::{Content, SourceTable};
+use store::keys::{self, prefix};
+use store::ledgers::Ledgers;
 
 mod deployments;
 mod setup;
@@ -473,4 +475,39 @@ async fn whatever_the_event_sources_do_the_items_that_are_there_are_listed() {
         assert_eq!(world.paths().await, expected, "seed {seed}");
         world.stop().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn regression_an_item_that_is_withdrawn_while_another_run_has_its_fence_is_reconciled() {
+    let world = World::with(options(), &[]).await;
+    let id = "@POST#first/1";
+    // A run that has read the item as a page, and has not placed it yet.
+    let table = &world.stack.reconciler.table;
+    let fenced = table.fence(&keys::page(id, 1)).await.unwrap();
+    let note = with(&item("first", 1, 1), json!({"entity": "NOTE"}));
+    put(&world.stack, &note).await;
+    world.settle().await;
+    let rows = world.rows(prefix::LEDGER).await;
+    let tokens: Vec<_> = rows.values().map(|row| &row["token"]).collect();
+    assert!(
+        !tokens.contains(&&fenced.token),
+        "what it is about to place would stay: {rows:?}"
+    );
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_a_table_with_another_key_waits_for_a_mapping_that_fits() {
+    let world = World::with(options(), &[]).await;
+    let record = json!({
+        "awsRegion": "local", "eventID": "1", "eventName": "MODIFY",
+        "eventSourceARN": format!("arn:aws:dynamodb:local:0:table/{TABLE}/stream/1"),
+        "dynamodb": {"ApproximateCreationDateTime": 0, "Keys": {"pk": {"S": "POST#first"}}, "SequenceNumber": "7", "SizeBytes": 1},
+    });
+    let event = serde_json::from_value(json!({"Records": [record]})).unwrap();
+    let answer = ingest::ingest(&world.stack.reconciler, &event).await;
+    let failed = answer.batch_item_failures.iter();
+    let failed: Vec<_> = failed.map(|one| one.item_identifier.as_deref()).collect();
+    assert_eq!(failed, [Some("7")]);
+    world.stop().await;
 }

@@ -35,6 +35,18 @@ where
     T: Ledgers + Slots + Sites,
 {
     let batch = Batch::of(event, |record| reconciler.content.id_of(record));
+    // A table's key never changes: the mapping is wrong, and a deployment will mend that. Until then the stream waits.
+    let misfits = event.records.iter();
+    let misfits = misfits.filter(|record| reconciler.content.is_misfit(record));
+    if let count @ 1.. = misfits.count() as u64 {
+        error!(
+            count,
+            "the mapping's key is not that of the table that these stream records are of"
+        );
+        reconciler.metrics.note(&metrics::RECORDS_FAILED, count);
+        reconciler.metrics.emit(reconciler.clock.now());
+        return batch.all_failed();
+    }
     let mut failed = BTreeSet::new();
     // Settings first: the batch's own records are then planned with them.
     for id in batch.subjects() {
@@ -98,7 +110,8 @@ where
 
 /// Which of these are items that are no pages and for which nothing is placed: in a table that holds users and orders too,
 /// most events are theirs, and a fence for each would be two writes. The item is read before the ledger: whoever fences
-/// after that reads an item that is no older.
+/// after that reads an item that is no older. Whoever has fenced before it may have read an older one and be about to place
+/// it: so a fence alone counts as a ledger.
 async fn foreign<C, T>(
     reconciler: &Reconciler<C, T>,
     ids: &[String],
@@ -115,12 +128,12 @@ where
     }
     let records = content.records(&suspects).await?;
     let no_pages = suspects.iter().filter(|id| !records.contains_key(*id));
-    let ledgers = no_pages.map(|id| async move { (id, table.ledger(id).await) });
+    let ledgers = no_pages.map(|id| async move { (id, table.highest_part(id).await) });
     let ledgers = concurrently(CONCURRENCY, ledgers).await;
     // One that cannot be read is the reconcile's to deal with.
     let unplaced = ledgers
         .into_iter()
-        .filter(|(_, ledger)| matches!(ledger, Ok(None)));
+        .filter(|(_, highest)| matches!(highest, Ok(0)));
     Ok(unplaced.map(|(id, _)| id.clone()).collect())
 }
 

@@ -42,6 +42,11 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             None if job.waiting.is_empty() => None,
             None => {
                 let sites = job.waiting;
+                // While functions are being replaced, an older one may be asked to look at tables that it knows nothing of: it
+                // says so in the site's row, which then waits again, and this slice loses its turn.
+                for site in &sites {
+                    step_over(site, self.reconciler.ensure_site(site).await)?;
+                }
                 info!(?sites, "a scan begins");
                 let pass = Pass {
                     sites,

@@ -30,8 +30,8 @@ async fn main() -> Result<(), Error> {
         // The schedule's event says nothing that is of use.
         let (reconciler, objects, failures, indexnow) =
             wired.as_ref().map_err(ToString::to_string)?;
-        sweep::count_failures(&reconciler.metrics, failures).await;
         let published = objects.sites().await?;
+        sweep::count_failures(&reconciler.metrics, failures).await;
         let indexnow = indexnow.as_ref();
         // Boxed: else the runtime starts with copying room for all of it about.
         Box::pin(sweep::sweep(

@@ -39,6 +39,10 @@ pub trait Content: Send + Sync {
     /// The id of the record that a stream record is about; nothing if that is none.
     fn id_of(&self, record: &EventRecord) -> Option<String>;
 
+    /// Whether a stream record is of a table whose key is not the one that is known of it: nothing can be done about it until
+    /// that is mended.
+    fn is_misfit(&self, record: &EventRecord) -> bool;
+
     /// Whether the record with this id may be an item that is no page and never was: a table may hold other things too.
     fn may_be_foreign(&self, id: &str) -> bool;
 
@@ -153,14 +157,20 @@ impl ContentTable {
 }
 
 /// An item as JSON. A binary attribute has no JSON: it becomes an object that no field accepts, so that an unknown one
-/// is ignored and a known one is reported.
+/// is ignored and a known one is reported. What lies beside it in a map or a list stays what it is: it may decide whether a
+/// page is listed.
 fn value(item: Item) -> Value {
-    let field = |(name, attribute): (String, AttributeValue)| {
-        let value = serde_dynamo::from_attribute_value(attribute)
-            .unwrap_or_else(|_| serde_json::json!({"binary": true}));
-        (name, value)
-    };
+    let field = |(name, attribute): (String, AttributeValue)| (name, json(attribute));
     Value::Object(item.into_iter().map(field).collect::<Map<_, _>>())
+}
+
+fn json(attribute: AttributeValue) -> Value {
+    match attribute {
+        AttributeValue::M(map) => value(map),
+        AttributeValue::L(list) => Value::Array(list.into_iter().map(json).collect()),
+        other => serde_dynamo::from_attribute_value(other)
+            .unwrap_or_else(|_| serde_json::json!({"binary": true})),
+    }
 }
 
 /// The name of the table that a stream record comes from.
@@ -185,6 +195,13 @@ impl Content for ContentTable {
             return None;
         }
         Some(id.to_owned())
+    }
+
+    fn is_misfit(&self, record: &EventRecord) -> bool {
+        let source = self.source.as_ref();
+        source.is_some_and(|source| {
+            table_of(record) == Some(source.name()) && source.id_of(record).is_none()
+        })
     }
 
     fn may_be_foreign(&self, id: &str) -> bool {
@@ -257,5 +274,30 @@ impl Content for ContentTable {
                 Ok(page)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::primitives::Blob;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn bytes_in_an_item_hide_nothing_beside_them() {
+        let bytes = || AttributeValue::B(Blob::new([1, 2]));
+        let meta = [
+            ("state".to_owned(), text("draft")),
+            ("thumbnail".to_owned(), bytes()),
+        ];
+        let meta = AttributeValue::M(HashMap::from(meta));
+        let list = AttributeValue::L(vec![bytes(), text("b")]);
+        let item = Item::from([("meta".to_owned(), meta), ("list".to_owned(), list)]);
+        let binary = json!({"binary": true});
+        assert_eq!(
+            value(item),
+            json!({"meta": {"state": "draft", "thumbnail": binary}, "list": [binary, "b"]})
+        );
     }
 }

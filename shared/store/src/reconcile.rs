@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sitemap::eligibility::Newest;
+use sitemap::mapping::SOURCE_MARK;
 use sitemap::plan::{self, Change, Claim, Inputs, Ledger, Plan, Series, Slot, Translations};
 use sitemap::record::ContentRecord;
 use sitemap::site::{SITE_TYPE, SiteSettings};
@@ -337,15 +338,25 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             .iter()
             .map(|(page, _)| keys::page_parts(page).0)
             .collect();
-        let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
-        let records = match self.content.records(&ids).await {
-            Ok(records) => records,
-            // Every record of the batch has failed for the same passing reason.
-            Err(error) => {
-                outcomes.extend(fenced.iter().map(|(page, _)| (*page, Err(error.passing()))));
-                return Vec::new();
+        let ids = ids.into_iter().map(str::to_owned);
+        // Apart: where the user's table cannot be read, Waymark's own can.
+        let (mapped, own): (Vec<String>, Vec<String>) =
+            ids.partition(|id| id.starts_with(SOURCE_MARK));
+        let mut records = HashMap::new();
+        for ids in [own, mapped] {
+            match self.content.records(&ids).await {
+                Ok(found) => records.extend(found),
+                // Every record of the table has failed for the same passing reason.
+                Err(error) => fenced.retain(|(page, _)| {
+                    let id = keys::page_parts(page).0;
+                    let stays = !ids.iter().any(|failed| failed == id);
+                    if !stays {
+                        outcomes.insert(page, Err(error.passing()));
+                    }
+                    stays
+                }),
             }
-        };
+        }
         let sites = self.sites(&records, &fenced).await;
         let host = |page: &str, ledger: &Ledger| {
             let record = records.get(keys::page_parts(page).0);

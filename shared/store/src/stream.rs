@@ -43,6 +43,22 @@ impl<S: Clone + Ord> Batch<S> {
         self.subjects.iter().map(|(subject, _)| subject)
     }
 
+    /// The answer to the stream when nothing of the batch could be handled.
+    #[must_use]
+    pub fn all_failed(&self) -> DynamoDbEventResponse {
+        self.failed_from(0)
+    }
+
+    /// The answer that has the stream deliver again from a record on.
+    fn failed_from(&self, position: usize) -> DynamoDbEventResponse {
+        let mut failure = DynamoDbBatchItemFailure::default();
+        // An empty identifier would fail the whole batch, which is right for a record without a number.
+        failure.item_identifier = self.sequence_numbers.get(position).cloned();
+        let mut response = DynamoDbEventResponse::default();
+        response.batch_item_failures.push(failure);
+        response
+    }
+
     /// When the first record of any of these subjects was written, in Unix seconds rounded down: what came after it for
     /// the same subject is younger. Nothing if the stream does not say.
     pub fn oldest<'a>(&self, subjects: impl IntoIterator<Item = &'a S>) -> Option<i64>
@@ -71,16 +87,9 @@ impl<S: Clone + Ord> Batch<S> {
             .subjects
             .iter()
             .find(|(subject, _)| failed.contains(subject));
-        let mut response = DynamoDbEventResponse::default();
-        // An empty identifier would fail the whole batch, which is right for a record without a number.
-        response
-            .batch_item_failures
-            .extend(first.map(|(_, position)| {
-                let mut failure = DynamoDbBatchItemFailure::default();
-                failure.item_identifier = Some(self.sequence_numbers[*position].clone());
-                failure
-            }));
-        response
+        first.map_or_else(DynamoDbEventResponse::default, |(_, position)| {
+            self.failed_from(*position)
+        })
     }
 }
 

@@ -202,7 +202,19 @@ impl Source {
                 let mut missing = None;
                 for source in sources {
                     match source.value(scope, notes) {
-                        Err(lack @ Lack::Missing { .. }) => missing = Some(lack),
+                        // One that is without a translation closes the page, whatever else is not there.
+                        Err(lack @ Lack::Missing { .. }) => {
+                            let closes = matches!(
+                                missing,
+                                Some(Lack::Missing {
+                                    translated: true,
+                                    ..
+                                })
+                            );
+                            if !closes {
+                                missing = Some(lack);
+                            }
+                        }
                         found => return found,
                     }
                 }

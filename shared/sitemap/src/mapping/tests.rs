@@ -55,6 +55,17 @@ fn a_value_comes_from_where_the_mapping_says() {
 }
 
 #[test]
+fn a_word_without_a_translation_closes_wherever_it_stands_among_others() {
+    let state = json!({"path": "state", "values": {"live": "published"}});
+    for first in [json!([state, "legacy"]), json!(["legacy", state])] {
+        let (_, problems) =
+            mapping(json!({"status": {"first": first}})).content(&json!({"url": "x"}));
+        let closing = problems.iter().filter(|problem| problem.closes);
+        assert_eq!(closing.count(), 1, "{problems:?}");
+    }
+}
+
+#[test]
 fn a_template_of_a_url_encodes_what_it_takes() {
     let item =
         json!({"slug": "käse & brot/1", "path": "/a/b%20c/?x=1", "n": 1.5, "up": "..", "no": ""});

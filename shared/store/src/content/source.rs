@@ -220,7 +220,12 @@ pub async fn describe(aws: &Aws, table: &str) -> Result<Description, StoreError>
     });
     Ok(Description {
         key: key.collect(),
+        // A stream that is turned off is still told.
         stream: described
+            .filter(|table| {
+                let stream = table.stream_specification();
+                stream.is_some_and(|stream| stream.stream_enabled())
+            })
             .and_then(|table| table.latest_stream_arn())
             .map(str::to_owned),
     })
