@@ -1,7 +1,7 @@
 //! The truth, which Waymark only reads: its own content table, and beside it, if there is one, a table of the user's.
 //!
 //! A record's id says which of the two it is in: one of the user's table begins with
-//! [`SOURCE_MARK`](sitemap::mapping::SOURCE_MARK). Whoever reads records need not know more.
+//! [`SOURCE_MARK`]. Whoever reads records need not know more.
 
 use std::collections::HashMap;
 
