@@ -154,7 +154,7 @@ fn read(line: &str) -> Value {
 
 /// The names of the metrics of refusals, by the source of the closed enum.
 fn refusals() -> BTreeSet<String> {
-    let source = include_str!("../../shared/sitemap/src/eligibility.rs");
+    let source = crate::template::file("shared/sitemap/src/eligibility.rs");
     let (_, body) = source.split_once("pub fn name(&self)").unwrap();
     let (body, _) = body.split_once("\n    }\n").unwrap();
     let names = body.split('"').skip(1).step_by(2);

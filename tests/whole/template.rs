@@ -17,7 +17,7 @@ const FUNCTIONS: [&str; 4] = [
 ];
 
 /// A file of the project.
-fn file(path: &str) -> String {
+pub(crate) fn file(path: &str) -> String {
     std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
