@@ -70,7 +70,11 @@ async function viewing(name, address, options, look) {
   });
   try {
     const page = await context.newPage();
-    page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
+    page.on("console", (message) => {
+      const { url } = message.location();
+      // XML cannot name an icon: for the document itself a browser asks for the site's, which is no sitemap. It may answer after the page is closed.
+      if (url !== `${stack.site}/favicon.ico`) said.push(`${message.type()}: ${message.text()} ${url}`);
+    });
     page.on("pageerror", (error) => said.push(`${error}`));
     page.on("request", (request) => {
       if (![new URL(stack.site).host, ""].includes(new URL(request.url()).host)) said.push(`loads ${request.url()}`);
