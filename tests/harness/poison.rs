@@ -17,6 +17,9 @@ const FOR_GOOD: (u16, &str) = (400, "ValidationException");
 /// The answer that another try may change.
 const PASSING: (u16, &str) = (500, "InternalServerError");
 
+/// The answer to who has no permission.
+const DENIED: (u16, &str) = (400, "AccessDeniedException");
+
 /// Fails the calls that name something, before they take effect.
 #[derive(Clone, Debug)]
 pub struct Poison {
@@ -51,6 +54,12 @@ impl Poison {
     #[must_use]
     pub fn passing_in(operation: &'static str, names: &str) -> Self {
         Self::new(PASSING, Some(operation), names)
+    }
+
+    /// No permission for this operation of DynamoDB on what this names.
+    #[must_use]
+    pub fn denied_in(operation: &'static str, names: &str) -> Self {
+        Self::new(DENIED, Some(operation), names)
     }
 
     fn new(answer: (u16, &'static str), operation: Option<&'static str>, names: &str) -> Self {

@@ -20,7 +20,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECONCILE, LEDGERS = "shared/store/src/reconcile.rs", "shared/store/src/ledgers.rs"
+ROUND, LEDGERS = "shared/store/src/reconcile/round.rs", "shared/store/src/ledgers.rs"
 ACTIONS, KEYS = "shared/store/src/ledgers/actions.rs", "shared/store/src/keys.rs"
 SEGMENTS, SITES, SLOTS = "shared/store/src/segments.rs", "shared/store/src/sites.rs", "shared/store/src/slots.rs"
 S3, INGEST, SWEEP = "shared/store/src/s3.rs", "functions/ingest/src/lib.rs", "functions/sweep/src/lib.rs"
@@ -46,11 +46,13 @@ TIME_LIMIT = 900
 FAULTS = {
     # Reconcile: fence, read, plan, commit.
     "the fence is taken after the record was read": [
-        (RECONCILE, "        let fences = concurrently(CONCURRENCY, fences)",
-         "        let all: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();\n"
+        (ROUND, "        let mut fenced = self.fence(pages, terms, outcomes).await;",
+         "        let all: Vec<String> = pages.iter().map(|page| keys::page_parts(page).0.to_owned()).collect();\n"
          "        let early = self.content.records(&all).await;\n"
-         "        let fences = concurrently(CONCURRENCY, fences)"),
-        (RECONCILE, "match self.content.records(&ids).await {", "match early {")],
+         "        let mut fenced = self.fence(pages, terms, outcomes).await;"),
+        (ROUND, "        let truth = self.truth(&mut fenced, outcomes).await;",
+         "        let mut truth = self.truth(&mut fenced, outcomes).await;\n"
+         "        if let Ok(early) = early {\n            truth.records = early;\n        }")],
     "a commit does not check the ledger's token": [
         (ACTIONS, '.condition_expression("#token = :token")', f'.condition_expression("#token = :token OR {ALWAYS}")'),
         (ACTIONS, 'Some(("#name = :value", "token"', f'Some(("#name = :value OR {ALWAYS}", "token"')],
@@ -60,7 +62,7 @@ FAULTS = {
         (LEDGERS, "        Ok(Fenced {\n            token,",
          '        let token = get_text(&item, "token").unwrap_or_default().to_owned();\n        Ok(Fenced {\n            token,')],
     "a lost commit is not tried again": [
-        (RECONCILE, "Ok(None) => lost.push(page),",
+        (ROUND, "Ok(None) => lost.push(page),",
          "Ok(None) if false => lost.push(page),\n"
          "                Ok(None) => {\n"
          "                    let (outcome, parts) = (Reconciled::Unchanged, 0);\n"
@@ -244,11 +246,11 @@ FAULTS = {
          "_ if cursor < this_hour + 1 => reconciler.table.set_cursor(this_hour + 1).await,")],
     # The audit.
     "a repair believes the ledger": [
-        (RECONCILE, "self.table.fence_verified(page, found).await", "{ let _ = found; self.table.fence(page).await }")],
+        (ROUND, "self.table.fence_verified(page, found).await", "{ let _ = found; self.table.fence(page).await }")],
     "a repair takes in nothing that was found": [
         (LEDGERS, ".take(MAX_STRAYS);", ".take(MAX_STRAYS * 0);")],
     "a ledger that a repair found untrue is not written": [
-        (RECONCILE, "plan.ledger_changes |= fenced.untrue;", "")],
+        (ROUND, "plan.ledger_changes |= fenced.untrue;", "")],
     "the audit raises no stamp": [
         (AUDIT, "Remedy::Lift(shard, segments) => self.lift(shard, segments).await,",
          "Remedy::Lift(shard, segments) => { let _ = self.lift(shard, segments); Ok(()) }")],
@@ -282,7 +284,7 @@ FAULTS = {
     "what left the feed stays in it": [
         ("shared/sitemap/src/plan/difference.rs", "changes.extend(left.map(|at| Change::Unfeed(before.site.clone(), at)));", "let _ = left;")],
     "a first load is told of": [
-        (RECONCILE, "told: released && !terms.quiet,", "told: { let _ = released; !terms.quiet },")],
+        (ROUND, "told: released && !terms.quiet,", "told: { let _ = released; !terms.quiet },")],
     "news stay when they are old": [
         ("shared/sitemap/src/eligibility.rs", "until.filter(|until| now < *until)", "until")],
     "a slot that was given back may still be taken as the counter's": [

@@ -1,8 +1,9 @@
 //! What AWS asks for it: list prices of us-east-1 in US dollars, without free tiers and discounts.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use local::invocation::{HTTP, INGEST, REGENERATE, SWEEP};
+use serde_norway::Value;
 
 use crate::count::{Tallies, Tally};
 
@@ -15,7 +16,7 @@ const READ_UNIT: f64 = 0.125e-6;
 /// A gigabyte of items for a month.
 pub(crate) const DYNAMODB_GB_MONTH: f64 = 0.25;
 /// <https://aws.amazon.com/s3/pricing/>: a PUT or a LIST.
-const PUT: f64 = 0.005e-3;
+pub(crate) const PUT: f64 = 0.005e-3;
 /// A GET or a HEAD.
 const GET: f64 = 0.0004e-3;
 /// A gigabyte of objects for a month.
@@ -26,12 +27,16 @@ const GB_SECOND: f64 = 0.000_013_333_4;
 const INVOCATION: f64 = 0.2e-6;
 /// <https://aws.amazon.com/cloudfront/pricing/>: an HTTPS request from North America or Europe.
 pub(crate) const CDN_REQUEST: f64 = 0.01e-4;
+/// A run of the viewer-request function.
+pub(crate) const VIEWER_FUNCTION: f64 = 0.10e-6;
 /// A gigabyte to viewers there.
 pub(crate) const CDN_GB: f64 = 0.085;
 /// <https://aws.amazon.com/cloudwatch/pricing/>: a custom metric for a month.
 pub(crate) const METRIC: f64 = 0.30;
-/// An alarm for a month.
-pub(crate) const ALARM: f64 = 0.10;
+/// A metric that an alarm looks at, for a month.
+pub(crate) const ALARM_METRIC: f64 = 0.10;
+/// A dashboard for a month.
+pub(crate) const DASHBOARD: f64 = 3.0;
 /// A gigabyte of logs taken in.
 pub(crate) const LOG_GB: f64 = 0.50;
 
@@ -46,13 +51,18 @@ pub(crate) const S3_PUT: Duration = Duration::from_millis(45);
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html>).
 const VCPU_MB: f64 = 1_769.0;
 
-/// A function's memory in megabytes, as in `template.yaml`.
-pub(crate) const MEMORY: [(&str, f64); 4] = [
-    (INGEST, 1_024.0),
-    (REGENERATE, 1_769.0),
-    (HTTP, 512.0),
-    (SWEEP, 512.0),
-];
+/// The template says how much memory each function has.
+static TEMPLATE: LazyLock<Value> = LazyLock::new(|| {
+    serde_norway::from_str(include_str!("../../../template.yaml")).expect("template.yaml")
+});
+
+/// A function's memory in megabytes.
+fn memory(function: &str) -> f64 {
+    let (first, rest) = function.split_at(1);
+    let resource = format!("{}{rest}Function", first.to_uppercase());
+    let size = &TEMPLATE["Resources"][resource.as_str()]["Properties"]["MemorySize"];
+    size.as_f64().expect("a function's memory")
+}
 
 /// The parts of a price, in dollars.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,10 +81,7 @@ impl Price {
 
 /// What a function's work costs.
 fn of_function(function: &str, tally: &Tally) -> Price {
-    let (_, memory) = MEMORY
-        .into_iter()
-        .find(|(name, _)| *name == function)
-        .expect("a function's memory");
+    let memory = memory(function);
     // A function has its memory's share of a vCPU.
     let computing = tally.cpu_ms * (VCPU_MB / memory).max(1.0);
     let gb_seconds = (computing + tally.wait_ms) / 1_000.0 * memory / 1_024.0;

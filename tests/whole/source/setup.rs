@@ -1,5 +1,6 @@
 //! CloudFormation asks whether a table can be read as the deployment says: it gets an answer whatever is wrong.
 
+use aws_sdk_dynamodb::config::SharedInterceptor;
 use serde_json::{Value, json};
 use store::aws::Aws;
 use sweep::setup::answered;
@@ -43,9 +44,15 @@ fn request(kind: &str, url: &str, properties: Value) -> Value {
         "LogicalResourceId": "SourceCheck", "ServiceToken": "arn:sweep", "ResourceProperties": properties})
 }
 
-async fn asked(stack: &Stack, kind: &str, properties: Value) -> (String, Value) {
+/// What CloudFormation is told, the function's calls being those of a client with these interceptors.
+async fn asked(
+    stack: &Stack,
+    interceptors: Vec<SharedInterceptor>,
+    kind: &str,
+    properties: Value,
+) -> (String, Value) {
     let (url, answer) = waiting(200).await;
-    let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, Vec::new());
+    let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, interceptors);
     assert!(
         answered(&aws, &request(kind, &url, properties))
             .await
@@ -121,7 +128,7 @@ async fn cloudformation_is_told_whether_the_table_can_be_read() {
             vec!["unknown0: unknown", "…"],
         ),
     ] {
-        let (head, answer) = asked(&stack, kind, properties).await;
+        let (head, answer) = asked(&stack, Vec::new(), kind, properties).await;
         assert!(
             head.starts_with("put /answer?signature=a%2bb%3d http/1.1\r\n"),
             "{head}"
@@ -145,6 +152,33 @@ async fn cloudformation_is_told_whether_the_table_can_be_read() {
             assert_eq!(answer[name], value);
         }
     }
+    stack.stop().await.unwrap();
+}
+
+/// The policy and the check are made in one update, and a policy does not hold everywhere at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_permission_that_comes_late_is_waited_for_and_one_that_never_comes_is_told() {
+    let stack = Stack::start(options()).await.unwrap();
+    let properties = json!({"SourceTable": TABLE, "SourceMapping": mapping().to_string()});
+    let [late, never] = [(); 2].map(|()| Poison::denied_in("DescribeTable", TABLE));
+    let ask = |denied: &Poison| {
+        let interceptors = vec![denied.interceptor()];
+        asked(&stack, interceptors, "Update", properties.clone())
+    };
+    let lift = async {
+        while late.failed() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        late.lift();
+    };
+    let ((_, granted), (_, refused), ()) = tokio::join!(ask(&late), ask(&never), lift);
+    assert_eq!(granted["Status"], "SUCCESS", "{granted}");
+    assert_eq!(late.failed(), 1);
+    assert_eq!(refused["Status"], "FAILED");
+    let reason = refused["Reason"].as_str().unwrap();
+    assert!(reason.contains("AccessDenied"), "{reason}");
+    assert!(reason.contains(TABLE), "{reason}");
+    assert!(never.failed() > 1);
     stack.stop().await.unwrap();
 }
 

@@ -36,7 +36,7 @@ pub enum KeyType {
 }
 
 /// The value of a key's attribute.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KeyValue {
     /// `S`.
     Text(String),
@@ -91,6 +91,32 @@ impl KeyValue {
             Self::Number(number) => number.clone(),
             Self::Binary(bytes) => percent_encode(bytes, NON_ALPHANUMERIC).to_string(),
         }
+    }
+
+    /// The same for every way to write the value: a number's sign, its digits and the power of ten behind them. No id is
+    /// made of it: DynamoDB writes numbers otherwise.
+    #[must_use]
+    pub fn canonical(self) -> Self {
+        let Self::Number(text) = &self else {
+            return self;
+        };
+        let (sign, number) = match text.strip_prefix('-') {
+            Some(number) => ("-", number),
+            None => ("", text.as_str()),
+        };
+        let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let Ok(exponent) = exponent.parse::<i32>() else {
+            return self;
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let digits = format!("{whole}{fraction}");
+        let kept = digits.trim_end_matches('0');
+        let power =
+            (digits.len() - kept.len()) as i64 - fraction.len() as i64 + i64::from(exponent);
+        Self::Number(match kept.trim_start_matches('0') {
+            "" => "0".to_owned(),
+            digits => format!("{sign}{digits}E{power}"),
+        })
     }
 
     /// Whether DynamoDB takes it: one key that it does not take fails the request for a hundred others.

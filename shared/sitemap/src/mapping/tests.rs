@@ -406,6 +406,26 @@ fn what_no_key_can_be_is_no_id() {
     assert!(key::parse(&format!("@a/{digits}9"), &two).is_none());
 }
 
+#[test]
+fn the_spellings_of_a_number_are_one_value() {
+    let canonical = |text: &str| KeyValue::Number(text.to_owned()).canonical();
+    for [a, b] in [
+        ["7", "7.0"],
+        ["7", "007"],
+        ["-7", "-70e-1"],
+        ["100", "1E+2"],
+        ["0.05", "5E-2"],
+        ["0", "-0.00"],
+    ] {
+        assert_eq!(canonical(a), canonical(b), "{a} {b}");
+    }
+    for [a, b] in [["7", "-7"], ["7", "70"], ["0.5", "0.05"], ["1", "0"]] {
+        assert_ne!(canonical(a), canonical(b), "{a} {b}");
+    }
+    let text = KeyValue::Text("7.0".to_owned());
+    assert_eq!(text.clone().canonical(), text);
+}
+
 fn values() -> impl Strategy<Value = KeyValue> {
     prop_oneof![
         prop_oneof![".{1,40}", "[/%@~#a]{1,6}"].prop_map(KeyValue::Text),

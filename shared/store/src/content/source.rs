@@ -1,6 +1,6 @@
 //! A table of the user's own whose items are content: read through a field mapping, and never written.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use aws_lambda_events::event::dynamodb::EventRecord;
@@ -123,6 +123,21 @@ impl SourceTable {
         Some(names.zip(values).collect())
     }
 
+    /// The primary keys of these ids, each once: a request that names an item twice is refused as a whole, and an id that
+    /// was made of another table's key may spell a number otherwise than this table does.
+    fn keys_of(&self, ids: &[&String]) -> Vec<Item> {
+        let mut asked = HashSet::new();
+        let mut is_new = |id: &str| {
+            let key = self.mapping.key_of(id);
+            key.is_some_and(|key| {
+                let values = key.into_iter().map(KeyValue::canonical);
+                asked.insert(values.collect::<Vec<_>>())
+            })
+        };
+        let ids = ids.iter().filter(|id| is_new(id));
+        ids.filter_map(|id| self.key_of(id)).collect()
+    }
+
     pub(super) async fn item(&self, aws: &Aws, id: &str) -> Result<Option<Value>, StoreError> {
         let Some(key) = self.key_of(id) else {
             return Ok(None);
@@ -140,7 +155,7 @@ impl SourceTable {
         aws: &Aws,
         ids: &[&String],
     ) -> Result<HashMap<String, ContentRecord>, StoreError> {
-        let keys: Vec<Item> = ids.iter().filter_map(|id| self.key_of(id)).collect();
+        let keys = self.keys_of(ids);
         let projection = self.mapping.attributes().map(projection);
         let items = batch_get(aws, &self.name, keys, projection.as_ref()).await?;
         let record = |item: Item| {
@@ -310,6 +325,15 @@ mod tests {
         let text = AttributeValue::S("1".to_owned());
         let mistyped = Item::from([("pk".to_owned(), text.clone()), ("sk".to_owned(), text)]);
         assert_eq!(table.id_of_item(&mistyped), None);
+    }
+
+    #[test]
+    fn no_item_is_asked_for_twice() {
+        let ids = ["@a/7", "@a/7.0", "@a/0.7E1", "@a/70", "@b/7", "@a/x"].map(str::to_owned);
+        let keys = table().keys_of(&ids.iter().collect::<Vec<_>>());
+        let number = |n: &str| AttributeValue::N(n.to_owned());
+        let numbers: Vec<_> = keys.iter().map(|key| key["sk"].clone()).collect();
+        assert_eq!(numbers, [number("7"), number("70"), number("7")]);
     }
 
     #[test]
