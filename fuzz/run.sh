@@ -1,11 +1,26 @@
 #!/usr/bin/env bash
-# Looks for input that breaks a check of tests/hostile, each target for so many seconds: fuzz/run.sh SECONDS [TARGET...]
-# Needs nightly Rust and cargo-fuzz (`cargo install cargo-fuzz`). What is found new is kept in fuzz/target/grown, so that
-# the corpus of the repository stays small; an input that breaks a check is kept in fuzz/artifacts, and ends the run.
+# Looks for input that breaks a check of tests/hostile, in each target: fuzz/run.sh SECONDS [TARGET...]
+#
+#     fuzz/run.sh 60 [TARGET...]           something else each time, for so many seconds a target; what is found new is
+#                                          kept in fuzz/target/grown, so that the corpus of the repository stays small
+#     fuzz/run.sh --runs 50000 [TARGET...] so many inputs a target, from one seed: the same code sees nearly the same ones,
+#                                          as a gate wants
+#
+# An input that breaks a check is kept in fuzz/artifacts, and ends the run. Needs nightly Rust and cargo-fuzz
+# (`cargo install cargo-fuzz`).
 set -euo pipefail
 cd "$(dirname "$0")"
 
-seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
+usage='usage: fuzz/run.sh SECONDS | --runs RUNS [TARGET...]'
+if [ "${1:?$usage}" = --runs ]; then
+  shift
+  limit=(-runs="${1:?$usage}" -seed=1)
+  grown=target/scratch
+  rm -rf "$grown"
+else
+  limit=(-max_total_time="$1")
+  grown=target/grown
+fi
 shift
 PATH=$PWD/../target/tools/bin:$PATH
 [ $# -gt 0 ] || set -- corpus/*
@@ -15,9 +30,9 @@ fuzz() { cargo +nightly fuzz "$1" --fuzz-dir . --debug-assertions "${@:2}"; }
 
 fuzz build
 for target in "${@#corpus/}"; do
-  printf '\n== %s, %s s\n' "$target" "$seconds"
-  mkdir -p "target/grown/$target"
+  printf '\n== %s, %s\n' "$target" "${limit[*]}"
+  mkdir -p "$grown/$target"
   # Longer inputs find nothing else, and 1 GiB is far above what a bounded reader needs.
-  fuzz run "$target" "target/grown/$target" "corpus/$target" -- \
-    -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1 -verbosity=0
+  fuzz run "$target" "$grown/$target" "corpus/$target" -- "${limit[@]}" \
+    -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1 -verbosity=0
 done

@@ -9,7 +9,7 @@ use sitemap::plan::{
     Change, Claim, Inputs, Ledger, MAX_ENTRY_BYTES, Page, Plan, Reuse, Series, Slot, plan,
 };
 use sitemap::record::{ContentRecord, MAX_ALTERNATES, MAX_IMAGES, MAX_TERMS, is_type_name};
-use sitemap::site::SiteSettings;
+use sitemap::site::{FOREIGN_INDEX_SERIES, SiteSettings};
 use sitemap::time::When;
 use sitemap::video::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS};
 
@@ -203,6 +203,7 @@ fn is_sound(plan: &Plan, record: Option<&ContentRecord>, site: Option<&SiteSetti
                 rendered.xml.len()
             );
             assert!(is_type_name(&placement.series.name));
+            assert_ne!(placement.series.name, FOREIGN_INDEX_SERIES);
             is_one_entry(&rendered.xml, record, site);
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! Paths are compared as they arrive: nothing is percent-decoded, so an encoded slash or dot names nothing.
 
+use sitemap::site::FOREIGN_INDEX_SERIES;
+
 use crate::asset::Asset;
 use crate::form::Form;
 
@@ -141,6 +143,7 @@ fn is_series(name: &str) -> bool {
         && name
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && name != FOREIGN_INDEX_SERIES
 }
 
 fn is_indexnow_key(name: &str) -> bool {
@@ -222,6 +225,15 @@ mod tests {
     }
 
     #[test]
+    fn no_sitemap_is_hidden_behind_a_name_for_the_index() {
+        for alias in INDEX_ALIASES {
+            let (stem, form) = split_extension(&alias[1..]).unwrap();
+            assert_eq!(Route::index(stem, form), None, "{alias}");
+            assert_eq!(Route::shard(stem, form), None, "{alias}");
+        }
+    }
+
+    #[test]
     fn other_paths_lead_nowhere() {
         let long = format!("/{}-sitemap.xml", "x".repeat(MAX_SERIES_BYTES + 1));
         let long_key = format!("/{}.txt", "k".repeat(129));
@@ -253,6 +265,9 @@ mod tests {
             "/sitemap-view.html",
             &long_key,
             "/-sitemap.xml",
+            "/wp-sitemap1.xml",
+            "/wp-sitemap2.xml",
+            "/wp-sitemap.xml.gz",
             "/-sitemap2.xml",
             "/post-sitemap",
             "/post-sitemap.xml.gz.gz",

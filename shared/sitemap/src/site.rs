@@ -43,8 +43,10 @@ pub const URL_PLACE: &str = "{url}";
 /// What stands for the part's number there.
 pub const PART_PLACE: &str = "{part}";
 
-/// What the series of a type's pages ends with if the type's own name is that of the video or the news sitemaps.
+/// What the series of a type's pages ends with if another list has the type's own name.
 const PAGES_SUFFIX: &str = "-pages";
+/// No series is called so: `/wp-sitemap.xml` is what WordPress calls its index, and leads to ours.
+pub const FOREIGN_INDEX_SERIES: &str = "wp";
 /// Problems kept for one site.
 const MAX_PROBLEMS: usize = 20;
 
@@ -388,13 +390,11 @@ impl SiteSettings {
     }
 
     /// The series that lists a type's pages: its namesake, or another one if the video or the news sitemaps have that
-    /// name, with which pages must not mix.
+    /// name, with which pages must not mix, or an index elsewhere has it.
     #[must_use]
     pub fn series_of(&self, type_name: &str) -> Series {
-        let taken = [&self.video_series, &self.news_series]
-            .into_iter()
-            .any(|series| series == type_name);
-        self.series(if taken {
+        let taken = [&self.video_series, &self.news_series, FOREIGN_INDEX_SERIES];
+        self.series(if taken.contains(&type_name) {
             format!("{type_name}{PAGES_SUFFIX}")
         } else {
             type_name.to_owned()
@@ -459,9 +459,10 @@ fn series_name(value: &Value) -> Result<String, String> {
     // A type of this name gives its own series up, for one with a longer name.
     let limit = MAX_TYPE_BYTES - PAGES_SUFFIX.len();
     let name = value.as_str().filter(|name| is_type_name(name));
-    let name = name.filter(|name| name.len() <= limit);
-    name.map(str::to_owned)
-        .ok_or_else(|| format!("not 1 to {limit} of A-Z a-z 0-9 _ -"))
+    let name = name.filter(|name| name.len() <= limit && *name != FOREIGN_INDEX_SERIES);
+    name.map(str::to_owned).ok_or_else(|| {
+        format!("not 1 to {limit} of A-Z a-z 0-9 _ -, or {FOREIGN_INDEX_SERIES:?}, which leads to the index")
+    })
 }
 
 fn part_url(value: &Value) -> Result<String, String> {
@@ -577,15 +578,19 @@ mod tests {
     fn pages_never_mix_with_the_video_and_news_sitemaps() {
         let parse = |item| SiteSettings::parse("www.example.com", &item).unwrap();
         let names = |settings: &SiteSettings| {
-            ["post", "news", "video"].map(|name| settings.series_of(name).name)
+            ["post", "news", "video", "wp"].map(|name| settings.series_of(name).name)
         };
-        let default = parse(json!({}));
-        assert_eq!(names(&default), ["post", "news-pages", "video-pages"]);
+        let default = parse(json!({"news_series": "wp"}));
+        assert_eq!(default.problems[0].field, "news_series");
+        assert_eq!(
+            names(&default),
+            ["post", "news-pages", "video-pages", "wp-pages"]
+        );
         let renamed = parse(
             json!({"news_series": "google-news", "video_series": "clips",
             "types": {"news": {"public": false}}, "entries_per_sitemap": 5000}),
         );
-        assert_eq!(names(&renamed), ["post", "news", "video"]);
+        assert_eq!(names(&renamed), ["post", "news", "video", "wp-pages"]);
         assert_eq!(renamed.hidden_series(), ["news"]);
         assert_eq!(renamed.kind_of("google-news"), SeriesKind::News);
         assert_eq!(renamed.kind_of("clips"), SeriesKind::Video);
