@@ -16,7 +16,6 @@ use crate::answers::{self, Answer};
 const FOR_GOOD: (u16, &str) = (400, "ValidationException");
 /// The answer that another try may change.
 const PASSING: (u16, &str) = (500, "InternalServerError");
-
 /// The answer to who has no permission.
 const DENIED: (u16, &str) = (400, "AccessDeniedException");
 

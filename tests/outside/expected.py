@@ -170,7 +170,7 @@ class Site:
         for record in self.pages:
             loc, lastmod = encoded(record["url"]), self.lastmod(record)
             images = [encoded(image["url"]) for image in record.get("images", [])]
-            series = record["type"] + ("-pages" if record["type"] in (video_series, news_series) else "")
+            series = record["type"] + ("-pages" if record["type"] in (video_series, news_series, "wp") else "")
             common = {"loc": loc, "lastmod": lastmod, "images": [], "alternates": {}, "videos": [], "news": None}
             entries = [{"series": series} | common | {"images": images, "alternates": self.alternates(record)}]
             entries += [{"series": series} | common | {"loc": part} for part in self.parts(record)]

@@ -459,10 +459,13 @@ fn series_name(value: &Value) -> Result<String, String> {
     // A type of this name gives its own series up, for one with a longer name.
     let limit = MAX_TYPE_BYTES - PAGES_SUFFIX.len();
     let name = value.as_str().filter(|name| is_type_name(name));
-    let name = name.filter(|name| name.len() <= limit && *name != FOREIGN_INDEX_SERIES);
-    name.map(str::to_owned).ok_or_else(|| {
-        format!("not 1 to {limit} of A-Z a-z 0-9 _ -, or {FOREIGN_INDEX_SERIES:?}, which leads to the index")
-    })
+    match name.filter(|name| name.len() <= limit) {
+        Some(FOREIGN_INDEX_SERIES) => Err(format!(
+            "/{FOREIGN_INDEX_SERIES}-sitemap.xml leads to the index"
+        )),
+        Some(name) => Ok(name.to_owned()),
+        None => Err(format!("not 1 to {limit} of A-Z a-z 0-9 _ -")),
+    }
 }
 
 fn part_url(value: &Value) -> Result<String, String> {

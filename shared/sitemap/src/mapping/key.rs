@@ -100,15 +100,15 @@ impl KeyValue {
         let Self::Number(text) = &self else {
             return self;
         };
-        let (sign, number) = match text.strip_prefix('-') {
-            Some(number) => ("-", number),
-            None => ("", text.as_str()),
-        };
-        let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-        let Ok(exponent) = exponent.parse::<i32>() else {
+        let Some(Decimal {
+            whole,
+            fraction,
+            exponent,
+        }) = Decimal::read(text)
+        else {
             return self;
         };
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let sign = if text.starts_with('-') { "-" } else { "" };
         let digits = format!("{whole}{fraction}");
         let kept = digits.trim_end_matches('0');
         let power =
@@ -129,25 +129,46 @@ impl KeyValue {
     }
 }
 
+/// A number's digits before and behind the point, and the power of ten that they are multiplied by.
+struct Decimal<'a> {
+    whole: &'a str,
+    fraction: &'a str,
+    exponent: i32,
+}
+
+impl<'a> Decimal<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        let text = text.strip_prefix('-').unwrap_or(text);
+        let (digits, exponent) = match text.split_once(['e', 'E']) {
+            None => (text, 0),
+            Some((digits, exponent)) => (digits, exponent.parse().ok()?),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+        let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        (all_digits(whole) && all_digits(fraction)).then_some(Self {
+            whole,
+            fraction,
+            exponent,
+        })
+    }
+}
+
 /// Whether a text is a number as DynamoDB takes them.
 fn is_number(text: &str) -> bool {
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let (digits, exponent) = match text.split_once(['e', 'E']) {
-        None => (text, Some(0)),
-        Some((digits, exponent)) => (digits, exponent.parse().ok()),
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let significant = format!("{whole}{fraction}");
-    // The order of magnitude, near enough: the text is at most as long as the digits and the exponents allow.
-    let shift = i32::try_from(whole.len()).unwrap_or(i32::MAX) - 1;
-    all_digits(whole)
-        && all_digits(fraction)
-        && significant.trim_matches('0').len() <= MAX_DIGITS
-        && text.len() <= MAX_DIGITS + 256
-        && exponent.is_some_and(|exponent: i32| {
-            EXPONENTS.contains(&exponent) && EXPONENTS.contains(&(exponent + shift))
-        })
+    Decimal::read(text).is_some_and(|decimal| {
+        let Decimal {
+            whole,
+            fraction,
+            exponent,
+        } = decimal;
+        let significant = format!("{whole}{fraction}");
+        // The order of magnitude, near enough: the text is at most as long as the digits and the exponents allow.
+        let shift = i32::try_from(whole.len()).unwrap_or(i32::MAX) - 1;
+        significant.trim_matches('0').len() <= MAX_DIGITS
+            && text.trim_start_matches('-').len() <= MAX_DIGITS + 256
+            && EXPONENTS.contains(&exponent)
+            && EXPONENTS.contains(&(exponent + shift))
+    })
 }
 
 pub(super) fn id(key: &[KeyValue]) -> String {

@@ -110,32 +110,30 @@ impl SourceTable {
 
     /// The primary key of a record; nothing if no item of the table has this id.
     fn key_of(&self, id: &str) -> Option<Item> {
+        Some(self.item_key(self.mapping.key_of(id)?))
+    }
+
+    fn item_key(&self, values: Vec<KeyValue>) -> Item {
         let names = self.mapping.key().iter().map(|key| key.name.clone());
-        let values = self
-            .mapping
-            .key_of(id)?
-            .into_iter()
-            .map(|value| match value {
-                KeyValue::Text(text) => AttributeValue::S(text),
-                KeyValue::Number(number) => AttributeValue::N(number),
-                KeyValue::Binary(bytes) => AttributeValue::B(Blob::new(bytes)),
-            });
-        Some(names.zip(values).collect())
+        let values = values.into_iter().map(|value| match value {
+            KeyValue::Text(text) => AttributeValue::S(text),
+            KeyValue::Number(number) => AttributeValue::N(number),
+            KeyValue::Binary(bytes) => AttributeValue::B(Blob::new(bytes)),
+        });
+        names.zip(values).collect()
     }
 
     /// The primary keys of these ids, each once: a request that names an item twice is refused as a whole, and an id that
     /// was made of another table's key may spell a number otherwise than this table does.
     fn keys_of(&self, ids: &[&String]) -> Vec<Item> {
         let mut asked = HashSet::new();
-        let mut is_new = |id: &str| {
-            let key = self.mapping.key_of(id);
-            key.is_some_and(|key| {
-                let values = key.into_iter().map(KeyValue::canonical);
-                asked.insert(values.collect::<Vec<_>>())
-            })
+        let mut is_new = |values: &Vec<KeyValue>| {
+            let canonical = values.iter().cloned().map(KeyValue::canonical);
+            asked.insert(canonical.collect::<Vec<_>>())
         };
-        let ids = ids.iter().filter(|id| is_new(id));
-        ids.filter_map(|id| self.key_of(id)).collect()
+        let keys = ids.iter().filter_map(|id| self.mapping.key_of(id));
+        let keys = keys.filter(|values| is_new(values));
+        keys.map(|values| self.item_key(values)).collect()
     }
 
     pub(super) async fn item(&self, aws: &Aws, id: &str) -> Result<Option<Value>, StoreError> {
