@@ -1,6 +1,6 @@
 //! Calls that fail as calls of services do, before or after they took effect, and calls that take their time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::config::interceptors::{
 };
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents, SharedInterceptor};
 use aws_sdk_dynamodb::error::BoxError;
-use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
+use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItemInput, BatchGetItemOutput};
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 use aws_smithy_types::config_bag::{Storable, StoreReplace};
 
@@ -111,6 +111,14 @@ impl Storable for Fate {
     type Storer = StoreReplace<Self>;
 }
 
+/// What a `BatchGetItem` asks for, by table.
+#[derive(Clone, Debug)]
+struct Asked(HashMap<String, KeysAndAttributes>);
+
+impl Storable for Asked {
+    type Storer = StoreReplace<Self>;
+}
+
 /// What happens to the functions' calls, drawn from a seed.
 #[derive(Clone, Debug)]
 pub struct Chaos {
@@ -194,10 +202,16 @@ impl Intercept for Chaos {
 
     fn read_before_execution(
         &self,
-        _: &BeforeSerializationInterceptorContextRef<'_>,
+        context: &BeforeSerializationInterceptorContextRef<'_>,
         config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         answers::retry_soon(config);
+        // Later on the input is gone.
+        if let Some(input) = context.input().downcast_ref::<BatchGetItemInput>()
+            && let Some(asked) = &input.request_items
+        {
+            config.interceptor_state().store_put(Asked(asked.clone()));
+        }
         Ok(())
     }
 
@@ -268,9 +282,10 @@ impl Intercept for Chaos {
             .load::<Fate>()
             .is_some_and(|fate| fate.fault == Some(Fault::Partial));
         if partial
+            && let Some(Asked(asked)) = config.load::<Asked>()
             && let Some(Ok(output)) = context.output_or_error_mut()
             && let Some(output) = output.downcast_mut::<BatchGetItemOutput>()
-            && leave_unprocessed(output)?
+            && leave_unprocessed(asked, output)?
         {
             self.count(Fault::Partial);
         }
@@ -280,20 +295,29 @@ impl Intercept for Chaos {
 
 /// Takes half of the items, at least one, out of an answer: their keys are left to be asked for again. Whether there
 /// were any.
-fn leave_unprocessed(output: &mut BatchGetItemOutput) -> Result<bool, BoxError> {
+fn leave_unprocessed(
+    asked: &HashMap<String, KeysAndAttributes>,
+    output: &mut BatchGetItemOutput,
+) -> Result<bool, BoxError> {
     let mut left = false;
     for (table, items) in output.responses.iter_mut().flatten() {
         let rest = items.split_off(items.len() / 2);
         if rest.is_empty() {
             continue;
         }
+        let asked = asked
+            .get(table)
+            .ok_or("an answer of a table that was not asked for")?;
+        let key = asked.keys().first().ok_or("a table was asked for no key")?;
         let keys = rest.into_iter().map(|mut item| {
-            item.retain(|name, _| name == "id");
+            item.retain(|name, _| key.contains_key(name));
             item
         });
         let keys = KeysAndAttributes::builder()
             .set_keys(Some(keys.collect()))
-            .consistent_read(true)
+            .set_consistent_read(asked.consistent_read)
+            .set_projection_expression(asked.projection_expression.clone())
+            .set_expression_attribute_names(asked.expression_attribute_names.clone())
             .build()?;
         let unprocessed = output.unprocessed_keys.get_or_insert_default();
         unprocessed.insert(table.clone(), keys);

@@ -10,8 +10,10 @@ pub mod crawler;
 pub mod fuse;
 pub mod gate;
 pub mod poison;
+mod waits;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
 use local::stack::{Options, Stack};
@@ -28,6 +30,12 @@ pub use crawler::{Crawler, Entry, Response};
 pub use fuse::Fuse;
 pub use gate::Gate;
 pub use poison::Poison;
+pub use waits::{PATIENCE, until, within};
+
+/// How long [`World::settle`] waits: far longer than it takes until everything that has happened is published.
+const SETTLES: Duration = Duration::from_secs(180);
+/// Times that [`World::drop_sitemap_table`] begins again: a sweep comes once a second.
+const DROPS: u32 = 20;
 
 /// The site of the tests.
 pub const SITE: &str = "www.example.com";
@@ -78,7 +86,8 @@ impl World {
 
     /// Starts the functions of an idle stack.
     pub async fn begin(&mut self) {
-        self.stack.run().await.expect("the functions start");
+        let begun = within("the functions to start", self.stack.run());
+        begun.await.expect("the functions start");
     }
 
     /// Writes a record into the content table.
@@ -111,8 +120,19 @@ impl World {
     }
 
     /// Waits until everything that has happened is published.
+    ///
+    /// # Panics
+    ///
+    /// If that takes longer than [`SETTLES`], or a function has panicked meanwhile.
     pub async fn settle(&self) {
-        self.stack.settled().await.expect("the stack settles");
+        match tokio::time::timeout(SETTLES, self.stack.settled()).await {
+            Ok(settled) => settled.expect("the stack settles"),
+            Err(_) => {
+                let what = within("the scan's row", self.stack.waits_for()).await;
+                panic!("not settled after {SETTLES:?}: {what}");
+            }
+        }
+        self.stack.check_panics().expect("no function panics");
     }
 
     /// What is listed, by loc: waits first.
@@ -190,7 +210,7 @@ impl World {
     /// there when a function finds no site's row; here a sweep may find that while items are deleted: then all is done
     /// again. Whoever drops the table waits until no function runs.
     pub async fn drop_sitemap_table(&self) {
-        loop {
+        for _ in 0..DROPS {
             self.settle().await;
             let mut keys: Vec<_> = self.rows("").await.into_keys().collect();
             keys.sort_by_key(|(pk, _)| !pk.starts_with(prefix::SITE));
@@ -202,9 +222,10 @@ impl World {
                 request.send().await.expect("deleted");
             }
             if self.rows(prefix::SITE).await.is_empty() {
-                break;
+                return;
             }
         }
+        panic!("after {DROPS} tries the sitemap table still has a site's row");
     }
 
     /// The items of the sitemap table whose partition key begins so, by key.
@@ -245,9 +266,15 @@ impl World {
     }
 
     /// Ends it.
+    ///
+    /// # Panics
+    ///
+    /// If a batch was given up, or a function has panicked.
     pub async fn stop(self) {
         let failed = self.stack.failed.clone();
-        self.stack.stop().await.expect("the stack stops");
+        self.stack.check_panics().expect("no function panics");
+        let stopped = within("the stack to stop", self.stack.stop());
+        stopped.await.expect("the stack stops");
         assert_eq!(failed.len(), 0, "no batch was given up");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harness::{Fuse, SITE, World, post, settings, with};
+use harness::{Fuse, SITE, World, post, settings, until, with};
 use local::stack::Options;
 use serde_json::{Value, json};
 
@@ -26,9 +26,7 @@ async fn crash_everywhere(
         // Either it blows, or everything was written with fewer writes than it lets pass.
         let settled = world.settle();
         let blown = async {
-            while !fuse.blown() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
+            until("the fuse blows", async || fuse.blown()).await;
             // The source delivers again and again while the process stays dead.
             tokio::time::sleep(Duration::from_millis(100)).await;
         };

@@ -42,6 +42,8 @@ const AT_ONCE: u32 = 4;
 const SHORTENING: Duration = Duration::from_secs(120);
 /// Times that a shorter history may succeed before it is taken for innocent: faults strike as they like.
 const SHORTENING_TRIES: u32 = 2;
+/// How long what a history leaves running may take to end: a failed one is not waited for.
+const ENDS: Duration = Duration::from_secs(10);
 /// Characters of a reason that are told: it may quote a document.
 const TOLD: usize = 2_000;
 
@@ -77,6 +79,7 @@ fn attempt(seed: u64, history: &History) -> Result<Report, String> {
     let history = history.clone();
     let task = runtime.spawn(async move { run(seed, &history).await });
     let ended = runtime.block_on(task);
+    runtime.shutdown_timeout(ENDS);
     ended
         .unwrap_or_else(|panic| Err(text_of::<()>(Err(panic))))
         .map_err(|reason| reason.chars().take(TOLD).collect())

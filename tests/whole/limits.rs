@@ -1,12 +1,12 @@
 //! What one document may hold: more than one index, and no sitemap over its bytes at any moment.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use harness::crawler::gunzip;
-use harness::{Crawler, Fuse, Response, SITE, World, post, settings, with};
+use harness::{Crawler, Fuse, Response, SITE, World, post, settings, until, with};
 use http::Method;
 use local::audit::{Ended, audit};
 use local::stack::Options;
@@ -170,9 +170,7 @@ async fn after_a_crash_at_any_write_the_indexes_are_as_many_as_are_needed() {
 /// Until the fuse has blown and events were delivered again, or everything was done with fewer writes than it lets pass.
 async fn until_blown(world: &World, fuse: &Fuse) {
     let blown = async {
-        while !fuse.blown() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until("the fuse blows", async || fuse.blown()).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     tokio::select! {
@@ -269,10 +267,9 @@ async fn an_index_of_a_dropped_table_is_emptied_if_it_is_not_needed() {
     world.stop().await;
 }
 
-/// Reads everything that is published again and again: no sitemap has more bytes than `limit`, ever. Returns how often.
-async fn watch(crawler: Crawler, limit: usize, done: Arc<AtomicBool>) -> u32 {
-    let mut rounds = 0;
-    while !done.load(Ordering::Relaxed) {
+/// Reads everything that is published again and again, and counts the rounds: no sitemap has more bytes than `limit`, ever.
+async fn watch(crawler: &Crawler, limit: usize, rounds: &AtomicU32) -> Infallible {
+    loop {
         let response = crawler.get("/sitemap_index.xml").await;
         if response.status == 200 {
             for (loc, _) in response.index() {
@@ -280,10 +277,9 @@ async fn watch(crawler: Crawler, limit: usize, done: Arc<AtomicBool>) -> u32 {
                 let bytes = crawler.request(Method::GET, path, &[]).await.body.len();
                 assert!(bytes <= limit, "{path}: {bytes} bytes");
             }
-            rounds += 1;
+            rounds.fetch_add(1, Ordering::Relaxed);
         }
     }
-    rounds
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -303,22 +299,25 @@ async fn pages_of_a_thousand_images_never_make_a_sitemap_larger_than_it_may_be()
         world.put(record).await;
     }
     world.begin().await;
-    let done = Arc::new(AtomicBool::new(false));
-    let crawler = world.crawler.clone();
-    let watching = tokio::spawn(watch(crawler, LIMIT, done.clone()));
-    world.settle().await;
-    for n in 50..60 {
-        world.put(&large(n)).await;
-    }
-    // One that grows where there is no room, and one that leaves a slot in a full sitemap.
-    world.put(&post("/0", 2)).await;
-    world.settle().await;
-    world.put(&large(0)).await;
-    world.delete("post/1").await;
-    world.put(&large(60)).await;
-    let listed = world.listed().await;
-    done.store(true, Ordering::Relaxed);
-    assert!(watching.await.unwrap() > 0);
+    let rounds = AtomicU32::new(0);
+    let changes = async {
+        world.settle().await;
+        for n in 50..60 {
+            world.put(&large(n)).await;
+        }
+        // One that grows where there is no room, and one that leaves a slot in a full sitemap.
+        world.put(&post("/0", 2)).await;
+        world.settle().await;
+        world.put(&large(0)).await;
+        world.delete("post/1").await;
+        world.put(&large(60)).await;
+        world.listed().await
+    };
+    let listed = tokio::select! {
+        watched = watch(&world.crawler, LIMIT, &rounds) => match watched {},
+        listed = changes => listed,
+    };
+    assert!(rounds.into_inner() > 0);
     let expected: BTreeSet<String> = (0..=60)
         .filter(|n| *n != 1)
         .map(|n| format!("https://{SITE}/{n}"))

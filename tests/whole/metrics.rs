@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
-use harness::{Poison, SITE, World, post, settings, with};
+use harness::{Poison, SITE, World, post, settings, until, with};
 use local::event_source::Faults;
 use local::stack::Options;
 use serde_json::{Value, json};
@@ -38,8 +37,6 @@ const UNITS: [&str; 14] = [
 ];
 /// More than a day, after which an audit is due.
 const DAY_SECONDS: i64 = 86_401;
-/// Longer than a sweep and an audit take here.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads what the functions write.
 #[derive(Clone, Default)]
@@ -161,15 +158,6 @@ fn refusals() -> BTreeSet<String> {
     names
         .map(|name| metrics::refused(name).name().to_owned())
         .collect()
-}
-
-/// Waits until this is so.
-async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !is_so().await {
-        assert!(Instant::now() < until, "it did not come to that");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }
 
 fn counts<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
@@ -404,7 +392,10 @@ async fn what_the_audit_finds_and_repairs_is_counted() {
     let world = World::with(meter.options(), &[post("/a", 1), post("/b", 1)]).await;
     let table = &world.stack.reconciler.table;
     // The first sweep notes when audits begin.
-    eventually(async || table.audit().await.unwrap().is_some()).await;
+    until("an audit is under way", async || {
+        table.audit().await.unwrap().is_some()
+    })
+    .await;
     world
         .delete_row(&format!("SEGMENT#{SITE}#post#1#0"), "00000")
         .await;
@@ -412,7 +403,7 @@ async fn what_the_audit_finds_and_repairs_is_counted() {
     meter.take();
     world.clock.advance(DAY_SECONDS);
     let mut counted = BTreeMap::new();
-    eventually(async || {
+    until("the audit has ended", async || {
         counted.extend(meter.take());
         counted.contains_key("FindingsRepaired")
     })

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use engine::{Answer, Engine};
-use harness::{SITE, World, post, settings};
+use harness::{SITE, World, post, settings, until};
 use local::stack::Options;
 use local::tables::SITEMAP_TABLE;
 use serde_json::json;
@@ -317,9 +317,7 @@ async fn a_url_that_changes_while_it_is_told_of_is_told_of_again() {
     let gate = Arc::new(Semaphore::new(0));
     bench.engine.answer(Answer::Held(gate.clone()));
     let change = async {
-        while !bench.engine.was_called() {
-            tokio::task::yield_now().await;
-        }
+        until("the engine is called", async || bench.engine.was_called()).await;
         bench.changed(&["/a"], 0).await;
         gate.add_permits(1);
     };
@@ -474,11 +472,7 @@ async fn an_edit_a_new_page_and_a_removal_are_told_of_and_a_first_load_is_not() 
     let bench = Bench { world, engine };
     assert_eq!(bench.left().await.len(), 3);
     clock.advance(60);
-    let deadline = std::time::Instant::now() + LONG;
-    while !bench.left().await.is_empty() {
-        assert!(std::time::Instant::now() < deadline, "nobody was told");
-        tokio::task::yield_now().await;
-    }
+    until("the engine is told", async || bench.left().await.is_empty()).await;
     assert_eq!(bench.told(), [[url("/a"), url("/b"), url("/c")]]);
     bench.stop().await;
 }

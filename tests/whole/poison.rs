@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use harness::{Chaos, Poison, SITE, World, post, settings, with};
+use harness::{Chaos, PATIENCE, Poison, SITE, World, post, settings, until, with};
 use local::event_source::FailedBatch;
 use local::stack::Options;
 use local::tables::CONTENT_TABLE;
@@ -14,8 +14,6 @@ use store::stream::key_text;
 const RETRIES: u32 = 3;
 /// Longer than a scan may stand still before `sweep` wakes it.
 const STALLED_SECONDS: i64 = 1_000;
-/// Longer than any number of these tries takes.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// The record that poison is about. Its page has another name, so that no other record's calls name it.
 const TOXIC: &str = "a-toxic-record";
 const OTHER: &str = "other.example.org";
@@ -48,11 +46,10 @@ fn first<'a>(batch: &'a FailedBatch, key: &str) -> &'a str {
 
 /// Waits until so many batches were given up.
 async fn given_up(world: &World, batches: usize) {
-    let until = Instant::now() + PATIENCE;
-    while world.stack.failed.len() < batches {
-        assert!(Instant::now() < until, "nothing was given up");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("a batch is given up", async || {
+        world.stack.failed.len() >= batches
+    })
+    .await;
 }
 
 /// These records have ledgers and no other has; each entry has its claim.
@@ -215,16 +212,11 @@ async fn a_shard_that_cannot_be_put_holds_up_neither_other_stream_shards_nor_the
     world.settle().await;
     assert_eq!(crawler.entries().await.len(), 2);
     let published = async |entries: usize| {
-        let until = Instant::now() + PATIENCE;
-        while crawler.entries().await.len() != entries {
-            assert!(Instant::now() < until, "held up");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let is_published = async || crawler.entries().await.len() == entries;
+        until("the other site's pages are published", is_published).await;
     };
     world.put(&post("/a", 1)).await;
-    while poison.failed() == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("a call fails", async || poison.failed() > 0).await;
     world.put(&other("/c")).await;
     published(3).await;
     poison.lift();

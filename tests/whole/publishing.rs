@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use harness::{SITE, World, post, settings, with};
+use harness::{SITE, World, post, settings, until, with};
 use http::Method;
 use local::audit::{Ended, audit};
 use local::stack::Options;
@@ -129,12 +129,12 @@ async fn a_dropped_sitemap_table_is_rebuilt_under_the_old_sitemaps() {
     world.settle().await;
     world.drop_sitemap_table().await;
     // The sweep finds the site without a row; until the rebuild is complete, the old index is served.
-    let mut rebuilt = world.rows("SITE#").await;
-    while rebuilt.is_empty() {
-        assert_eq!(world.crawler.get("/sitemap_index.xml").await.status, 200);
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        rebuilt = world.rows("SITE#").await;
-    }
+    let rebuilt = async || {
+        let rebuilt = !world.rows("SITE#").await.is_empty();
+        assert!(rebuilt || world.crawler.get("/sitemap_index.xml").await.status == 200);
+        rebuilt
+    };
+    until("the site has a row again", rebuilt).await;
     let after = world.listed().await;
     assert_eq!(after.len(), 8);
     for (loc, entry) in &after {

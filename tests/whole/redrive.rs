@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use harness::{Chaos, Poison, SITE, World, post, with};
+use harness::{Chaos, PATIENCE, Poison, SITE, World, post, with};
 use local::event_source::FailedBatch;
 use local::redrive::{Outcome, redrive};
 use local::stack::Options;
@@ -24,8 +24,6 @@ const TOXIC: &str = "a-toxic-record";
 const RETRIES: u32 = 2;
 /// Longer than a scan may stand still before `sweep` wakes it.
 const STALLED_SECONDS: i64 = 1_000;
-/// Longer than any number of these tries takes.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The failure bucket of a world.
 struct Failures {

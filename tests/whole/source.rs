@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use harness::{Poison, SITE, World, post, with};
+use harness::{Poison, SITE, World, post, until, with};
 use local::audit::{Ended, audit};
 use local::event_source::Faults;
 use local::explain::explain;
@@ -181,9 +181,10 @@ async fn a_dropped_sitemap_table_is_rebuilt_from_both_tables() {
     let before = world.listed().await;
     assert_eq!(before.len(), 31);
     world.drop_sitemap_table().await;
-    while world.rows("SITE#").await.is_empty() {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("the site has a row", async || {
+        !world.rows("SITE#").await.is_empty()
+    })
+    .await;
     let after = world.listed().await;
     let lastmods = |listed: &BTreeMap<String, harness::Entry>| {
         let lastmod =

@@ -30,7 +30,7 @@ use tokio::task::JoinHandle;
 
 use crate::dynamodb::{DynamoDb, DynamoDbError};
 use crate::event_source::{
-    EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting,
+    Broken, EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting,
 };
 use crate::invocation::{HTTP, INGEST, Observer, REGENERATE, SWEEP, invoke};
 use crate::loopback::{ListenError, Server};
@@ -52,6 +52,8 @@ const BATCH: usize = 500;
 const WINDOW: Duration = Duration::from_millis(50);
 /// The functions' time limit: `regenerate`'s of `template.yaml`.
 const TIMEOUT: Duration = Duration::from_secs(300);
+/// The time limit of a sweep in `template.yaml`.
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How a stack is started.
 #[derive(Clone, Debug)]
@@ -141,6 +143,17 @@ pub enum StackError {
     /// A table or the bucket fails.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A stream is no longer read.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// A part of the stack has panicked.
+    #[error("{part} has panicked: {reason}")]
+    Panicked {
+        /// The part.
+        part: &'static str,
+        /// What it said.
+        reason: String,
+    },
 }
 
 /// The functions, running.
@@ -154,10 +167,12 @@ struct Running {
 
 impl Running {
     /// The sources of content.
-    fn ingests(&self) -> Vec<&EventSource> {
-        std::iter::once(&self.ingest)
-            .chain(&self.ingest_source)
-            .collect()
+    fn ingests(&self) -> impl Iterator<Item = &EventSource> + Clone {
+        std::iter::once(&self.ingest).chain(&self.ingest_source)
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &EventSource> {
+        self.ingests().chain([&self.regenerate])
     }
 }
 
@@ -280,7 +295,7 @@ impl Stack {
         // The scan begins with the first event of the sitemap table's stream: until the content's is read, `ingest`
         // leaves the records of a first load to it.
         for ingest in std::iter::once(&ingest).chain(&ingest_source) {
-            ingest.caught_up().await;
+            ingest.caught_up().await?;
         }
         let regenerator = Regenerator {
             reconciler: reconciler.clone(),
@@ -340,36 +355,73 @@ impl Stack {
         )
     }
 
-    /// Waits until every event is handled, nothing is left to scan and no site is on hold. Timers of the future and
-    /// events that fail again and again are not waited for.
+    /// Waits until every event is handled, nothing is left to scan and no site is on hold: not for timers of the future,
+    /// but for events that keep failing, for ever if they are never given up. Whoever waits sets a limit, and
+    /// [`Stack::waits_for`] says what it was for.
     ///
     /// # Errors
     ///
-    /// If a table or the bucket fails.
+    /// If a table or the bucket fails, or a part of the stack has panicked.
     pub async fn settled(&self) -> Result<(), StackError> {
         let Some(running) = &self.running else {
             return Ok(());
         };
-        let (ingests, regenerate) = (running.ingests(), &running.regenerate);
-        let progress = || -> Vec<Progress> {
-            let sources = ingests.iter().copied().chain([regenerate]);
-            sources.map(EventSource::progress).collect()
-        };
-        let ingests_caught_up = async || {
-            for ingest in &ingests {
-                ingest.caught_up().await;
-            }
-        };
+        let progress =
+            || -> Vec<Progress> { running.sources().map(EventSource::progress).collect() };
+        let ingests = running.ingests();
         loop {
+            if running.sweep.is_finished() {
+                return Err(StackError::Panicked {
+                    part: "the sweep",
+                    reason: "its task has ended".to_owned(),
+                });
+            }
             let before = progress();
             // All have looked once more, one after the other, and none has found what another may have written.
-            ingests_caught_up().await;
-            regenerate.caught_up().await;
-            ingests_caught_up().await;
+            for source in ingests
+                .clone()
+                .chain([&running.regenerate])
+                .chain(ingests.clone())
+            {
+                source.caught_up().await?;
+            }
             if before == progress() && self.reconciler.table.job().await?.is_none() {
                 return self.refresh_hosts().await;
             }
         }
+    }
+
+    /// Says what [`Stack::settled`] is waiting for.
+    pub async fn waits_for(&self) -> String {
+        let Some(running) = &self.running else {
+            return "nothing: the functions do not run".to_owned();
+        };
+        let scan = match self.reconciler.table.job().await {
+            Ok(None) => "no scan is under way".to_owned(),
+            Ok(Some(job)) => format!("a scan is under way: {job:?}"),
+            Err(error) => format!("the scan's row cannot be read: {error}"),
+        };
+        let sources = running.sources().map(EventSource::waits_for);
+        sources.chain([scan]).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Checks that no function has panicked. The local stack tries again then, as Lambda does; a test must not.
+    ///
+    /// # Errors
+    ///
+    /// What the first one said that did.
+    pub fn check_panics(&self) -> Result<(), StackError> {
+        let mut panicked = self
+            .running
+            .iter()
+            .flat_map(Running::sources)
+            .filter_map(EventSource::panicked);
+        panicked.next().map_or(Ok(()), |reason| {
+            Err(StackError::Panicked {
+                part: "a function",
+                reason: reason.to_owned(),
+            })
+        })
     }
 
     /// Hands every batch that was given up to its function again, as an operator does from the failure bucket. Says how
@@ -461,8 +513,11 @@ async fn sweep_for_ever(
             )
             .await
         };
-        if let Err(error) = invoke(SWEEP, options.observer.clone(), swept).await {
-            tracing::error!(%error, "a sweep failed");
+        let swept = invoke(SWEEP, options.observer.clone(), swept);
+        match tokio::time::timeout(SWEEP_TIMEOUT, swept).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "a sweep failed"),
+            Err(_) => tracing::error!("a sweep was stopped at its time limit of {SWEEP_TIMEOUT:?}"),
         }
     }
 }

@@ -3,10 +3,14 @@ use std::collections::BTreeSet;
 use aws_sdk_dynamodb::types::AttributeValue;
 use bytes::Bytes;
 use local::stack::{Options, Stack};
-use local::tables::{BUCKET, CONTENT_TABLE};
+use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+use store::SitemapTable;
 use store::aws::Aws;
 use store::content::{Content, ContentTable};
+use store::keys;
+use store::ledgers::Ledgers;
 use store::object::{Document, ObjectKey, Objects, Precondition, Put};
+use store::rows::Rows;
 use store::s3::S3Objects;
 
 use super::*;
@@ -90,6 +94,26 @@ async fn calls_fail_before_and_after_their_effect_and_those_that_succeed_have_ha
         }
     }
     assert!(read > 10 && unread > 0, "{read}, {unread}");
+
+    // Of the sitemap table, whose keys have other names: what is left of a batch can be asked for again.
+    let keys: BTreeSet<_> = ids[..20].iter().map(|id| keys::ledger(id)).collect();
+    for id in &ids[..20] {
+        stack.reconciler.table.fence(id).await.expect("written");
+    }
+    let sitemap_table = SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned());
+    let (partial, mut read) = (chaos.faults()["partial batch"], 0);
+    for _ in 0..CALLS {
+        if let Ok(rows) = sitemap_table.rows_with(&keys).await {
+            let rows: BTreeSet<_> = rows.into_keys().collect();
+            assert_eq!(rows, keys, "a part is no whole");
+            read += 1;
+        }
+    }
+    assert!(read > CALLS / 2, "{read}");
+    assert!(
+        chaos.faults()["partial batch"] > partial,
+        "no part was left"
+    );
 
     let names: BTreeSet<&str> = chaos.faults().into_keys().collect();
     let expected = [

@@ -6,6 +6,7 @@
 //!   in two, and while an index lags behind it may list an emptied sitemap: for a time that is bounded.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -16,6 +17,8 @@ use http::header::ACCEPT_ENCODING;
 
 use super::history::SITES;
 
+/// How long the reader may take for two looks at all sites.
+const LOOKS: Duration = Duration::from_secs(120);
 /// The pause between looks.
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long a URL may stand in the same two sitemaps, or an empty sitemap in an index. Moves take milliseconds; a
@@ -92,7 +95,12 @@ impl Board {
         }
         // The look under way may have begun before.
         let (begun, _) = self.seen();
+        let deadline = Instant::now() + LOOKS;
         while self.seen().0 < begun + 2 {
+            assert!(
+                Instant::now() < deadline,
+                "the reader has not looked twice at all sites within {LOOKS:?}"
+            );
             tokio::time::sleep(PAUSE).await;
         }
     }
@@ -137,7 +145,7 @@ impl Reader {
     /// # Panics
     ///
     /// If it sees what a crawler must not.
-    pub(super) async fn read_for_ever(mut self) {
+    pub(super) async fn read_for_ever(mut self) -> Infallible {
         loop {
             for site in 0..SITES.len() {
                 self.look(site).await;

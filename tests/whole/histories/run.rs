@@ -1,12 +1,13 @@
 //! Lets a history happen, with faults, and compares what comes of it.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
-use harness::{Chaos, SITE, World};
+use harness::{Chaos, Crawler, SITE, World, within};
 use local::audit::{Ended, audit as repair};
 use local::event_source::Faults;
 use local::stack::{Options, SECOND_LOOK};
@@ -16,7 +17,7 @@ use store::reconcile::KnownSites;
 use sweep::audit::Finding;
 
 use super::audit::{Tally, audit, kind};
-use super::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, Step};
+use super::history::{History, KNOWN, MOST_CROWD, PAGE, Page, RECORDED, SITES, Settings, Step};
 use super::oracle::Oracle;
 use super::reader::{Board, Reader, Seen};
 
@@ -30,8 +31,8 @@ const CALL_FAULTS: [f64; 2] = [0.000_5, 0.002];
 const SITE_FILE_AGE: i64 = 10;
 /// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
 const LOOKS: u32 = 2;
-/// Far more than it takes until everything that has happened is published.
-const SETTLES: Duration = Duration::from_secs(180);
+/// How long one history may take: hundreds of times what it takes on a quiet machine. Each wait in it has a lower limit.
+const HISTORY: Duration = Duration::from_secs(1_200);
 /// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
 /// gone.
 const GRACE_HOURS: i64 = 48;
@@ -127,8 +128,23 @@ impl fmt::Display for Report {
     }
 }
 
-/// Runs a history, with faults drawn from a seed.
+/// Runs a history, with faults drawn from a seed, while a crawler reads.
 pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> {
+    beside(seed, history, |crawler, board| {
+        Reader::new(crawler, board).read_for_ever()
+    })
+    .await
+}
+
+/// The same with this reader. It reads for ever: one that ends has seen what it must not, and the history ends with it.
+async fn beside<R>(
+    seed: u64,
+    history: &History,
+    reader: impl FnOnce(Crawler, Arc<Board>) -> R,
+) -> Result<Report, String>
+where
+    R: Future<Output = Infallible> + Send + 'static,
+{
     let chaos = Chaos::seeded(seed, CALL_FAULTS[usize::from(seed.is_multiple_of(2))]);
     let options = Options {
         known: KnownSites::Only(SITES[..KNOWN].iter().map(|&site| site.to_owned()).collect()),
@@ -141,8 +157,7 @@ pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> 
     };
     let world = World::idle(options).await;
     let board = Arc::new(Board::default());
-    let reader = Reader::new(world.crawler.of(SITE), board.clone());
-    let reader = tokio::spawn(reader.read_for_ever());
+    let mut reader = tokio::spawn(reader(world.crawler.of(SITE), board.clone()));
     let now = world.clock.now();
     let mut run = Run {
         world,
@@ -157,13 +172,13 @@ pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> 
             ..Report::default()
         },
     };
-    let happened = run.happen(history).await;
-    let read = if reader.is_finished() {
-        Err(format!("a reader: {}", super::text_of(reader.await)))
-    } else {
-        reader.abort();
-        Ok(())
+    let happened = tokio::select! {
+        read = &mut reader => Err(format!("a reader: {}", super::text_of(read))),
+        happened = tokio::time::timeout(HISTORY, run.happen(history)) => happened.unwrap_or_else(|_| {
+            Err(format!("the history has not ended after {HISTORY:?}"))
+        }),
     };
+    reader.abort();
     let Run {
         world,
         board,
@@ -174,8 +189,10 @@ pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> 
     (report.looks, report.slowest) = board.seen();
     let counts = world.stack.s3.counts();
     (report.puts, report.lost_puts) = (counts.puts, counts.puts_refused);
+    // A history that failed may have left batches that cannot succeed: its reason is the one to tell.
+    happened?;
     world.stop().await;
-    read.and(happened).map(|()| report)
+    Ok(report)
 }
 
 /// A history under way.
@@ -250,8 +267,8 @@ impl Run {
                 }
             }
             Step::Site(site, settings) => self.settings(*site, settings).await,
-            Step::Pass(hours) => self.pass(*hours).await?,
-            Step::DropTable => self.drop_table().await?,
+            Step::Pass(hours) => self.pass(*hours).await,
+            Step::DropTable => self.drop_table().await,
             Step::LoseRow(at) => self.lose_row(*at).await,
             Step::LoseObject(at) => {
                 self.rest().await?;
@@ -307,13 +324,14 @@ impl Run {
         let mut findings = Vec::new();
         for _ in 0..REPAIRS {
             self.sweep().await;
-            self.settle().await?;
+            self.world.settle().await;
             let found = |finding: &Finding| findings.push(finding.to_string());
             let ended = repair(&target, true, SECOND_LOOK / 2, found).await;
             if let Ended::Whole(left) = ended.map_err(|error| error.to_string())?
                 && left.iter().all(|finding| finding.problem.is_harmless())
             {
-                return self.settle().await;
+                self.world.settle().await;
+                return Ok(());
             }
         }
         Err(format!("never made good: {findings:#?}"))
@@ -376,9 +394,9 @@ impl Run {
         });
     }
 
-    async fn pass(&mut self, hours: i64) -> Result<(), String> {
+    async fn pass(&mut self, hours: i64) {
         if self.passed + hours >= GRACE_HOURS {
-            self.settle().await?;
+            self.world.settle().await;
             self.passed = 0;
         }
         self.passed += hours;
@@ -387,14 +405,13 @@ impl Run {
         }
         self.world.clock.advance(hours * 3_600);
         self.oracle.now = self.world.clock.now();
-        Ok(())
     }
 
-    async fn drop_table(&mut self) -> Result<(), String> {
+    async fn drop_table(&mut self) {
         // No timer may ring meanwhile either.
-        self.settle().await?;
+        self.world.settle().await;
         self.sweep().await;
-        self.settle().await?;
+        self.world.settle().await;
         self.world.drop_sitemap_table().await;
         self.dropped = true;
         if self.oracle.settings[RECORDED].is_none() {
@@ -402,13 +419,6 @@ impl Run {
             self.board
                 .change(RECORDED, |view| view.seen = Seen::Changing);
         }
-        Ok(())
-    }
-
-    async fn settle(&self) -> Result<(), String> {
-        tokio::time::timeout(SETTLES, self.world.settle())
-            .await
-            .map_err(|_| format!("not settled after {SETTLES:?}"))
     }
 
     /// What the clock's next call would do.
@@ -437,9 +447,9 @@ impl Run {
         }
         let mut found = Err("not looked at".to_owned());
         for look in 0..LOOKS {
-            self.settle().await?;
+            self.world.settle().await;
             self.sweep().await;
-            self.settle().await?;
+            self.world.settle().await;
             self.world.clock.advance(SITE_FILE_AGE);
             self.oracle.now = self.world.clock.now();
             found = audit(&self.world, &self.oracle, self.orphaned).await;
@@ -468,4 +478,16 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// The history waits for two more looks of its reader, which never come.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_history_ends_with_its_reader() {
+    let history = History {
+        loaded: 0,
+        steps: vec![Step::Put(0, PAGE), Step::Rest, Step::LoseRow(0)],
+    };
+    let ended = beside(1, &history, |_, _| async { panic!("it saw that") });
+    let ended = within("the history to end", ended).await;
+    assert_eq!(ended.err().as_deref(), Some("a reader: it saw that"));
 }

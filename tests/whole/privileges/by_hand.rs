@@ -9,7 +9,7 @@ use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use aws_sdk_dynamodb::types::AttributeValue;
 use harness::calls::Calls;
-use harness::{SITE, World, post, settings, with};
+use harness::{SITE, World, post, settings, until, with};
 use local::invocation::{INGEST, Observer, REGENERATE, SWEEP, invoke};
 use local::stack::Options;
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
@@ -165,9 +165,14 @@ impl Hands {
     /// Has the scan come to its end.
     async fn scan(&self) {
         let table = &self.world.stack.reconciler.table;
-        while let Ok(Some(_)) = table.job().await {
-            self.regenerate(&[("MODIFY", keys::job())]).await;
-        }
+        let ended = async || {
+            let under_way = matches!(table.job().await, Ok(Some(_)));
+            if under_way {
+                self.regenerate(&[("MODIFY", keys::job())]).await;
+            }
+            !under_way
+        };
+        until("the scan has ended", ended).await;
     }
 
     /// Has a function reconcile records, by what calls it for that.

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use harness::calls::Calls;
-use harness::{SITE, World, post, settings, with};
+use harness::{SITE, World, post, settings, until, with};
 use http::{Method, Response};
 use http_body_util::Empty;
 use hyper::service::service_fn;
@@ -26,10 +25,6 @@ use sweep::notices::Endpoint;
 use super::SOURCE;
 use crate::time::pass;
 
-/// Longer than anything that the sweep is waited for takes.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is looked whether it has done it.
-const GLANCE: Duration = Duration::from_millis(50);
 /// Seconds from one audit to the next.
 const A_DAY: i64 = 86_400;
 /// Seconds after a change after which search engines are told.
@@ -63,7 +58,7 @@ pub(super) async fn does_everything(calls: &Calls) {
     losses(&world).await;
     other_settings(&world).await;
     world.drop_sitemap_table().await;
-    until("the table is built again", || async {
+    until("the table is built again", async || {
         world.settle().await;
         !world.crawler.index().await.is_empty() && !world.rows(prefix::INDEX).await.is_empty()
     })
@@ -182,14 +177,14 @@ async fn notices(world: &World, engine: &Engine) {
         .await;
     world.settle().await;
     world.clock.advance(SETTLED);
-    let paused = || async {
+    let paused = async || {
         let rows = world.rows(prefix::NOTICE).await;
         rows.keys().any(|(pk, _)| pk.ends_with("#pause"))
     };
     until("nobody is told for a while", paused).await;
     engine.status.store(200, Ordering::SeqCst);
     world.clock.advance(A_DAY / 2);
-    let told = || async { world.rows(prefix::NOTICE).await.is_empty() };
+    let told = async || world.rows(prefix::NOTICE).await.is_empty();
     until("everything was told", told).await;
 }
 
@@ -239,7 +234,7 @@ async fn audited(world: &World) {
     world.clock.advance(A_DAY);
     let since = world.clock.now();
     let table = &world.stack.reconciler.table;
-    until("an audit has ended", || async {
+    until("an audit has ended", async || {
         let audit = table.audit().await.unwrap();
         audit.is_some_and(|audit| audit.began >= since && audit.step.is_none())
     })
@@ -256,14 +251,6 @@ async fn other_settings(world: &World) {
     ] {
         world.put(&site(fields)).await;
         world.settle().await;
-    }
-}
-
-async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds().await {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
-        tokio::time::sleep(GLANCE).await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! CloudFormation asks whether a table can be read as the deployment says: it gets an answer whatever is wrong.
 
 use aws_sdk_dynamodb::config::SharedInterceptor;
+use harness::within;
 use serde_json::{Value, json};
 use store::aws::Aws;
 use sweep::setup::answered;
@@ -58,7 +59,7 @@ async fn asked(
             .await
             .unwrap()
     );
-    answer.await.unwrap()
+    within("CloudFormation's answer", answer).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -166,9 +167,7 @@ async fn a_permission_that_comes_late_is_waited_for_and_one_that_never_comes_is_
         asked(&stack, interceptors, "Update", properties.clone())
     };
     let lift = async {
-        while late.failed() == 0 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("a call is denied", async || late.failed() > 0).await;
         late.lift();
     };
     let ((_, granted), (_, refused), ()) = tokio::join!(ask(&late), ask(&never), lift);
@@ -207,6 +206,7 @@ async fn an_answer_that_is_lost_is_an_error_and_any_other_event_is_none_of_it() 
     let mut update = request("Update", &url, json!({}));
     update["PhysicalResourceId"] = json!("before");
     assert!(answered(aws, &update).await.unwrap());
-    assert_eq!(answer.await.unwrap().1["PhysicalResourceId"], "before");
+    let answer = within("CloudFormation's answer", answer).await;
+    assert_eq!(answer.unwrap().1["PhysicalResourceId"], "before");
     stack.stop().await.unwrap();
 }

@@ -77,6 +77,7 @@ impl Delivery {
                     part.records.drain(..done);
                     self.count_done(done);
                     if part.records.is_empty() {
+                        self.counters.failing().take();
                         continue;
                     }
                     // What comes first now has failed once, whatever came before it.
@@ -120,6 +121,7 @@ impl Delivery {
                 reason,
                 "trying again"
             );
+            self.counters.failing().replace(reason);
             tokio::time::sleep((FIRST_PAUSE * (1 << part.tries.min(12))).min(LONGEST_PAUSE)).await;
             parts.push_front(part);
         }
@@ -158,46 +160,55 @@ impl Delivery {
         let mut event = Event::default();
         event.records = records.to_vec();
         let (handler, counters) = (self.handler.clone(), self.counters.clone());
+        let timeout = self.mapping.timeout;
         counters.overlapping.fetch_add(1, Ordering::SeqCst);
         tokio::spawn(async move {
-            if let Err(error) = tokio::spawn(async move { handler(event).await }).await {
-                tracing::debug!(%error, "an invocation that nobody waited for");
+            if let Ended::Failed(reason) = call(&handler, event, timeout, &counters).await {
+                tracing::debug!(reason, "an invocation that nobody waited for");
             }
             counters.overlapping.fetch_sub(1, Ordering::SeqCst);
         });
     }
 
-    /// Calls the function once, in a task of its own: a panic is its failure, and at its time limit it is stopped
-    /// wherever it is.
     async fn call(&self, records: &[EventRecord], timeout: Duration) -> Ended {
         let mut event = Event::default();
         event.records = records.to_vec();
-        let handler = self.handler.clone();
-        let mut task = AbortOnDrop(tokio::spawn(async move { handler(event).await }));
-        match tokio::time::timeout(timeout, &mut task.0).await {
-            Ok(Ok(Ok(response))) => done_before(records, &response),
-            Ok(Ok(Err(error))) => Ended::Failed(error.to_string()),
-            Ok(Err(error)) => Ended::Failed(error.to_string()),
-            Err(_) => {
-                task.0.abort();
-                // It may be between two awaits: the next call must not overlap with it.
-                let ended = (&mut task.0).await;
-                Ended::Failed(format!(
-                    "its time limit of {timeout:?} ({})",
-                    if ended.is_ok() {
-                        "just ended"
-                    } else {
-                        "stopped"
-                    }
-                ))
-            }
-        }
+        call(&self.handler, event, timeout, &self.counters).await
     }
 
     /// Shuffles the keys; a key's records keep their order.
     fn reorder(&self, records: &mut [EventRecord]) {
         let salt = self.faults.random(|random| random.u64(..));
         records.sort_by_cached_key(|record| key_hash(record) ^ salt);
+    }
+}
+
+/// Calls the function once, in a task of its own: a panic is its failure, and at its time limit it is stopped
+/// wherever it is.
+async fn call(handler: &Handler, event: Event, timeout: Duration, counters: &Counters) -> Ended {
+    let records = event.records.clone();
+    let handler = handler.clone();
+    let mut task = AbortOnDrop(tokio::spawn(async move { handler(event).await }));
+    match tokio::time::timeout(timeout, &mut task.0).await {
+        Ok(Ok(Ok(response))) => done_before(&records, &response),
+        Ok(Ok(Err(error))) => Ended::Failed(error.to_string()),
+        Ok(Err(error)) => {
+            counters.panicked.get_or_init(|| error.to_string());
+            Ended::Failed(error.to_string())
+        }
+        Err(_) => {
+            task.0.abort();
+            // It may be between two awaits: the next call must not overlap with it.
+            let ended = (&mut task.0).await;
+            Ended::Failed(format!(
+                "its time limit of {timeout:?} ({})",
+                if ended.is_ok() {
+                    "just ended"
+                } else {
+                    "stopped"
+                }
+            ))
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
@@ -86,6 +86,18 @@ pub struct Progress {
     pub done: u64,
 }
 
+/// Why a source will never catch up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{function} no longer reads the stream of {table}: {reason}")]
+pub struct Broken {
+    /// The function's name.
+    pub function: String,
+    /// The table whose stream was read.
+    pub table: String,
+    /// What the reader's task said when it ended.
+    pub reason: String,
+}
+
 /// A reader: its stream shard, and which of the shards that this one is read as.
 type Lane = (String, u64);
 
@@ -98,6 +110,12 @@ struct Counters {
     idle_polls: Mutex<BTreeMap<Lane, u64>>,
     /// Invocations that nobody waits for.
     overlapping: AtomicU64,
+    /// Why the last batch failed that is tried again.
+    failing: Mutex<Option<String>>,
+    /// What the function said when it first panicked.
+    panicked: OnceLock<String>,
+    /// What a reader said when it panicked: nothing is read from then on.
+    broken: OnceLock<String>,
     changed: Notify,
 }
 
@@ -109,6 +127,10 @@ impl Counters {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner),
         )
+    }
+
+    fn failing(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -155,8 +177,31 @@ impl EventSource {
         }
     }
 
-    /// Waits until each reader has polled once, after this call, and found nothing while nothing was under way.
-    pub async fn caught_up(&self) {
+    /// Says what the source is waiting for.
+    #[must_use]
+    pub fn waits_for(&self) -> String {
+        let Mapping { name, table, .. } = &self.delivery.mapping;
+        let Progress { read, done } = self.progress();
+        let failing = match &*self.delivery.counters.failing() {
+            Some(reason) => format!("; a batch is tried again since it failed: {reason}"),
+            None => String::new(),
+        };
+        format!("{name} has handled {done} of {read} stream records of {table}{failing}")
+    }
+
+    /// Returns what the function said when it first panicked, or `None` if it never did.
+    #[must_use]
+    pub fn panicked(&self) -> Option<&str> {
+        self.delivery.counters.panicked.get().map(String::as_str)
+    }
+
+    /// Waits until each reader has polled once, after this call, and found nothing while nothing was under way. That never
+    /// comes to pass while a batch keeps failing and is not given up.
+    ///
+    /// # Errors
+    ///
+    /// If a reader has panicked.
+    pub async fn caught_up(&self) -> Result<(), Broken> {
         let counters = &self.delivery.counters;
         let begun = counters.with_idle_polls(|polls| polls.clone());
         // A reader's next idle poll may have begun before.
@@ -166,8 +211,21 @@ impl EventSource {
             };
             !polls.is_empty() && polls.iter().all(enough)
         };
-        while !counters.with_idle_polls(caught_up) {
-            counters.changed.notified().await;
+        loop {
+            // Made before the look, so that no change is missed.
+            let changed = counters.changed.notified();
+            if let Some(reason) = counters.broken.get() {
+                let Mapping { name, table, .. } = &self.delivery.mapping;
+                return Err(Broken {
+                    function: name.clone(),
+                    table: table.clone(),
+                    reason: reason.clone(),
+                });
+            }
+            if counters.with_idle_polls(caught_up) {
+                return Ok(());
+            }
+            changed.await;
         }
     }
 

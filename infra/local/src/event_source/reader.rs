@@ -11,7 +11,7 @@ use aws_sdk_dynamodbstreams::operation::get_records::{GetRecordsError, GetRecord
 use aws_sdk_dynamodbstreams::types::{Record, Shard, ShardIteratorType};
 use futures::future::join_all;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use super::delivery::{Delivery, hash};
 use super::{Lane, Mapping, Starting};
@@ -29,14 +29,25 @@ type Stopped = watch::Receiver<bool>;
 pub(super) async fn read_stream(client: Client, delivery: Arc<Delivery>, mut stopped: Stopped) {
     let mut readers = JoinSet::new();
     tokio::select! {
-        () = find_shards(&client, &delivery, &mut readers) => {}
+        error = find_shards(&client, &delivery, &mut readers) => {
+            tracing::error!(function = delivery.mapping.name, %error, "a reader of its stream panicked");
+            let counters = &delivery.counters;
+            let reason = error.to_string();
+            counters.broken.get_or_init(|| reason);
+            counters.changed.notify_waiters();
+        }
         _ = stopped.wait_for(|stopped| *stopped) => {}
     }
     // Dropping the readers aborts them, and with them the function's invocations.
     readers.shutdown().await;
 }
 
-async fn find_shards(client: &Client, delivery: &Arc<Delivery>, readers: &mut JoinSet<String>) {
+/// Starts a reader for each stream shard, until one of them panics.
+async fn find_shards(
+    client: &Client,
+    delivery: &Arc<Delivery>,
+    readers: &mut JoinSet<String>,
+) -> JoinError {
     let (mut known, mut read) = (HashSet::new(), HashSet::new());
     loop {
         match shards(client, &delivery.mapping.table).await {
@@ -75,7 +86,10 @@ async fn find_shards(client: &Client, delivery: &Arc<Delivery>, readers: &mut Jo
             ),
         }
         tokio::select! {
-            Some(ended) = readers.join_next() => read.extend(ended.ok()),
+            Some(ended) = readers.join_next() => match ended {
+                Ok(shard) => drop(read.insert(shard)),
+                Err(error) => return error,
+            },
             () = tokio::time::sleep(LONG_PAUSE) => {}
         }
     }

@@ -1,5 +1,5 @@
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::FutureExt;
@@ -301,13 +301,13 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
         Faults::default(),
         failed.clone(),
     );
-    source.caught_up().await;
+    source.caught_up().await.unwrap();
     assert_eq!(source.progress().read, (rounds * (keys - 1)) as u64);
     assert_eq!(source.progress().done, source.progress().read);
     assert!(calls.lock().unwrap().iter().all(|call| call.len() <= 70));
 
     put(&client, "later", 0).await;
-    source.caught_up().await;
+    source.caught_up().await.unwrap();
     source.stop().await;
     {
         let handled = handled.lock().unwrap();
@@ -332,9 +332,9 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
         ..mapping
     };
     let source = EventSource::start(streams, mapping, handler, Faults::default(), failed);
-    source.caught_up().await;
+    source.caught_up().await.unwrap();
     put(&client, "latest", 0).await;
-    source.caught_up().await;
+    source.caught_up().await.unwrap();
     source.stop().await;
     assert_eq!(self::keys(&calls), [["latest"]]);
     dynamodb.stop().await.unwrap();
@@ -403,7 +403,7 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
         held_up
     };
     let held_up = tokio::select! {
-        () = caught_up => panic!("one shard is stuck"),
+        _ = caught_up => panic!("one shard is stuck"),
         held_up = others_done => held_up,
     };
     assert!(
@@ -411,7 +411,7 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
         "{held_up} records share its shard"
     );
     gate.send_replace(true);
-    source.caught_up().await;
+    source.caught_up().await.unwrap();
     assert_eq!(source.progress(), Progress { read: 20, done: 20 });
     assert_eq!(handled.lock().unwrap().len(), ids.len() - held_up);
 
@@ -428,6 +428,55 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
     }
     assert_eq!(handled.lock().unwrap().len(), ids.len());
     assert!(failed.is_empty());
+    source.stop().await;
+    dynamodb.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_says_what_it_waits_for_and_that_its_function_panicked() {
+    let data = tempfile::tempdir().unwrap();
+    let dynamodb = DynamoDb::start(0, data.path()).unwrap();
+    let (client, streams) = content_table(&dynamodb).await;
+    let change = |mapping: &mut Mapping| {
+        mapping.table = CONTENT_TABLE.to_owned();
+        mapping.retries = None;
+    };
+    let healthy = Arc::new(AtomicBool::new(false));
+    let is_healthy = healthy.clone();
+    let (delivery, _) = delivery(change, Faults::default(), move |_, _| {
+        assert!(is_healthy.load(Ordering::SeqCst), "it is not well");
+        ok()
+    });
+    let Delivery {
+        mapping,
+        handler,
+        failed,
+        ..
+    } = delivery;
+    let source = EventSource::start(streams, mapping, handler, Faults::default(), failed);
+    put(&client, "a", 0).await;
+    let within = Duration::from_secs(60);
+    let reason = async {
+        while !source.waits_for().contains("it is not well") {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(within, reason).await.expect("told");
+    assert!(
+        source.waits_for().contains("0 of 1"),
+        "{}",
+        source.waits_for()
+    );
+    assert!(source.panicked().unwrap().contains("it is not well"));
+    healthy.store(true, Ordering::SeqCst);
+    let caught_up = tokio::time::timeout(within, source.caught_up());
+    caught_up.await.expect("in time").unwrap();
+    assert!(
+        source.waits_for().contains("1 of 1"),
+        "{}",
+        source.waits_for()
+    );
+    assert!(!source.waits_for().contains("it is not well"));
     source.stop().await;
     dynamodb.stop().await.unwrap();
 }
