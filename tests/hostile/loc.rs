@@ -61,7 +61,8 @@ pub(crate) fn is_written_in_one_way(loc: &Loc) {
         );
     }
     let (_, rest) = text.split_once("://").expect("an absolute URL");
-    let host = rest.split('/').next().unwrap_or_default();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    assert!(!path.contains(['[', ']']), "{text:?} (RFC 3986)");
     assert!(
         !host.is_empty()
             && !host.contains('@')

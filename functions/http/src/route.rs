@@ -2,7 +2,7 @@
 //!
 //! Paths are compared as they arrive: nothing is percent-decoded, so an encoded slash or dot names nothing.
 
-use sitemap::site::FOREIGN_INDEX_SERIES;
+use sitemap::site::{FOREIGN_INDEX_SERIES, MAX_SERIES_BYTES};
 
 use crate::asset::Asset;
 use crate::form::Form;
@@ -27,9 +27,6 @@ const INDEXNOW_KEY_BYTES: std::ops::RangeInclusive<usize> = 8..=128;
 /// What stands between a series' name and its shard's number.
 const SHARD_INFIX: &str = "-sitemap";
 
-/// The longest name of a series, which is a content type's.
-const MAX_SERIES_BYTES: usize = 64;
-
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
@@ -42,7 +39,7 @@ pub(crate) enum Route {
     },
     /// A shard.
     Shard {
-        /// `[A-Za-z0-9_-]{1,64}`.
+        /// Of `A-Z a-z 0-9 _ -`, at most [`MAX_SERIES_BYTES`].
         series: String,
         /// From 1.
         n: u32,
@@ -230,6 +227,42 @@ mod tests {
             let (stem, form) = split_extension(&alias[1..]).unwrap();
             assert_eq!(Route::index(stem, form), None, "{alias}");
             assert_eq!(Route::shard(stem, form), None, "{alias}");
+        }
+    }
+
+    #[test]
+    fn every_types_series_has_a_path_of_its_own() {
+        let longest = format!("{}{}", "x".repeat(52), "-pages".repeat(2));
+        let types = [
+            "sitemap_index",
+            "sitemap",
+            "robots",
+            "feed",
+            "x-sitemap",
+            "x-sitemap2",
+            "sitemap-view",
+            "wp",
+            "news",
+            "news-pages",
+            "-",
+            &longest,
+        ];
+        for series in ["clips", "sitemap_index", "x-sitemap2", &"x".repeat(52)] {
+            let item = serde_json::json!({"video_series": series, "news_series": "wp-pages"});
+            let settings = sitemap::site::SiteSettings::parse("www.example.com", &item).unwrap();
+            assert_eq!(settings.problems, []);
+            let own = types.map(|name| settings.series_of(name).name);
+            for name in own
+                .iter()
+                .chain([&settings.video_series, &settings.news_series])
+            {
+                for (n, number) in [(1, ""), (2, "2"), (u32::MAX, "4294967295")] {
+                    for form in [Form::Xml, Form::Gz, Form::Text] {
+                        let path = format!("/{name}-sitemap{number}{}", form.extension());
+                        assert_eq!(Route::parse(&path), shard(name, n, form), "{path}");
+                    }
+                }
+            }
         }
     }
 

@@ -25,6 +25,9 @@ pub enum Refusal {
     /// A field that decides about listing is bad.
     #[error("{0}")]
     BadField(Problem),
+    /// Its url is not the address of a page, or it is on another site.
+    #[error("url: {0}")]
+    BadUrl(LocError),
     /// Its site has no record and is not among the deployment's sites.
     #[error("site {0:?} is not known")]
     UnknownSite(String),
@@ -46,9 +49,6 @@ pub enum Refusal {
     /// Not a page of content.
     #[error("it is a page of search results, of an error or of a paginated archive")]
     NotContent,
-    /// Its url is none, or not of this site.
-    #[error("url: {0}")]
-    BadUrl(LocError),
     /// An archive of pages none of which is listed.
     #[error("no page of this archive is listed")]
     EmptyArchive,
@@ -112,6 +112,8 @@ pub fn eligible(
     if let Some(problem) = record.closing_problem() {
         return Err(Refusal::BadField(problem.clone()));
     }
+    // A url that is not one names no site.
+    Loc::parse_any(&record.url).map_err(Refusal::BadUrl)?;
     let site = site.ok_or_else(|| Refusal::UnknownSite(record.site.clone()))?;
     let refuse_if = |applies: bool, refusal: Refusal| if applies { Err(refusal) } else { Ok(()) };
     refuse_if(!site.public, Refusal::SitePrivate)?;
@@ -171,20 +173,41 @@ pub fn lastmod(record: &ContentRecord, newest: Newest, now: i64) -> Option<When>
     }
 }
 
-/// Until when (Unix seconds, exclusive) the page is news at `now`; nothing if it is none.
+/// Whether a page is news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewsState {
+    /// Neither the record nor its type says that it is.
+    Never,
+    /// It would be, but for this reason.
+    Not(&'static str),
+    /// Until then (Unix seconds, exclusive).
+    Until(i64),
+}
+
+/// Whether the page is news at `now`.
 #[must_use]
-pub fn news_until(record: &ContentRecord, site: &SiteSettings, now: i64) -> Option<i64> {
-    if record.news.is_none() && !site.type_settings(&record.type_name).news {
-        return None;
+pub fn news(record: &ContentRecord, site: &SiteSettings, now: i64) -> NewsState {
+    let is_meant = record.news.is_some() || site.type_settings(&record.type_name).news;
+    if record.no_news || !is_meant {
+        return NewsState::Never;
     }
+    let is_recent = |at: &When| at.seconds() <= now && now < at.seconds() + NEWS_SECONDS;
     let modified = record.modified_at.filter(|_| !site.news_published_only);
-    let dates = [record.published_at, modified].into_iter().flatten();
-    let until = dates
-        .map(When::seconds)
-        .filter(|at| *at <= now)
-        .map(|at| at + NEWS_SECONDS)
-        .max();
-    until.filter(|until| now < *until)
+    let mut dates = [record.published_at, modified].into_iter().flatten();
+    if let Some(newest) = dates.clone().filter(is_recent).max() {
+        return NewsState::Until(newest.seconds() + NEWS_SECONDS);
+    }
+    NewsState::Not(match (record.published_at, record.modified_at) {
+        (None, None) => "it has neither published_at nor modified_at",
+        (None, Some(_)) if site.news_published_only => {
+            "it has no published_at, and the site's news_published_only is set"
+        }
+        (_, Some(modified)) if is_recent(&modified) => {
+            "it was published more than 48 hours ago, and the site's news_published_only is set"
+        }
+        _ if dates.all(|at| at.seconds() > now) => "its date is in the future",
+        _ => "it was published or modified more than 48 hours ago",
+    })
 }
 
 /// The next moment (Unix seconds) at which time alone changes what is listed of the record. A record that a bad field
@@ -351,7 +374,10 @@ mod tests {
             item.as_object_mut()
                 .unwrap()
                 .extend(fields.as_object().unwrap().clone());
-            news_until(&ContentRecord::parse("p", &item), site, now)
+            match news(&ContentRecord::parse("p", &item), site, now) {
+                NewsState::Until(until) => Some(until),
+                NewsState::Never | NewsState::Not(_) => None,
+            }
         };
         let published = json!({"published_at": "2027-01-15T08:00:00Z"}); // NOW
         let end = NOW + NEWS_SECONDS;
@@ -370,6 +396,84 @@ mod tests {
         .unwrap();
         assert_eq!(until(modified, &site, NOW), None);
         assert_eq!(until(by_type, &site, NOW), Some(end));
+    }
+
+    #[test]
+    fn a_page_that_is_meant_to_be_news_and_is_not_says_why() {
+        let settings = |fields: Value| SiteSettings::parse("www.example.com", &fields).unwrap();
+        let state = |fields: Value, site: &SiteSettings| {
+            let mut item = json!({"type": "post", "url": "https://www.example.com/a"});
+            item.as_object_mut()
+                .unwrap()
+                .extend(fields.as_object().unwrap().clone());
+            news(&ContentRecord::parse("p", &item), site, NOW)
+        };
+        let site = settings(json!({"types": {"post": {"news": true}}}));
+        let strict =
+            settings(json!({"types": {"post": {"news": true}}, "news_published_only": true}));
+        let recent = "2027-01-15T07:00:00Z";
+        for (fields, site, part) in [
+            (json!({}), &site, "neither published_at nor modified_at"),
+            (json!({"published_at": "2026-01-01"}), &site, "48 hours ago"),
+            (json!({"modified_at": "2028-01-01"}), &site, "in the future"),
+            (json!({"modified_at": recent}), &strict, "no published_at"),
+            (
+                json!({"published_at": "2026-01-01", "modified_at": recent}),
+                &strict,
+                "news_published_only",
+            ),
+        ] {
+            let NewsState::Not(reason) = state(fields.clone(), site) else {
+                panic!("{fields} is news, or not meant to be");
+            };
+            assert!(reason.contains(part), "{fields}: {reason}");
+        }
+        let fresh = json!({"published_at": recent});
+        assert!(matches!(state(fresh, &site), NewsState::Until(_)));
+        let out = json!({"published_at": recent, "news": false});
+        assert_eq!(state(out, &site), NewsState::Never);
+        let plain = SiteSettings::default_for("www.example.com").unwrap();
+        let given = json!({"published_at": recent, "news": true});
+        assert!(matches!(state(given, &plain), NewsState::Until(_)));
+        assert_eq!(
+            state(json!({"published_at": recent}), &plain),
+            NewsState::Never
+        );
+    }
+
+    #[test]
+    fn a_bad_url_is_the_reason_before_the_site_that_it_does_not_name() {
+        for url in ["nope", "/rel", "x#y", "javascript:alert(1)", ""] {
+            let record = ContentRecord::parse("p", &json!({"type": "post", "url": url}));
+            let refusal = eligible(&record, 1, None, Newest::Unread, NOW).unwrap_err();
+            assert_eq!(refusal.name(), "bad_url", "{url}");
+        }
+    }
+
+    #[test]
+    fn a_canonical_address_that_cannot_be_read_leaves_the_page_out() {
+        let with = |canonical: Value, expected: &str| {
+            check(json!({"canonical_url": canonical}), expected);
+        };
+        for bad in [
+            json!("https://www.example.com/a#top"),
+            json!("javascript:void(0)"),
+            json!(7),
+            json!(false),
+            json!(["https://www.example.com/a"]),
+            json!({"href": "https://www.example.com/a"}),
+            json!(" "),
+        ] {
+            with(bad, "bad_field");
+        }
+        // A relative one is resolved against the url.
+        with(json!("/other/"), "canonical_elsewhere");
+        with(json!("www.example.com/a"), "canonical_elsewhere");
+        with(json!("/a"), "listed");
+        with(json!("./a"), "listed");
+        with(json!("//www.example.com/a"), "listed");
+        with(json!(""), "listed");
+        with(Value::Null, "listed");
     }
 
     #[test]

@@ -13,8 +13,9 @@ use url::Url;
 /// <https://www.sitemaps.org/protocol.html>.
 pub const MAX_LOC_BYTES: usize = 2_047;
 
-/// What a URL may not hold as it stands (RFC 3986, appendix A) though the WHATWG parser leaves some of it in some places.
-const ENCODED: &[u8] = b" \"<>\\^`{|}";
+/// ASCII characters that a path or a query may not hold unencoded (RFC 3986, appendix A). The WHATWG parser leaves some of
+/// them; the sitemap schema's `xsd:anyURI` refuses them.
+const ENCODED: &[u8] = b" \"<>[\\]^`{|}";
 
 /// The scheme, host and port that all pages of a site share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -147,6 +148,24 @@ impl Loc {
         Self::within_limit(parse(raw)?)
     }
 
+    /// Reads what a page says of another address, as a browser would: a relative one is resolved against the page's own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Loc::parse_any`].
+    pub fn resolve(raw: &str, page: &Self) -> Result<Self, LocError> {
+        match Self::parse_any(raw) {
+            Err(LocError::NotAbsolute) if !raw.is_empty() => {
+                let mut relative = String::with_capacity(raw.len());
+                encode(raw, &mut relative);
+                let page = parse(page.as_str())?;
+                let url = page.join(&relative).map_err(invalid)?;
+                Self::parse_any(url.as_str())
+            }
+            parsed => parsed,
+        }
+    }
+
     /// The URL as it is written, not yet escaped for XML.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -195,9 +214,7 @@ fn parse(raw: &str) -> Result<Url, LocError> {
     let mut text = String::with_capacity(raw.len() + raw.len() / 4);
     text.push_str(&raw[..raw.len() - rest.len()]);
     encode(rest, &mut text);
-    let url = Url::parse(&text).map_err(|error| LocError::Invalid {
-        reason: error.to_string(),
-    })?;
+    let url = Url::parse(&text).map_err(invalid)?;
     // The parser lets quotes and braces pass in a host.
     let in_hosts = |c: char| c.is_ascii_alphanumeric() || "-._[:]".contains(c);
     if !url
@@ -209,6 +226,12 @@ fn parse(raw: &str) -> Result<Url, LocError> {
         });
     }
     Ok(url)
+}
+
+fn invalid(error: url::ParseError) -> LocError {
+    LocError::Invalid {
+        reason: error.to_string(),
+    }
 }
 
 /// What follows `http://` or `https://`.
@@ -274,8 +297,16 @@ impl From<Origin> for String {
 impl TryFrom<String> for Loc {
     type Error = LocError;
 
+    /// Reads a stored URL. Brackets stay as they were stored: keys of rows are made from the text, and earlier versions
+    /// did not encode them.
     fn try_from(text: String) -> Result<Self, LocError> {
-        Self::parse_any(&text)
+        let loc = Self::parse_any(&text)?;
+        let bare = |text: &str| text.replace("%5B", "[").replace("%5D", "]");
+        Ok(if bare(&text) == bare(&loc.0) {
+            Self(text)
+        } else {
+            loc
+        })
     }
 }
 

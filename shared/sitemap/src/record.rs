@@ -2,7 +2,7 @@
 //!
 //! - Parsing never fails: what is wrong with a field becomes a [`Problem`], and the rest of the record is kept.
 //! - A problem either *closes* the record (its page is left out) or costs it the field alone. What decides whether a
-//!   page is listed fails closed: url, type, status, visibility, noindex, kind and the dates.
+//!   page is listed fails closed: url, canonical_url, type, status, visibility, noindex, kind and the dates.
 //! - Unknown fields are ignored, and so is `null`.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::entry::{Alternate, ChangeFreq, Priority};
 use crate::loc::Loc;
-use crate::site::{MAX_HOST_BYTES, SITE_TYPE, host_of_site_id, is_site_host};
+use crate::site::{MAX_HOST_BYTES, SITE_TYPE, host_of_site_id, is_settings, is_site_host};
 use crate::time::When;
 use crate::video::{self, Video};
 
@@ -153,7 +153,7 @@ pub struct ContentRecord {
     pub type_name: String,
     /// The address as given.
     pub url: String,
-    /// The canonical address, if it names one.
+    /// The canonical address, if it names one; a relative one is resolved against `url`.
     pub canonical_url: Option<Loc>,
     /// For feeds and the view for people.
     pub title: Option<String>,
@@ -183,6 +183,8 @@ pub struct ContentRecord {
     pub videos: Vec<Video>,
     /// Set if the page is news, whatever its type.
     pub news: Option<News>,
+    /// Set if the page is not news, whatever its type.
+    pub no_news: bool,
     /// The page's language.
     pub language: Option<String>,
     /// At most [`MAX_ALTERNATES`].
@@ -193,7 +195,7 @@ pub struct ContentRecord {
     pub x_default: bool,
     /// Terms by taxonomy, at most [`MAX_TERMS`] in all.
     pub terms: BTreeMap<String, Vec<String>>,
-    /// Parts of a multi-part page, at least 1.
+    /// Parts of a multi-part page, at least 1. An archive has 1.
     pub pages: u32,
     /// Set if the record is an archive page.
     pub archive_of: Option<ArchiveOf>,
@@ -248,11 +250,12 @@ impl ContentRecord {
         );
         let terms = fields.terms();
         let language = fields.language("language");
-        let record = Self {
+        let canonical_url = fields.canonical_url(&url);
+        let mut record = Self {
             id: id.to_owned(),
             site,
             type_name,
-            canonical_url: fields.canonical_url(),
+            canonical_url,
             status: fields.choice("status", Status::Published, STATUSES),
             visibility: fields.choice("visibility", Visibility::Public, VISIBILITIES),
             noindex: fields.noindex(),
@@ -269,6 +272,7 @@ impl ContentRecord {
                 tags: terms.get("tag").map_or(&[], Vec::as_slice),
             }),
             news: fields.news(),
+            no_news: fields.get("news") == Some(&Value::Bool(false)),
             alternates: fields.alternates(),
             translation_group: fields.translation_group(language.is_some()),
             x_default: fields.flag("x_default"),
@@ -282,8 +286,9 @@ impl ContentRecord {
             problems: Vec::new(),
         };
         let mut problems = fields.finish();
-        if record.type_name == SITE_TYPE {
-            // No page: what else is wrong with settings, who reads them finds. Under a wrong id nobody would.
+        if is_settings(id, item) {
+            // Not a page. `SiteSettings` reads the fields and says what is wrong with them, but only under a valid id.
+            SITE_TYPE.clone_into(&mut record.type_name);
             problems.clear();
             if !host_of_site_id(id).is_some_and(is_site_host) {
                 let reason = "a site's settings have the id site/<host>, in lower case";

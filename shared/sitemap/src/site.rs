@@ -12,6 +12,8 @@ use crate::member::SEGMENT_SLOTS;
 use crate::plan::Series;
 use crate::record::{MAX_TYPE_BYTES, Problem, cut, is_type_name};
 
+mod robots;
+
 /// The type of the records that hold settings. No page has it.
 pub const SITE_TYPE: &str = "site";
 /// What the ids of the records that hold settings begin with.
@@ -43,12 +45,41 @@ pub const URL_PLACE: &str = "{url}";
 /// What stands for the part's number there.
 pub const PART_PLACE: &str = "{part}";
 
-/// What the series of a type's pages ends with if another list has the type's own name.
+/// Suffix of the series of a type whose own name is reserved.
 const PAGES_SUFFIX: &str = "-pages";
-/// No series is called so: `/wp-sitemap.xml` is what WordPress calls its index, and leads to ours.
+/// No series has this name: `/wp-sitemap.xml` is WordPress's name for its index, and leads to ours.
 pub const FOREIGN_INDEX_SERIES: &str = "wp";
-/// Problems kept for one site.
+/// Names that no type's series has: that of the videos, that of the news, and [`FOREIGN_INDEX_SERIES`].
+const RESERVED_SERIES: usize = 3;
+/// Bytes of a series' name: a type's longest, with a suffix for each reserved name that it may have to pass.
+pub const MAX_SERIES_BYTES: usize = MAX_TYPE_BYTES + RESERVED_SERIES * PAGES_SUFFIX.len();
+/// Problems kept for one site; the rest is counted.
 const MAX_PROBLEMS: usize = 20;
+/// The fields of a settings record, beside `id` and `type`.
+const SETTINGS: [&str; 16] = [
+    "base_url",
+    "public",
+    "entries_per_sitemap",
+    "byte_limit",
+    "types",
+    "robots",
+    "name",
+    "language",
+    "news_name",
+    "news_published_only",
+    "video_series",
+    "news_series",
+    "stylesheet",
+    "feed",
+    "indexnow_key",
+    "cascaded_index",
+];
+/// The fields of a type's settings.
+const TYPE_SETTINGS: [&str; 5] = ["public", "changefreq", "priority", "news", "part_url"];
+/// A misspelt setting differs from a known one by at most this part of its characters: a third.
+const MISSPELT_PART: usize = 3;
+/// Characters of an unknown setting that are compared: more than the longest known one has.
+const MAX_NAME_CHARS: usize = 32;
 
 const _: () = assert!(
     MAX_ENTRIES.is_multiple_of(SEGMENT_SLOTS),
@@ -188,21 +219,23 @@ impl SiteSettings {
         })
     }
 
-    /// The settings that a site's record gives. A bad field keeps its default and becomes a problem; a bad `public`
-    /// makes the site private.
+    /// The settings that a site's record gives. An invalid field falls back to its default and becomes a problem. An
+    /// invalid `public` makes the site private, and robots.txt that cannot be published as meant disallows all.
     ///
     /// # Errors
     ///
-    /// If `host` is none.
+    /// If `host` is not a valid host.
     pub fn parse(host: &str, item: &Value) -> Result<Self, LocError> {
         let mut settings = Self::default_for(host)?;
         let empty = Map::new();
-        for (field, value) in item
-            .as_object()
-            .unwrap_or(&empty)
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-        {
+        let item = item.as_object().unwrap_or(&empty);
+        let given = item.get("type").cloned().unwrap_or_default();
+        // Only whole records have an id; `is_settings` took this one for settings by its id.
+        if item.contains_key("id") && given != SITE_TYPE {
+            let reason = format!("not {SITE_TYPE:?}, but {given}: read as the settings of {host}");
+            settings.problems.push(Problem::new("type", &reason, false));
+        }
+        for (field, value) in item.iter().filter(|(_, value)| !value.is_null()) {
             if let Err(reason) = settings.set(field, value) {
                 settings.problems.push(Problem::new(
                     field,
@@ -220,7 +253,19 @@ impl SiteSettings {
                 .problems
                 .push(Problem::new("news_series", reason, false));
         }
+        settings.limit_problems();
         Ok(settings)
+    }
+
+    /// Keeps so many problems that the settings fit into an item, first those that close something.
+    fn limit_problems(&mut self) {
+        let more = self.problems.len().saturating_sub(MAX_PROBLEMS);
+        if more > 0 {
+            self.problems.sort_by_key(|problem| !problem.closes);
+            self.problems.truncate(MAX_PROBLEMS);
+            let reason = format!("{more} more problems");
+            self.problems.push(Problem::new("…", &reason, false));
+        }
     }
 
     fn set(&mut self, field: &str, value: &Value) -> Result<(), String> {
@@ -262,26 +307,7 @@ impl SiteSettings {
                     })?;
             }
             "types" => self.set_types(value)?,
-            "robots" => {
-                let lines = value.as_array().ok_or("not a list of lines")?;
-                let line = |value: &Value| {
-                    value
-                        .as_str()
-                        .filter(|line| !line.contains(char::is_control))
-                        .map(str::to_owned)
-                };
-                let lines: Vec<String> = lines
-                    .iter()
-                    .map(line)
-                    .collect::<Option<_>>()
-                    .ok_or("not a list of lines without control characters")?;
-                // As stored: a quote takes two bytes there, and each line three more.
-                let bytes = lines.iter().map(|line| 2 * line.len() + 3).sum::<usize>();
-                if bytes > MAX_ROBOTS_BYTES {
-                    return Err(format!("{bytes} bytes, at most {MAX_ROBOTS_BYTES}"));
-                }
-                self.robots = lines;
-            }
+            "robots" => self.set_robots(value),
             "name" => self.name = Some(short_text(value)?),
             "news_name" => self.news_name = Some(short_text(value)?),
             "language" => {
@@ -300,12 +326,42 @@ impl SiteSettings {
             "indexnow_key" => {
                 let key = value.as_str().filter(|key| is_indexnow_key(key));
                 let (least, most) = (INDEXNOW_KEY_CHARS.start(), INDEXNOW_KEY_CHARS.end());
-                let reason = format!("not {least} to {most} of A-Z a-z 0-9 -");
+                let reason =
+                    format!("not {least} to {most} of A-Z a-z 0-9 -, or the name of a sitemap");
                 self.indexnow_key = Some(key.ok_or(reason)?.to_owned());
             }
-            _ => {}
+            "id" | "type" => {}
+            _ => return Err(unknown(field, &SETTINGS)),
         }
         Ok(())
+    }
+
+    /// Drops each line that cannot be published. If the lines that are left could allow more than was meant, robots.txt
+    /// disallows all.
+    fn set_robots(&mut self, value: &Value) {
+        let Some(lines) = value.as_array() else {
+            self.problems.push(Problem::new(
+                "robots",
+                "not a list of lines: robots.txt disallows all until this is mended",
+                true,
+            ));
+            self.robots = robots::disallow_all();
+            return;
+        };
+        let (lines, dropped) = robots::read(lines);
+        let opens = dropped.iter().any(|line| line.may_open);
+        for line in dropped {
+            let effect = if line.may_open {
+                "robots.txt disallows all until this is mended"
+            } else {
+                "the line is left out"
+            };
+            let field = format!("robots[{}]", line.at);
+            let reason = format!("{}: {effect}", line.reason);
+            self.problems
+                .push(Problem::new(&field, &reason, line.may_open));
+        }
+        self.robots = if opens { robots::disallow_all() } else { lines };
     }
 
     /// What is wrong with one type costs no other, and a type that may have been meant to be private is.
@@ -323,13 +379,8 @@ impl SiteSettings {
                 ..TypeSettings::default()
             };
             let mut bad = |field: &str, reason: &str, closes| {
-                if self.problems.len() < MAX_PROBLEMS {
-                    self.problems.push(Problem::new(
-                        &format!("types.{name}{field}"),
-                        reason,
-                        closes,
-                    ));
-                }
+                let field = format!("types.{name}{field}");
+                self.problems.push(Problem::new(&field, reason, closes));
             };
             if !is_type_name(name) {
                 bad("", "no page can have a type of this name", false);
@@ -375,7 +426,7 @@ impl SiteSettings {
                         Ok(pattern) => settings.part_url = Some(pattern),
                         Err(reason) => bad(".part_url", &reason, false),
                     },
-                    _ => {}
+                    _ => bad(&format!(".{field}"), &unknown(field, &TYPE_SETTINGS), false),
                 }
             }
             self.types.insert(name.clone(), settings);
@@ -389,16 +440,29 @@ impl SiteSettings {
         self.types.get(name).cloned().unwrap_or_default()
     }
 
-    /// The series that lists a type's pages: its namesake, or another one if the video or the news sitemaps have that
-    /// name, with which pages must not mix, or an index elsewhere has it.
+    /// The series that lists a type's pages. It has the type's name unless that is reserved: pages must not mix with the
+    /// videos or the news, nor hide behind the name of an index.
+    ///
+    /// No two types share a series. A name and the same name with suffixes are a chain: `news`, `news-pages`,
+    /// `news-pages-pages`. The n-th type of a chain has the n-th name of it that is not reserved. Chains have no name in
+    /// common.
     #[must_use]
     pub fn series_of(&self, type_name: &str) -> Series {
-        let taken = [&self.video_series, &self.news_series, FOREIGN_INDEX_SERIES];
-        self.series(if taken.contains(&type_name) {
-            format!("{type_name}{PAGES_SUFFIX}")
-        } else {
-            type_name.to_owned()
-        })
+        let reserved: [&str; RESERVED_SERIES] =
+            [&self.video_series, &self.news_series, FOREIGN_INDEX_SERIES];
+        let is_passed = |name: &&&str| {
+            let suffixes = type_name.strip_prefix(**name);
+            suffixes.is_some_and(|suffixes| suffixes.replace(PAGES_SUFFIX, "").is_empty())
+        };
+        let mut passed = reserved.iter().filter(is_passed).count();
+        let mut name = type_name.to_owned();
+        while passed > 0 {
+            name += PAGES_SUFFIX;
+            if !reserved.contains(&name.as_str()) {
+                passed -= 1;
+            }
+        }
+        self.series(name)
     }
 
     /// The series of this name.
@@ -431,12 +495,45 @@ impl SiteSettings {
         }
     }
 
-    /// The series of types that are not public: nothing of them is served, also not of a type that shares one with them.
+    /// The series of types that are not public: nothing of them is served.
     #[must_use]
     pub fn hidden_series(&self) -> Vec<String> {
         let hidden = self.types.iter().filter(|(_, settings)| !settings.public);
         hidden.map(|(name, _)| self.series_of(name).name).collect()
     }
+}
+
+/// What is wrong with a setting of an unknown name.
+fn unknown(field: &str, known: &[&str]) -> String {
+    let field = field.to_lowercase();
+    let similar = known
+        .iter()
+        .map(|name| (distance(&field, name), name))
+        .filter(|(distance, name)| distance * MISSPELT_PART <= name.len())
+        .min();
+    match similar {
+        Some((_, name)) => format!("no such setting, it is ignored: is {name} meant?"),
+        None => format!(
+            "no such setting, it is ignored: there are {}",
+            known.join(", ")
+        ),
+    }
+}
+
+/// How many characters have to be put in, left out or replaced to make one text the other (Levenshtein).
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    // A longer text is no known name misspelt.
+    for (i, a) in from.chars().take(MAX_NAME_CHARS).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[to.len()]
 }
 
 fn flag(value: &Value) -> Result<bool, String> {
@@ -456,15 +553,12 @@ fn short_text(value: &Value) -> Result<String, String> {
 }
 
 fn series_name(value: &Value) -> Result<String, String> {
-    // A type of this name gives its own series up, for one with a longer name.
-    let limit = MAX_TYPE_BYTES - PAGES_SUFFIX.len();
-    let name = value.as_str().filter(|name| is_type_name(name));
-    match name.filter(|name| name.len() <= limit) {
+    match value.as_str().filter(|name| is_type_name(name)) {
         Some(FOREIGN_INDEX_SERIES) => Err(format!(
             "/{FOREIGN_INDEX_SERIES}-sitemap.xml leads to the index"
         )),
         Some(name) => Ok(name.to_owned()),
-        None => Err(format!("not 1 to {limit} of A-Z a-z 0-9 _ -")),
+        None => Err(format!("not 1 to {MAX_TYPE_BYTES} of A-Z a-z 0-9 _ -")),
     }
 }
 
@@ -479,9 +573,25 @@ fn part_url(value: &Value) -> Result<String, String> {
     Ok(pattern)
 }
 
+/// Whether `/{name}.txt` may be the text form of a sitemap, which is then served in place of a key.
+fn is_sitemap_name(name: &str) -> bool {
+    name.rsplit_once("-sitemap")
+        .is_some_and(|(series, n)| !series.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
 fn is_indexnow_key(key: &str) -> bool {
     INDEXNOW_KEY_CHARS.contains(&key.len())
         && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        && !is_sitemap_name(key)
+}
+
+/// Whether an item holds a site's settings. Its type says so; or it has the id of settings and no `url`, so it cannot be a
+/// page, and somebody may have made a site private by it.
+#[must_use]
+pub fn is_settings(id: &str, item: &Value) -> bool {
+    let given = |field| item.get(field).filter(|value: &&Value| !value.is_null());
+    given("type").and_then(Value::as_str) == Some(SITE_TYPE)
+        || (host_of_site_id(id).is_some() && given("url").is_none())
 }
 
 /// Whether a site may be called so: what stands in object keys and in the CDN's header. Lower case, labels of
@@ -511,6 +621,7 @@ pub fn host_of_site_id(id: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -546,14 +657,14 @@ mod tests {
             json!({"base_url": "https://www.example.com:8443"}),
             json!({"base_url": "https://www.example.com.evil"}),
             json!({"types": {"../x": {}}}),
-            json!({"robots": ["User-agent: *\u{1}"]}),
-            json!({"robots": ["User-agent: *\nDisallow: /"]}),
-            json!({"robots": ["x".repeat(MAX_ROBOTS_BYTES)]}),
             json!({"indexnow_key": "abcdefg/"}),
+            json!({"indexnow_key": "post-sitemap2"}),
+            json!({"pubic": false}),
+            json!({"unknown": [1, 2]}),
             json!({"indexnow_key": "abcdefg"}),
             json!({"stylesheet": "less"}),
             json!({"news_series": "a/b"}),
-            json!({"news_series": "x".repeat(60)}),
+            json!({"news_series": "x".repeat(65)}),
             json!({"news_series": "video"}),
             json!({"feed": "yes"}),
             json!({"language": "en_US"}),
@@ -605,6 +716,114 @@ mod tests {
     }
 
     #[test]
+    fn a_bad_line_of_robots_never_opens_the_site() {
+        let parse = |robots: Value| {
+            SiteSettings::parse("www.example.com", &json!({"robots": robots})).unwrap()
+        };
+        let closed = ["User-agent: *", "Disallow: /"];
+        for robots in [
+            json!(["User-agent: *", "Disallow: /admin/", "Disallow: /x\u{1}"]),
+            json!(["User-agent: *\nDisallow: /admin/"]),
+            json!([
+                "User-agent: *",
+                format!("Disallow: /{}", "x".repeat(MAX_ROBOTS_BYTES))
+            ]),
+            json!("User-agent: *\nDisallow: /"),
+            json!({"User-agent": "*"}),
+            json!(false),
+        ] {
+            let settings = parse(robots.clone());
+            assert_eq!(settings.robots, closed, "{robots}");
+            assert!(settings.public && settings.problems[0].closes, "{robots}");
+        }
+        let long = format!("Disallow: /{}", "x".repeat(49_988));
+        for lines in [
+            ["User-agent: *", "Disallow: /admin/", "Disallow: /x\t"],
+            ["User-agent:\t*", "Disallow:\t/admin/", &long],
+        ] {
+            let settings = parse(json!(lines));
+            assert_eq!(
+                (settings.problems, settings.robots),
+                (vec![], lines.map(str::to_owned).to_vec())
+            );
+        }
+        let settings = parse(json!(["User-agent: *", "# note\u{7}", "Disallow: /x"]));
+        assert_eq!(settings.robots, ["User-agent: *", "Disallow: /x"]);
+        assert_eq!(
+            settings.problems[0].to_string(),
+            "robots[1]: \"# note\\u{7}\" has the control character U+0007: the line is left out"
+        );
+        assert!(!settings.problems[0].closes);
+    }
+
+    #[test]
+    fn unknown_settings_are_told_with_the_name_that_may_be_meant() {
+        let told = |item: Value| {
+            let settings = SiteSettings::parse("www.example.com", &item).unwrap();
+            let told: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
+            told.join("\n")
+        };
+        let meant = |name: &str| format!("no such setting, it is ignored: is {name} meant?");
+        assert_eq!(
+            told(json!({"Public": true})),
+            format!("Public: {}", meant("public"))
+        );
+        assert_eq!(
+            told(json!({"pubilc": 1})),
+            format!("pubilc: {}", meant("public"))
+        );
+        assert_eq!(
+            told(json!({"robot": []})),
+            format!("robot: {}", meant("robots"))
+        );
+        assert_eq!(
+            told(json!({"types": {"post": {"prioritty": 1}}})),
+            format!("types.post.prioritty: {}", meant("priority"))
+        );
+        let unknown = told(json!({"sitemap_size": 7}));
+        assert!(
+            unknown.contains("there are base_url, public, "),
+            "{unknown}"
+        );
+        assert!(
+            unknown.ends_with("indexnow_key, cascaded_index"),
+            "{unknown}"
+        );
+        assert_eq!(
+            told(json!({"id": "site/www.example.com", "type": "site", "x": null})),
+            ""
+        );
+    }
+
+    #[test]
+    fn settings_without_their_type_are_obeyed_and_say_so() {
+        let item = json!({"id": "site/www.example.com", "public": false});
+        assert!(is_settings("site/www.example.com", &item));
+        let settings = SiteSettings::parse("www.example.com", &item).unwrap();
+        assert!(!settings.public);
+        assert_eq!(
+            settings.problems[0].to_string(),
+            "type: not \"site\", but null: read as the settings of www.example.com"
+        );
+        let page = json!({"type": "page", "url": "https://www.example.com/"});
+        assert!(!is_settings("site/about", &page));
+        assert!(!is_settings("post/1", &item));
+    }
+
+    #[test]
+    fn problems_are_counted_beyond_a_limit_and_those_that_close_come_first() {
+        let mut item: Map<String, Value> = (0..100).map(|n| (format!("a{n}"), json!(1))).collect();
+        item.insert("public".to_owned(), json!("no"));
+        let settings = SiteSettings::parse("www.example.com", &Value::Object(item)).unwrap();
+        assert_eq!(settings.problems.len(), MAX_PROBLEMS + 1);
+        assert_eq!(settings.problems[0].field, "public");
+        assert_eq!(
+            settings.problems[MAX_PROBLEMS].to_string(),
+            "…: 81 more problems"
+        );
+    }
+
+    #[test]
     fn what_decides_listing_fails_closed() {
         let types = |value: Value| {
             SiteSettings::parse("www.example.com", &json!({"types": value})).unwrap()
@@ -644,6 +863,70 @@ mod tests {
         let stored =
             serde_json::to_string(&SiteSettings::parse("www.example.com", &item).unwrap()).unwrap();
         assert!(stored.len() < 400_000, "{} bytes", stored.len());
+    }
+
+    #[test]
+    fn the_names_that_types_have_without_a_conflict_stay() {
+        let settings = SiteSettings::default_for("www.example.com").unwrap();
+        let name = |of: &str| settings.series_of(of).name;
+        for (of, expected) in [
+            ("post", "post"),
+            ("page", "page"),
+            ("post-pages", "post-pages"),
+            ("video", "video-pages"),
+            ("news", "news-pages"),
+            ("wp", "wp-pages"),
+            ("news-pages", "news-pages-pages"),
+            ("wp-pages-pages", "wp-pages-pages-pages"),
+            ("news-pagespages", "news-pagespages"),
+        ] {
+            assert_eq!(name(of), expected);
+        }
+        let longest = format!("{}{}", "x".repeat(52), "-pages".repeat(2));
+        let reserved = json!({"video_series": longest, "news_series": "x".repeat(52)});
+        let settings = SiteSettings::parse("www.example.com", &reserved).unwrap();
+        assert_eq!(settings.problems, []);
+        assert_eq!(settings.series_of(&longest).name, longest + "-pages-pages");
+    }
+
+    #[test]
+    fn a_private_type_closes_its_own_series_alone() {
+        let item = json!({"types": {"news": {"public": false}}});
+        let settings = SiteSettings::parse("www.example.com", &item).unwrap();
+        assert_eq!(settings.hidden_series(), ["news-pages"]);
+        assert_ne!(settings.series_of("news-pages").name, "news-pages");
+    }
+
+    /// Names that are likely to meet: a few roots, with suffixes.
+    fn names() -> impl Strategy<Value = String> {
+        let root = prop_oneof![
+            3 => prop::sample::select(vec!["news", "video", "wp", "a"]).prop_map(str::to_owned),
+            1 => "[A-Za-z0-9_-]{1,34}",
+        ];
+        let suffix = prop::sample::select(vec!["-pages", "-pages", "pages", "-page"]);
+        let suffixes = prop::collection::vec(suffix, 0..5);
+        (root, suffixes).prop_map(|(root, suffixes)| root + &suffixes.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_types_share_a_series_whatever_the_settings_call_the_others(
+            video in names(), news in names(), types in prop::collection::btree_set(names(), 2..40),
+        ) {
+            let item = json!({"video_series": video, "news_series": news});
+            let settings = SiteSettings::parse("www.example.com", &item).unwrap();
+            let mut series = std::collections::BTreeMap::new();
+            for name in [&settings.video_series, &settings.news_series, FOREIGN_INDEX_SERIES] {
+                prop_assert_eq!(series.insert(name.to_owned(), "reserved".to_owned()), None);
+            }
+            for of in types {
+                let name = settings.series_of(&of).name;
+                prop_assert!(name.len() <= MAX_SERIES_BYTES, "{}", name);
+                prop_assert!(name.starts_with(&of));
+                let other = series.insert(name.clone(), of.clone());
+                prop_assert_eq!(other, None, "{} has the series {}", of, name);
+            }
+        }
     }
 
     #[test]

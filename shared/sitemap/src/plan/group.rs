@@ -40,13 +40,21 @@ impl Listing<'_> {
             .clone()
             .zip(record.language.clone())
         else {
-            let own = record.alternates.iter();
-            if !record.alternates.is_empty() && own.clone().all(|own| own.href != *self.loc) {
-                after
-                    .notes
-                    .push("alternates: the page itself is missing among them".to_owned());
+            let own = &record.alternates;
+            let is_self = |alternate: &Alternate| alternate.href == *self.loc;
+            if own.is_empty() {
+                return Vec::new();
             }
-            return record.alternates.clone();
+            if own.iter().all(is_self) {
+                let note = "alternates: left out, they name no page but this one";
+                after.notes.push(note.to_owned());
+                return Vec::new();
+            }
+            if !own.iter().any(is_self) {
+                let note = "alternates: the page itself is missing among them";
+                after.notes.push(note.to_owned());
+            }
+            return own.clone();
         };
         if !record.alternates.is_empty() {
             after
@@ -68,7 +76,7 @@ impl Listing<'_> {
             x_default: record.x_default,
         };
         members.insert(self.id.to_owned(), own.clone());
-        let alternates = alternates_of(&members);
+        let (alternates, default) = alternates_of(&members);
         let is_other = |alternate: &Alternate| alternate.href != own.href;
         let others = alternates.iter().any(is_other);
         let first = members
@@ -77,6 +85,10 @@ impl Listing<'_> {
         let taken = first.filter(|(id, _)| *id != self.id);
         if let Some((id, _)) = taken {
             let note = format!("translation_group: {id} is its page in {}", own.language);
+            after.notes.push(note);
+        } else if let Some(id) = default.filter(|id| own.x_default && *id != self.id) {
+            let note =
+                format!("x_default: left out, {id} is the x-default of its translation_group");
             after.notes.push(note);
         }
         after.group = Some((group, own));
@@ -88,15 +100,15 @@ impl Listing<'_> {
     }
 }
 
-/// The set that all members list, in the order of the languages, `x-default` last.
-fn alternates_of(members: &Translations) -> Vec<Alternate> {
+/// The set that all members list, in the order of the languages, `x-default` last; and the id of that one.
+fn alternates_of(members: &Translations) -> (Vec<Alternate>, Option<&str>) {
     let mut languages: BTreeMap<String, &Translation> = BTreeMap::new();
     let mut default = None;
-    for member in members.values().take(MAX_GROUP) {
+    for (id, member) in members.iter().take(MAX_GROUP) {
         let language = member.language.to_ascii_lowercase();
         let kept = *languages.entry(language).or_insert(member);
         if member.x_default && std::ptr::eq(kept, member) {
-            default = default.or(Some(member));
+            default = default.or(Some((id.as_str(), member)));
         }
     }
     let alternate = |hreflang: &str, member: &Translation| Alternate {
@@ -105,7 +117,8 @@ fn alternates_of(members: &Translations) -> Vec<Alternate> {
     };
     let listed = languages.into_values();
     let listed = listed.map(|member| alternate(&member.language, member));
-    listed
-        .chain(default.map(|member| alternate(X_DEFAULT, member)))
-        .collect()
+    let alternates = listed
+        .chain(default.map(|(_, member)| alternate(X_DEFAULT, member)))
+        .collect();
+    (alternates, default.map(|(id, _)| id))
 }

@@ -3,7 +3,7 @@
 use super::difference::Wanted;
 use super::listing::Listing;
 use super::{Ledger, MAX_ENTRY_BYTES, Rendered};
-use crate::eligibility;
+use crate::eligibility::{self, NewsState};
 use crate::entry::{self, Alternate, Entry, News};
 use crate::language::news_language;
 use crate::loc::Loc;
@@ -58,14 +58,18 @@ impl Listing<'_> {
             let series = site.series(site.video_series.clone());
             wanted.entries.push((series, rendered));
         }
-        if let Some(until) = eligibility::news_until(record, site, self.now) {
-            due.push(until);
-            match self.news_entry(bare, images) {
-                Ok(rendered) => {
-                    let series = site.series(site.news_series.clone());
-                    wanted.entries.push((series, rendered));
+        match eligibility::news(record, site, self.now) {
+            NewsState::Never => {}
+            NewsState::Not(reason) => notes.push(format!("news: left out, {reason}")),
+            NewsState::Until(until) => {
+                due.push(until);
+                match self.news_entry(bare, images) {
+                    Ok(rendered) => {
+                        let series = site.series(site.news_series.clone());
+                        wanted.entries.push((series, rendered));
+                    }
+                    Err(missing) => notes.push(format!("news: left out, there is no {missing}")),
                 }
-                Err(missing) => notes.push(format!("news: left out, there is no {missing}")),
             }
         }
     }

@@ -344,6 +344,67 @@ fn news_that_lack_something_are_left_out_and_the_page_stays() {
 }
 
 #[test]
+fn a_blank_title_of_news_counts_as_absent() {
+    let settings = json!({"news_name": "N", "language": "en"});
+    for blank in ["", " \t", "\u{1}"] {
+        let fields = json!({"published_at": "2027-01-15T07:00:00Z", "title": "Now", "news": {"title": blank}});
+        let plan = planned_on(settings.clone(), fields, &Ledger::default(), NOW, |_| {});
+        let xml = format!("{:?}", plan.changes);
+        assert!(
+            xml.contains("<news:title>Now</news:title>"),
+            "{blank:?}: {xml}"
+        );
+    }
+}
+
+#[test]
+fn news_that_are_over_say_so_from_the_second_on_in_which_they_leave() {
+    let settings = json!({"news_name": "N", "language": "en"});
+    let fields = json!({"published_at": "2027-01-15T07:00:00Z", "title": "Now", "news": {}});
+    let plan =
+        |ledger: &Ledger, now| planned_on(settings.clone(), fields.clone(), ledger, now, |_| {});
+    let first = plan(&Ledger::default(), NOW).ledger.unwrap();
+    assert_eq!(first.notes, [""; 0]);
+    let end = first.due.unwrap();
+    let over = plan(&first, end).ledger.unwrap();
+    assert_eq!(
+        over.notes,
+        ["news: left out, it was published or modified more than 48 hours ago"]
+    );
+    assert!(plan(&over, end + 1_000_000).is_empty());
+}
+
+#[test]
+fn alternates_that_name_the_page_alone_are_not_written() {
+    let link = |code: &str, path: &str| json!({"hreflang": code, "url": format!("https://www.example.com/{path}")});
+    let plan = |alternates: Value| {
+        let fields = json!({"alternates": alternates});
+        planned_on(json!({}), fields, &Ledger::default(), NOW, |_| {})
+    };
+    let alone = plan(json!([link("en", "a"), link("x-default", "a")]));
+    assert_eq!(links(&alone), [""; 0]);
+    assert!(alone.ledger.unwrap().notes[0].contains("no page but this one"));
+    let two = plan(json!([link("en", "a"), link("de", "b")]));
+    assert_eq!(links(&two), ["en", "de"]);
+}
+
+#[test]
+fn a_page_whose_address_is_spelt_anew_changes_its_claim() {
+    let before = record(json!({"url": "https://www.example.com/a[1]"}));
+    let mut ledger = placed(&before);
+    let claim = ledger.claim.as_mut().unwrap();
+    // As a version that did not encode brackets left it.
+    claim.loc = serde_json::from_str("\"https://www.example.com/a[1]\"").unwrap();
+    assert!(
+        page(Some(&before), &site())
+            .wanted_address(Newest::Unread, &ledger, NOW)
+            .is_some()
+    );
+    let plan = planned(Some(&before), &ledger, Claim::Free);
+    assert_eq!(names(&plan), ["Claim", "Release"]);
+}
+
+#[test]
 fn a_page_is_in_the_archives_of_its_terms_while_it_is_listed() {
     let fields = |terms: Value| json!({"terms": terms});
     let plan = |fields: Value, ledger: &Ledger| planned_on(json!({}), fields, ledger, NOW, |_| {});
@@ -448,6 +509,16 @@ fn each_member_of_a_group_lists_itself_and_all_others() {
     ]);
     let all = plan(&group, &Ledger::default());
     assert_eq!(links(&all), ["de", "en", "fr", "x-default"]);
+    assert_eq!(all.ledger.as_ref().unwrap().notes, [""; 0]);
+    let mut marked = group.clone();
+    marked.insert("post/0".to_owned(), translation("it", "it", true));
+    let second = plan(&marked, &Ledger::default());
+    let notes = second.ledger.unwrap().notes;
+    assert_eq!(notes.len(), 1);
+    assert!(
+        notes[0].starts_with("x_default: left out, post/0"),
+        "{notes:?}"
+    );
     // The same, whether its own row is among those read or not.
     group.insert(
         "post/1".to_owned(),

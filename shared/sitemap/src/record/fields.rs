@@ -1,6 +1,6 @@
 //! Reading the fields of an item, each with what may be wrong with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -13,6 +13,7 @@ use crate::language::{is_hreflang, is_language};
 use crate::loc::Loc;
 use crate::time::When;
 use crate::video::{self, MAX_VIDEOS, Video};
+use crate::xml;
 
 pub(super) const STATUSES: &[(&str, Status)] = &[
     ("published", Status::Published),
@@ -188,12 +189,18 @@ impl<'a> Fields<'a> {
         parsed.map_err(|reason| self.close(field, reason)).ok()
     }
 
-    pub(super) fn canonical_url(&mut self) -> Option<Loc> {
+    /// The canonical address. It decides about listing, so one that cannot be read closes the record.
+    pub(super) fn canonical_url(&mut self, url: &str) -> Option<Loc> {
         let text = self
-            .text("canonical_url", false)
+            .text("canonical_url", true)
             .filter(|text| !text.is_empty())?;
-        Loc::parse_any(&text)
-            .map_err(|error| self.drop_field("canonical_url", error.to_string()))
+        let canonical = match Loc::parse_any(url) {
+            Ok(page) => Loc::resolve(&text, &page),
+            // The page is left out for its url.
+            Err(_) => return None,
+        };
+        canonical
+            .map_err(|error| self.close("canonical_url", error.to_string()))
             .ok()
     }
 
@@ -234,11 +241,11 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn images(&mut self) -> Vec<Loc> {
-        let images = self.list("images", MAX_IMAGES);
+        let images = self.list("images", MAX_IMAGES).iter().enumerate();
+        let mut known = BTreeSet::new();
         images
-            .iter()
-            .enumerate()
             .filter_map(|(at, value)| self.url_in("images", at, value))
+            .filter(|image| known.insert(image.clone()))
             .collect()
     }
 
@@ -246,7 +253,8 @@ impl<'a> Fields<'a> {
         let mut videos = Vec::new();
         for (at, value) in self.list("videos", MAX_VIDEOS).iter().enumerate() {
             let mut problems = Vec::new();
-            videos.extend(Video::parse(page, at, value, &mut problems));
+            let video = Video::parse(page, at, value, &mut problems);
+            videos.extend(video.filter(|video| !videos.contains(video)));
             for problem in problems {
                 self.drop_field(&problem.field, problem.reason);
             }
@@ -270,6 +278,13 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn news(&mut self) -> Option<News> {
+        match self.get("news") {
+            Some(Value::Bool(is_news)) => is_news.then(News::default),
+            _ => self.news_object(),
+        }
+    }
+
+    fn news_object(&mut self) -> Option<News> {
         let news = self.object("news")?;
         let mut text = |name: &str| match news.get(name).filter(|value| !value.is_null())? {
             Value::String(text) => Some(text.clone()),
@@ -282,6 +297,7 @@ impl<'a> Fields<'a> {
             }
         };
         let (title, language) = (text("title"), text("language"));
+        let title = title.filter(|title| !xml::is_blank(title));
         let language = language.and_then(|code| self.language_code("news.language", code));
         Some(News { title, language })
     }
@@ -385,6 +401,10 @@ impl<'a> Fields<'a> {
             .and_then(|pages| u32::try_from(pages).ok())
             .filter(|pages| (1..=MAX_PARTS).contains(pages))
         {
+            Some(2..) if self.get("archive_of").is_some() => {
+                self.drop_field("pages", "only the first page of an archive is listed");
+                1
+            }
             Some(pages) => pages,
             None => {
                 self.drop_field(

@@ -24,7 +24,7 @@ fn every_field_is_read() {
         "changefreq": "weekly", "priority": 0.8, "images": [{"url": "https://cdn.example.net/1.png"}],
         "videos": [{"title": "v", "thumbnail_url": "https://i.example/1.jpg", "player_url": "https://v.example/1"}], "news": {"title": "n"}, "language": "en",
         "alternates": [{"hreflang": "de", "url": "https://www.example.de/"}], "translation_group": "g",
-        "terms": {"author": ["jane"], "category": ["news"]}, "pages": 3,
+        "terms": {"author": ["jane"], "category": ["news"]}, "pages": 1,
         "archive_of": {"taxonomy": "category", "term": "news"}, "unknown": {"is": "ignored"}, "nothing": null,
     });
     let record = ContentRecord::parse("post/42", &item);
@@ -38,7 +38,7 @@ fn every_field_is_read() {
     assert_eq!(record.terms["author"], ["jane"]);
     assert_eq!(
         (record.pages, record.videos.len(), record.alternates.len()),
-        (3, 1, 1)
+        (1, 1, 1)
     );
     assert_eq!(record.archive_of.unwrap().term, "news");
 }
@@ -58,6 +58,11 @@ fn what_decides_listing_fails_closed() {
         (json!({"expires_at": "soon"}), "!expires_at"),
         (json!({"archive_of": {"taxonomy": "tag"}}), "!archive_of"),
         (json!({"archive_of": "news"}), "!archive_of"),
+        (json!({"canonical_url": 7}), "!canonical_url"),
+        (
+            json!({"canonical_url": "https://a.example/#b"}),
+            "!canonical_url",
+        ),
         (json!({"type": "site"}), "!id"),
     ] {
         assert_eq!(problems(fields), [problem]);
@@ -80,7 +85,7 @@ fn a_bad_optional_field_costs_that_field_alone() {
     for (fields, problem) in [
         (json!({"priority": 1.7}), "priority"),
         (json!({"changefreq": "often"}), "changefreq"),
-        (json!({"canonical_url": "/relative"}), "canonical_url"),
+        (json!({"news": 1}), "news"),
         (
             json!({"images": [{"url": "https://a.example/1"}, {"src": "x"}]}),
             "images[1].url",
@@ -97,6 +102,62 @@ fn a_bad_optional_field_costs_that_field_alone() {
     ] {
         assert_eq!(problems(fields), [problem]);
     }
+}
+
+#[test]
+fn only_the_first_page_of_an_archive_is_listed() {
+    let archive = json!({"taxonomy": "tag", "term": "rust"});
+    let fields = |pages: u32| json!({"archive_of": archive, "pages": pages});
+    assert_eq!(problems(fields(3)), ["pages"]);
+    assert_eq!(problems(fields(1)), [""; 0]);
+    let item =
+        json!({"type": "tag", "url": "https://a.example/", "pages": 3, "archive_of": archive});
+    assert_eq!(ContentRecord::parse("p", &item).pages, 1);
+}
+
+#[test]
+fn the_same_image_or_video_is_listed_once() {
+    let image = |path: &str| json!({"url": format!("https://i.example/{path}")});
+    let video = |title: &str| json!({"title": title, "thumbnail_url": "https://i.example/1.jpg", "content_url": "https://v.example/1"});
+    let item = json!({"type": "t", "url": "https://a.example/",
+        "images": [image("ü"), image("b"), image("%C3%BC"), image("b")],
+        "videos": [video("v"), video("w"), video("v")]});
+    let record = ContentRecord::parse("p", &item);
+    let images: Vec<&str> = record.images.iter().map(Loc::as_str).collect();
+    assert_eq!(images, ["https://i.example/%C3%BC", "https://i.example/b"]);
+    let titles: Vec<&str> = record
+        .videos
+        .iter()
+        .map(|video| video.title.as_str())
+        .collect();
+    assert_eq!(titles, ["v", "w"]);
+    assert_eq!(record.problems, []);
+}
+
+#[test]
+fn what_has_the_id_of_settings_and_no_url_is_settings() {
+    let parse = |id: &str, item: Value| ContentRecord::parse(id, &item);
+    let private = json!({"public": false});
+    let settings = parse("site/www.example.com", private.clone());
+    assert_eq!(
+        (settings.type_name.as_str(), settings.problems),
+        ("site", vec![])
+    );
+    let misspelt = parse("site/www.example.com", json!({"type": "Site"}));
+    assert_eq!(
+        (misspelt.type_name.as_str(), misspelt.problems),
+        ("site", vec![])
+    );
+    let nobodys = parse("site/WWW.example.com", private.clone());
+    assert_eq!(nobodys.problems[0].field, "id");
+    let page = parse(
+        "site/about",
+        json!({"type": "page", "url": "https://a.example/about"}),
+    );
+    assert_eq!((page.type_name.as_str(), page.problems), ("page", vec![]));
+    let page = parse("site/about", json!({"url": "https://a.example/about"}));
+    assert_eq!(page.problems[0].to_string(), "type: missing");
+    assert_eq!(parse("about", private).problems[0].field, "url");
 }
 
 #[test]

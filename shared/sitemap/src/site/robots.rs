@@ -1,0 +1,170 @@
+//! The lines of robots.txt that a site's settings give ([RFC 9309](https://www.rfc-editor.org/rfc/rfc9309)).
+//!
+//! A line that cannot be published is dropped. What is left must never allow more than was meant:
+//!
+//! - Without a `Disallow` line, its pages are open. Without a `User-agent` line, rules apply to other crawlers than they
+//!   should, and the group before it grows.
+//! - Without an `Allow`, a `Sitemap`, a comment or a blank line, crawlers may read the same or less. If such a line was
+//!   all that separated two `User-agent` lines, the first of these had no rules, so that joining them opens nothing.
+//! - Any other line may restrict crawlers in a way that is not known here.
+
+use serde_json::Value;
+
+use super::MAX_ROBOTS_BYTES;
+use crate::record::cut;
+
+/// Fields whose absence allows nothing more.
+const HARMLESS: [&str; 2] = ["allow", "sitemap"];
+/// Characters of a line that are quoted in a reason.
+const QUOTED_CHARS: usize = 60;
+
+/// A line that was dropped.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Dropped {
+    /// Its place in the list, from 0.
+    pub(super) at: usize,
+    /// What is wrong with it.
+    pub(super) reason: String,
+    /// Whether the other lines could allow more than was meant.
+    pub(super) may_open: bool,
+}
+
+/// The lines of a robots.txt that allows nothing.
+pub(super) fn disallow_all() -> Vec<String> {
+    vec!["User-agent: *".to_owned(), "Disallow: /".to_owned()]
+}
+
+/// The lines that can be published, and the others.
+pub(super) fn read(values: &[Value]) -> (Vec<String>, Vec<Dropped>) {
+    let (mut lines, mut dropped) = (Vec::new(), Vec::new());
+    // What the list takes in JSON: a bracket, then each line with a comma or the other bracket.
+    let mut bytes = 1;
+    for (at, value) in values.iter().enumerate() {
+        let reason = match value.as_str() {
+            None => format!("{} is not text", cut(&value.to_string())),
+            Some(line) => {
+                // Tabs are white space there. A line break would make two lines of one.
+                let control = line.chars().find(|c| c.is_control() && *c != '\t');
+                let stored = value.to_string().len() + 1;
+                if let Some(control) = control {
+                    let code = u32::from(control);
+                    format!("{} has the control character U+{code:04X}", quoted(line))
+                } else if bytes + stored > MAX_ROBOTS_BYTES {
+                    format!(
+                        "{} is beyond {MAX_ROBOTS_BYTES} bytes, as stored, of all lines",
+                        quoted(line)
+                    )
+                } else {
+                    bytes += stored;
+                    lines.push(line.to_owned());
+                    continue;
+                }
+            }
+        };
+        let may_open = value.as_str().is_none_or(|line| !is_harmless(line));
+        dropped.push(Dropped {
+            at,
+            reason,
+            may_open,
+        });
+    }
+    (lines, dropped)
+}
+
+/// Whether crawlers may read no more without this text, each of whose pieces may have been meant as a line.
+fn is_harmless(text: &str) -> bool {
+    text.split(|c: char| c.is_control() && c != '\t')
+        .all(|line| {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            let field = line.split(':').next().unwrap_or_default().trim();
+            line.is_empty() || HARMLESS.iter().any(|name| field.eq_ignore_ascii_case(name))
+        })
+}
+
+fn quoted(line: &str) -> String {
+    match line.char_indices().nth(QUOTED_CHARS) {
+        Some((end, _)) => format!("{:?}…", &line[..end]),
+        None => format!("{line:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(lines: Value, kept: &[&str], dropped: &[(usize, bool)]) {
+        let (lines, found) = read(lines.as_array().unwrap());
+        assert_eq!(lines, kept);
+        let found: Vec<_> = found.iter().map(|line| (line.at, line.may_open)).collect();
+        assert_eq!(found, dropped);
+    }
+
+    #[test]
+    fn good_lines_are_kept_as_they_are() {
+        let lines = [
+            "User-agent:\t*",
+            "Disallow: /x\t",
+            "# \"ü\"",
+            "",
+            "Sitemap: /a",
+        ];
+        check(json!(lines), &lines, &[]);
+        check(json!([]), &[], &[]);
+    }
+
+    #[test]
+    fn a_bad_line_without_which_nothing_opens_is_dropped_alone() {
+        check(
+            json!([
+                "User-agent: *",
+                "Allow : /a\u{1}",
+                "# c\u{0}",
+                "SITEMAP: /\u{7f}",
+                "\r",
+                "Disallow: /x"
+            ]),
+            &["User-agent: *", "Disallow: /x"],
+            &[(1, false), (2, false), (3, false), (4, false)],
+        );
+    }
+
+    #[test]
+    fn a_bad_line_that_restricts_may_open_the_rest() {
+        for bad in [
+            json!("Disallow: /x\u{1}"),
+            json!("disallow\t: /x\u{1}"),
+            json!("User-agent: bot\u{1}"),
+            json!("Crawl-delay: 10\u{1}"),
+            json!("Dis\u{1}allow: /x"),
+            // A reader that takes the break for the end of a line sees a rule.
+            json!("Sitemap: /a\nDisallow: /x"),
+            json!("# a\rDisallow: /x"),
+            json!(7),
+            json!(null),
+            json!(["Allow: /"]),
+        ] {
+            let lines = json!(["User-agent: *", bad, "Disallow: /y"]);
+            check(lines, &["User-agent: *", "Disallow: /y"], &[(1, true)]);
+        }
+    }
+
+    #[test]
+    fn all_lines_together_have_a_limit_as_stored() {
+        let line = |bytes: usize| format!("Disallow: /{}", "x".repeat(bytes - 11));
+        let (most, more) = (line(MAX_ROBOTS_BYTES - 4), line(MAX_ROBOTS_BYTES - 3));
+        check(json!([most]), &[&most], &[]);
+        check(json!([more]), &[], &[(0, true)]);
+        let half = line(49_999);
+        check(json!([half, half]), &[&half], &[(1, true)]);
+        let comment = "#".repeat(MAX_ROBOTS_BYTES);
+        check(
+            json!(["a: b", comment, "c: d"]),
+            &["a: b", "c: d"],
+            &[(1, false)],
+        );
+        let stored = serde_json::to_string(&read(&[json!(most)]).0).unwrap();
+        assert_eq!(stored.len(), MAX_ROBOTS_BYTES);
+    }
+}
