@@ -9,7 +9,7 @@ use sitemap::plan::{
     Change, Claim, Inputs, Ledger, MAX_ENTRY_BYTES, Page, Plan, Reuse, Series, Slot, plan,
 };
 use sitemap::record::{ContentRecord, MAX_ALTERNATES, MAX_IMAGES, MAX_TERMS, is_type_name};
-use sitemap::site::{FOREIGN_INDEX_SERIES, SiteSettings};
+use sitemap::site::{FOREIGN_INDEX_SERIES, MAX_SERIES_BYTES, SiteSettings};
 use sitemap::time::When;
 use sitemap::video::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS};
 
@@ -202,11 +202,20 @@ fn is_sound(plan: &Plan, record: Option<&ContentRecord>, site: Option<&SiteSetti
                 "{} bytes of entry",
                 rendered.xml.len()
             );
-            assert!(is_type_name(&placement.series.name));
-            assert_ne!(placement.series.name, FOREIGN_INDEX_SERIES);
+            is_series_name(&placement.series.name);
             is_one_entry(&rendered.xml, record, site);
         }
     }
+}
+
+/// That `/{name}-sitemap.xml` leads to the series.
+fn is_series_name(name: &str) {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    assert!(
+        (1..=MAX_SERIES_BYTES).contains(&name.len()) && name.bytes().all(is_allowed),
+        "{name:?}"
+    );
+    assert_ne!(name, FOREIGN_INDEX_SERIES);
 }
 
 fn is_of_so_many(text: &str, chars: usize) {

@@ -1,9 +1,11 @@
 //! A site's settings.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use sitemap::loc::Origin;
 use sitemap::record::is_type_name;
-use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MIN_BYTES, SiteSettings};
+use sitemap::site::{FOREIGN_INDEX_SERIES, MAX_BYTES, MAX_ENTRIES, MIN_BYTES, SiteSettings};
 
 /// Bytes that a site's settings may take: they stand in one item with a few short attributes (DynamoDB: 400 KB).
 const MAX_STORED_BYTES: usize = 380_000;
@@ -27,6 +29,7 @@ pub(crate) fn check(data: &[u8]) {
     };
     are_sound(&settings, host);
     fail_closed(&settings, &item);
+    robots_open_nothing(&settings, &item);
 }
 
 /// What whoever reads settings relies on.
@@ -46,12 +49,47 @@ pub(crate) fn are_sound(settings: &SiteSettings, host: &str) {
             .all(|line| !line.contains(['\n', '\r', '\0'])),
         "one line of robots.txt becomes several"
     );
+    types_share_no_series(settings);
     let stored = serde_json::to_string(settings).expect("settings have text keys alone");
     assert!(stored.len() <= MAX_STORED_BYTES, "{} bytes", stored.len());
     assert_eq!(
         serde_json::from_str::<SiteSettings>(&stored).ok().as_ref(),
         Some(settings)
     );
+}
+
+/// That pages of two types never meet, nor pages and videos or news; also of types that are named as others' series are.
+fn types_share_no_series(settings: &SiteSettings) {
+    let series = [&settings.video_series, &settings.news_series];
+    let own = |name: &String| settings.series_of(name).name;
+    let mut types: BTreeSet<String> = settings.types.keys().chain(series).cloned().collect();
+    let met: Vec<String> = types.iter().map(own).collect();
+    types.extend(met.into_iter().filter(|name| is_type_name(name)));
+    let mut names: BTreeSet<String> = series.into_iter().cloned().collect();
+    names.insert(FOREIGN_INDEX_SERIES.to_owned());
+    assert_eq!(names.len(), 3, "{series:?}");
+    for name in &types {
+        assert!(names.insert(own(name)), "{name} shares {}", own(name));
+    }
+}
+
+/// That every rule that was meant to keep crawlers out is there, or that none is let in.
+fn robots_open_nothing(settings: &SiteSettings, item: &Value) {
+    let Some(given) = item.get("robots").filter(|robots| !robots.is_null()) else {
+        return;
+    };
+    if settings.robots == ["User-agent: *", "Disallow: /"] {
+        return;
+    }
+    let lines = given.as_array().expect("a list, or all is disallowed");
+    let mut kept = settings.robots.iter();
+    for line in lines {
+        let line = line.as_str().expect("a text, or all is disallowed");
+        let rule = line.trim_start().to_ascii_lowercase();
+        if rule.starts_with("disallow") || rule.starts_with("user-agent") {
+            assert!(kept.any(|kept| kept == line), "{line:?} is lost");
+        }
+    }
 }
 
 /// That what may have been meant to be private is.

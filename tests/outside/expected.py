@@ -14,6 +14,7 @@ known who has it: only the loc is compared."""
 import argparse
 import collections
 import datetime
+import itertools
 import json
 import re
 import string
@@ -27,8 +28,16 @@ LANGUAGE = re.compile(r"(?P<primary>[a-z]{2,3})(-[a-z]{4})?(-(?P<region>[a-z]{2}
 DETAILS = ("lastmod", "images", "alternates", "videos", "news")
 
 
+# What RFC 3986 allows in paths and queries, and an escape's sign.
+SAFE = "".join(set(string.punctuation) - set('"<>[\\]^`{|}'))
+
+
 def encoded(url):
-    return urllib.parse.quote(url, safe=string.punctuation)
+    return urllib.parse.quote(url, safe=SAFE)
+
+
+def once(values):
+    return [value for at, value in enumerate(values) if value not in values[:at]]
 
 
 def moment(text):
@@ -50,6 +59,14 @@ def news_language(*codes):
         return None
     primary, region = match["primary"].lower(), (match["region"] or "").lower()
     return f"{primary}-{region}" if primary == "zh" and region in ("cn", "tw") else primary
+
+
+def series_of(kind, reserved):
+    """Of `news`, `news-pages`, `news-pages-pages` … those that are not reserved, to the types of these names in order."""
+    root = re.sub("(-pages)+$", "", kind)
+    names = (root + "-pages" * times for times in itertools.count())
+    free = (name for name in names if name not in reserved)
+    return next(itertools.islice(free, kind[len(root):].count("-pages"), None))
 
 
 class Site:
@@ -92,7 +109,7 @@ class Site:
             and record.get("visibility", "public") == "public"
             and not record.get("noindex", False)
             and record.get("kind", "content") == "content"
-            and record.get("canonical_url", record["url"]) == record["url"]
+            and urllib.parse.urljoin(record["url"], record.get("canonical_url") or "") == record["url"]
             and self.of_type(record).get("public", True)
             and (published is None or published <= self.now)
             and (expires is None or expires > self.now)
@@ -120,10 +137,14 @@ class Site:
             marked = [encoded(member["url"]) for member in members if member.get("x_default")]
             return links | {"x-default": url for url in marked[:1]}
         given = [(link["hreflang"], encoded(link["url"])) for link in record.get("alternates", [])]
+        if all(url == encoded(record["url"]) for _, url in given):
+            return {}
         return {code: url for code, url in reversed(given) if code == "x-default" or LANGUAGE.fullmatch(code)}
 
     def parts(self, record):
         pages, url = record.get("pages", 1), record["url"]
+        if "archive_of" in record:
+            return []
         pattern = self.of_type(record).get("part_url")
         if not pattern and "?" not in url:
             pattern = "{url}{part}/" if url.endswith("/") else "{url}/{part}"
@@ -147,20 +168,21 @@ class Site:
                     "description": description[:MAX_DESCRIPTION], "content_loc": content and encoded(content),
                     "player_loc": player and encoded(player), "tags": tags[:MAX_TAGS],
                 })
-        return videos
+        return once(videos)
 
     def news(self, record):
-        if "news" not in record and not self.of_type(record).get("news", False):
+        given = record.get("news")
+        if given is False or (given is None and not self.of_type(record).get("news", False)):
             return None
         times = [record.get("published_at")]
         if not self.settings.get("news_published_only", False):
             times.append(record.get("modified_at"))
-        own = record.get("news") or {}
+        own = given if isinstance(given, dict) else {}
         news = {
             "name": self.settings.get("news_name"),
             "language": news_language(own.get("language"), record.get("language"), self.settings.get("language")),
             "publication_date": record.get("published_at") or record.get("modified_at"),
-            "title": own.get("title") or record.get("title"),
+            "title": next((title for title in (own.get("title"), record.get("title")) if title and title.strip()), None),
         }
         recent = any(time and self.now - NEWS_AGE < moment(time) <= self.now for time in times)
         return news if recent and all(news.values()) else None
@@ -169,8 +191,8 @@ class Site:
         video_series, news_series = self.settings.get("video_series", "video"), self.settings.get("news_series", "news")
         for record in self.pages:
             loc, lastmod = encoded(record["url"]), self.lastmod(record)
-            images = [encoded(image["url"]) for image in record.get("images", [])]
-            series = record["type"] + ("-pages" if record["type"] in (video_series, news_series, "wp") else "")
+            images = once([encoded(image["url"]) for image in record.get("images", [])])
+            series = series_of(record["type"], (video_series, news_series, "wp"))
             common = {"loc": loc, "lastmod": lastmod, "images": [], "alternates": {}, "videos": [], "news": None}
             entries = [{"series": series} | common | {"images": images, "alternates": self.alternates(record)}]
             entries += [{"series": series} | common | {"loc": part} for part in self.parts(record)]

@@ -142,7 +142,7 @@ async fn a_record_that_no_key_can_hold_stops_neither_a_first_load_nor_the_clock_
 async fn settings_that_nobody_can_find_say_so_and_bad_ones_close_what_they_are_about() {
     let lost = json!({"id": "site/WWW.example.com", "type": "site", "public": false});
     let bad = json!({"types": {"aaa": {"priority": 7}, "page": {"public": "no"}, "zzz": {"public": false}},
-        "robots": ["User-agent: *", "\u{1}"], "entries_per_sitemap": 0});
+        "robots": ["User-agent: *", "Disallow: /x\u{1}"], "entries_per_sitemap": 0});
     let page = |name: &str| with(&post(&format!("/{name}"), 1), json!({"type": name}));
     let records = [lost, settings(bad), page("aaa"), page("page"), page("zzz")];
     let world = World::with(Options::default(), &records).await;
@@ -152,7 +152,28 @@ async fn settings_that_nobody_can_find_say_so_and_bad_ones_close_what_they_are_a
         Some("bad_field")
     );
     let robots = String::from_utf8(world.crawler.get("/robots.txt").await.body).unwrap();
-    assert!(robots.starts_with("User-agent: *\nDisallow:\n"), "{robots}");
+    let closed =
+        format!("User-agent: *\nDisallow: /\n\nSitemap: https://{SITE}/sitemap_index.xml\n");
+    assert!(robots.starts_with(&closed), "{robots}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_without_their_type_are_obeyed() {
+    let untyped = json!({"id": format!("site/{SITE}"), "public": false});
+    let world = World::with(Options::default(), &[untyped.clone(), post("/a", 1)]).await;
+    assert!(world.paths().await.is_empty());
+    assert_eq!(
+        world.refusal("post/a").await.as_deref(),
+        Some("site_private")
+    );
+    world
+        .put(&with(&untyped, json!({"type": "site", "public": true})))
+        .await;
+    assert_eq!(world.paths().await, ["/a"]);
+    // An edit loses the type: what it says is still obeyed.
+    world.put(&with(&untyped, json!({"type": "Site"}))).await;
+    assert!(world.paths().await.is_empty());
     world.stop().await;
 }
 
@@ -220,6 +241,25 @@ async fn malformed_lines_are_reported_with_number_field_and_reason_and_the_rest_
         paths,
         ["/a", "/c", "/d"].map(|path| format!("https://{SITE}{path}"))
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_decides_about_pages_and_cannot_be_read_is_told_at_load() {
+    let lines = [
+        with(&post("/a", 1), json!({"id": "@a"})).to_string(),
+        with(&post("/b", 1), json!({"canonical_url": ["/b"]})).to_string(),
+        json!({"id": format!("site/{SITE}"), "pubilc": true}).to_string(),
+        post("/c", 1).to_string(),
+    ];
+    let (loaded, paths) = loaded(lines.join("\n").as_bytes()).await;
+    let told: Vec<String> = loaded
+        .problems
+        .iter()
+        .map(|problem| format!("{} {}", problem.line, problem.field))
+        .collect();
+    assert_eq!(told, ["1 id", "2 canonical_url", "3 type", "3 pubilc"]);
+    assert_eq!(loaded.records, 3);
+    assert_eq!(paths, [format!("https://{SITE}/c")]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

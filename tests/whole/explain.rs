@@ -53,6 +53,45 @@ async fn every_address_and_every_record_is_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_no_page_can_be_made_of_is_explained() {
+    let records = [
+        settings(json!({"news_name": "N", "language": "en", "types": {"post": {"news": true}}})),
+        with(&post("/a", 1), json!({"title": "A"})),
+        with(
+            &post("/", 1),
+            json!({"id": "@mine", "url": format!("https://{SITE}/at")}),
+        ),
+        json!({"id": "bad", "type": "post", "url": "javascript:alert(1)"}),
+        with(&post("/c", 1), json!({"canonical_url": "/c#top"})),
+    ];
+    let mut world = World::idle(Options::default()).await;
+    for record in &records {
+        world.put(record).await;
+    }
+    world.begin().await;
+    world.settle().await;
+    let target = Target::of(&world.stack);
+    let said = async |what: &str| explain(&target, what).await.unwrap();
+    let reserved = "@mine: left out, bad_field: id: begins with @, ";
+    for what in ["@mine", &format!("https://{SITE}/at")] {
+        let said = said(what).await;
+        assert!(said.starts_with(reserved), "{said}");
+    }
+    let nobody = "no record has this address or this id\n";
+    assert_eq!(said("@nobody").await, nobody);
+    let bad = said("bad").await;
+    let expected = "bad: left out, bad_url: url: the scheme javascript is neither http nor https\n";
+    assert_eq!(bad, expected);
+    let canonical = said("post/c").await;
+    let expected = "post/c: left out, bad_field: canonical_url: has a fragment\n";
+    assert_eq!(canonical, expected);
+    let old = said("post/a").await;
+    let expected = "  news: left out, it was published or modified more than 48 hours ago\n";
+    assert!(old.contains(expected), "{old}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_status_tells_how_far_each_site_and_the_scan_are() {
     let mut world = World::idle(Options::default()).await;
     let target = Target::of(&world.stack);

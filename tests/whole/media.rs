@@ -136,3 +136,23 @@ async fn types_called_video_and_news_do_not_mix_with_the_series() {
     assert_eq!(of_kind(&world, "video").await.len(), 2);
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_type_made_private_closes_no_other_types_pages() {
+    let world = World::start().await;
+    for (path, name) in [("/n", "news"), ("/p", "news-pages")] {
+        world
+            .put(&with(&post(path, 1), json!({"type": name})))
+            .await;
+    }
+    assert_eq!(
+        world.sitemaps().await,
+        ["news-pages-sitemap.xml", "news-pages-pages-sitemap.xml"]
+    );
+    let hide = |name: &str| settings(json!({"types": {name: {"public": false}}}));
+    world.put(&hide("news")).await;
+    assert_eq!(world.paths().await, ["/p"]);
+    world.put(&hide("news-pages")).await;
+    assert_eq!(world.paths().await, ["/n"]);
+    world.stop().await;
+}

@@ -84,3 +84,19 @@ async fn numbers_of_pages_that_are_none_cost_the_parts_alone() {
     assert_eq!(world.paths().await, ["/0/", "/1/", "/2/", "/3/"]);
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_lists_no_part_beyond_its_first() {
+    let world = World::start().await;
+    let archive = json!({"pages": 3, "archive_of": {"taxonomy": "author", "term": "ann"}});
+    let ann = post("/author/ann/", 1);
+    world.put(&with(&ann, json!({"pages": 3}))).await;
+    world
+        .put(&with(&post("/a", 1), json!({"terms": {"author": ["ann"]}})))
+        .await;
+    assert_eq!(world.paths().await.len(), 4);
+    world.put(&with(&ann, archive)).await;
+    assert_eq!(world.paths().await, ["/a", "/author/ann/"]);
+    assert!(world.rows("LEDGER#post/author/ann/").await.len() <= 1);
+    world.stop().await;
+}

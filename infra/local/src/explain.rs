@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use sitemap::loc::Loc;
 use sitemap::plan::{Address, Claim, Ledger};
 use sitemap::time::When;
-use store::content::Content;
+use store::content::{Content, RESERVED_ID};
 use store::error::StoreError;
 use store::keys::{self, ShardId};
 use store::ledgers::Ledgers;
@@ -40,10 +40,24 @@ pub async fn explain(target: &Target, what: &str) -> Result<String, StoreError> 
     // An item that is no page may have a ledger of one that it was, until its event is followed.
     if let Some(reason) = target.reconciler.content.mismatch(what).await? {
         let _ = writeln!(text, "{what}: no page, as the mapping says: {reason}");
-    } else if pages.is_empty() {
+    }
+    for id in reserved(target, what, pages.is_empty()).await? {
+        let _ = writeln!(text, "{id}: left out, bad_field: {RESERVED_ID}");
+    }
+    if text.is_empty() {
         text.push_str("no record has this address or this id\n");
     }
     Ok(text)
+}
+
+/// The records with this id, or at this address if nobody else is there, that no function reads because of their ids.
+async fn reserved(target: &Target, what: &str, alone: bool) -> Result<Vec<String>, StoreError> {
+    let content = &target.reconciler.content;
+    match Loc::parse_any(what) {
+        Ok(loc) if alone => content.reserved_at(&loc).await,
+        Err(_) if content.is_reserved(what).await? => Ok(vec![what.to_owned()]),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// The page that has the address, then those that wait for it; if nobody has it, the records that name it.

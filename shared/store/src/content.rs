@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use aws_lambda_events::event::dynamodb::EventRecord;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Map, Value};
+use sitemap::loc::Loc;
 use sitemap::mapping::SOURCE_MARK;
 use sitemap::record::ContentRecord;
 
@@ -22,6 +23,9 @@ pub use source::SourceTable;
 
 /// The revision of a deployment without a table of the user's.
 pub const NO_SOURCE: &str = "none";
+/// Why a record of the own table whose id begins with [`SOURCE_MARK`] is left out.
+pub const RESERVED_ID: &str =
+    "id: begins with @, as only the ids of another table's items do: give the record another id";
 /// What stands before a cursor of the own table that could else be taken for one of the user's.
 const OWN_CURSOR: char = '=';
 
@@ -108,6 +112,61 @@ impl ContentTable {
         Ok(item.and_then(|item| source.mapping().mismatch(&item)))
     }
 
+    /// Whether the own table has a record whose id begins as only those of the user's table may. No function reads it.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
+    pub async fn is_reserved(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(id.starts_with(SOURCE_MARK) && self.own_item(id).await?.is_some())
+    }
+
+    /// The records of the own table that have this address and such an id. Reads the whole table.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
+    pub async fn reserved_at(&self, loc: &Loc) -> Result<Vec<String>, StoreError> {
+        let (mut found, mut start) = (Vec::new(), None);
+        loop {
+            let request = self
+                .aws
+                .dynamodb()
+                .await
+                .scan()
+                .table_name(&self.name)
+                .consistent_read(true)
+                .set_exclusive_start_key(start)
+                .filter_expression("begins_with(id, :mark)")
+                .projection_expression("id, #url")
+                .expression_attribute_names("#url", "url")
+                .expression_attribute_values(":mark", text(SOURCE_MARK.to_string()));
+            let output = request.send().await.map_err(service("Scan"))?;
+            let items = output.items.unwrap_or_default().into_iter();
+            let here = items.filter(|item| {
+                let url = get_text(item, "url").map(Loc::parse_any);
+                url.is_some_and(|url| url.as_ref() == Ok(loc))
+            });
+            found.extend(here.filter_map(|item| get_text(&item, "id").map(str::to_owned)));
+            start = output.last_evaluated_key;
+            if start.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    async fn own_item(&self, id: &str) -> Result<Option<Item>, StoreError> {
+        let request = self
+            .aws
+            .dynamodb()
+            .await
+            .get_item()
+            .table_name(&self.name)
+            .consistent_read(true)
+            .key("id", text(id));
+        Ok(request.send().await.map_err(service("GetItem"))?.item)
+    }
+
     /// A page of the own table.
     async fn scan_own(&self, from: Option<&str>, limit: i32) -> Result<ScanPage, StoreError> {
         let start = from.map(|id| id.strip_prefix(OWN_CURSOR).unwrap_or(id));
@@ -188,10 +247,7 @@ impl Content for ContentTable {
         }
         let id = key_text(record, "id")?;
         if id.starts_with(SOURCE_MARK) {
-            tracing::error!(
-                record = id,
-                "id: begins with {SOURCE_MARK}, as only those of another table's items do; the record is ignored"
-            );
+            tracing::error!(record = id, "a record is ignored: {RESERVED_ID}");
             return None;
         }
         Some(id.to_owned())
@@ -222,20 +278,7 @@ impl Content for ContentTable {
                 None => Ok(None),
             };
         }
-        let request = self
-            .aws
-            .dynamodb()
-            .await
-            .get_item()
-            .table_name(&self.name)
-            .consistent_read(true)
-            .key("id", text(id));
-        Ok(request
-            .send()
-            .await
-            .map_err(service("GetItem"))?
-            .item
-            .map(value))
+        Ok(self.own_item(id).await?.map(value))
     }
 
     async fn records(&self, ids: &[String]) -> Result<HashMap<String, ContentRecord>, StoreError> {

@@ -10,14 +10,16 @@ pub(super) const SITES: [&str; 3] = ["www.example.com", "shop.example", "blog.ex
 pub(super) const KNOWN: usize = 2;
 /// The site that is one by its record alone.
 pub(super) const RECORDED: usize = 2;
-/// The pages' types. Two have the names of the series that videos and news are listed in.
-pub(super) const TYPES: [&str; 4] = ["post", "page", "video", "news"];
+/// The pages' types. Two have the names of the series that videos and news are listed in, and one the name that the pages of
+/// such a type have then.
+pub(super) const TYPES: [&str; 5] = ["post", "page", "video", "news", "news-pages"];
 /// The series of videos and of news, as sites may name them; the first are the defaults.
-pub(super) const SERIES: [(&str, &str); 4] = [
+pub(super) const SERIES: [(&str, &str); 5] = [
     ("video", "news"),
     ("clips", "news"),
     ("post", "bulletin"),
     ("news", "video"),
+    ("news-pages", "news"),
 ];
 /// The style sheets that sites may choose; the first is the default.
 pub(super) const STYLESHEETS: [&str; 3] = ["css", "xsl", "none"];
@@ -204,6 +206,17 @@ pub(super) const DEFAULT: Settings = Settings {
     stylesheet: 0,
     told: false,
 };
+
+impl Page {
+    /// How many parts of it may be listed: of an archive the first alone.
+    pub(super) fn listed_parts(&self) -> u32 {
+        if self.archive.is_some() {
+            1
+        } else {
+            self.parts
+        }
+    }
+}
 
 /// A page that is nothing but a page.
 pub(super) const PAGE: Page = Page {

@@ -169,7 +169,7 @@ impl Oracle {
                     None => continue,
                 },
             };
-            for part in 1..=page.parts {
+            for part in 1..=page.listed_parts() {
                 let Some(loc) = records::part_loc(page, part, &settings) else {
                     continue;
                 };

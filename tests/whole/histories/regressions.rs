@@ -156,9 +156,9 @@ fn regression_a_page_in_parts_is_audited() {
     replay(1, 0, &[Put(0, in_parts), Rest]);
 }
 
-/// An archive's parts were listed while none of its pages was.
+/// An archive's parts were listed while none of its pages was; then, with it, though they are paginated archives.
 #[test]
-fn regression_the_parts_of_an_archive_are_listed_with_it() {
+fn regression_the_parts_of_an_archive_are_not_listed() {
     let archive = Page {
         archive: Some(0),
         parts: 2,

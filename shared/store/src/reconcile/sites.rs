@@ -1,7 +1,7 @@
 //! A site's row made to agree with its record and with the deployment's list.
 
 use serde_json::Value;
-use sitemap::site::{SITE_ID_PREFIX, SITE_TYPE, SiteSettings, is_site_host};
+use sitemap::site::{SITE_ID_PREFIX, SiteSettings, is_settings, is_site_host};
 
 use super::{Reconciler, TRIES};
 use crate::concurrency::backoff;
@@ -52,11 +52,9 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
 
     /// A site's record of settings.
     async fn recorded(&self, host: &str) -> Result<Option<Value>, StoreError> {
-        let item = self
-            .content
-            .item(&format!("{SITE_ID_PREFIX}{host}"))
-            .await?;
-        Ok(item.filter(|item| item.get("type").and_then(Value::as_str) == Some(SITE_TYPE)))
+        let id = format!("{SITE_ID_PREFIX}{host}");
+        let item = self.content.item(&id).await?;
+        Ok(item.filter(|item| is_settings(&id, item)))
     }
 
     /// Looks whether a site's row still says what its record and the deployment's list do, and mends it. For what no

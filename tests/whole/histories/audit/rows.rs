@@ -92,7 +92,13 @@ fn ledgers(
                 ledgers.insert((id.to_owned(), part), ledger);
             }
             // A run that fenced when the record was gone, or had fewer parts, and went no further.
-            None if oracle.pages.get(id).is_none_or(|page| part > page.parts) => tally.fences += 1,
+            None if oracle
+                .pages
+                .get(id)
+                .is_none_or(|page| part > page.listed_parts()) =>
+            {
+                tally.fences += 1;
+            }
             None => return Err(format!("part {part} of {id} has a fence alone")),
         }
     }
@@ -101,7 +107,7 @@ fn ledgers(
     for (id, page) in &oracle.pages {
         // Nobody looks at the records of what is no site when the table is new.
         let unseen = orphaned && page.site == RECORDED && !ledgers.contains_key(&(id.clone(), 1));
-        let parts = if unseen { 0 } else { page.parts };
+        let parts = if unseen { 0 } else { page.listed_parts() };
         pages.extend((1..=parts).map(|part| (id.clone(), part)));
     }
     same("ledgers", &found, &pages)?;

@@ -45,12 +45,7 @@ impl Oracle {
                 xml: format!("<url>{loc}{lastmod_xml}{before}{images_xml}{after}</url>\n"),
             }
         };
-        let own = TYPES[page.kind];
-        let series = if own == video_series || own == news_series {
-            format!("{own}-pages")
-        } else {
-            own.to_owned()
-        };
+        let series = series_of(TYPES[page.kind], [video_series, news_series, "wp"]);
         if part > 1 {
             return vec![entry(&series, Vec::new(), "", "")];
         }
@@ -116,6 +111,16 @@ impl Oracle {
         ];
         Some(element("news:news", &parts.concat()))
     }
+}
+
+/// The name of the series of a type. Of the names that only differ in how often `-pages` is at their end, the reserved ones
+/// go to no type, and the types have the others in order.
+fn series_of(kind: &str, reserved: [&str; 3]) -> String {
+    let root = kind.trim_end_matches("-pages");
+    let place = (kind.len() - root.len()) / "-pages".len();
+    let names = (0..).map(|times| root.to_owned() + &"-pages".repeat(times));
+    let mut free = names.filter(|name| !reserved.contains(&name.as_str()));
+    free.nth(place).expect("there is no end of them")
 }
 
 /// The links of a page to its translations and itself: nothing if it is not its language's page, or alone.
