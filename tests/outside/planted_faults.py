@@ -286,7 +286,7 @@ FAULTS = {
     "a first load is told of": [
         (ROUND, "told: released && !terms.quiet,", "told: { let _ = released; !terms.quiet },")],
     "news stay when they are old": [
-        ("shared/sitemap/src/eligibility.rs", "until.filter(|until| now < *until)", "until")],
+        ("shared/sitemap/src/eligibility.rs", " && now < at.seconds() + NEWS_SECONDS;", ";")],
     "a slot that was given back may still be taken as the counter's": [
         (ACTIONS, "            if fresh {", "            if fresh && false {")],
     "leaked slots are not given back": [
