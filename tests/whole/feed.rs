@@ -5,8 +5,10 @@
 use aws_sdk_dynamodb::config::SharedInterceptor;
 use aws_sdk_dynamodb::types::AttributeValue;
 use harness::{Gate, SITE, World, post, settings, until, with};
+use local::audit::{Ended, audit};
 use local::stack::Options;
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+use local::target::Target;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use regenerate::Regenerator;
@@ -195,6 +197,36 @@ async fn a_page_that_is_edited_is_in_the_feed_for_two_days_or_until_it_goes() {
     })
     .await;
     assert_eq!(paths(&world).await, [""; 0]);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_is_lost_comes_back_as_it_was_and_one_whose_claim_is_lost_stays() {
+    let world = world(&[post("/a", 1), post("/b", 1)]).await;
+    world.settle().await;
+    for (path, title) in [("/a", "One"), ("/b", "Two")] {
+        world.clock.advance(10);
+        let edited = json!({"title": title, "description": "<d>", "published_at": "2026-01-01"});
+        world.put(&with(&post(path, 2), edited)).await;
+        world.settle().await;
+    }
+    let rows = world.rows("FEED#").await;
+    assert_eq!(rows.len(), 2);
+    world.clock.advance(3_600);
+    let (lost, row) = rows.first_key_value().unwrap();
+    let claim = keys::claim(SITE, &row["loc"]);
+    for (pk, sk) in [lost, &(claim.pk, claim.sk)] {
+        world.delete_row(pk, sk).await;
+        world.settle().await;
+        let target = Target::of(&world.stack);
+        let pause = std::time::Duration::from_millis(150);
+        let ended = audit(&target, true, pause, |_| ()).await.unwrap();
+        assert_eq!(ended, Ended::Whole(Vec::new()));
+        assert_eq!(world.rows("FEED#").await, rows);
+        assert_eq!(paths(&world).await, ["/b", "/a"]);
+        let titles = texts(&feed(&world).await, "entry", "title");
+        assert_eq!(titles, ["Two", "One"]);
+    }
     world.stop().await;
 }
 

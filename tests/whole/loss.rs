@@ -13,8 +13,10 @@ use local::tables::{BUCKET, SITEMAP_TABLE};
 use local::target::Target;
 use serde_json::{Value, json};
 use sitemap::plan::Series;
+use store::clock::Clock;
 use store::keys::prefix;
 use store::object::PUBLISHED_PREFIX;
+use store::rows::Rows;
 use store::slots::Slots;
 use sweep::audit::{Finding, Problem};
 
@@ -95,10 +97,10 @@ async fn find(world: &World, repair: bool) -> (Ended, Vec<Finding>) {
     for _ in 0..50 {
         let report = |finding: &Finding| findings.push(finding.clone());
         let ended = audit(&target, repair, PAUSE, report).await.unwrap();
-        if ended != Ended::Busy {
+        if matches!(ended, Ended::Whole(_)) {
             return (ended, findings);
         }
-        // A scan that somebody has to wake: the local sweep does.
+        // A scan that somebody has to wake, or a site's row that is to be written again: the local sweep does both.
         world.settle().await;
         tokio::time::sleep(PAUSE).await;
     }
@@ -473,6 +475,57 @@ async fn the_daily_sweep_makes_good_what_was_lost() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(world.listed().await, listed);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_repair_has_the_audit_begin_again_soon() {
+    let options = Options {
+        clock: Clock::stopped(1_800_000_000),
+        ..Options::default()
+    };
+    let world = World::with(options, &[post("/a", 1)]).await;
+    world.settle().await;
+    let (reconciler, objects) = (&world.stack.reconciler, &world.stack.objects);
+    // Sweeps until no audit is under way, and says when the last one began and what it repaired.
+    let audited = async || {
+        for _ in 0..100 {
+            // Boxed: it is large for a thread's stack.
+            let sites = [SITE.to_owned()];
+            let swept = Box::pin(sweep::sweep(reconciler, objects, &sites, PAUSE, None));
+            swept.await.unwrap();
+            match reconciler.table.audit().await.unwrap() {
+                Some(progress) if progress.step.is_none() => return progress,
+                _ => tokio::time::sleep(PAUSE).await,
+            }
+        }
+        panic!("an audit does not end");
+    };
+    audited().await;
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let unknown = [("pk", text("NEWER#x")), ("sk", text("-"))];
+    let unknown = unknown.map(|(name, value)| (name.to_owned(), value));
+    put_item(&world, unknown.into()).await;
+    world.clock.advance(86_400);
+    let began = world.clock.now();
+    let harmless = audited().await;
+    assert_eq!((harmless.began, harmless.repaired), (began, 0));
+    assert_eq!(harmless.found.get("row_unknown"), Some(&1));
+    for _ in 0..3 {
+        world.clock.advance(3_600);
+        assert_eq!(audited().await.began, began, "nothing was repaired");
+    }
+    let claim = store::keys::claim(SITE, &format!("https://{SITE}/a"));
+    world.delete_row(&claim.pk, &claim.sk).await;
+    world.clock.advance(86_400);
+    let repaired = audited().await;
+    assert!(
+        repaired.began > began && repaired.repaired > 0,
+        "{repaired:?}"
+    );
+    world.settle().await;
+    world.clock.advance(600);
+    assert_eq!(audited().await.began, world.clock.now());
     world.stop().await;
 }
 

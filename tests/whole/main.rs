@@ -23,6 +23,7 @@ mod privileges;
 mod publishing;
 mod races;
 mod redrive;
+mod silence;
 mod sites;
 mod source;
 mod store;

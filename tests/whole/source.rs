@@ -17,6 +17,7 @@ use store::keys::{self, prefix};
 use store::ledgers::Ledgers;
 
 mod deployments;
+mod misread;
 mod setup;
 
 const TABLE: &str = "magazine";

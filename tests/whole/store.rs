@@ -647,7 +647,7 @@ async fn no_client_of_the_local_stack_reaches_beyond_this_machine() {
 
 #[tokio::test]
 async fn a_client_without_an_endpoint_reaches_nothing_from_here() {
-    let aws = store::aws::Aws::from_environment();
+    let aws = store::aws::Aws::from_environment(ingest::TIMEOUTS);
     let error = aws.dynamodb().await.list_tables().send().await.unwrap_err();
     assert!(format!("{error:?}").contains("127.0.0.1:9"), "{error:?}");
 }

@@ -3,9 +3,11 @@
 mod nested;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_norway::Value;
 use sitemap::mapping::MAX_MAPPING_BYTES;
+use store::aws::Timeouts;
 use store::deployment;
 
 /// The functions' resources.
@@ -299,6 +301,29 @@ fn what_is_asked_of_lambda_is_within_its_bounds() {
         template["Parameters"]["SourceMapping"]["MaxLength"].as_u64(),
         Some(MAX_MAPPING_BYTES as u64)
     );
+}
+
+#[test]
+fn a_call_that_hangs_takes_a_third_of_a_functions_time_at_most() {
+    let template = template();
+    let seconds = Duration::from_secs;
+    for (function, Timeouts { attempt, operation }) in [
+        ("IngestFunction", ingest::TIMEOUTS),
+        ("RegenerateFunction", regenerate::TIMEOUTS),
+        ("HttpFunction", http_function::TIMEOUTS),
+        ("SweepFunction", sweep::TIMEOUTS),
+    ] {
+        let limit = template["Resources"][function]["Properties"]["Timeout"].as_u64();
+        assert!(operation * 3 <= seconds(limit.unwrap()), "{function}");
+        assert!(attempt * 2 <= operation, "{function} tries again");
+    }
+    let http = http_function::TIMEOUTS;
+    assert_eq!((http.attempt, http.operation), (seconds(3), seconds(8)));
+    // What `sweep` tells search engines and CloudFormation has limits of its own.
+    let limit = template["Resources"]["SweepFunction"]["Properties"]["Timeout"].as_u64();
+    for alone in [sweep::notices::TIMEOUT, sweep::setup::TIMEOUT] {
+        assert!(alone * 3 <= seconds(limit.unwrap()));
+    }
 }
 
 #[test]

@@ -1,8 +1,15 @@
 //! What time alone changes: the clock is moved, nobody sleeps until then.
 
-use harness::{SITE, World, post, until, with};
+use harness::{Poison, SITE, World, post, until, with};
+use local::stack::{Options, SECOND_LOOK, Stack};
+use local::tables::{CONTENT_TABLE, SITEMAP_TABLE};
 use serde_json::json;
 use sitemap::time::When;
+use store::SitemapTable;
+use store::aws::Aws;
+use store::content::ContentTable;
+use store::ledgers::Ledgers;
+use store::reconcile::Reconciler;
 
 /// Moves the clock on and waits for a sweep.
 pub(crate) async fn pass(world: &World, seconds: i64) {
@@ -65,5 +72,53 @@ async fn a_lastmod_of_the_future_is_written_when_its_time_has_come() {
         world.listed().await[&loc].lastmod.as_deref(),
         Some(at.as_str())
     );
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn regression_a_passing_failure_behind_a_permanent_one_is_not_forgotten() {
+    let world = World::idle(Options::default()).await;
+    let at = |seconds: i64| When::at(world.clock.now() + seconds).to_string();
+    let expires = json!({"expires_at": at(100)});
+    let pages = ["/impossible", "/slow"];
+    for path in pages {
+        world.put(&with(&post(path, 1), expires.clone())).await;
+    }
+    let Stack {
+        aws,
+        reconciler,
+        objects,
+        dynamodb_endpoint,
+        s3_endpoint,
+        ..
+    } = &world.stack;
+    let ids = pages.map(|path| format!("post{path}"));
+    for outcome in reconciler.reconcile(&ids, None).await {
+        outcome.unwrap();
+    }
+    // So late that the cursor has an hour to leave.
+    world.clock.advance(3 * 3_600);
+    let commit = "TransactWriteItems";
+    let impossible = Poison::for_good_in(commit, &ids[0]).interceptor();
+    let slow = Poison::passing_in(commit, &ids[1]).interceptor();
+    let failing = Aws::on_loopback(dynamodb_endpoint, s3_endpoint, vec![impossible, slow]);
+    let of = |aws: &Aws| Reconciler {
+        content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
+        table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
+        ..reconciler.clone()
+    };
+    let swept = async |aws: &Aws| {
+        let reconciler = of(aws);
+        // Boxed: it is large for a thread's stack.
+        Box::pin(sweep::sweep(&reconciler, objects, &[], SECOND_LOOK, None)).await
+    };
+    let error = swept(&failing).await.unwrap_err();
+    assert!(!error.is_permanent(), "{error}");
+    swept(aws).await.unwrap();
+    for id in &ids {
+        let ledger = reconciler.table.ledger(id).await.unwrap().unwrap();
+        let refused = ledger.refused.map(|(name, _)| name);
+        assert_eq!(refused.as_deref(), Some("expired"), "{id}");
+    }
     world.stop().await;
 }

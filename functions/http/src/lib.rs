@@ -29,6 +29,10 @@
 //!
 //! [`SiteFront`] is the one router, behind Lambda's adapter and on a plain server alike.
 
+use std::time::Duration;
+
+use store::aws::Timeouts;
+
 mod asset;
 mod body;
 mod form;
@@ -56,3 +60,9 @@ pub fn is_routed(path: &str) -> bool {
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 1] = [store::deployment::BUCKET_NAME];
+
+/// The limits of its calls. An answer takes two of them, and a crawler waits.
+pub const TIMEOUTS: Timeouts = Timeouts {
+    attempt: Duration::from_secs(3),
+    operation: Duration::from_secs(8),
+};

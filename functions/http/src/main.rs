@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use http_function::SiteFront;
+use http_function::{SiteFront, TIMEOUTS};
 use lambda_http::{Error, run_with_streaming_response, service_fn, tracing};
 use store::aws::Aws;
 use store::clock::Clock;
@@ -11,7 +11,7 @@ use store::deployment;
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     tracing::init_default_subscriber();
-    let objects = deployment::objects(&Aws::from_environment())?;
+    let objects = deployment::objects(&Aws::from_environment(TIMEOUTS))?;
     let front = &SiteFront::new(objects, Clock::system());
     run_with_streaming_response(service_fn(async |request| {
         Ok::<_, Infallible>(front.respond(request).await)

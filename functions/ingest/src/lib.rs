@@ -5,10 +5,12 @@
 //!   rows are damaged, is logged and acknowledged: tried again, it would only hold up the others.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use aws_lambda_events::event::dynamodb::Event;
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use sitemap::site::host_of_site_id;
+use store::aws::Timeouts;
 use store::concurrency::concurrently;
 use store::content::Content;
 use store::deployment::RECONCILER_VARIABLES;
@@ -24,6 +26,13 @@ use tracing::{error, info};
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 6] = RECONCILER_VARIABLES;
+
+/// The limits of its calls, all of them small: a third of the function's time at most, so that a call that hangs leaves
+/// time for the rest of the batch.
+pub const TIMEOUTS: Timeouts = Timeouts {
+    attempt: Duration::from_secs(5),
+    operation: Duration::from_secs(20),
+};
 
 /// Ledgers that are read at the same time.
 const CONCURRENCY: usize = 16;

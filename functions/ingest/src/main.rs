@@ -8,7 +8,7 @@ use store::deployment;
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     lambda_runtime::tracing::init_default_subscriber();
-    let reconciler = deployment::reconciler(&Aws::from_environment())?;
+    let reconciler = deployment::reconciler(&Aws::from_environment(ingest::TIMEOUTS))?;
     let handler = async |event: LambdaEvent<Event>| {
         Ok::<_, Error>(ingest::ingest(&reconciler, &event.payload).await)
     };

@@ -8,10 +8,12 @@
 //! - What can never succeed is logged and acknowledged: it must not hold up the rest of the stream.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use bytes::Bytes;
+use store::aws::Timeouts;
 use store::concurrency::concurrently;
 use store::content::Content;
 use store::deployment::{
@@ -51,6 +53,12 @@ pub const ENVIRONMENT: [&str; 7] = [
     STACK_NAME,
     BUCKET_NAME,
 ];
+
+/// The limits of its calls: a put of the largest object, 50 MB, may take its time. A third of the function's at most.
+pub const TIMEOUTS: Timeouts = Timeouts {
+    attempt: Duration::from_secs(20),
+    operation: Duration::from_secs(60),
+};
 
 /// All that publishing needs of the sitemap table.
 pub trait Table: Ledgers + Slots + Sites + Segments + Summaries + Changes {}

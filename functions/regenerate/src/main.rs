@@ -10,7 +10,7 @@ use store::deployment;
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     lambda_runtime::tracing::init_default_subscriber();
-    let aws = Aws::from_environment();
+    let aws = Aws::from_environment(regenerate::TIMEOUTS);
     let regenerator = Regenerator {
         reconciler: deployment::reconciler(&aws)?,
         objects: deployment::objects(&aws)?,

@@ -206,7 +206,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             }
         };
         if self.repair {
-            self.make_good(&suspects).await?;
+            progress.repaired += self.make_good(&suspects).await?;
         }
         progress.step = next;
         let findings: Vec<Finding> = suspects
@@ -239,7 +239,8 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         Ok(again.await?.into_iter().filter(seen).collect())
     }
 
-    async fn make_good(&self, suspects: &[Suspect]) -> Result<(), StoreError> {
+    /// Repairs what can be repaired, and returns how much of it was not harmless.
+    async fn make_good(&self, suspects: &[Suspect]) -> Result<u64, StoreError> {
         let table = &self.reconciler.table;
         let mut records: BTreeMap<String, Vec<Key>> = BTreeMap::new();
         let mut left = BTreeSet::new();
@@ -276,9 +277,10 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             };
             !is_left && !finding.problem.is_harmless()
         });
+        let repaired = made_good.count() as u64;
         let Reconciler { metrics, .. } = self.reconciler;
-        metrics.note(&metrics::FINDINGS_REPAIRED, made_good.count() as u64);
-        Ok(())
+        metrics.note(&metrics::FINDINGS_REPAIRED, repaired);
+        Ok(repaired)
     }
 
     async fn give_back(
@@ -318,6 +320,7 @@ pub fn beginning(now: i64) -> AuditProgress {
         step: Some(AuditStep::Rows { after: None }),
         sites: BTreeSet::new(),
         found: BTreeMap::new(),
+        repaired: 0,
     }
 }
 

@@ -16,6 +16,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use sitemap::time::When;
+use store::aws::Timeouts;
 use store::content::Content;
 use store::deployment::{
     BUCKET_NAME, CONTENT_TABLE, FAILURE_BUCKET, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE,
@@ -49,6 +50,12 @@ pub const ENVIRONMENT: [&str; 9] = [
     FAILURE_BUCKET,
     INDEXNOW_ENDPOINT,
 ];
+/// The limits of its calls. One that hangs at the end of an audit's slice must leave the function time to end; the audit
+/// reads whole objects, of 50 MB at most.
+pub const TIMEOUTS: Timeouts = Timeouts {
+    attempt: Duration::from_secs(4),
+    operation: Duration::from_secs(10),
+};
 /// Records of one batch of due timers.
 const BATCH: usize = 500;
 /// Seconds without progress after which the scan is started again: longer than a slice may take.
@@ -61,7 +68,8 @@ const STUCK_SECONDS: i64 = 3_600;
 const AUDIT_SLICE: Duration = Duration::from_secs(20);
 /// Seconds from the beginning of an audit to the next one's.
 const AUDIT_PERIOD: i64 = 86_400;
-/// The same after one that has found something: repairs may bring more to light.
+/// The same after one that has repaired something: a repair may bring more to light. What it only finds would be found
+/// again as often.
 const NEXT_AUDIT_PERIOD: i64 = 600;
 
 /// Does all that is due. `published` are the hosts that have objects; `second_look` is the audit's
@@ -179,11 +187,9 @@ where
     let mut progress = match table.audit().await? {
         Some(progress) if progress.step.is_some() => progress,
         Some(progress) => {
-            let clean = progress.found.is_empty();
-            let period = if clean {
-                AUDIT_PERIOD
-            } else {
-                NEXT_AUDIT_PERIOD
+            let period = match progress.repaired {
+                0 => AUDIT_PERIOD,
+                _ => NEXT_AUDIT_PERIOD,
             };
             if now - progress.began < period {
                 return Ok(());
@@ -230,7 +236,7 @@ where
         // None was ever needed, or it was lost: then the audit finds whose time has come.
         return reconciler.table.set_cursor(this_hour - 1).await;
     };
-    let mut failure = None;
+    let mut failure: Option<StoreError> = None;
     for hour in cursor..=this_hour {
         let timers = reconciler.table.timers(hour).await?;
         let due: Vec<_> = timers
@@ -251,7 +257,10 @@ where
                     Ok(Reconciled::Changed) => {}
                     Err(error) => {
                         error!(record = id, %error, "its time has come, and it was not reconciled");
-                        failure = failure.or(Some(error));
+                        // A permanent one must not hide one that will pass: that holds the cursor.
+                        if failure.as_ref().is_none_or(StoreError::is_permanent) {
+                            failure = Some(error);
+                        }
                     }
                 }
             }

@@ -15,7 +15,7 @@ const SECOND_LOOK: Duration = Duration::from_secs(5);
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     lambda_runtime::tracing::init_default_subscriber();
-    let aws = Aws::from_environment();
+    let aws = Aws::from_environment(sweep::TIMEOUTS);
     let wire = || {
         let (reconciler, objects) = (deployment::reconciler(&aws)?, deployment::objects(&aws)?);
         let (failures, indexnow) = (deployment::failures(&aws)?, Endpoint::from_environment()?);

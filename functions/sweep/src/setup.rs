@@ -20,7 +20,7 @@ use tracing::{error, info};
 use crate::notices::endpoint::connector;
 
 /// How long the answer may take: it is less than 4 KB.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// Characters of a reason. CloudFormation takes an answer of at most 4,096 bytes, and a character has at most four, or six
 /// in JSON if it is a control character.
 const MAX_REASON_CHARS: usize = 500;

@@ -6,7 +6,7 @@ use store::error::StoreError;
 use store::sites::Sites;
 use sweep::audit::{Audit, Finding, beginning};
 
-use crate::target::Target;
+use crate::target::{Misread, Target};
 
 /// Audits of one repair: each may bring more to light, and the first is hardly ever the last but one.
 const ROUNDS: u32 = 6;
@@ -18,6 +18,8 @@ pub enum Ended {
     Whole(Vec<Finding>),
     /// A background scan is under way: what it has not come to yet would look wrong.
     Busy,
+    /// This target does not read the content that a site is made from.
+    Misread(Misread),
 }
 
 /// Audits everything, and with `repair` makes good what it finds, until nothing is left. `pause` is how long a change
@@ -43,6 +45,9 @@ pub async fn audit(
         second_look: pause,
     };
     for round in 1.. {
+        if let Some(misread) = target.misread().await? {
+            return Ok(Ended::Misread(misread));
+        }
         match reconciler.table.job().await {
             Ok(Some(_)) => return Ok(Ended::Busy),
             Ok(None) | Err(StoreError::Damaged { .. }) => {}

@@ -15,7 +15,7 @@ use local::report::Report;
 use local::sample::sample;
 use local::stack::{Options, Stack, StackError};
 use local::tables::CONTENT_TABLE;
-use local::target::Target;
+use local::target::{Misread, TIMEOUTS, Target};
 use sitemap::mapping::{MappingError, MappingProblem};
 use store::aws::Aws;
 use store::clock::Clock;
@@ -182,6 +182,8 @@ enum Failure {
     Mapping { file: PathBuf, error: MappingError },
     #[error(transparent)]
     Item(#[from] ItemError),
+    #[error(transparent)]
+    Misread(#[from] Misread),
     #[error("waiting for Ctrl-C: {0}")]
     Signal(io::Error),
 }
@@ -204,7 +206,7 @@ async fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.command {
         Some(Command::Audit(arguments)) => audit(&arguments).await,
-        Some(Command::Explain { what, place }) => match place.target() {
+        Some(Command::Explain { what, place }) => match place.readable().await {
             Ok(target) => print(explain::explain(&target, &what)).await,
             Err(failure) => Err(failure),
         },
@@ -225,7 +227,10 @@ async fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             eprintln!("waymark: {failure}");
-            ExitCode::FAILURE
+            match failure {
+                Failure::Misread(_) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }
@@ -237,6 +242,18 @@ impl Place {
         } else {
             Target::local(self.dynamodb_port, self.s3_port, self.source.read()?)
         })
+    }
+
+    /// The same, if it reads the content that its sites are made from.
+    async fn readable(&self) -> Result<Target, Failure> {
+        readable(self.target()?).await
+    }
+}
+
+async fn readable(target: Target) -> Result<Target, Failure> {
+    match target.misread().await? {
+        None => Ok(target),
+        Some(misread) => Err(misread.into()),
     }
 }
 
@@ -260,7 +277,7 @@ async fn print(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Status 0: nothing is wrong, or nothing any more. 1: something is. 2: a scan is under way.
+/// Status 0: nothing is wrong, or nothing any more. 1: something is. 2: nothing was looked at.
 async fn audit(arguments: &AuditArgs) -> Result<ExitCode, Failure> {
     let target = arguments.place.target()?;
     let report = |finding: &Finding| {
@@ -276,6 +293,7 @@ async fn audit(arguments: &AuditArgs) -> Result<ExitCode, Failure> {
             eprintln!("waymark: a background scan is under way; audit again when it has ended");
             Ok(ExitCode::from(2))
         }
+        Ended::Misread(misread) => Err(misread.into()),
         Ended::Whole(findings) => {
             let wrong = findings
                 .iter()
@@ -290,10 +308,11 @@ async fn audit(arguments: &AuditArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Status 0: the failure bucket is empty, or what came to it meanwhile is all there is. 1: something is left.
+/// Status 0: the failure bucket is empty, or what came to it meanwhile is all there is. 1: something is left. 2: nothing
+/// was handed over.
 async fn redrive() -> Result<ExitCode, Failure> {
-    let target = Target::from_environment()?;
-    let failures = deployment::failures(&Aws::from_environment())?;
+    let target = readable(Target::from_environment()?).await?;
+    let failures = deployment::failures(&Aws::of_operator(TIMEOUTS))?;
     let report = |key: &str, outcome: &Outcome| println!("{key}: {outcome}");
     let left = local::redrive::redrive(&target, &failures, report).await?;
     println!("left: {left}");

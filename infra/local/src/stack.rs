@@ -251,7 +251,7 @@ impl Stack {
         let (_, published) = ports(&clients([None, observed]), Metrics::default());
         let hosts = Hosts::default();
         let server = serve_sites(&options, published, hosts.clone())?;
-        let streams = streams_client(aws.dynamodb().await, &dynamodb.endpoint);
+        let streams = streams_client(&aws, &dynamodb.endpoint).await;
         Ok(Self {
             reconciler,
             objects,
@@ -478,19 +478,9 @@ impl Stack {
     }
 }
 
-fn streams_client(
-    dynamodb: &aws_sdk_dynamodb::Client,
-    endpoint: &str,
-) -> aws_sdk_dynamodbstreams::Client {
-    use aws_sdk_dynamodbstreams::config::{BehaviorVersion, Credentials};
-    let credentials = Credentials::new("local", "local", None, None, "local");
-    let config = aws_sdk_dynamodbstreams::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(dynamodb.config().region().cloned())
-        .credentials_provider(credentials)
-        .endpoint_url(endpoint)
-        .build();
-    aws_sdk_dynamodbstreams::Client::from_conf(config)
+async fn streams_client(aws: &Aws, endpoint: &str) -> aws_sdk_dynamodbstreams::Client {
+    let config = aws_sdk_dynamodbstreams::config::Builder::from(aws.config().await);
+    aws_sdk_dynamodbstreams::Client::from_conf(config.endpoint_url(endpoint).build())
 }
 
 async fn sweep_for_ever(

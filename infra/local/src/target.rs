@@ -1,16 +1,26 @@
 //! What the operator's commands look at: the local stack, or a deployment.
 
+use std::time::Duration;
+
 use store::SitemapTable;
-use store::aws::Aws;
+use store::aws::{Aws, Timeouts};
 use store::clock::Clock;
-use store::content::{ContentTable, SourceTable};
+use store::content::{Content, ContentTable, NO_SOURCE, SourceTable};
 use store::deployment::{self, EnvironmentError};
+use store::error::StoreError;
 use store::metrics::Metrics;
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
+use store::sites::Sites;
 
 use crate::stack::Stack;
 use crate::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+
+/// The limits of a command's calls of a deployment: a redrive may put 50 MB over a slow line.
+pub const TIMEOUTS: Timeouts = Timeouts {
+    attempt: Duration::from_secs(60),
+    operation: Duration::from_secs(180),
+};
 
 /// The tables and the bucket that the operator asks about.
 #[derive(Debug)]
@@ -21,7 +31,87 @@ pub struct Target {
     pub objects: S3Objects,
 }
 
+/// This command does not read the content that a site is made from. It would take pages for gone that it only cannot see,
+/// and `audit --repair` would remove them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{site}: {}. Nothing was judged or changed. {}", .difference.what(), .difference.remedy())]
+pub struct Misread {
+    site: String,
+    difference: Difference,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Difference {
+    /// The site has pages from a table of the user's, and the command has no such table.
+    Unknown,
+    /// The command has such a table, and the site has no pages from one.
+    Unused,
+    /// Both have one. Their names or mappings differ.
+    Another,
+}
+
+impl Difference {
+    fn what(self) -> &'static str {
+        match self {
+            Self::Unknown => {
+                "its pages also come from a table of your own, which this command was not given"
+            }
+            Self::Unused => {
+                "its pages do not come from the table of your own that this command was given"
+            }
+            Self::Another => {
+                "its pages come from a different table of your own, or by a different mapping, than this command was given"
+            }
+        }
+    }
+
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::Unknown => {
+                "Add --source-table and --source-mapping as the stack has them; with --deployment, set SOURCE_TABLE and \
+                 SOURCE_MAPPING"
+            }
+            Self::Unused => {
+                "Leave out --source-table and --source-mapping; with --deployment, set SOURCE_TABLE and SOURCE_MAPPING to \
+                 nothing. If the stack was given the table just now, try again in a minute"
+            }
+            Self::Another => {
+                "Give --source-table and --source-mapping as the stack has them; with --deployment, set SOURCE_TABLE and \
+                 SOURCE_MAPPING. If the stack's were changed just now, try again in a minute"
+            }
+        }
+    }
+}
+
 impl Target {
+    /// The first site that is made from other content than this reads: from another table of the user's, or by another
+    /// mapping. Nothing of such a site may be judged.
+    ///
+    /// # Errors
+    ///
+    /// If a table or the bucket fails.
+    pub async fn misread(&self) -> Result<Option<Misread>, StoreError> {
+        let Reconciler { content, table, .. } = &self.reconciler;
+        let read = content.revision();
+        for site in self.objects.sites().await? {
+            let row = match table.site(&site).await {
+                // One that is lost or damaged is made again by the functions, and so are all its pages.
+                Err(StoreError::Damaged { .. }) => None,
+                row => row?,
+            };
+            let Some(row) = row.filter(|row| row.source != read) else {
+                continue;
+            };
+            let difference = match (row.source.as_str(), read) {
+                (NO_SOURCE, _) => Difference::Unused,
+                (_, NO_SOURCE) => Difference::Unknown,
+                _ => Difference::Another,
+            };
+            return Ok(Some(Misread { site, difference }));
+        }
+        Ok(None)
+    }
+
     /// A local stack that runs on these ports, with the table of the user's that it was started with.
     #[must_use]
     pub fn local(dynamodb_port: u16, s3_port: u16, source: Option<SourceTable>) -> Self {
@@ -56,7 +146,7 @@ impl Target {
     ///
     /// If a variable is missing, or the user's table cannot be read as they say.
     pub fn from_environment() -> Result<Self, EnvironmentError> {
-        let aws = Aws::from_environment();
+        let aws = Aws::of_operator(TIMEOUTS);
         Ok(Self {
             // What an operator does is none of the functions' metrics, and their lines are no report.
             reconciler: Reconciler {

@@ -184,6 +184,8 @@ pub struct Inputs<'a> {
     pub evict: Option<(&'a Series, Slot)>,
     /// Whether a change is news to anybody: not on a site's first load, and not when settings are applied.
     pub told: bool,
+    /// Whether the row of the feed that the ledger names is lost: then it is written again.
+    pub feed_lost: bool,
     /// The highest part beyond [`Page::last_part`] that has a ledger; 0 if none has.
     pub left: u32,
 }
@@ -203,6 +205,7 @@ impl<'a> Inputs<'a> {
             group: &NO_TRANSLATIONS,
             evict: None,
             told: false,
+            feed_lost: false,
             left: 0,
         }
     }

@@ -2,8 +2,10 @@
 //! none.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, Region, SharedInterceptor};
 use tokio::sync::OnceCell;
@@ -13,11 +15,30 @@ use crate::https;
 /// Tries of one API call, with exponential backoff and jitter between them (throttling, 5xx, broken connections).
 const MAX_TRIES: u32 = 6;
 
+/// On this machine, where nobody pays for waiting: only a call that would never end is ended.
+const ON_LOOPBACK: Timeouts = Timeouts {
+    attempt: Duration::from_secs(60),
+    operation: Duration::from_secs(180),
+};
+
+/// How long a call may take: a connection that goes silent must not hold its caller for ever. Each function has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Limit of one try, to the end of its answer. The body of an object may be read long after the call; this is then the
+    /// limit of each piece of it.
+    pub attempt: Duration,
+    /// Limit of a call with all its tries and the pauses between them. Reading a whole object is one call.
+    pub operation: Duration,
+}
+
 /// Where the clients' requests go.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Source {
     /// Wherever the environment says: in Lambda, AWS.
-    Environment,
+    Environment {
+        /// Whether it may name a proxy.
+        proxies: bool,
+    },
     /// Two servers on this machine. The interceptors see every request: tests inject faults with them.
     Loopback {
         dynamodb: String,
@@ -33,26 +54,35 @@ pub struct Aws(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     source: Source,
+    timeouts: Timeouts,
     config: OnceCell<SdkConfig>,
     dynamodb: OnceCell<aws_sdk_dynamodb::Client>,
     s3: OnceCell<aws_sdk_s3::Client>,
 }
 
 impl Aws {
-    fn new(source: Source) -> Self {
+    fn new(source: Source, timeouts: Timeouts) -> Self {
         let (config, dynamodb, s3) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         Self(Arc::new(Inner {
             source,
+            timeouts,
             config,
             dynamodb,
             s3,
         }))
     }
 
-    /// Clients for wherever the environment says. For the functions' `main` alone.
+    /// Clients for wherever the environment says, but never through a proxy. For the functions' `main` alone.
     #[must_use]
-    pub fn from_environment() -> Self {
-        Self::new(Source::Environment)
+    pub fn from_environment(timeouts: Timeouts) -> Self {
+        Self::new(Source::Environment { proxies: false }, timeouts)
+    }
+
+    /// Clients for wherever the environment says, through the proxy that it names, if any. For a command on an operator's
+    /// own machine, whose network may have no other way out.
+    #[must_use]
+    pub fn of_operator(timeouts: Timeouts) -> Self {
+        Self::new(Source::Environment { proxies: true }, timeouts)
     }
 
     /// Clients for servers on this machine, with credentials that are good for nothing else.
@@ -68,21 +98,41 @@ impl Aws {
                 "{endpoint} is not on the loopback interface"
             );
         }
-        Self::new(Source::Loopback {
+        let source = Source::Loopback {
             dynamodb: dynamodb.to_owned(),
             s3: s3.to_owned(),
             interceptors,
-        })
+        };
+        Self::new(source, ON_LOOPBACK)
     }
 
-    async fn config(&self) -> &SdkConfig {
+    /// Clients of their own for the same place, with other time limits.
+    #[must_use]
+    pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
+        Self::new(self.0.source.clone(), timeouts)
+    }
+
+    /// The time limits of its calls.
+    #[must_use]
+    pub fn timeouts(&self) -> Timeouts {
+        self.0.timeouts
+    }
+
+    /// What all its clients share: for a client of another service.
+    pub async fn config(&self) -> &SdkConfig {
         let load = async || {
             let retries = RetryConfig::standard().with_max_attempts(MAX_TRIES);
+            let Timeouts { attempt, operation } = self.0.timeouts;
+            let timeouts = TimeoutConfig::builder()
+                .operation_attempt_timeout(attempt)
+                .operation_timeout(operation);
+            let proxies = matches!(self.0.source, Source::Environment { proxies: true });
             let config = aws_config::defaults(BehaviorVersion::latest())
-                .http_client(https::client())
-                .retry_config(retries);
+                .http_client(https::client(proxies))
+                .retry_config(retries)
+                .timeout_config(timeouts.build());
             match self.0.source {
-                Source::Environment => config.load().await,
+                Source::Environment { .. } => config.load().await,
                 Source::Loopback { .. } => {
                     let credentials = Credentials::new("local", "local", None, None, "local");
                     config

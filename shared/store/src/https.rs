@@ -3,6 +3,9 @@
 //! AWS's endpoints need five root certificates. To read the 144 or so of the system instead is three quarters of the
 //! instructions of a first call, so the five are here. They can do only for a time, and not in every partition: once a
 //! connection has failed, for whatever reason, the system's are read and trusted in their place. The SDK tries again.
+//!
+//! No proxy is used but by an operator's command, and there for HTTPS alone: plain HTTP is only for servers on the same
+//! machine, which a proxy cannot reach.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,29 +25,75 @@ use tracing::info;
 /// The roots that Amazon asks for in a trust store of one's own (<https://www.amazontrust.com/repository/>).
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon_roots.pem");
 
-/// The client. No certificate is read before its first request.
-pub(crate) fn client() -> SharedHttpClient {
+/// The client. No certificate is read before its first request. With `proxies`, HTTPS goes through the proxy that the
+/// environment names (`HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in capitals or not).
+pub(crate) fn client(proxies: bool) -> SharedHttpClient {
+    let direct = falling_back(&ProxyConfig::disabled());
+    if !proxies {
+        return direct;
+    }
+    let proxied = falling_back(&ProxyConfig::from_env());
+    SharedHttpClient::new(ByScheme { direct, proxied })
+}
+
+fn falling_back(proxies: &ProxyConfig) -> SharedHttpClient {
     let amazon = TrustStore::empty().with_pem_certificate(AMAZON_ROOTS);
     SharedHttpClient::new(Fallback {
-        first: trusting(amazon),
-        then: trusting(TrustStore::default()),
+        first: trusting(amazon, proxies.clone()),
+        then: trusting(TrustStore::default(), proxies.clone()),
         has_failed: Arc::default(),
     })
 }
 
-/// The SDK's default client but for its roots.
-fn trusting(roots: TrustStore) -> SharedHttpClient {
+/// The SDK's default client but for its roots and its proxies.
+fn trusting(roots: TrustStore, proxies: ProxyConfig) -> SharedHttpClient {
     let context = TlsContext::builder().with_trust_store(roots).build();
     let context = context.unwrap_or_default(); // the system's
     Builder::new().build_with_connector_fn(move |settings, components| {
         let mut connector = Connector::builder()
             .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
             .tls_context(context.clone())
-            .proxy_config(ProxyConfig::from_env());
+            .proxy_config(proxies.clone());
         connector.set_connector_settings(settings.cloned());
         connector.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
         connector.build()
     })
+}
+
+/// One client for plain HTTP, another for HTTPS.
+#[derive(Debug)]
+struct ByScheme {
+    direct: SharedHttpClient,
+    proxied: SharedHttpClient,
+}
+
+impl HttpClient for ByScheme {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        SharedHttpConnector::new(ConnectorByScheme {
+            direct: self.direct.http_connector(settings, components),
+            proxied: self.proxied.http_connector(settings, components),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct ConnectorByScheme {
+    direct: SharedHttpConnector,
+    proxied: SharedHttpConnector,
+}
+
+impl HttpConnector for ConnectorByScheme {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        if request.uri().starts_with("https:") {
+            self.proxied.call(request)
+        } else {
+            self.direct.call(request)
+        }
+    }
 }
 
 /// One client until it fails, then another.

@@ -37,6 +37,8 @@ pub struct Fenced {
     pub ledger: Ledger,
     /// Whether what it holds was not all true.
     pub untrue: bool,
+    /// Whether the row of the feed that it names is lost. The ledger keeps its time: the row comes back under that.
+    pub feed_lost: bool,
     /// Rows that are the record's and that its ledger does not know: a commit deletes those that it does not write.
     pub strays: Vec<Key>,
 }
@@ -126,6 +128,7 @@ impl Ledgers for SitemapTable {
             token,
             ledger: read_ledger(&key, &item)?.unwrap_or_default(),
             untrue: false,
+            feed_lost: false,
             strays: Vec::new(),
         })
     }

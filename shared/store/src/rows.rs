@@ -67,6 +67,9 @@ pub struct AuditProgress {
     pub sites: BTreeSet<String>,
     /// What it has found, and how often.
     pub found: std::collections::BTreeMap<String, u64>,
+    /// How much it has repaired, without what was harmless.
+    #[serde(default)]
+    pub repaired: u64,
 }
 
 /// A place in an audit.

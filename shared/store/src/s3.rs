@@ -3,9 +3,11 @@
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use aws_sdk_s3::primitives::ByteStream;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures::{Stream, StreamExt};
+use tokio::time::timeout;
 
-use crate::aws::Aws;
+use crate::aws::{Aws, Timeouts};
 use crate::error::{StoreError, service};
 use crate::object::{
     BodyStream, Document, ObjectKey, ObjectMeta, Objects, PUBLISHED_PREFIX, Precondition, Put,
@@ -81,6 +83,48 @@ impl S3Objects {
     }
 }
 
+/// The pieces of an object's body, up to the first error. The client's own limits end with the head of the answer, so the
+/// wait for each piece has one here. A reader that is slow to ask for the next piece costs nothing of it.
+fn pieces(
+    body: ByteStream,
+    Timeouts { attempt, .. }: Timeouts,
+) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+    futures::stream::unfold(Some(body), move |body| async move {
+        let mut body = body?;
+        match timeout(attempt, body.next()).await {
+            Ok(None) => None,
+            Ok(Some(Ok(piece))) => Some((Ok(piece), Some(body))),
+            Ok(Some(Err(error))) => Some((Err(StoreError::body(&error)), None)),
+            Err(_) => {
+                let error = format!("the body stood still for {attempt:?}");
+                Some((Err(StoreError::body(&error)), None))
+            }
+        }
+    })
+}
+
+/// An object's body.
+pub(crate) async fn whole(body: ByteStream, timeouts: Timeouts) -> Result<Bytes, StoreError> {
+    let mut pieces = std::pin::pin!(pieces(body, timeouts));
+    let mut bytes = BytesMut::new();
+    while let Some(piece) = pieces.next().await {
+        bytes.extend_from_slice(&piece?);
+    }
+    Ok(bytes.freeze())
+}
+
+/// What is read of an object, within the limit of one operation.
+pub(crate) async fn within<T>(
+    Timeouts { operation, .. }: Timeouts,
+    read: impl Future<Output = Result<T, StoreError>> + Send,
+) -> Result<T, StoreError> {
+    let late = |_| Err(StoreError::body(&format!("not whole within {operation:?}")));
+    // Boxed: a call of the SDK is large for a thread's stack, and would lie there more than once.
+    timeout(operation, Box::pin(read))
+        .await
+        .unwrap_or_else(late)
+}
+
 /// Whether the answer was that there is no such object.
 pub(crate) fn is_missing<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> bool {
     matches!(error.code(), Some("NoSuchKey" | "NotFound"))
@@ -138,27 +182,25 @@ impl Objects for S3Objects {
             return Ok(None);
         };
         let meta = meta(output.e_tag(), output.content_length(), output.metadata());
-        let body = futures::stream::unfold(output.body, async |mut body: ByteStream| {
-            let chunk = body.next().await?;
-            Some((chunk.map_err(|error| StoreError::body(&error)), body))
-        });
-        Ok(Some((meta, Box::pin(body))))
+        Ok(Some((
+            meta,
+            Box::pin(pieces(output.body, self.aws.timeouts())),
+        )))
     }
 
     async fn get(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, Bytes)>, StoreError> {
-        let Some(output) = self.get_object(key).await? else {
-            return Ok(None);
-        };
-        let meta = meta(output.e_tag(), output.content_length(), output.metadata());
-        if meta.length > MAX_OBJECT_BYTES {
-            return Ok(Some((meta, Bytes::new())));
-        }
-        let body = output
-            .body
-            .collect()
-            .await
-            .map_err(|error| StoreError::body(&error))?;
-        Ok(Some((meta, body.into_bytes())))
+        let timeouts = self.aws.timeouts();
+        within(timeouts, async {
+            let Some(output) = self.get_object(key).await? else {
+                return Ok(None);
+            };
+            let meta = meta(output.e_tag(), output.content_length(), output.metadata());
+            if meta.length > MAX_OBJECT_BYTES {
+                return Ok(Some((meta, Bytes::new())));
+            }
+            Ok(Some((meta, whole(output.body, timeouts).await?)))
+        })
+        .await
     }
 
     async fn put(

@@ -224,17 +224,12 @@ async fn with_every_fault_each_key_is_handled_at_least_once_and_ends_with_its_la
 
 /// The content table of an embedded DynamoDB, and a client of its stream.
 async fn content_table(dynamodb: &DynamoDb) -> (aws_sdk_dynamodb::Client, Client) {
-    use aws_sdk_dynamodbstreams::config::{BehaviorVersion, Credentials, Region};
     let s3 = S3::start(0, None).unwrap();
     let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, Vec::new());
     tables::create(&aws).await.unwrap();
     s3.stop().await;
-    let config = aws_sdk_dynamodbstreams::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::new("us-east-1"))
-        .credentials_provider(Credentials::new("any", "secret", None, None, "test"))
-        .endpoint_url(&dynamodb.endpoint)
-        .build();
+    let config = aws_sdk_dynamodbstreams::config::Builder::from(aws.config().await);
+    let config = config.endpoint_url(&dynamodb.endpoint).build();
     (aws.dynamodb().await.clone(), Client::from_conf(config))
 }
 

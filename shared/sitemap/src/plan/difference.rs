@@ -8,7 +8,7 @@ pub(super) struct Wanted {
     pub(super) entries: Vec<(Series, Rendered)>,
     /// Who has the address that is waited for.
     pub(super) owner: String,
-    /// What the feed says of it, if it has changed.
+    /// What the feed says of it, if that is to be written.
     pub(super) feed: Option<FeedItem>,
     /// What search engines are to be told of.
     pub(super) tell: Option<Address>,

@@ -95,7 +95,10 @@ impl Listing<'_> {
         wanted.tell = (changed && site.indexnow_key.is_some()).then(|| address.clone());
         // What an archive shows are pages that stand in the feed themselves.
         if site.feed && inputs.page.part == 1 && record.archive_of.is_none() {
-            let stays = before.claim.as_ref() == Some(&address);
+            // A page that is in the feed was listed: without a claim, that row is lost.
+            let claimed = before.claim.as_ref();
+            let stays =
+                before.site == site.host && claimed.is_none_or(|claimed| *claimed == address);
             let recent = before
                 .feed
                 .filter(|at| now.saturating_sub(*at) < FEED_SECONDS && stays);
@@ -105,7 +108,7 @@ impl Listing<'_> {
                 let text = text.as_deref()?;
                 Some(text.chars().take(MAX_FEED_CHARS).collect())
             };
-            wanted.feed = changed.then(|| FeedItem {
+            wanted.feed = (changed || inputs.feed_lost).then(|| FeedItem {
                 address,
                 title: cut(&record.title),
                 summary: cut(&record.description),

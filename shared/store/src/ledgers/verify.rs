@@ -64,10 +64,10 @@ pub(super) fn verify(id: &str, fenced: &mut Fenced, items: &HashMap<Key, Item>, 
     ledger
         .waits_in
         .take_if(|group| !items.contains_key(&keys::group_waiter(group, id)));
-    let site = ledger.site.clone();
-    ledger
+    // Nobody is told a second time by a repair, so its time must not be forgotten.
+    fenced.feed_lost = ledger
         .feed
-        .take_if(|at| !items.contains_key(&keys::feed(&site, *at, id)));
+        .is_some_and(|at| !items.contains_key(&keys::feed(&ledger.site, at, id)));
     fenced.untrue = ledger != fenced.ledger;
     fenced.ledger = ledger;
     fenced.strays = others

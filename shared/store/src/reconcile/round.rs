@@ -212,6 +212,7 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             let inputs = Inputs {
                 evict,
                 told: released && !terms.quiet,
+                feed_lost: fenced.feed_lost,
                 ..read.inputs(planned, &fenced.ledger, group)
             };
             let mut plan = plan::plan(id, &inputs, now);

@@ -1,0 +1,172 @@
+//! The command as a process: what its environment may name, and with which status it ends.
+//!
+//! Every process here runs with each variable that may name a proxy, and no proxy is there.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Longer than any of these processes takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// Nothing listens there: 9 is "discard".
+const NO_PROXY_THERE: &str = "http://127.0.0.1:9";
+const PROXIES: [&str; 6] = [
+    "http_proxy",
+    "HTTP_PROXY",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+];
+const MAPPING: &str = r#"{"key": [{"pk": "S"}], "fields": {"type": "type", "url": "url"}}"#;
+const RECORD: &str =
+    r#"{"id": "a", "type": "post", "url": "https://www.example.com/a", "status": "published"}"#;
+
+/// A process that is ended with its test.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended.
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn waymark(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_waymark"));
+    command.args(arguments).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env_remove("NO_PROXY").env_remove("no_proxy");
+    command.envs(PROXIES.map(|name| (name, NO_PROXY_THERE)));
+    command
+}
+
+fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let lines = BufReader::new(from).lines().map_while(Result::ok);
+        for line in lines {
+            // Read to the end even if nobody listens any more: the process would end with its pipe.
+            drop(sender.send(line));
+        }
+    });
+    receiver
+}
+
+/// Waits for the end of a process: its status, and what it wrote.
+fn ended(mut command: Command) -> (ExitStatus, String, String) {
+    let mut process = Process(command.spawn().expect("it starts"));
+    let out = lines(process.0.stdout.take().expect("piped"));
+    let err = lines(process.0.stderr.take().expect("piped"));
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = process.0.try_wait().expect("a process of ours") {
+            break status;
+        }
+        assert!(Instant::now() < deadline, "{command:?} does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let all = |lines: Receiver<String>| lines.iter().collect::<Vec<_>>().join("\n");
+    (status, all(out), all(err))
+}
+
+/// A stack that runs, and its ports: DynamoDB's and S3's.
+fn serve(arguments: &[&str]) -> (Process, [String; 2]) {
+    let mut command = waymark(&["serve"]);
+    command.args(["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]);
+    let mut process = Process(command.args(arguments).spawn().expect("it starts"));
+    let out = lines(process.0.stdout.take().expect("piped"));
+    let err = lines(process.0.stderr.take().expect("piped"));
+    let deadline = Instant::now() + PATIENCE;
+    let mut ports = ["dynamodb", "s3"].map(|name| (name, String::new()));
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Ok(line) = out.recv_timeout(left) else {
+            panic!("it is not ready: {:?}", err.try_iter().collect::<Vec<_>>());
+        };
+        for (name, port) in &mut ports {
+            if let Some((first, number)) = line.rsplit_once(':')
+                && first.starts_with(&format!("{name} http"))
+            {
+                *port = number.to_owned();
+            }
+        }
+        if line.starts_with("ready ") {
+            return (process, ports.map(|(_, port)| port));
+        }
+    }
+}
+
+fn file(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("written");
+    path.to_str().expect("text").to_owned()
+}
+
+#[test]
+fn a_first_run_uses_no_proxy() {
+    let ports = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"];
+    let (status, out, err) = ended(waymark(&[&["--once"], ports.as_slice()].concat()));
+    assert!(status.success() && out.contains("ready "), "{out}\n{err}");
+}
+
+#[test]
+fn a_command_that_does_not_read_what_the_stack_reads_ends_with_2_and_says_what_to_give_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name, text| file(folder.path(), name, text);
+    let content = file("content.jsonl", RECORD);
+    let mapping = file("mapping.json", MAPPING);
+    let changed = MAPPING.replace(r#""type": "type""#, r#""type": {"constant": "post"}"#);
+    let changed = file("changed.json", &changed);
+    let table = |mapping| ["--source-table", "magazine", "--source-mapping", mapping];
+    let (_stack, [dynamodb, s3]) =
+        serve(&[["--content", &content].as_slice(), &table(&mapping)].concat());
+    let ports = ["--dynamodb-port", &dynamodb, "--s3-port", &s3];
+    let run = |command: &[&str], source: &[&str]| {
+        let arguments = [command, ports.as_slice(), source].concat();
+        ended(waymark(&arguments))
+    };
+    for command in [&["audit"][..], &["audit", "--repair"], &["explain", "a"]] {
+        let (status, out, err) = run(command, &table(&mapping));
+        assert_eq!(status.code(), Some(0), "{command:?}: {out}\n{err}");
+        for (source, said) in [
+            (&[][..], "which this command was not given"),
+            (&table(&changed)[..], "by a different mapping"),
+        ] {
+            let (status, out, err) = run(command, source);
+            assert_eq!(
+                status.code(),
+                Some(2),
+                "{command:?} {source:?}: {out}\n{err}"
+            );
+            assert_eq!(out, "");
+            for said in ["www.example.com: ", said, "--source-mapping"] {
+                assert!(err.contains(said), "{said:?} in {err:?}");
+            }
+        }
+    }
+    // As a deployment, whose environment says where everything is.
+    for (table, mapping, expected) in [("magazine", MAPPING, 0), ("", "", 2)] {
+        let mut command = waymark(&["audit", "--deployment"]);
+        command.envs([
+            ("CONTENT_TABLE", local::tables::CONTENT_TABLE),
+            ("SITEMAP_TABLE", local::tables::SITEMAP_TABLE),
+            ("BUCKET_NAME", local::tables::BUCKET),
+            ("SITES", "*"),
+            ("SOURCE_TABLE", table),
+            ("SOURCE_MAPPING", mapping),
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_REGION", "us-east-1"),
+        ]);
+        for (service, port) in [("DYNAMODB", &dynamodb), ("S3", &s3)] {
+            let name = format!("AWS_ENDPOINT_URL_{service}");
+            command.env(name, format!("http://127.0.0.1:{port}"));
+        }
+        let (status, out, err) = ended(command);
+        assert_eq!(status.code(), Some(expected), "{table:?}: {out}\n{err}");
+    }
+}
