@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use sitemap::record::is_type_name;
 use sitemap::site::is_site_host;
 
-use crate::form::{Form, Variant};
+use crate::form::Variant;
 use crate::front::host::{SITE_HOST_HEADER, named};
 use crate::front::negotiation::accepts_gzip;
 use crate::front::route::Route;
@@ -65,7 +65,7 @@ fn leads_to_a_document_or_nowhere(path: &str) {
             format!("/{key}.txt")
         }
         Route::Index { n, form } => {
-            assert_ne!(*form, Form::Text);
+            assert!(!form.is_text());
             format!("/sitemap_index{}{}", number(*n), form.extension())
         }
         Route::Shard { series, n, form } => {
@@ -120,6 +120,8 @@ fn has_a_copy(headers: &HeaderMap) {
         Variant::Gzip,
         Variant::GzipFile,
         Variant::Text,
+        Variant::TextGzip,
+        Variant::TextGzipFile,
     ]
     .map(|variant| format!("0123abcd{}", variant.tag_suffix()));
     for tag in &tags {

@@ -33,7 +33,7 @@ TEXTS = {
 REFUSED = {400, 413, 414, 417, 431, 501, 505}
 HEADERS = set("""allow cache-control connection content-encoding content-length content-security-policy content-type date etag
     last-modified location retry-after transfer-encoding vary x-content-type-options x-robots-tag""".split())
-LOCATION = re.compile(r"/sitemap_index\.xml(\.gz)?|/[A-Za-z0-9_-]{1,64}-sitemap\.(xml|xml\.gz|txt)")
+LOCATION = re.compile(r"/sitemap_index\.xml(\.gz)?|/[A-Za-z0-9_-]{1,64}-sitemap\.(xml|txt)(\.gz)?")
 BUCKET = "waymark-sitemaps"
 INTERNAL = re.compile(rf"{BUCKET}|published/|site\.json|/tmp|/home|/root|/src/|\.rs\b|panicked|backtrace|SdkError|arn:|"
                       r"NoSuchKey", re.IGNORECASE)
@@ -172,6 +172,7 @@ class Stack:
     def fetch(self, site):
         """Each path of a site, and what is served there: to those who read gzip, and to others."""
         found, paths = {}, [INDEX, INDEX + ".gz", "/robots.txt", "/sitemap.css"]
+        paths += ["/feed.atom"] if site != PRIVATE else []
         for path in paths:
             for coding in ["identity", "gzip"]:
                 with self.connect() as connection:
@@ -188,7 +189,8 @@ class Stack:
                     connection.send(request(path, [("Sec-Fetch-Dest", "document")], site))
                     found[path, "view"] = connection.answer().body
                 listed = [urllib.parse.urlsplit(loc).path for loc in re.findall(r"<loc>(.*?)</loc>", plain.decode())]
-                paths += [form for loc in listed for form in [loc, loc + ".gz", loc.removesuffix(".xml") + ".txt"]]
+                paths += [form + suffix for loc in listed for form in [loc, loc.removesuffix(".xml") + ".txt"]
+                          for suffix in ["", ".gz"]]
         return found
 
     def object(self, key, body=None, headers=()):

@@ -12,6 +12,7 @@ import argparse
 import collections
 import datetime
 import functools
+import gzip
 import http.client
 import json
 import logging
@@ -101,6 +102,10 @@ def lines(starts):
     return [line for start in starts for line in fetched(start).decode("ascii").splitlines()]
 
 
+def gzipped_lines(starts):
+    return [line for start in starts for line in gzip.decompress(fetched(start)).decode("ascii").splitlines()]
+
+
 def one_by_one(read):
     return lambda forms: {form: read(starts) for form, starts in forms.items()}
 
@@ -134,6 +139,7 @@ class Check:
             "index.xml.gz": [f"{index}.gz" for index in self.indexes],
             ".xml.gz": self.of_path(".xml.gz"),
             ".txt": self.of_path(".txt"),
+            ".txt.gz": self.of_path(".txt.gz"),
         }
         return {name: starts[name] for name in names}
 
@@ -157,6 +163,7 @@ class Check:
         self.reader("scrapy", scrapy, xml)
         self.reader("sitemapper", one_by_one(by_npm), self.forms("index.xml", "index.xml.gz", ".xml.gz"))
         self.reader("plain lines", one_by_one(lines), self.forms(".txt"))
+        self.reader("gzipped lines", one_by_one(gzipped_lines), self.forms(".txt.gz"))
 
     def details(self):
         """All that is said of each page in each series, as ultimate-sitemap-parser reads it; it knows no videos."""

@@ -1,61 +1,48 @@
-//! Bodies that stream: a stored member as it is sent, inflated, or as text, in steps of bounded size.
+//! A stored object as it is sent: as it is, inflated, as text, or compressed, in steps of bounded size.
 //!
 //! - Memory does not grow with the document: a chunk from the bucket, one step of output and one held back.
-//! - A document that breaks off ends in an error, never in what looks like its end: the last step of an inflated
-//!   document is held back until lengths and checksum have been found right.
+//! - What is damaged or breaks off never looks whole. The end of a document or a text is held back until lengths and
+//!   checksum are found right, and the trailer of what is compressed here is not written before.
 
-use std::error::Error;
+use std::convert::Infallible;
+use std::io::Write;
 
 use async_stream::try_stream;
 use bytes::{Buf, Bytes, BytesMut};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use futures::{Stream, StreamExt, TryStreamExt, pin_mut, stream};
-use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use http_body_util::{BodyExt, Empty, Full};
 use sitemap::member::{PLAIN_HEADER, payload_offset};
 use store::error::StoreError;
 use store::object::{BodyStream, ObjectKey};
-use tracing::error;
 
-use crate::inflater::{Inflater, TRAILER_BYTES};
-use crate::locs::Locs;
+use crate::inflater::{Inflater, STEP_BYTES, TRAILER_BYTES};
+use crate::locs::{LINE_END, Locs};
 
-/// What a body fails with.
-pub type BoxError = Box<dyn Error + Send + Sync>;
+/// A response's body, streamed if it is a document's. It cannot fail: see [`crate::sending`].
+pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// A response's body, streamed if it is a document's.
-pub type Body = UnsyncBoxBody<Bytes, BoxError>;
+/// What is held back of a document at least: more than the tag that ends it and a line break, so that a document
+/// without it is not well-formed.
+const HELD_BYTES: usize = 64;
+
+/// zlib's default level. What is compressed here is text of up to some megabytes, at each request that no cache answers:
+/// the levels above cost more time than they save bytes.
+const LEVEL: u32 = 6;
 
 /// The bytes of a member's header that tell where its payload begins: ten, and XLEN (RFC 1952, section 2.3.1).
 const HEADER_START_BYTES: usize = 12;
 
 /// No body.
 pub(crate) fn empty() -> Body {
-    Empty::new().map_err(|never| match never {}).boxed_unsync()
+    Empty::new().boxed_unsync()
 }
 
 /// A body at hand.
 pub(crate) fn full(text: impl Into<Bytes>) -> Body {
-    Full::new(text.into())
-        .map_err(|never| match never {})
-        .boxed_unsync()
-}
-
-/// A body that arrives. Its failure is logged here: by then the status has been sent, and the client learns no more
-/// than that the body broke off.
-pub(crate) fn streamed(
-    key: &ObjectKey,
-    chunks: impl Stream<Item = Result<Bytes, StoreError>> + Send + 'static,
-) -> Body {
-    let key = key.path();
-    let frames = chunks.map(move |chunk| match chunk {
-        Ok(chunk) => Ok(Frame::data(chunk)),
-        Err(error) => {
-            error!(key, %error, "the body of {key} broke off");
-            Err(BoxError::from(error))
-        }
-    });
-    StreamBody::new(frames).boxed_unsync()
+    Full::new(text.into()).boxed_unsync()
 }
 
 /// An object as it is stored, checked to have the length that its metadata says.
@@ -73,6 +60,25 @@ pub(crate) fn stored(
         if left > 0 {
             Err(damaged(&key, &format!("{left} bytes are missing")))?;
         }
+    }
+}
+
+/// These bytes as one gzip member: equal ones are equal members, however they were cut.
+pub(crate) fn gzip(
+    key: ObjectKey,
+    chunks: impl Stream<Item = Result<Bytes, StoreError>> + Send,
+) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+    try_stream! {
+        let failed = |_| damaged(&key, "it could not be compressed");
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(LEVEL));
+        pin_mut!(chunks);
+        while let Some(chunk) = chunks.try_next().await? {
+            encoder.write_all(&chunk).map_err(failed)?;
+            if encoder.get_ref().len() >= STEP_BYTES {
+                yield std::mem::take(encoder.get_mut()).into();
+            }
+        }
+        yield encoder.finish().map_err(failed)?.into();
     }
 }
 
@@ -147,9 +153,15 @@ impl StoredMember {
             pin_mut!(payload);
             while let Some(mut chunk) = payload.try_next().await? {
                 while let Some(step) = inflater.step(&mut chunk).map_err(|message| damaged(&key, message))? {
-                    if let Some(step) = held.replace(step) {
-                        yield step;
-                    }
+                    held = match held {
+                        // A short step is the last one.
+                        Some(earlier) if step.len() < HELD_BYTES => Some([earlier, step].concat().into()),
+                        Some(earlier) => {
+                            yield earlier;
+                            Some(step)
+                        }
+                        None => Some(step),
+                    };
                 }
             }
             inflater.finish().map_err(|message| damaged(&key, message))?;
@@ -159,7 +171,8 @@ impl StoredMember {
         }
     }
 
-    /// The document's locs, one a line: of this many entries in this many bytes.
+    /// The document's locs, one a line: of this many entries in this many bytes. A document without any is one line
+    /// break, and a text without one at its end is not whole.
     pub(crate) fn text(
         self,
         bytes: u64,
@@ -173,11 +186,13 @@ impl StoredMember {
             pin_mut!(document);
             while let Some(step) = document.try_next().await? {
                 locs.push(&step, &mut lines).map_err(|message| damaged(&key, message))?;
-                if !lines.is_empty() {
-                    yield lines.split().freeze();
+                if lines.len() > LINE_END.len() {
+                    // The last line break waits for what comes after it.
+                    yield lines.split_to(lines.len() - LINE_END.len()).freeze();
                 }
             }
             locs.finish(entries).map_err(|message| damaged(&key, message))?;
+            yield Bytes::from_static(LINE_END);
         }
     }
 

@@ -9,6 +9,8 @@ pub(crate) enum Form {
     Gz,
     /// One URL a line.
     Text,
+    /// The same as a gzip file.
+    TextGz,
 }
 
 impl Form {
@@ -18,7 +20,13 @@ impl Form {
             Self::Xml => ".xml",
             Self::Gz => ".xml.gz",
             Self::Text => ".txt",
+            Self::TextGz => ".txt.gz",
         }
+    }
+
+    /// Whether it is a list of pages, which an index does not have.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Self::Text | Self::TextGz)
     }
 
     /// What is sent of the form to one who reads gzip, or does not.
@@ -27,7 +35,9 @@ impl Form {
             Self::Xml if accepts_gzip => Variant::Gzip,
             Self::Xml => Variant::Identity,
             Self::Gz => Variant::GzipFile,
+            Self::Text if accepts_gzip => Variant::TextGzip,
             Self::Text => Variant::Text,
+            Self::TextGz => Variant::TextGzipFile,
         }
     }
 }
@@ -37,6 +47,8 @@ impl Form {
 pub(crate) enum Variant {
     /// The object as it is stored, for one that is not stored compressed.
     Stored,
+    /// The same, compressed on the way, as an encoding.
+    StoredGzip,
     /// The document, inflated.
     Identity,
     /// The gzip member, as an encoding of the document.
@@ -45,6 +57,10 @@ pub(crate) enum Variant {
     GzipFile,
     /// The locs of the document.
     Text,
+    /// The same, compressed on the way, as an encoding.
+    TextGzip,
+    /// The same, compressed on the way, as a file.
+    TextGzipFile,
 }
 
 impl Variant {
@@ -52,9 +68,11 @@ impl Variant {
     pub(crate) fn tag_suffix(self) -> &'static str {
         match self {
             Self::Stored | Self::Identity => "",
-            Self::Gzip => "-gzip",
+            Self::Gzip | Self::StoredGzip => "-gzip",
             Self::GzipFile => "-gz",
             Self::Text => "-txt",
+            Self::TextGzip => "-txt-gzip",
+            Self::TextGzipFile => "-txt-gz",
         }
     }
 
@@ -63,8 +81,8 @@ impl Variant {
         matches!(self, Self::Identity | Self::Gzip)
     }
 
-    /// Whether its length follows from the stored member's header alone.
-    pub(crate) fn is_member(self) -> bool {
-        matches!(self, Self::Gzip | Self::GzipFile)
+    /// Whether gzip is its encoding. A gzip file has none: it is the file that was asked for.
+    pub(crate) fn is_encoded(self) -> bool {
+        matches!(self, Self::Gzip | Self::StoredGzip | Self::TextGzip)
     }
 }

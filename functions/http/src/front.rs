@@ -10,17 +10,19 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use lambda_http::RequestExt;
 use store::clock::Clock;
 use store::error::StoreError;
-use store::object::{BodyStream, ObjectKey, ObjectMeta, Objects};
+use store::metrics::Metrics;
+use store::object::{ObjectKey, ObjectMeta, Objects};
 use store::site_file::SiteFile;
 use tracing::error;
 
 use crate::asset::Asset;
-use crate::body::{self, Body, StoredMember};
+use crate::body::{self, Body};
 use crate::form::{Form, Variant};
 use crate::host;
 use crate::negotiation::accepts_gzip;
 use crate::representation::Representation;
 use crate::route::Route;
+use crate::sending::{self, Breaks};
 use crate::site_files::SiteFiles;
 use crate::validators::{self, Validators};
 use crate::view;
@@ -58,16 +60,18 @@ pub struct SiteFront<O> {
     objects: O,
     clock: Clock,
     sites: SiteFiles,
+    breaks: Breaks,
 }
 
 impl<O: Objects> SiteFront<O> {
-    /// A front before this bucket.
+    /// A front before this bucket, which counts there what goes wrong after a status is sent.
     #[must_use]
-    pub fn new(objects: O, clock: Clock) -> Self {
+    pub fn new(objects: O, clock: Clock, metrics: Metrics) -> Self {
         Self {
             objects,
-            clock,
+            clock: clock.clone(),
             sites: SiteFiles::default(),
+            breaks: Breaks { metrics, clock },
         }
     }
 
@@ -110,7 +114,15 @@ impl<O: Objects> SiteFront<O> {
             Route::Asset(asset) => return Ok(sent_asset(*asset, &request.headers)),
             Route::KeyFile(_) => (ObjectKey::SiteFile { site }, Variant::Stored),
             Route::Robots => (ObjectKey::Robots { site }, Variant::Stored),
-            Route::Feed => (ObjectKey::Feed { site }, Variant::Stored),
+            Route::Feed => {
+                let gzip = accepts_gzip(&request.headers);
+                let variant = if gzip {
+                    Variant::StoredGzip
+                } else {
+                    Variant::Stored
+                };
+                (ObjectKey::Feed { site }, variant)
+            }
             Route::Index { n, form } => (ObjectKey::Index { site, n: *n }, variant(*form, request)),
             Route::Shard { series, n, form } => {
                 let (series, n) = (series.clone(), *n);
@@ -160,12 +172,9 @@ impl<O: Objects> SiteFront<O> {
     }
 
     /// The answer from a published object, or nothing if there is none to show. One call on the bucket, two only for
-    /// a conditional request whose copy has changed.
+    /// a conditional request whose copy has changed. HEAD does what GET does, so that it says what GET would.
     async fn published(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, StoreError> {
-        let is_head = lookup.request.method == Method::HEAD;
-        if validators::is_conditional(&lookup.request.headers)
-            || (is_head && !lookup.variant.is_member())
-        {
+        if validators::is_conditional(&lookup.request.headers) {
             let Some(meta) = self.objects.head(lookup.key).await? else {
                 return Ok(None);
             };
@@ -175,9 +184,6 @@ impl<O: Objects> SiteFront<O> {
             if found.validators().match_request(&lookup.request.headers) {
                 return Ok(Some(not_modified(found.cache_headers())));
             }
-            if is_head && !lookup.variant.is_member() {
-                return Ok(Some(ok(found.headers(found.known_length()), body::empty())));
-            }
         }
         let Some((meta, stored)) = self.objects.open(lookup.key).await? else {
             return Ok(None);
@@ -185,7 +191,8 @@ impl<O: Objects> SiteFront<O> {
         let Some(found) = lookup.shown(meta)? else {
             return Ok(None);
         };
-        send(&found, stored).await.map(Some)
+        let (length, body) = sending::open(&found, stored, &self.breaks).await?;
+        Ok(Some(ok(found.headers(length), body)))
     }
 }
 
@@ -231,41 +238,17 @@ fn variant(form: Form, request: &Parts) -> Variant {
     form.variant(accepts_gzip(&request.headers))
 }
 
-async fn send(found: &Representation, stored: BodyStream) -> Result<Response<Body>, StoreError> {
-    let (key, length, document) = (found.key(), found.stored_bytes(), found.document());
-    if found.variant() == Variant::Stored {
-        let body = body::streamed(key, body::stored(key.clone(), length, stored));
-        return Ok(ok(found.headers(found.known_length()), body));
-    }
-    let member = StoredMember::open(key, length, stored).await?;
-    let (length, body) = match found.variant() {
-        Variant::Gzip | Variant::GzipFile => (
-            Some(member.gzip_bytes()),
-            body::streamed(key, member.gzip()),
-        ),
-        Variant::Text => (
-            None,
-            body::streamed(key, member.text(document.bytes, document.entries)),
-        ),
-        Variant::Identity | Variant::Stored => (
-            found.known_length(),
-            body::streamed(key, member.document(document.bytes)),
-        ),
-    };
-    Ok(ok(found.headers(length), body))
-}
-
 fn sent_asset(asset: Asset, request: &HeaderMap) -> Response<Body> {
     let mut headers = HeaderMap::new();
     headers.insert(CACHE_CONTROL, ASSET_CACHE_CONTROL);
+    let content_type = HeaderValue::from_static(asset.content_type());
+    headers.insert(CONTENT_TYPE, content_type);
     if let Some(validators) = Validators::new(&asset.digest(), None) {
         headers.insert(ETAG, validators.etag().clone());
         if validators.match_request(request) {
             return not_modified(headers);
         }
     }
-    let content_type = HeaderValue::from_static(asset.content_type());
-    headers.insert(CONTENT_TYPE, content_type);
     headers.insert(CONTENT_LENGTH, HeaderValue::from(asset.text().len()));
     ok(headers, body::full(asset.text()))
 }

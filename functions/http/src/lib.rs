@@ -1,16 +1,17 @@
 //! The function that crawlers and people reach.
 //!
 //! A request names a site in a header and a document in its path; the document is read from the bucket and streamed
-//! in the form that was asked for: as XML, gzip, a gzip file or text. A person who opens it in a browser sees a page.
+//! in the form that was asked for: as XML or text, each plain, as gzip or as a gzip file. A person who opens it in a browser sees a page.
 //!
 //! ```text
-//! request ─▶ route ─▶ site file ─▶ object ─▶ representation ─▶ 304, a body in steps, or the view
+//! request ─▶ route ─▶ site file ─▶ object ─▶ representation ─▶ 304, a checked body, or the view
 //! ```
 //!
 //! - The function keeps no state but the site files of the last seconds, and writes nothing.
 //! - A client gets gzip only if it asked for it, and XML whatever its Accept says.
 //! - ETag and Last-Modified are the document's, not the object's: equal documents have equal tags.
-//! - No body is whole in memory, and none that is damaged ends as if it were whole.
+//! - No damaged object is sent as if it were whole: one of up to [`MAX_WHOLE_BYTES`] is checked before the status is
+//!   sent, a larger one breaks off where a reader can see it.
 //!
 //! # The view for people
 //!
@@ -43,13 +44,15 @@ mod locs;
 mod negotiation;
 mod representation;
 mod route;
+mod sending;
 mod site_files;
 mod validators;
 mod view;
 
-pub use body::{Body, BoxError};
+pub use body::Body;
 pub use front::SiteFront;
 pub use host::SITE_HOST_HEADER;
+pub use sending::MAX_WHOLE_BYTES;
 pub use site_files::{MAX_CACHED_SITES, MAX_SITE_FILE_BYTES, SITE_FILE_TTL_SECONDS};
 
 /// Whether a path is one that the function answers with more than 404: what a CDN has to bring it, beside a site's own.
@@ -59,7 +62,10 @@ pub fn is_routed(path: &str) -> bool {
 }
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 1] = [store::deployment::BUCKET_NAME];
+pub const ENVIRONMENT: [&str; 2] = [
+    store::deployment::BUCKET_NAME,
+    store::deployment::STACK_NAME,
+];
 
 /// The limits of its calls. An answer takes two of them, and a crawler waits.
 pub const TIMEOUTS: Timeouts = Timeouts {

@@ -9,6 +9,9 @@ use memchr::memmem;
 const OPEN: &[u8] = b"<loc>";
 const CLOSE: &[u8] = b"</loc>";
 
+/// What ends a line of the text form, also the last.
+pub(crate) const LINE_END: &[u8] = b"\n";
+
 /// The longest loc, escaped: 2,047 bytes of which each may be a five-letter entity with its two marks.
 const MAX_ESCAPED_LOC_BYTES: usize = 2_047 * 6;
 
@@ -56,7 +59,7 @@ impl Locs {
                 return Err("a loc is too long");
             }
             unescape(&text[..length], lines)?;
-            lines.extend_from_slice(b"\n");
+            lines.extend_from_slice(LINE_END);
             self.found += 1;
             done += open + OPEN.len() + length + CLOSE.len();
         }

@@ -12,7 +12,7 @@ use store::deployment;
 async fn main() -> Result<(), Error> {
     tracing::init_default_subscriber();
     let objects = deployment::objects(&Aws::from_environment(TIMEOUTS))?;
-    let front = &SiteFront::new(objects, Clock::system());
+    let front = &SiteFront::new(objects, Clock::system(), deployment::metrics());
     run_with_streaming_response(service_fn(async |request| {
         Ok::<_, Infallible>(front.respond(request).await)
     }))

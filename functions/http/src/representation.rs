@@ -1,10 +1,10 @@
 //! A published object as it is sent, and its headers.
 
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, LAST_MODIFIED,
-    VARY,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LAST_MODIFIED, VARY,
 };
 use http::{HeaderMap, HeaderValue};
+use sitemap::site::MAX_BYTES;
 use store::error::StoreError;
 use store::object::{Document, ObjectKey, ObjectMeta};
 
@@ -43,6 +43,13 @@ impl Representation {
         let document = meta
             .document
             .ok_or_else(|| damaged("no document in its metadata"))?;
+        // Nothing that is published is empty, and a 200 without a body may hang on a streamed function URL.
+        if document.bytes == 0 || meta.length == 0 {
+            return Err(damaged("it is empty"));
+        }
+        if document.bytes > MAX_BYTES {
+            return Err(damaged("larger than any document of ours"));
+        }
         if !document.digest.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(damaged("its digest is not hexadecimal"));
         }
@@ -82,23 +89,15 @@ impl Representation {
         &self.validators
     }
 
-    /// The length of the body where the metadata tells it: of a member it follows from the stored header, of the
-    /// text form from nothing but the text.
-    pub(crate) fn known_length(&self) -> Option<u64> {
-        match self.variant {
-            Variant::Stored => Some(self.stored_bytes),
-            Variant::Identity => Some(self.document.bytes),
-            Variant::Gzip | Variant::GzipFile | Variant::Text => None,
-        }
-    }
-
-    /// The headers that a 304 shares with the 200 it stands for.
+    /// The headers that a 304 shares with its 200. Content-Type is one of them: Lambda's runtime gives
+    /// `application/octet-stream` to an answer that has none.
     pub(crate) fn cache_headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(
             CACHE_CONTROL,
             HeaderValue::from_static(self.key.cache_control()),
         );
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
         headers.insert(VARY, VARY_VALUE);
         headers.insert(ETAG, self.validators.etag().clone());
         if let Some(date) = self.validators.last_modified() {
@@ -110,22 +109,22 @@ impl Representation {
     /// The headers of a 200 whose body has this length, if it is known beforehand.
     pub(crate) fn headers(&self, length: Option<u64>) -> HeaderMap {
         let mut headers = self.cache_headers();
-        let content_type = match self.variant {
-            Variant::Stored | Variant::Identity | Variant::Gzip => self.key.content_type(),
-            Variant::GzipFile => "application/gzip",
-            Variant::Text => "text/plain; charset=utf-8",
-        };
-        insert_static(&mut headers, CONTENT_TYPE, content_type);
-        if self.variant == Variant::Gzip {
-            insert_static(&mut headers, CONTENT_ENCODING, "gzip");
+        if self.variant.is_encoded() {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
         if let Some(length) = length {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
         headers
     }
-}
 
-fn insert_static(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
-    headers.insert(name, HeaderValue::from_static(value));
+    fn content_type(&self) -> &'static str {
+        match self.variant {
+            Variant::Stored | Variant::StoredGzip | Variant::Identity | Variant::Gzip => {
+                self.key.content_type()
+            }
+            Variant::GzipFile | Variant::TextGzipFile => "application/gzip",
+            Variant::Text | Variant::TextGzip => "text/plain; charset=utf-8",
+        }
+    }
 }

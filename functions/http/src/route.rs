@@ -81,7 +81,7 @@ impl Route {
     fn index(stem: &str, form: Form) -> Option<Self> {
         let number = Number::parse(stem.strip_prefix(INDEX_STEM)?)?;
         // Its text form would be a list of sitemaps, which a reader of text sitemaps takes for pages.
-        if form == Form::Text {
+        if form.is_text() {
             return None;
         }
         Some(match number {
@@ -130,7 +130,7 @@ impl Number {
 }
 
 fn split_extension(file: &str) -> Option<(&str, Form)> {
-    [Form::Xml, Form::Gz, Form::Text]
+    [Form::Xml, Form::Gz, Form::Text, Form::TextGz]
         .into_iter()
         .find_map(|form| Some((file.strip_suffix(form.extension())?, form)))
 }
@@ -204,6 +204,8 @@ mod tests {
             ("/post-sitemap2.xml", shard("post", 2, Form::Xml)),
             ("/post-sitemap10.xml.gz", shard("post", 10, Form::Gz)),
             ("/post-sitemap2.txt", shard("post", 2, Form::Text)),
+            ("/post-sitemap.txt.gz", shard("post", 1, Form::TextGz)),
+            ("/post-sitemap10.txt.gz", shard("post", 10, Form::TextGz)),
             (
                 "/post-sitemap4294967295.xml",
                 shard("post", u32::MAX, Form::Xml),
@@ -215,6 +217,7 @@ mod tests {
             ("/post-sitemap1.xml", redirect("/post-sitemap.xml")),
             ("/post-sitemap1.xml.gz", redirect("/post-sitemap.xml.gz")),
             ("/post-sitemap0.txt", redirect("/post-sitemap.txt")),
+            ("/post-sitemap1.txt.gz", redirect("/post-sitemap.txt.gz")),
         ];
         for (path, route) in cases {
             assert_eq!(Route::parse(path), route, "{path}");
@@ -281,6 +284,10 @@ mod tests {
             "/sitemap_index.xml/x",
             "/sitemap_index.xml/",
             "/sitemap_index2.txt",
+            "/sitemap_index.txt.gz",
+            "/0123abcd.txt.gz",
+            "/robots.txt.gz",
+            "/post-sitemap.txt.gz.gz",
             "/sitemap_index02.xml",
             "/sitemap_index-1.xml",
             "/sitemap_index4294967296.xml",

@@ -520,7 +520,11 @@ fn remember(hosts: &Hosts, published: Vec<String>) {
 
 /// Serves the sites as the CDN does: the site's header is set here, whatever the client sent.
 fn serve_sites(options: &Options, objects: S3Objects, hosts: Hosts) -> Result<Server, ListenError> {
-    let front = Arc::new(SiteFront::new(objects, options.clock.clone()));
+    let front = Arc::new(SiteFront::new(
+        objects,
+        options.clock.clone(),
+        options.metrics.clone(),
+    ));
     let observer = options.observer.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         let (front, host) = (front.clone(), site_of(&request, &hosts));

@@ -118,8 +118,14 @@ pub fn reconciler(aws: &Aws) -> Result<Reconciler<ContentTable, SitemapTable>, E
         table: SitemapTable::new(aws.clone(), table),
         known: KnownSites::parse(&variable(SITES)?),
         clock: Clock::system(),
-        metrics: Metrics::on_stdout(&std::env::var(STACK_NAME).unwrap_or_default()),
+        metrics: metrics(),
     })
+}
+
+/// The stack's metrics, on standard output: none if the environment names no stack.
+#[must_use]
+pub fn metrics() -> Metrics {
+    Metrics::on_stdout(&std::env::var(STACK_NAME).unwrap_or_default())
 }
 
 /// The bucket as the environment names it.

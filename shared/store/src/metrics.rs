@@ -116,12 +116,14 @@ pub const NOTICES_REFUSED: Metric = Metric::count("NoticesRefused");
 pub const FINDINGS_FOUND: Metric = Metric::count("FindingsFound");
 /// What of it the audit has made good, or has had `regenerate` make good.
 pub const FINDINGS_REPAIRED: Metric = Metric::count("FindingsRepaired");
+/// Bodies that broke off after their status was sent.
+pub const BODIES_BROKEN: Metric = Metric::count("BodiesBroken");
 /// Batches that wait in the failure bucket. A level, written by each sweep: without a value there was no sweep, or the
 /// bucket could not be listed.
 pub const FAILURES_WAITING: Metric = Metric::new("FailuresWaiting", Unit::Count, Keeps::Highest);
 
 /// All but those of [`refused`].
-pub const ALL: [&Metric; 23] = [
+pub const ALL: [&Metric; 24] = [
     &ENTRIES_WRITTEN,
     &ENTRIES_REMOVED,
     &LISTING_CHANGES,
@@ -144,6 +146,7 @@ pub const ALL: [&Metric; 23] = [
     &NOTICES_REFUSED,
     &FINDINGS_FOUND,
     &FINDINGS_REPAIRED,
+    &BODIES_BROKEN,
     &FAILURES_WAITING,
 ];
 

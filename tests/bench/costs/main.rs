@@ -23,6 +23,7 @@ use local::tables::{BUCKET, SITEMAP_TABLE};
 use serde_json::{Value, json};
 use store::aws::Aws;
 use store::keys::prefix;
+use store::metrics::Metrics;
 use store::rows::Rows;
 use store::s3::S3Objects;
 
@@ -202,7 +203,7 @@ async fn requests(world: &World, counter: &Counter) -> Vec<(&'static str, Tallie
     let interceptors = vec![counter.interceptor()];
     let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, interceptors);
     let objects = S3Objects::new(aws, BUCKET.to_owned());
-    let front = SiteFront::new(objects, world.clock.clone());
+    let front = SiteFront::new(objects, world.clock.clone(), Metrics::default());
     let observer: Arc<dyn Observer> = Arc::new(counter.clone());
     let ask = async |path: &str, headers: &[(&str, &str)]| {
         let mut request = Request::builder().method(Method::GET).uri(path);

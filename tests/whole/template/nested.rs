@@ -48,6 +48,7 @@ fn the_distribution_brings_the_function_its_paths_and_no_others() {
         "/my_type-sitemap12.xml",
         "/post-sitemap2.xml.gz",
         "/post-sitemap.txt",
+        "/post-sitemap2.txt.gz",
         "/sitemap.xml",
         "/wp-sitemap.xml",
         "/sitemap-index.xml",
@@ -75,6 +76,7 @@ fn the_distribution_brings_the_function_its_paths_and_no_others() {
         "/style.css",
         "/feed",
         "/a.xml.gz",
+        "/robots.txt.gz",
     ] {
         assert!(!http_function::is_routed(path), "{path} is not answered");
         assert!(!taken(path), "{path} is the site's");

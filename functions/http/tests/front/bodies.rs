@@ -1,15 +1,15 @@
-//! Bodies that stream, and bodies that break.
+//! Bodies that are checked, bodies that stream, and bodies that break.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use http::Request;
 use http_body_util::BodyExt;
-use http_function::SITE_HOST_HEADER;
+use http_function::{Body, MAX_WHOLE_BYTES, SITE_HOST_HEADER};
 use sitemap::member::PLAIN_HEADER;
 use store::object::ObjectKey;
 
-use crate::bucket::{Stored, document, member, shard, stored};
+use crate::bucket::{Stored, document, index, member, member_at, shard, stored};
 use crate::fixture::*;
 
 #[tokio::test]
@@ -48,6 +48,16 @@ async fn a_damaged_object_is_unavailable() {
             true,
         ),
         ("no digest", damaged(|stored| set_digest(stored, "")), true),
+        (
+            "an empty document",
+            damaged(|stored| stored.meta.document.as_mut().unwrap().bytes = 0),
+            true,
+        ),
+        (
+            "a document of any size",
+            damaged(|stored| stored.meta.document.as_mut().unwrap().bytes = u64::MAX),
+            true,
+        ),
         ("no FEXTRA", plain_gzip, false),
         ("no gzip", not_gzip, false),
         ("a piece of a header", short, false),
@@ -60,27 +70,12 @@ async fn a_damaged_object_is_unavailable() {
     ] {
         let fixture = Fixture::new();
         fixture.bucket.insert(&shard("post", 1), stored);
-        for path in [
-            "/post-sitemap.xml",
-            "/post-sitemap.xml.gz",
-            "/post-sitemap.txt",
-        ] {
-            let answer = fixture.get(path, &[]).await;
-            assert_eq!(answer.status, 503, "{name} {path}");
-            assert_eq!(
-                answer.header("cache-control"),
-                Some("no-store"),
-                "{name} {path}"
-            );
-            assert!(answer.header("retry-after").is_some() && answer.header("etag").is_none());
-            assert_eq!(answer.text(), "Unavailable for the moment\n");
-            if everywhere {
-                assert_eq!(
-                    fixture.head(path, &[("if-none-match", "*")]).await.status,
-                    503,
-                    "{name} {path}"
-                );
-            }
+        for path in ["/post-sitemap.xml", "/post-sitemap.txt"] {
+            is_unavailable(&fixture, path, name).await;
+            // A copy that is current by the metadata is not sent again, whatever has become of the rest.
+            let conditional = fixture.get(path, &[("if-none-match", "*")]).await;
+            let expected = if everywhere { 503 } else { 304 };
+            assert_eq!(conditional.status, expected, "{name} {path}");
         }
     }
 }
@@ -89,8 +84,31 @@ fn set_digest(stored: &mut Stored, digest: &str) {
     stored.meta.document.as_mut().unwrap().digest = digest.to_owned();
 }
 
+/// In the XML form or the text form, in every coding, to GET and to HEAD.
+async fn is_unavailable(fixture: &Fixture, path: &str, what: &str) {
+    let file = format!("{path}.gz");
+    for (path, headers) in [(path, &[][..]), (path, &[GZIP]), (&file, &[])] {
+        let (answer, head) = (
+            fixture.get(path, headers).await,
+            fixture.head(path, headers).await,
+        );
+        assert_eq!(answer.status, 503, "{what} {path} {headers:?}");
+        assert_eq!(
+            (head.status, &head.headers),
+            (answer.status, &answer.headers)
+        );
+        assert_eq!(
+            answer.header("cache-control"),
+            Some("no-store"),
+            "{what} {path}"
+        );
+        assert!(answer.header("retry-after").is_some() && answer.header("etag").is_none());
+        assert_eq!(answer.text(), "Unavailable for the moment\n");
+    }
+}
+
 #[tokio::test]
-async fn a_body_that_breaks_off_does_not_look_whole() {
+async fn damage_is_found_before_anything_is_sent() {
     let sound = document(URLSET, 2);
     let length = sound.body.len();
     let with = |change: &dyn Fn(&mut Stored)| {
@@ -111,26 +129,16 @@ async fn a_body_that_breaks_off_does_not_look_whole() {
             stored.body = body.clone().into();
         })
     };
-    let (xml, gz, txt) = (
-        "/post-sitemap.xml",
-        "/post-sitemap.xml.gz",
-        "/post-sitemap.txt",
-    );
     let count = |bytes: u64, entries: u64| {
         with(&|stored| {
             let document = stored.meta.document.as_mut().unwrap();
             (document.bytes, document.entries) = (bytes, entries);
         })
     };
+    let (xml, txt) = ("/post-sitemap.xml", "/post-sitemap.txt");
     let mut cases = vec![
-        (
-            resized(sound.body[..length - 1].to_vec()),
-            vec![xml, gz, txt],
-        ),
-        (
-            resized([&sound.body[..], b"x"].concat()),
-            vec![xml, gz, txt],
-        ),
+        (resized(sound.body[..length - 1].to_vec()), vec![xml, txt]),
+        (resized([&sound.body[..], b"x"].concat()), vec![xml, txt]),
         (flipped(length - 1), vec![xml, txt]),
         (flipped(length - 8), vec![xml, txt]),
         (flipped(320), vec![xml, txt]),
@@ -149,19 +157,164 @@ async fn a_body_that_breaks_off_does_not_look_whole() {
         length - 8,
         length - 1,
     ] {
-        cases.push((with(&|stored| stored.arrives = arrives), vec![xml, gz, txt]));
+        cases.push((with(&|stored| stored.arrives = arrives), vec![xml, txt]));
     }
-    for (stored, paths) in cases {
+    for (n, (stored, paths)) in cases.into_iter().enumerate() {
         let fixture = Fixture::new();
         fixture.bucket.insert(&shard("post", 1), stored);
         for path in paths {
-            let answer = fixture.get(path, &[]).await;
-            assert_eq!(answer.status, 200, "{path}");
-            assert!(answer.error.is_some(), "{path} ended well");
-            if path == xml {
+            is_unavailable(&fixture, path, &format!("case {n}")).await;
+        }
+        assert!(
+            fixture.counted.lock().unwrap().is_empty(),
+            "nothing broke off"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_feed_and_a_damaged_robots_txt_are_unavailable() {
+    let fixture = Fixture::new();
+    let robots = ObjectKey::Robots {
+        site: SITE.to_owned(),
+    };
+    for (key, path) in [(feed(), "/feed.atom"), (robots, "/robots.txt")] {
+        let mut broken = stored(FEED.into(), FEED.len(), 0);
+        broken.arrives -= 1;
+        for damaged in [broken, stored("".into(), 0, 0)] {
+            fixture.bucket.insert(&key, damaged);
+            for headers in [&[][..], &[GZIP]] {
+                let answer = fixture.get(path, headers).await;
+                assert_eq!(answer.status, 503, "{path} {headers:?}");
+                assert_eq!(fixture.head(path, headers).await.status, 503, "{path}");
+            }
+        }
+    }
+}
+
+/// A urlset that is too large to be read whole. Of its last step from the inflater there is one byte.
+fn large() -> (String, Stored) {
+    const ENTRIES: usize = 100_000;
+    let entries: String = (0..ENTRIES)
+        .map(|n| format!("<url><loc>https://www.example.com/{n:060}</loc></url>\n"))
+        .collect();
+    let end = "</urlset>\n";
+    let padding =
+        " ".repeat(STEP_BYTES - ("<urlset>\n".len() + entries.len() + end.len() - 1) % STEP_BYTES);
+    let xml = format!("<urlset>\n{entries}{padding}{end}");
+    assert_eq!(xml.len() % STEP_BYTES, 1);
+    let mut large = stored(
+        member_at(0, 300, [xml.as_bytes()]),
+        xml.len(),
+        ENTRIES as u64,
+    );
+    assert!(large.meta.length > MAX_WHOLE_BYTES);
+    large.chunk_bytes = 100_000;
+    (xml, large)
+}
+
+const STEP_BYTES: usize = 64 * 1024;
+
+#[tokio::test]
+async fn a_large_body_that_breaks_off_is_seen_to_be_broken_and_is_counted() {
+    let (xml, sound) = large();
+    let length = sound.body.len();
+    let with = |change: &dyn Fn(&mut Stored)| {
+        let mut stored = sound.clone();
+        change(&mut stored);
+        stored
+    };
+    let flipped = |at: usize| {
+        with(&|stored| {
+            let mut body = stored.body.to_vec();
+            body[at] ^= 1;
+            stored.body = body.into();
+        })
+    };
+    let resized = |body: Vec<u8>| {
+        with(&|stored| {
+            stored.arrives = body.len();
+            stored.body = body.clone().into();
+        })
+    };
+    let forms = [
+        ("/post-sitemap.xml", &[][..]),
+        ("/post-sitemap.xml", &[GZIP]),
+        ("/post-sitemap.xml.gz", &[]),
+        ("/post-sitemap.txt", &[]),
+        ("/post-sitemap.txt", &[GZIP]),
+        ("/post-sitemap.txt.gz", &[]),
+    ];
+    let fixture = Fixture::new();
+    fixture.bucket.insert(&shard("post", 1), sound.clone());
+    let mut whole = Vec::new();
+    for (path, headers) in forms {
+        whole.push(fixture.get(path, headers).await);
+    }
+    assert_eq!(whole[0].text(), xml);
+    assert_eq!((whole[1].gunzip(), whole[2].gunzip()), (xml.clone(), xml));
+    assert!(whole[3].text().ends_with("099999\n"));
+    for n in [4, 5] {
+        assert_eq!(whole[n].gunzip(), whole[3].text());
+    }
+    assert!(fixture.counted.lock().unwrap().is_empty());
+
+    for (what, stored, is_flipped) in [
+        (
+            "half arrives",
+            with(&|stored| stored.arrives = length / 2),
+            false,
+        ),
+        (
+            "the trailer is missing",
+            with(&|stored| stored.arrives = length - 8),
+            false,
+        ),
+        (
+            "a byte is missing",
+            with(&|stored| stored.arrives = length - 1),
+            false,
+        ),
+        (
+            "a byte too many",
+            resized([&sound.body[..], b"x"].concat()),
+            false,
+        ),
+        ("another checksum", flipped(length - 8), true),
+        ("another length", flipped(length - 1), true),
+    ] {
+        fixture.bucket.insert(&shard("post", 1), stored);
+        for ((path, headers), whole) in forms.into_iter().zip(&whole) {
+            let answer = fixture.get(path, headers).await;
+            assert_eq!(
+                (answer.status, &answer.headers),
+                (whole.status, &whole.headers)
+            );
+            let counted = std::mem::take(&mut *fixture.counted.lock().unwrap());
+            // A gzip member is sent as it is stored, with the checksum that finds the damage.
+            if is_flipped && path.contains(".xml") && whole.body.starts_with(&PLAIN_HEADER) {
+                assert!(answer.try_gunzip().is_err(), "{what} {path} {headers:?}");
+                assert_eq!(counted.len(), 0);
+                continue;
+            }
+            assert!(
+                whole.body.starts_with(&answer.body) && answer.body.len() < whole.body.len(),
+                "{what} {path} {headers:?}: what was sent is the beginning of the whole, and nothing else"
+            );
+            assert_eq!(counted.len(), 1, "{what} {path} {headers:?}");
+            assert!(counted[0].contains("\"BodiesBroken\":1"), "{counted:?}");
+            if whole.body.starts_with(&PLAIN_HEADER) {
+                assert!(answer.try_gunzip().is_err(), "{what} {path} {headers:?}");
+            } else if path.ends_with(".xml") {
                 assert!(
-                    answer.body.len() < URLSET.len(),
-                    "the client has counted all it was promised"
+                    !answer.text().contains("</urlset>"),
+                    "{what}: it is well-formed"
+                );
+            } else {
+                let (text, rest) = whole.text().split_at(answer.body.len());
+                assert!(
+                    !text.ends_with('\n') && rest.starts_with('\n'),
+                    "{what}: whole lines, and no end"
                 );
             }
         }
@@ -171,31 +324,24 @@ async fn a_body_that_breaks_off_does_not_look_whole() {
 #[tokio::test]
 async fn a_large_document_streams_in_small_steps() {
     const PIECE: &[u8] = &[b' '; 1_000_000];
-    const PIECES: usize = 60;
-    const STEP_BYTES: usize = 64 * 1024;
+    const PIECES: usize = 20;
     let bytes = PIECE.len() * PIECES;
-    let mut large = stored(member(0, std::iter::repeat_n(PIECE, PIECES)), bytes, 0);
+    let mut large = stored(
+        member_at(0, 0, std::iter::repeat_n(PIECE, PIECES)),
+        bytes,
+        0,
+    );
     large.chunk_bytes = large.body.len() / PIECES;
     let fixture = Fixture::new();
-    fixture.bucket.insert(
-        &ObjectKey::Index {
-            site: SITE.to_owned(),
-            n: 1,
-        },
-        large,
-    );
-    let request = Request::builder()
-        .uri("/sitemap_index.xml")
-        .header(SITE_HOST_HEADER, SITE)
-        .body(())
-        .unwrap();
+    fixture.bucket.insert(&index(1), large);
     // The site file is known by then.
     fixture.get("/robots.txt", &[]).await;
     fixture.bucket.0.chunks_read.store(0, Ordering::Relaxed);
-    let mut body = fixture.front.respond(request).await.into_body();
+    let mut body = open(&fixture, "/sitemap_index.xml").await;
     let mut sent = 0;
     while let Some(frame) = body.frame().await {
-        let step = frame.unwrap().into_data().unwrap();
+        let Ok(frame) = frame;
+        let step = frame.into_data().unwrap();
         assert!(step.len() <= STEP_BYTES);
         sent += step.len();
         let read = fixture.bucket.0.chunks_read.load(Ordering::Relaxed);
@@ -205,6 +351,36 @@ async fn a_large_document_streams_in_small_steps() {
         );
     }
     assert_eq!(sent, bytes);
+}
+
+/// A kilobyte may hold a megabyte: of what is read whole, the document still is not.
+#[tokio::test]
+async fn a_document_that_inflates_far_is_sent_in_small_steps() {
+    const PIECE: &[u8] = &[b' '; 1_000_000];
+    const PIECES: usize = 50;
+    let bytes = PIECE.len() * PIECES;
+    let bomb = stored(member(0, std::iter::repeat_n(PIECE, PIECES)), bytes, 0);
+    assert!(bomb.meta.length < MAX_WHOLE_BYTES / 10);
+    let fixture = Fixture::new();
+    fixture.bucket.insert(&index(1), bomb);
+    let mut body = open(&fixture, "/sitemap_index.xml").await;
+    let mut sent = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame;
+        let step = frame.into_data().unwrap();
+        assert!(step.len() <= STEP_BYTES);
+        sent += step.len();
+    }
+    assert_eq!(sent, bytes);
+}
+
+async fn open(fixture: &Fixture, path: &str) -> Body {
+    let request = Request::builder()
+        .uri(path)
+        .header(SITE_HOST_HEADER, SITE)
+        .body(())
+        .unwrap();
+    fixture.front.respond(request).await.into_body()
 }
 
 #[tokio::test]
@@ -223,7 +399,7 @@ async fn servers_may_spawn_an_answer() {
             .into_body()
             .collect()
             .await
-            .map(|body| body.to_bytes())
     });
-    assert_eq!(answer.await.unwrap().unwrap(), ROBOTS);
+    let Ok(body) = answer.await.unwrap();
+    assert_eq!(body.to_bytes(), ROBOTS);
 }

@@ -155,6 +155,15 @@ pub(crate) fn member<'a>(
     directory_bytes: u16,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> Bytes {
+    member_at(7, directory_bytes, pieces)
+}
+
+/// The same, deflated at this level: at level 0 as long as the document.
+pub(crate) fn member_at<'a>(
+    level: u32,
+    directory_bytes: u16,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Bytes {
     let mut bytes = vec![
         0x1f,
         0x8b,
@@ -169,10 +178,10 @@ pub(crate) fn member<'a>(
     ];
     bytes.extend(directory_bytes.to_le_bytes());
     bytes.extend((0..directory_bytes).map(|i| i as u8));
-    let (mut crc, mut deflate) = (Crc::new(), Compress::new(Compression::new(7), false));
+    let (mut crc, mut deflate) = (Crc::new(), Compress::new(Compression::new(level), false));
     let mut run = |input: &[u8], flush| {
         let before = deflate.total_in();
-        bytes.reserve(input.len() + 1_024);
+        bytes.reserve(input.len() + input.len() / 100 + 1_024);
         deflate.compress_vec(input, &mut bytes, flush).unwrap();
         assert_eq!(deflate.total_in() - before, input.len() as u64);
     };

@@ -1,6 +1,7 @@
 //! A site, and the requests for it.
 
 use std::io::Read;
+use std::sync::{Arc, Mutex};
 
 use flate2::read::GzDecoder;
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -8,6 +9,7 @@ use http_body_util::BodyExt;
 use http_function::{SITE_HOST_HEADER, SiteFront};
 use sitemap::member::PLAIN_HEADER;
 use store::clock::Clock;
+use store::metrics::Metrics;
 use store::object::ObjectKey;
 
 use crate::bucket::{Bucket, document, shard, stored};
@@ -25,6 +27,7 @@ pub(crate) const URLSET: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ur
     <url><loc>https://www.example.com/b</loc></url>\n</urlset>\n";
 pub(crate) const URLS: &str = "https://www.example.com/?a=1&b=2\nhttps://www.example.com/b\n";
 pub(crate) const INDEX: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex/>\n";
+pub(crate) const FEED: &str = "<feed xmlns=\"http://www.w3.org/2005/Atom\"/>\n";
 pub(crate) const ROBOTS: &str = "User-agent: *\nDisallow:\n";
 
 /// A front before a public site with an index, `post-sitemap.xml`, `post-sitemap2.xml` and robots.txt.
@@ -32,6 +35,8 @@ pub(crate) struct Fixture {
     pub(crate) bucket: Bucket,
     clock: Clock,
     pub(crate) front: SiteFront<Bucket>,
+    /// The lines of metrics.
+    pub(crate) counted: Arc<Mutex<Vec<String>>>,
 }
 
 impl Fixture {
@@ -55,11 +60,17 @@ impl Fixture {
             bucket.insert(&shard("post", n), document(URLSET, 2));
         }
         let clock = Clock::stopped(CHANGED);
-        let front = SiteFront::new(bucket.clone(), clock.clone());
+        let counted: Arc<Mutex<Vec<String>>> = Arc::default();
+        let lines = Arc::clone(&counted);
+        let metrics = Metrics::of("test", move |line| {
+            lines.lock().unwrap().push(line.to_owned());
+        });
+        let front = SiteFront::new(bucket.clone(), clock.clone(), metrics);
         Self {
             bucket,
             clock,
             front,
+            counted,
         }
     }
 
@@ -77,27 +88,16 @@ impl Fixture {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let (parts, mut body) = self
+        let (parts, body) = self
             .front
             .respond(request.body(()).unwrap())
             .await
             .into_parts();
-        let mut bytes = Vec::new();
-        let mut error = None;
-        while let Some(frame) = body.frame().await {
-            match frame {
-                Ok(frame) => bytes.extend(frame.into_data().unwrap()),
-                Err(failure) => {
-                    error = Some(failure.to_string());
-                    break;
-                }
-            }
-        }
+        let Ok(body) = body.collect().await;
         Answer {
             status: parts.status,
             headers: parts.headers,
-            body: bytes,
-            error,
+            body: body.to_bytes().to_vec(),
         }
     }
 
@@ -118,7 +118,6 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
-    pub(crate) error: Option<String>,
 }
 
 impl Answer {
@@ -127,18 +126,28 @@ impl Answer {
     }
 
     pub(crate) fn text(&self) -> &str {
-        assert_eq!(self.error, None);
         std::str::from_utf8(&self.body).unwrap()
     }
 
     /// The document in the one gzip member that the body must be.
     pub(crate) fn gunzip(&self) -> String {
+        self.try_gunzip().unwrap()
+    }
+
+    /// As [`Answer::gunzip`], of a member that may be damaged.
+    pub(crate) fn try_gunzip(&self) -> std::io::Result<String> {
         assert_eq!(self.body[..10], PLAIN_HEADER);
         let mut decoder = GzDecoder::new(self.body.as_slice());
         let mut text = String::new();
-        decoder.read_to_string(&mut text).unwrap();
+        decoder.read_to_string(&mut text)?;
         assert!(decoder.into_inner().is_empty(), "bytes are left over");
-        text
+        Ok(text)
+    }
+}
+
+pub(crate) fn feed() -> ObjectKey {
+    ObjectKey::Feed {
+        site: SITE.to_owned(),
     }
 }
 

@@ -1,19 +1,11 @@
 //! What a site serves beside its first index and its shards.
 
 use http_function::SITE_FILE_TTL_SECONDS;
-use store::object::ObjectKey;
 
 use crate::bucket::{document, index, shard, stored};
 use crate::fixture::*;
 
 const KEY: &str = "0123-abcd";
-const FEED: &str = "<feed xmlns=\"http://www.w3.org/2005/Atom\"/>\n";
-
-fn feed() -> ObjectKey {
-    ObjectKey::Feed {
-        site: SITE.to_owned(),
-    }
-}
 
 #[tokio::test]
 async fn every_index_is_a_document() {
@@ -34,7 +26,9 @@ async fn every_index_is_a_document() {
         (file.header("content-type"), file.gunzip()),
         (Some("application/gzip"), INDEX.to_owned())
     );
-    assert_eq!(fixture.get("/sitemap_index2.txt", &[]).await.status, 404);
+    for path in ["/sitemap_index2.txt", "/sitemap_index2.txt.gz"] {
+        assert_eq!(fixture.get(path, &[]).await.status, 404, "{path}");
+    }
     for headers in [
         [("if-none-match", "\"0123abcd\"")],
         [("if-modified-since", DATE)],
@@ -69,32 +63,50 @@ async fn a_further_index_that_was_emptied_goes_after_the_grace_period() {
 }
 
 #[tokio::test]
-async fn the_feed_is_sent_as_it_is_stored() {
+async fn the_feed_is_sent_as_it_is_stored_or_as_gzip() {
     let fixture = Fixture::new();
     assert_eq!(fixture.get("/feed.atom", &[]).await.status, 404);
     fixture
         .bucket
         .insert(&feed(), stored(FEED.into(), FEED.len(), 0));
     fixture.wait(GRACE_SECONDS + 1);
-    for headers in [&[][..], &[GZIP], &[NAVIGATION]] {
+    for (headers, encoding, tag) in [
+        (&[][..], None, "\"0123abcd\""),
+        (&[NAVIGATION], None, "\"0123abcd\""),
+        (
+            &[("accept-encoding", "gzip;q=0.1, identity")],
+            None,
+            "\"0123abcd\"",
+        ),
+        (&[GZIP], Some("gzip"), "\"0123abcd-gzip\""),
+        (&[GZIP, NAVIGATION], Some("gzip"), "\"0123abcd-gzip\""),
+    ] {
         let answer = fixture.get("/feed.atom", headers).await;
-        assert_eq!(answer.text(), FEED);
+        match encoding {
+            Some(_) => assert_eq!(answer.gunzip(), FEED),
+            None => assert_eq!(answer.text(), FEED),
+        }
         assert_eq!(
             answer.header("content-type"),
             Some("application/atom+xml; charset=utf-8")
         );
-        assert_eq!(answer.header("content-encoding"), None);
+        assert_eq!(answer.header("content-encoding"), encoding);
         assert_eq!(
             answer.header("cache-control"),
             Some(feed().cache_control()),
             "{headers:?}"
         );
         assert_eq!(answer.header("last-modified"), Some(DATE));
-        let length = FEED.len().to_string();
+        let length = answer.body.len().to_string();
         assert_eq!(answer.header("content-length"), Some(length.as_str()));
-        let etag = answer.header("etag").unwrap();
-        let again = fixture.get("/feed.atom", &[("if-none-match", etag)]).await;
-        assert_eq!((again.status.as_u16(), again.text()), (304, ""));
+        let vary = "Accept-Encoding, Sec-Fetch-Dest";
+        assert_eq!(answer.header("vary"), Some(vary));
+        assert_eq!(answer.header("etag"), Some(tag), "{headers:?}");
+        for (copy, status) in [(tag, 304), ("\"0123abcd-gz\"", 200)] {
+            let headers = [headers, &[("if-none-match", copy)]].concat();
+            let again = fixture.get("/feed.atom", &headers).await;
+            assert_eq!(again.status, status, "{headers:?}");
+        }
     }
     let head = fixture.head("/feed.atom", &[]).await;
     assert_eq!((head.status.as_u16(), head.text()), (200, ""));
@@ -156,6 +168,7 @@ async fn a_hidden_series_shows_no_shard() {
         "/post-sitemap2.xml",
         "/post-sitemap.xml.gz",
         "/post-sitemap.txt",
+        "/post-sitemap.txt.gz",
     ] {
         for headers in [&[][..], &[NAVIGATION], &[("if-none-match", "*")]] {
             assert_eq!(fixture.get(path, headers).await.status, 404, "{path}");
@@ -213,5 +226,6 @@ async fn assets_are_the_same_for_every_site() {
         let again = fixture.get(path, &[("if-none-match", etag)]).await;
         assert_eq!((again.status.as_u16(), again.text()), (304, ""), "{path}");
         assert_eq!(again.header("etag"), Some(etag));
+        assert_eq!(again.header("content-type"), Some(content_type));
     }
 }

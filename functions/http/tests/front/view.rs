@@ -128,6 +128,7 @@ async fn other_forms_have_no_view() {
     let fixture = Fixture::new();
     for path in [
         "/post-sitemap.txt",
+        "/post-sitemap.txt.gz",
         "/post-sitemap.xml.gz",
         "/sitemap_index.xml.gz",
         "/robots.txt",
