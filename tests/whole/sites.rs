@@ -1,7 +1,11 @@
 //! Several sites, their settings, and their first load.
 
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
 use harness::{SITE, World, post, settings, with};
 use local::stack::Options;
+use local::tables::SITEMAP_TABLE;
 use serde_json::{Value, json};
 use store::reconcile::KnownSites;
 
@@ -186,5 +190,52 @@ async fn a_site_that_becomes_known_after_its_records_is_published_whole() {
     assert_eq!(world.listed().await.len(), 600);
     // A sitemap and the index, robots.txt, the site file and the feed, once each.
     assert_eq!(world.stack.s3.counts().puts, 5);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upgrade_that_spells_an_address_anew_moves_its_claim() {
+    let world = World::with(Options::default(), &[post("/a[1]", 1)]).await;
+    assert_eq!(world.paths().await, ["/a%5B1%5D"]);
+    world.settle().await;
+    // As a version that did not encode brackets left claim and ledger.
+    let old = |text: &str| text.replace("%5B1%5D", "[1]");
+    let client = world.stack.aws.dynamodb().await;
+    let claims = world.rows("LOC#").await;
+    let ((pk, sk), row) = claims.first_key_value().unwrap();
+    let key = |pk: &str, sk: &str| {
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        HashMap::from([("pk".to_owned(), text(pk)), ("sk".to_owned(), text(sk))])
+    };
+    let get = client.get_item().table_name(SITEMAP_TABLE);
+    let claim = get.set_key(Some(key(pk, sk))).send().await.unwrap();
+    let before = store::keys::claim(SITE, &old(&row["loc"]));
+    let mut claim = claim.item.unwrap();
+    claim.extend(key(&before.pk, &before.sk));
+    claim.insert("loc".to_owned(), AttributeValue::S(old(&row["loc"])));
+    let put = client.put_item().table_name(SITEMAP_TABLE);
+    put.set_item(Some(claim)).send().await.unwrap();
+    let delete = client.delete_item().table_name(SITEMAP_TABLE);
+    delete.set_key(Some(key(pk, sk))).send().await.unwrap();
+    let ledger = ("LEDGER#post/a[1]", "1");
+    let ledgers = world.rows(ledger.0).await;
+    let body = old(&ledgers.first_key_value().unwrap().1["body"]);
+    world.damage(ledger, "body", Some(&body)).await;
+    let update = client.update_item().table_name(SITEMAP_TABLE);
+    let update = update.set_key(Some(key(&format!("SITE#{SITE}"), "-")));
+    let update = update.update_expression("SET render = :one");
+    let one = AttributeValue::N("1".to_owned());
+    let update = update.expression_attribute_values(":one", one);
+    update.send().await.unwrap();
+
+    world.put(&post("/b", 1)).await;
+    assert_eq!(world.paths().await, ["/a%5B1%5D", "/b"]);
+    let claims = world.rows("LOC#").await;
+    let locs: Vec<&str> = claims.values().map(|row| row["loc"].as_str()).collect();
+    assert_eq!(locs.len(), 2, "{locs:?}");
+    assert!(locs.iter().all(|loc| !loc.contains('[')), "{locs:?}");
+    for ((pk, _), row) in &claims {
+        assert_eq!(*pk, store::keys::claim(SITE, &row["loc"]).pk);
+    }
     world.stop().await;
 }

@@ -229,10 +229,13 @@ impl SiteSettings {
         let mut settings = Self::default_for(host)?;
         let empty = Map::new();
         let item = item.as_object().unwrap_or(&empty);
-        let given = item.get("type").cloned().unwrap_or_default();
         // Only whole records have an id; `is_settings` took this one for settings by its id.
-        if item.contains_key("id") && given != SITE_TYPE {
-            let reason = format!("not {SITE_TYPE:?}, but {given}: read as the settings of {host}");
+        let given = item.get("type").filter(|given| !given.is_null());
+        if item.contains_key("id") && given.is_none_or(|given| given != SITE_TYPE) {
+            let given = given.map_or("missing".to_owned(), Value::to_string);
+            let reason = format!(
+                "not {SITE_TYPE:?}; read as the settings of {host}, since the record has no url: {given}"
+            );
             settings.problems.push(Problem::new("type", &reason, false));
         }
         for (field, value) in item.iter().filter(|(_, value)| !value.is_null()) {
@@ -793,6 +796,10 @@ mod tests {
             told(json!({"id": "site/www.example.com", "type": "site", "x": null})),
             ""
         );
+        for known in SETTINGS {
+            let told = told(json!({known: {"": 1}}));
+            assert!(!told.contains(&format!("{known}: no such")), "{told}");
+        }
     }
 
     #[test]
@@ -803,7 +810,7 @@ mod tests {
         assert!(!settings.public);
         assert_eq!(
             settings.problems[0].to_string(),
-            "type: not \"site\", but null: read as the settings of www.example.com"
+            "type: not \"site\"; read as the settings of www.example.com, since the record has no url: missing"
         );
         let page = json!({"type": "page", "url": "https://www.example.com/"});
         assert!(!is_settings("site/about", &page));
