@@ -244,6 +244,8 @@ FAULTS = {
     "the cursor passes timers that are not due": [
         (SWEEP, "_ if cursor < this_hour - 1 => reconciler.table.set_cursor(this_hour - 1).await,",
          "_ if cursor < this_hour + 1 => reconciler.table.set_cursor(this_hour + 1).await,")],
+    "a permanent failure hides one that will pass": [
+        (SWEEP, "if failure.as_ref().is_none_or(StoreError::is_permanent) {", "if failure.is_none() {")],
     # The audit.
     "a repair believes the ledger": [
         (ROUND, "self.table.fence_verified(page, found).await", "{ let _ = found; self.table.fence(page).await }")],
@@ -267,6 +269,14 @@ FAULTS = {
         (ROWS, "if unseen.is_empty() {", "if true {")],
     "an entry's digest leaves its lastmod out": [
         (PLAN, "self.lastmod.map(|at| at.to_string()).unwrap_or_default();", "String::new();")],
+    "an audit judges what it cannot read": [
+        ("infra/local/src/audit.rs", "if let Some(misread) = target.misread().await? {",
+         "if let Some(misread) = target.misread().await?.filter(|_| false) {")],
+    "a harmless finding brings the next audit forward": [
+        (SWEEP, "let period = match progress.repaired {", "let period = match progress.found.len() {")],
+    "a body that stands still is waited for": [
+        ("shared/store/src/aws.rs", "StalledStreamProtectionConfig::enabled().grace_period(attempt);",
+         "StalledStreamProtectionConfig::enabled().grace_period(attempt * 1_000);")],
     # What pages are to each other.
     "an archive is not told of its pages": [
         (REGENERATE, "let archives = self.reconciler.table.archives(pk).await?;",
@@ -283,6 +293,8 @@ FAULTS = {
         (PLAN, "after.parts = parts.max(inputs.left);", "after.parts = parts;")],
     "what left the feed stays in it": [
         ("shared/sitemap/src/plan/difference.rs", "changes.extend(left.map(|at| Change::Unfeed(before.site.clone(), at)));", "let _ = left;")],
+    "a lost row of the feed is forgotten": [
+        ("shared/sitemap/src/plan/listing.rs", "(changed || inputs.feed_lost).then(", "changed.then(")],
     "a first load is told of": [
         (ROUND, "told: released && !terms.quiet,", "told: { let _ = released; !terms.quiet },")],
     "news stay when they are old": [

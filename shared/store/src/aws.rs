@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_config::retry::RetryConfig;
+use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, Region, SharedInterceptor};
@@ -24,8 +25,8 @@ const ON_LOOPBACK: Timeouts = Timeouts {
 /// How long a call may take: a connection that goes silent must not hold its caller for ever. Each function has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Limit of one try, to the end of its answer. The body of an object may be read long after the call; this is then the
-    /// limit of each piece of it.
+    /// Limit of one try, to the end of its answer. Of an object that is read as it comes: to the end of the answer's head,
+    /// and then for as long as the body may stand still. A reader that asks for no more stops that clock.
     pub attempt: Duration,
     /// Limit of a call with all its tries and the pauses between them. Reading a whole object is one call.
     pub operation: Duration,
@@ -126,11 +127,13 @@ impl Aws {
             let timeouts = TimeoutConfig::builder()
                 .operation_attempt_timeout(attempt)
                 .operation_timeout(operation);
+            let stalls = StalledStreamProtectionConfig::enabled().grace_period(attempt);
             let proxies = matches!(self.0.source, Source::Environment { proxies: true });
             let config = aws_config::defaults(BehaviorVersion::latest())
                 .http_client(https::client(proxies))
                 .retry_config(retries)
-                .timeout_config(timeouts.build());
+                .timeout_config(timeouts.build())
+                .stalled_stream_protection(stalls.build());
             match self.0.source {
                 Source::Environment { .. } => config.load().await,
                 Source::Loopback { .. } => {

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use crate::aws::Aws;
 use crate::error::{StoreError, service};
-use crate::s3::{is_missing, whole, within};
+use crate::s3::{is_missing, within};
 
 /// What Lambda's destination writes lies under this prefix: `aws/lambda/<event source mapping>/<function>/<date>/…`.
 pub const FAILURE_PREFIX: &str = "aws/lambda/";
@@ -65,15 +65,16 @@ impl FailureBucket {
     ///
     /// If S3 fails.
     pub async fn read(&self, key: &str) -> Result<Option<Bytes>, StoreError> {
-        let timeouts = self.aws.timeouts();
-        within(timeouts, async {
+        within(self.aws.timeouts(), async {
             let request = self.aws.s3().await.get_object();
             let output = match request.bucket(&self.bucket).key(key).send().await {
                 Ok(output) => output,
                 Err(error) if is_missing(&error) => return Ok(None),
                 Err(error) => return Err(service("GetObject")(error)),
             };
-            Ok(Some(whole(output.body, timeouts).await?))
+            let body = output.body.collect().await;
+            let body = body.map_err(|error| StoreError::body(&error))?;
+            Ok(Some(body.into_bytes()))
         })
         .await
     }

@@ -3,8 +3,7 @@
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use aws_sdk_s3::primitives::ByteStream;
-use bytes::{Bytes, BytesMut};
-use futures::{Stream, StreamExt};
+use bytes::Bytes;
 use tokio::time::timeout;
 
 use crate::aws::{Aws, Timeouts};
@@ -83,37 +82,7 @@ impl S3Objects {
     }
 }
 
-/// The pieces of an object's body, up to the first error. The client's own limits end with the head of the answer, so the
-/// wait for each piece has one here. A reader that is slow to ask for the next piece costs nothing of it.
-fn pieces(
-    body: ByteStream,
-    Timeouts { attempt, .. }: Timeouts,
-) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
-    futures::stream::unfold(Some(body), move |body| async move {
-        let mut body = body?;
-        match timeout(attempt, body.next()).await {
-            Ok(None) => None,
-            Ok(Some(Ok(piece))) => Some((Ok(piece), Some(body))),
-            Ok(Some(Err(error))) => Some((Err(StoreError::body(&error)), None)),
-            Err(_) => {
-                let error = format!("the body stood still for {attempt:?}");
-                Some((Err(StoreError::body(&error)), None))
-            }
-        }
-    })
-}
-
-/// An object's body.
-pub(crate) async fn whole(body: ByteStream, timeouts: Timeouts) -> Result<Bytes, StoreError> {
-    let mut pieces = std::pin::pin!(pieces(body, timeouts));
-    let mut bytes = BytesMut::new();
-    while let Some(piece) = pieces.next().await {
-        bytes.extend_from_slice(&piece?);
-    }
-    Ok(bytes.freeze())
-}
-
-/// What is read of an object, within the limit of one operation.
+/// Reads a whole object within the limit of one operation, which the client applies to the head of the answer alone.
 pub(crate) async fn within<T>(
     Timeouts { operation, .. }: Timeouts,
     read: impl Future<Output = Result<T, StoreError>> + Send,
@@ -182,15 +151,15 @@ impl Objects for S3Objects {
             return Ok(None);
         };
         let meta = meta(output.e_tag(), output.content_length(), output.metadata());
-        Ok(Some((
-            meta,
-            Box::pin(pieces(output.body, self.aws.timeouts())),
-        )))
+        let body = futures::stream::unfold(output.body, async |mut body: ByteStream| {
+            let chunk = body.next().await?;
+            Some((chunk.map_err(|error| StoreError::body(&error)), body))
+        });
+        Ok(Some((meta, Box::pin(body))))
     }
 
     async fn get(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, Bytes)>, StoreError> {
-        let timeouts = self.aws.timeouts();
-        within(timeouts, async {
+        within(self.aws.timeouts(), async {
             let Some(output) = self.get_object(key).await? else {
                 return Ok(None);
             };
@@ -198,7 +167,9 @@ impl Objects for S3Objects {
             if meta.length > MAX_OBJECT_BYTES {
                 return Ok(Some((meta, Bytes::new())));
             }
-            Ok(Some((meta, whole(output.body, timeouts).await?)))
+            let body = output.body.collect().await;
+            let body = body.map_err(|error| StoreError::body(&error))?;
+            Ok(Some((meta, body.into_bytes())))
         })
         .await
     }
