@@ -21,7 +21,7 @@ use store::object::{BodyStream, ObjectKey};
 use crate::inflater::{Inflater, STEP_BYTES, TRAILER_BYTES};
 use crate::locs::{LINE_END, Locs};
 
-/// A response's body, streamed if it is a document's. It cannot fail: see [`crate::sending`].
+/// A response's body, streamed if it is a document's. It cannot fail: one that breaks off ends early.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// What is held back of a document at least: more than the tag that ends it and a line break, so that a document
