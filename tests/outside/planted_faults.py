@@ -27,7 +27,8 @@ S3, INGEST, SWEEP = "shared/store/src/s3.rs", "functions/ingest/src/lib.rs", "fu
 PUBLISH, SCAN = "functions/regenerate/src/publish.rs", "functions/regenerate/src/scan.rs"
 AUDIT, OBJECTS, ROWS = (f"functions/sweep/src/{name}.rs" for name in ["audit", "audit/objects", "audit/rows"])
 PLAN = "shared/sitemap/src/plan.rs"
-FILES, INDEX, REGENERATE = (f"functions/regenerate/src/{name}.rs" for name in ["site_files", "index", "lib"])
+INDEX, REGENERATE = (f"functions/regenerate/src/{name}.rs" for name in ["index", "lib"])
+OBJECT, FRONT = "shared/store/src/object.rs", "functions/http/src/front.rs"
 
 # A condition that always holds, in terms that DynamoDB accepts.
 ALWAYS = "attribute_exists(pk) OR attribute_not_exists(pk)"
@@ -226,7 +227,11 @@ FAULTS = {
     "the indexes of an older table stay": [
         (SCAN, "if last <= row.index_objects\n", "if last <= last.max(row.index_objects)\n")],
     "robots.txt is without its stamp": [
-        (FILES, "    let stamp = stamp(row.epoch, row.version);\n    if !row", "    let stamp = 0;\n    if !row")],
+        (OBJECT, 'Self::Robots { .. } => format!("\\n# {stamp}\\n"),', "Self::Robots { .. } => String::new(),")],
+    "the feed is without its token": [
+        (OBJECT, 'Self::Feed { .. } => format!("<!-- {stamp} -->\\n"),', "Self::Feed { .. } => String::new(),")],
+    "what settings close is not found at once": [
+        (FRONT, "since.is_none_or(|since| is_over(since, &file, now))", "true")],
     # The hold and the scan.
     "a site is released in one step": [
         (PUBLISH, "row.filter(|row| row.hold != Hold::Loading)", "row.filter(|row| row.hold == Hold::Released)")],

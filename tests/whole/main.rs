@@ -7,6 +7,7 @@
 
 mod archives;
 mod bad_input;
+mod closing;
 mod crash;
 mod explain;
 mod feed;

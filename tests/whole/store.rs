@@ -472,8 +472,18 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
         public: false,
         ..settings
     };
-    assert!(!table.change_site(&old, &private, NO_SOURCE).await.unwrap());
-    assert!(table.change_site(&new, &private, NO_SOURCE).await.unwrap());
+    assert!(
+        !table
+            .change_site(&old, &private, NO_SOURCE, 0)
+            .await
+            .unwrap()
+    );
+    assert!(
+        table
+            .change_site(&new, &private, NO_SOURCE, 0)
+            .await
+            .unwrap()
+    );
     let changed = table.site(SITE).await.unwrap().unwrap();
     assert_eq!(
         (changed.version, changed.epoch, &changed.settings),
@@ -486,7 +496,12 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
         stylesheet: Stylesheet::None,
         ..private
     };
-    assert!(table.change_site(&token, &styled, NO_SOURCE).await.unwrap());
+    assert!(
+        table
+            .change_site(&token, &styled, NO_SOURCE, 0)
+            .await
+            .unwrap()
+    );
     let styled = table.site(SITE).await.unwrap().unwrap();
     assert_ne!(styled.epoch, row.epoch);
 

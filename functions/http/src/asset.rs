@@ -1,6 +1,7 @@
 //! The files that are the same for every site: style sheets of the XML, and what the view for people loads.
 
 use flate2::Crc;
+use sitemap::time::When;
 
 /// A file of the function's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +68,44 @@ impl Asset {
         }
     }
 
+    /// When its text last changed, in Unix seconds. It is written down here: the build's time would change without the
+    /// text, and instances of one deployment must not differ.
+    pub(crate) fn changed(self) -> Option<i64> {
+        let at = match self {
+            Self::Css | Self::Xsl | Self::VideoXsl | Self::NewsXsl => "2026-11-21T08:22:56Z",
+            Self::ViewCss => "2026-11-21T08:35:47Z",
+            Self::ViewScript => "2026-11-21T08:57:19Z",
+        };
+        When::parse(at).ok().map(When::seconds)
+    }
+
     /// What its ETag is made from: other texts have others.
     pub(crate) fn digest(self) -> String {
         let mut crc = Crc::new();
         crc.update(self.text().as_bytes());
         format!("{:08x}-{}", crc.sum(), crc.amount())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text that changes gets a new time in [`Asset::changed`]. Then its digest is replaced here.
+    #[test]
+    fn the_time_of_an_asset_is_that_of_its_text() {
+        let texts = Asset::ALL.map(|asset| (asset.digest(), asset.changed()));
+        let at = |text| Some(When::parse(text).expect("a time").seconds());
+        let sheets = at("2026-11-21T08:22:56Z");
+        let expected = [
+            ("eeca0a72-3254", sheets),
+            ("646aaf55-3395", sheets),
+            ("5c5f145d-2422", sheets),
+            ("e29d1ae6-2007", sheets),
+            ("c04e8ec1-5760", at("2026-11-21T08:35:47Z")),
+            ("6523691f-19054", at("2026-11-21T08:57:19Z")),
+        ];
+        let expected = expected.map(|(digest, changed)| (digest.to_owned(), changed));
+        assert_eq!(texts, expected);
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCATION, RETRY_AFTER,
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION, RETRY_AFTER,
 };
 use http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
@@ -11,12 +11,13 @@ use lambda_http::RequestExt;
 use store::clock::Clock;
 use store::error::StoreError;
 use store::metrics::Metrics;
-use store::object::{ObjectKey, ObjectMeta, Objects};
-use store::site_file::SiteFile;
+use store::object::{BodyStream, ObjectKey, ObjectMeta, Objects};
+use store::site_file::{Closure, SiteFile};
 use tracing::error;
 
 use crate::asset::Asset;
 use crate::body::{self, Body};
+use crate::closed;
 use crate::form::{Form, Variant};
 use crate::host;
 use crate::negotiation::accepts_gzip;
@@ -133,11 +134,17 @@ impl<O: Objects> SiteFront<O> {
             }
         };
         let now = self.clock.now();
-        let is_closed = |file: &SiteFile| closes(file, &route);
+        let is_closed = |file: &SiteFile| matches!(closure(file, &route), Closure::Closed(_));
         let file = self.sites.get(&self.objects, host, now, is_closed).await?;
-        let Some(file) = file.filter(|file| !is_closed(file)) else {
+        let Some(file) = file else {
             return Ok(not_found());
         };
+        let closure = closure(&file, &route);
+        if let Closure::Closed(since) = closure
+            && since.is_none_or(|since| is_over(since, &file, now))
+        {
+            return Ok(not_found());
+        }
         if let Route::KeyFile(key) = route {
             return Ok(plain(StatusCode::OK, BRIEF, key));
         }
@@ -146,6 +153,7 @@ impl<O: Objects> SiteFront<O> {
             key: &key,
             variant,
             file: &file,
+            closure,
             now,
         };
         let mut answer = if variant.is_document() && view::is_wanted(request) {
@@ -172,9 +180,11 @@ impl<O: Objects> SiteFront<O> {
     }
 
     /// The answer from a published object, or nothing if there is none to show. One call on the bucket, two only for
-    /// a conditional request whose copy has changed. HEAD does what GET does, so that it says what GET would.
+    /// a conditional request whose copy has changed. HEAD does what GET does, so that it says what GET would. Of what is
+    /// closed the body is not read.
     async fn published(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, StoreError> {
-        if validators::is_conditional(&lookup.request.headers) {
+        let is_closed = matches!(lookup.closure, Closure::Closed(_));
+        if is_closed || validators::is_conditional(&lookup.request.headers) {
             let Some(meta) = self.objects.head(lookup.key).await? else {
                 return Ok(None);
             };
@@ -184,6 +194,9 @@ impl<O: Objects> SiteFront<O> {
             if found.validators().match_request(&lookup.request.headers) {
                 return Ok(Some(not_modified(found.cache_headers())));
             }
+            if is_closed {
+                return self.send(&found, closed::stored(lookup.key)).await.map(Some);
+            }
         }
         let Some((meta, stored)) = self.objects.open(lookup.key).await? else {
             return Ok(None);
@@ -191,19 +204,35 @@ impl<O: Objects> SiteFront<O> {
         let Some(found) = lookup.shown(meta)? else {
             return Ok(None);
         };
-        let (length, body) = sending::open(&found, stored, &self.breaks).await?;
-        Ok(Some(ok(found.headers(length), body)))
+        self.send(&found, stored).await.map(Some)
+    }
+
+    async fn send(&self, found: &Representation, stored: BodyStream) -> Result<Response<Body>, StoreError> {
+        let (length, body) = sending::open(found, stored, &self.breaks).await?;
+        Ok(ok(found.headers(length), body))
     }
 }
 
-/// Whether a site's file says that there is nothing to show on a route.
-fn closes(file: &SiteFile, route: &Route) -> bool {
-    match route {
-        Route::Redirect(_) | Route::Asset(_) | Route::Robots | Route::Index { n: 1, .. } => false,
-        Route::KeyFile(key) => file.indexnow_key.as_ref() != Some(key),
-        Route::Shard { series, .. } => !file.public || file.hidden.contains(series),
-        Route::Index { .. } | Route::Feed => !file.public,
+/// Whether a site's file closes a route.
+fn closure(file: &SiteFile, route: &Route) -> Closure {
+    let is_open = match route {
+        Route::Shard { series, .. } => return file.closure(Some(series)),
+        Route::Index { n, .. } if *n > 1 => return file.closure(None),
+        Route::KeyFile(key) => file.indexnow_key.as_ref() == Some(key),
+        // No sitemap and no robots.txt names it, so it needs no grace.
+        Route::Feed => file.public,
+        Route::Redirect(_) | Route::Asset(_) | Route::Robots | Route::Index { .. } => true,
+    };
+    if is_open {
+        Closure::Open(None)
+    } else {
+        Closure::Closed(None)
     }
+}
+
+/// Whether no cache names any more what has been empty since then.
+fn is_over(since: i64, file: &SiteFile, now: i64) -> bool {
+    now >= since.saturating_add(file.emptied_grace_seconds)
 }
 
 /// What is looked for, and on what terms.
@@ -212,25 +241,33 @@ struct Lookup<'a> {
     key: &'a ObjectKey,
     variant: Variant,
     file: &'a SiteFile,
+    closure: Closure,
     now: i64,
 }
 
 impl Lookup<'_> {
     /// The object as it is sent, or nothing if it has been empty for too long. The first index may be empty for ever:
-    /// robots.txt names it always.
-    fn shown(&self, meta: ObjectMeta) -> Result<Option<Representation>, StoreError> {
-        let found = Representation::new(self.key, self.variant, meta)?;
+    /// robots.txt names it always. One that is closed is sent empty. Its Last-Modified, and that of one that is open
+    /// again, is the later of the object's and of the settings': before each of both a reader may have seen something else.
+    fn shown(&self, mut meta: ObjectMeta) -> Result<Option<Representation>, StoreError> {
+        let found = Representation::new(self.key, self.variant, meta.clone())?;
         let document = found.document();
-        let shown_until = document
-            .changed
-            .saturating_add(self.file.emptied_grace_seconds);
         let may_go = match self.key {
             ObjectKey::Shard { .. } => true,
             ObjectKey::Index { n, .. } => *n > 1,
             ObjectKey::Feed { .. } | ObjectKey::Robots { .. } | ObjectKey::SiteFile { .. } => false,
         };
-        let is_gone = may_go && document.entries == 0 && self.now >= shown_until;
-        Ok((!is_gone).then_some(found))
+        if may_go && document.entries == 0 && is_over(document.changed, self.file, self.now) {
+            return Ok(None);
+        }
+        let (Closure::Open(since) | Closure::Closed(since)) = self.closure;
+        let changed = since.map_or(document.changed, |since| since.max(document.changed));
+        if let Closure::Closed(_) = self.closure {
+            meta = closed::meta(self.key, changed);
+        } else if let Some(document) = &mut meta.document {
+            document.changed = changed;
+        }
+        Representation::new(self.key, self.variant, meta).map(Some)
     }
 }
 
@@ -243,8 +280,11 @@ fn sent_asset(asset: Asset, request: &HeaderMap) -> Response<Body> {
     headers.insert(CACHE_CONTROL, ASSET_CACHE_CONTROL);
     let content_type = HeaderValue::from_static(asset.content_type());
     headers.insert(CONTENT_TYPE, content_type);
-    if let Some(validators) = Validators::new(&asset.digest(), None) {
+    if let Some(validators) = Validators::new(&asset.digest(), asset.changed()) {
         headers.insert(ETAG, validators.etag().clone());
+        if let Some(date) = validators.last_modified() {
+            headers.insert(LAST_MODIFIED, date);
+        }
         if validators.match_request(request) {
             return not_modified(headers);
         }

@@ -36,6 +36,7 @@ use store::aws::Timeouts;
 
 mod asset;
 mod body;
+mod closed;
 mod form;
 mod front;
 mod host;

@@ -3,9 +3,10 @@
 //! Published by the steps of a shard: the object, then the rows, then a put under the object's ETag. But what is put has
 //! no stamp that rises, since the feed's rows are deleted:
 //!
-//! - A run that finds what is published to be right and stops would invalidate nobody: a slower one that has read older
-//!   rows, between two changes that undo each other, would pass `If-Match` after it. So every run puts.
-//! - Equal bytes have equal S3 ETags, and the same slow run would pass. So each put ends in a token of its own.
+//! - Every run puts. If a run stopped because the published feed is right already, a slower run that has read older rows,
+//!   between two changes that undo each other, would pass `If-Match` after it.
+//! - Each put has a fresh token for a stamp, which the bucket stores behind the document: equal documents have different
+//!   S3 ETags, and the slow run fails. The public ETag and Last-Modified follow the document.
 
 use sitemap::feed::{Feed, MAX_FEED_ENTRIES, render};
 use sitemap::plan::FEED_SECONDS;
@@ -58,14 +59,22 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 home: &format!("{origin}/"),
                 title: settings.name.as_deref().unwrap_or(&settings.host),
             };
-            let token = fresh_token();
-            let (text, entries) = render(&feed, &changes, &token);
+            let published = current.as_ref().and_then(|meta| meta.document.as_ref());
+            let unchanged = published.and_then(|document| {
+                let (text, entries) = render(&feed, &changes, document.changed);
+                let is_same = sha256_hex(&text) == document.digest;
+                is_same.then_some((text, entries, document.changed))
+            });
+            let (text, entries, changed) = unchanged.unwrap_or_else(|| {
+                let (text, entries) = render(&feed, &changes, now);
+                (text, entries, now)
+            });
             let document = Document {
                 digest: sha256_hex(&text),
-                changed: now,
+                changed,
                 bytes: text.len() as u64,
                 entries: entries as u64,
-                stamp: token,
+                stamp: fresh_token(),
             };
             match self
                 .put(

@@ -261,6 +261,7 @@ mod tests {
             settings: SiteSettings::parse(HOST, settings).expect("a host"),
             indexes: 1,
             index_objects: 1,
+            closings: store::site_file::Closings::default(),
         }
     }
 

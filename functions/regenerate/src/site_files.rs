@@ -16,7 +16,7 @@ use crate::{Regenerator, Table, index};
 
 /// Tries to put one object.
 const TRIES: u32 = 10;
-/// Seconds for which an emptied shard, or an index beyond those needed, is still served.
+/// Seconds for which an emptied or closed shard, or an index beyond those needed, is still served, empty.
 const EMPTIED_GRACE_SECONDS: i64 = 2 * 86_400;
 /// Seconds for which a cached index may list a shard: its lifetime, the time it is served while it is revalidated, and
 /// the time it is served while the origin is down.
@@ -94,13 +94,10 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
     }
 }
 
-/// robots.txt: the site's rules, then the indexes, then a comment that holds the stamp: equal texts would have equal S3
-/// ETags, and `If-Match` could not keep a slow run from writing an older text over a newer one that reads like what it
-/// saw. The comment has a line of its own: behind a URL it would lose the sitemap in some readers.
+/// robots.txt: the site's rules, then the indexes.
 fn robots(row: &SiteRow) -> String {
-    let stamp = stamp(row.epoch, row.version);
     if !row.settings.public {
-        return format!("User-agent: *\nDisallow: /\n\n# {stamp}\n");
+        return "User-agent: *\nDisallow: /\n".to_owned();
     }
     let settings = &row.settings;
     // The first of a cascade lists the others.
@@ -114,7 +111,7 @@ fn robots(row: &SiteRow) -> String {
         let file = index::key(&settings.host, n).file_name();
         text += &format!("Sitemap: {}/{file}\n", settings.origin.as_str());
     }
-    text + &format!("\n# {stamp}\n")
+    text
 }
 
 fn site_file(row: &SiteRow) -> String {
@@ -124,6 +121,7 @@ fn site_file(row: &SiteRow) -> String {
         stamp: stamp(row.epoch, row.version),
         public: row.settings.public,
         hidden: row.settings.hidden_series(),
+        closings: row.closings.clone(),
         indexnow_key: row.settings.indexnow_key.clone(),
         emptied_grace_seconds: EMPTIED_GRACE_SECONDS,
     };

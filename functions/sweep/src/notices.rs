@@ -324,6 +324,7 @@ mod tests {
             source: store::content::NO_SOURCE.to_owned(),
             indexes: 1,
             index_objects: 1,
+            closings: store::site_file::Closings::default(),
             settings,
         };
         let json = request(&row, "0123-abc", &[notice("/a", 1), notice("/\"b", 2)]);

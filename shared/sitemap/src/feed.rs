@@ -28,8 +28,6 @@ const _: () = assert!(
     "the newest entries are in any feed"
 );
 
-/// `updated` of a feed without entries. Atom asks for a time, and any other would be the clock's.
-const NEVER: i64 = 0;
 const START: &[u8] = b"<feed xmlns=\"http://www.w3.org/2005/Atom\">\n";
 const END: &[u8] = b"</feed>\n";
 
@@ -60,7 +58,8 @@ pub struct Change {
 }
 
 /// The document, and how many entries it has. Of `changes`, the newest first, it has as many as its limits allow, and of
-/// those of one address the first. `end` stands in a comment behind the feed: letters, digits and single hyphens.
+/// those of one address the first. Atom asks for a time also of a feed without entries: it says since when it is so, in
+/// Unix seconds.
 ///
 /// ```
 /// use sitemap::feed::{Change, Feed, render};
@@ -69,13 +68,13 @@ pub struct Change {
 /// let change = Change {
 ///     loc: "https://a.example/x".to_owned(), title: None, summary: None, published: None, at: 1_800_000_000,
 /// };
-/// let (xml, entries) = render(&feed, &[change], "0");
+/// let (xml, entries) = render(&feed, &[change], 0);
 /// assert!(xml.contains("<title>News &amp; more</title>"));
 /// assert_eq!(entries, 1);
 /// ```
 #[must_use]
-pub fn render(feed: &Feed<'_>, changes: &[Change], end: &str) -> (String, usize) {
-    let newest = changes.first().map_or(NEVER, |change| change.at);
+pub fn render(feed: &Feed<'_>, changes: &[Change], empty_since: i64) -> (String, usize) {
+    let newest = changes.first().map_or(empty_since, |change| change.at);
     let mut out = xml::DECLARATION.to_vec();
     out.extend_from_slice(START);
     element("id", feed.url, &mut out);
@@ -87,7 +86,6 @@ pub fn render(feed: &Feed<'_>, changes: &[Change], end: &str) -> (String, usize)
     out.extend_from_slice(b"<author>");
     element("name", &name, &mut out);
     out.extend_from_slice(b"</author>\n");
-    let tail = [END, b"<!-- ", end.as_bytes(), b" -->\n"].concat();
     let (mut listed, mut one) = (BTreeSet::new(), Vec::new());
     for change in changes {
         if listed.len() == MAX_FEED_ENTRIES {
@@ -98,13 +96,13 @@ pub fn render(feed: &Feed<'_>, changes: &[Change], end: &str) -> (String, usize)
         }
         one.clear();
         entry(change, &mut one);
-        if out.len() + one.len() + tail.len() > MAX_FEED_BYTES {
+        if out.len() + one.len() + END.len() > MAX_FEED_BYTES {
             break;
         }
         out.append(&mut one);
         listed.insert(change.loc.as_str());
     }
-    out.extend_from_slice(&tail);
+    out.extend_from_slice(END);
     let text = String::from_utf8(out).expect("it is made of texts");
     (text, listed.len())
 }
@@ -232,9 +230,9 @@ mod tests {
         newest.title = Some("A \"title\" <b>\0 of\n\t two\u{b}lines\u{9f}".to_owned());
         newest.summary = Some("Less & more".to_owned());
         newest.published = Some(When::parse("2026-01-02").unwrap());
-        let (xml, entries) = render(&FEED, &[newest, change("/a", 1_700_000_000)], "7f-1");
+        let (xml, entries) = render(&FEED, &[newest, change("/a", 1_700_000_000)], 0);
         assert!(xml.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n"));
-        assert!(xml.ends_with("</feed>\n<!-- 7f-1 -->\n"));
+        assert!(xml.ends_with("</entry>\n</feed>\n"));
         assert_eq!(entries, 2);
         let expected = [
             ("feed/id", "https://www.example.com/feed.atom"),
@@ -265,16 +263,16 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_feed_has_a_time_too() {
-        let (xml, entries) = render(&FEED, &[], "0");
+    fn an_empty_feed_says_since_when_it_is() {
+        let (xml, entries) = render(&FEED, &[], 1_800_000_000);
         assert_eq!(entries, 0);
-        assert_eq!(values(&xml, "feed/updated"), ["1970-01-01T00:00:00+00:00"]);
+        assert_eq!(values(&xml, "feed/updated"), ["2027-01-15T08:00:00+00:00"]);
     }
 
     #[test]
     fn an_address_stands_once_as_it_last_changed() {
         let changes = [change("/a", 3), change("/b", 2), change("/a", 1)];
-        let (xml, entries) = render(&FEED, &changes, "0");
+        let (xml, entries) = render(&FEED, &changes, 0);
         assert_eq!(entries, 2);
         assert_eq!(
             values(&xml, "feed/entry/updated"),
@@ -287,7 +285,7 @@ mod tests {
         let mut blank = change("/a", 1);
         blank.title = Some(" \u{1}\n".to_owned());
         blank.summary = Some("\u{fffe} ".to_owned());
-        let (xml, _) = render(&FEED, &[blank], "0");
+        let (xml, _) = render(&FEED, &[blank], 0);
         assert_eq!(
             values(&xml, "feed/entry/title"),
             ["https://www.example.com/a"]
@@ -300,7 +298,7 @@ mod tests {
         let changes: Vec<_> = (0..600)
             .map(|n| change(&format!("/{n}"), 1_000 - n))
             .collect();
-        let (xml, entries) = render(&FEED, &changes, "0");
+        let (xml, entries) = render(&FEED, &changes, 0);
         assert_eq!(entries, MAX_FEED_ENTRIES);
         let ids = values(&xml, "feed/entry/id");
         assert_eq!(ids.len(), MAX_FEED_ENTRIES);
@@ -317,7 +315,7 @@ mod tests {
             big
         };
         let changes: Vec<_> = (0..30).map(big).collect();
-        let (xml, entries) = render(&FEED, &changes, "0");
+        let (xml, entries) = render(&FEED, &changes, 0);
         let one = xml.len() / entries;
         assert!(
             one <= MAX_ENTRY_BYTES && one > MAX_ENTRY_BYTES * 9 / 10,
@@ -336,7 +334,7 @@ mod tests {
         fn a_parser_reads_any_text(title in any::<String>(), summary in any::<String>()) {
             let mut change = change("/a", 1);
             (change.title, change.summary) = (Some(title.clone()), Some(summary));
-            let (xml, _) = render(&FEED, &[change], "0");
+            let (xml, _) = render(&FEED, &[change], 0);
             let read = values(&xml, "feed/entry/title");
             let expected = plain(&title, MAX_TITLE_CHARS);
             let expected = if expected.is_empty() { "https://www.example.com/a" } else { &expected };

@@ -1,6 +1,9 @@
 //! The bucket: which objects are published, under which keys, and with what headers.
 //!
 //! - Every object is written by [`Objects::put`] under a precondition, in one step; none is ever deleted.
+//! - S3's ETag follows the bytes alone, so objects with different stamps have different bytes: `If-Match` can tell an
+//!   object from a later one with the same document. Where the document has no room for the stamp, it is stored behind the
+//!   document, and readers of the bucket get the document without it.
 //! - The document's own digest, length and time of change travel in the object's metadata, since S3's ETag and
 //!   Last-Modified change whenever a stamp does (DESIGN, section 6): `http` answers from the former.
 
@@ -127,6 +130,17 @@ impl ObjectKey {
         }
     }
 
+    /// What is stored behind the document so that objects with different stamps differ: in the format's own comments.
+    /// Empty where the document holds its stamp.
+    #[must_use]
+    pub fn seal(&self, stamp: &str) -> String {
+        match self {
+            Self::Shard { .. } | Self::Index { .. } | Self::SiteFile { .. } => String::new(),
+            Self::Feed { .. } => format!("<!-- {stamp} -->\n"),
+            Self::Robots { .. } => format!("\n# {stamp}\n"),
+        }
+    }
+
     /// The Content-Encoding of the stored bytes.
     #[must_use]
     pub fn content_encoding(&self) -> Option<&'static str> {
@@ -183,7 +197,7 @@ pub fn stamp(epoch: u64, generation: u64) -> String {
 pub struct ObjectMeta {
     /// S3's ETag, for `If-Match` alone.
     pub etag: String,
-    /// The stored length in bytes.
+    /// The stored length in bytes, without the [seal](ObjectKey::seal).
     pub length: u64,
     /// What its metadata says; nothing if it was not written by [`Objects::put`].
     pub document: Option<Document>,
@@ -215,6 +229,7 @@ pub enum Put {
 ///
 /// - Reads are strongly consistent.
 /// - Of concurrent puts with the same precondition one wins.
+/// - Puts with different stamps have different ETags.
 pub trait Objects: Send + Sync {
     /// The object without its body, or nothing if there is none.
     fn head(
@@ -234,7 +249,7 @@ pub trait Objects: Send + Sync {
         key: &ObjectKey,
     ) -> impl Future<Output = Result<Option<(ObjectMeta, Bytes)>, StoreError>> + Send;
 
-    /// Writes the object if the precondition holds.
+    /// Writes the object if the precondition holds: the body, with its seal behind it.
     fn put(
         &self,
         key: &ObjectKey,

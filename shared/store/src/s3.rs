@@ -99,8 +99,9 @@ pub(crate) fn is_missing<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> 
     matches!(error.code(), Some("NoSuchKey" | "NotFound"))
 }
 
-/// The S3 ETag, the length and the document's facts of an answer.
+/// The S3 ETag, the length without the seal and the document's facts of an answer.
 fn meta(
+    key: &ObjectKey,
     etag: Option<&str>,
     length: Option<i64>,
     metadata: Option<&std::collections::HashMap<String, String>>,
@@ -114,9 +115,15 @@ fn meta(
             stamp: metadata.get(STAMP)?.clone(),
         })
     });
-    let length = length
+    let stored = length
         .and_then(|length| u64::try_from(length).ok())
         .unwrap_or(0);
+    // Of any other length it was not written by `put`, or is a text of an earlier version that ends in its own stamp.
+    let sealed = document.as_ref().filter(|document| {
+        let seal = key.seal(&document.stamp);
+        !seal.is_empty() && stored == document.bytes + seal.len() as u64
+    });
+    let length = sealed.map_or(stored, |document| document.bytes);
     ObjectMeta {
         etag: etag.unwrap_or_default().to_owned(),
         length,
@@ -137,6 +144,7 @@ impl Objects for S3Objects {
             .await
         {
             Ok(output) => Ok(Some(meta(
+                key,
                 output.e_tag(),
                 output.content_length(),
                 output.metadata(),
@@ -150,11 +158,31 @@ impl Objects for S3Objects {
         let Some(output) = self.get_object(key).await? else {
             return Ok(None);
         };
-        let meta = meta(output.e_tag(), output.content_length(), output.metadata());
-        let body = futures::stream::unfold(output.body, async |mut body: ByteStream| {
-            let chunk = body.next().await?;
-            Some((chunk.map_err(|error| StoreError::body(&error)), body))
-        });
+        let meta = meta(
+            key,
+            output.e_tag(),
+            output.content_length(),
+            output.metadata(),
+        );
+        let document = usize::try_from(meta.length).unwrap_or(usize::MAX);
+        let body = futures::stream::unfold(
+            (output.body, document),
+            async |(mut body, left): (ByteStream, usize)| {
+                // What is left of the body is the seal.
+                if left == 0 {
+                    return None;
+                }
+                let chunk = body.next().await?.map(|mut chunk| {
+                    chunk.truncate(left);
+                    chunk
+                });
+                let left = left - chunk.as_ref().map_or(0, Bytes::len);
+                Some((
+                    chunk.map_err(|error| StoreError::body(&error)),
+                    (body, left),
+                ))
+            },
+        );
         Ok(Some((meta, Box::pin(body))))
     }
 
@@ -163,13 +191,19 @@ impl Objects for S3Objects {
             let Some(output) = self.get_object(key).await? else {
                 return Ok(None);
             };
-            let meta = meta(output.e_tag(), output.content_length(), output.metadata());
+            let meta = meta(
+                key,
+                output.e_tag(),
+                output.content_length(),
+                output.metadata(),
+            );
             if meta.length > MAX_OBJECT_BYTES {
                 return Ok(Some((meta, Bytes::new())));
             }
             let body = output.body.collect().await;
-            let body = body.map_err(|error| StoreError::body(&error))?;
-            Ok(Some((meta, body.into_bytes())))
+            let mut bytes = body.map_err(|error| StoreError::body(&error))?.into_bytes();
+            bytes.truncate(usize::try_from(meta.length).unwrap_or(usize::MAX));
+            Ok(Some((meta, bytes)))
         })
         .await
     }
@@ -188,6 +222,12 @@ impl Objects for S3Objects {
             .put_object()
             .bucket(&self.bucket)
             .key(key.path());
+        let seal = key.seal(&document.stamp);
+        let sealed = if seal.is_empty() {
+            body
+        } else {
+            Bytes::from([&body, seal.as_bytes()].concat())
+        };
         let request = match precondition {
             Precondition::Absent => request.if_none_match("*"),
             Precondition::Unchanged(etag) => request.if_match(etag),
@@ -201,7 +241,7 @@ impl Objects for S3Objects {
             .metadata(BYTES, document.bytes.to_string())
             .metadata(ENTRIES, document.entries.to_string())
             .metadata(STAMP, &document.stamp)
-            .body(ByteStream::from(body))
+            .body(ByteStream::from(sealed))
             .send()
             .await;
         match result {

@@ -21,6 +21,7 @@ use sitemap::stylesheet;
 use crate::content::NO_SOURCE;
 use crate::error::{StoreError, service};
 use crate::keys::{self, Key};
+use crate::site_file::Closings;
 use crate::table::{
     Item, SitemapTable, damaged, get_number, get_text, key_item, number, send, text,
 };
@@ -63,6 +64,8 @@ pub struct SiteRow {
     pub indexes: u32,
     /// Indexes that may have an object, never fewer than [`SiteRow::indexes`]: what is beyond those is empty.
     pub index_objects: u32,
+    /// When the settings closed and reopened what they did.
+    pub closings: Closings,
 }
 
 /// The background scan of the content table.
@@ -126,12 +129,13 @@ pub trait Sites: Send + Sync {
     ) -> impl Future<Output = Result<Option<(String, SiteRow)>, StoreError>> + Send;
 
     /// Writes settings and the content's revision under a fence's token and lets the site wait for the scan; the epoch is
-    /// a new one if the frames are. False if the token is another's.
+    /// a new one if the frames are, and what the settings close or reopen, they do `now`. False if the token is another's.
     fn change_site(
         &self,
         token: &str,
         settings: &SiteSettings,
         source: &str,
+        now: i64,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Writes how many indexes a site needs and how many may have an object, and raises its version, if that is still
@@ -184,6 +188,13 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> 
         Some(_) => get_number(item, name).ok_or_else(|| damaged(name)),
     };
     let indexes = count("indexes")?;
+    // A row of an earlier version has none.
+    let closings = match item.get("closings") {
+        None => Closings::default(),
+        Some(_) => get_text(item, "closings")
+            .and_then(|json| serde_json::from_str(json).ok())
+            .ok_or_else(|| damaged("closings"))?,
+    };
     Ok(SiteRow {
         epoch: get_number(item, "epoch").ok_or_else(|| damaged("epoch"))?,
         hold: match get_text(item, "hold") {
@@ -198,6 +209,7 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> 
         settings: serde_json::from_str(settings).map_err(|_| damaged("settings"))?,
         indexes,
         index_objects: count("index_objects")?.max(indexes),
+        closings,
     })
 }
 
@@ -283,6 +295,10 @@ impl Sites for SitemapTable {
             ("render".to_owned(), number(RENDER_VERSION)),
             ("source".to_owned(), text(source)),
             ("settings".to_owned(), text(settings_json(settings))),
+            (
+                "closings".to_owned(),
+                text(closings_json(&Closings::made(now))),
+            ),
         ]);
         let put = Put::builder()
             .table_name(&self.name)
@@ -319,6 +335,7 @@ impl Sites for SitemapTable {
         token: &str,
         settings: &SiteSettings,
         source: &str,
+        now: i64,
     ) -> Result<bool, StoreError> {
         // While the token stands, so do the settings that this reads.
         let Some(row) = self.site(&settings.host).await? else {
@@ -327,14 +344,16 @@ impl Sites for SitemapTable {
         let framed =
             row.render == RENDER_VERSION && stylesheet::same_frames(&row.settings, settings);
         let epoch = if framed { row.epoch } else { fastrand::u64(..) };
+        let closings = row.closings.changed(&row.settings, settings, now);
         let update = Update::builder()
             .table_name(&self.name)
             .set_key(Some(key_item(&keys::site(&settings.host))))
             .update_expression(
-                "SET settings = :settings, render = :render, #source = :source, epoch = :epoch ADD #version :one",
+                "SET settings = :settings, render = :render, #source = :source, epoch = :epoch, closings = :closings ADD #version :one",
             )
             .condition_expression("#token = :token")
             .expression_attribute_values(":epoch", number(epoch))
+            .expression_attribute_values(":closings", text(closings_json(&closings)))
             .expression_attribute_names("#token", "token")
             .expression_attribute_names("#version", "version")
             .expression_attribute_values(":settings", text(settings_json(settings)))
@@ -454,4 +473,8 @@ pub fn fresh_token() -> String {
 
 fn settings_json(settings: &SiteSettings) -> String {
     serde_json::to_string(settings).expect("settings have text keys alone")
+}
+
+fn closings_json(closings: &Closings) -> String {
+    serde_json::to_string(closings).expect("times have text keys alone")
 }

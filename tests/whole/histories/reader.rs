@@ -1,6 +1,7 @@
 //! A reader that polls as a crawler does, at every moment of a history.
 //!
-//! - What an index lists is there, whole, and within the site's limits. A private site shows nothing.
+//! - What an index lists is there, whole, and within the site's limits, whatever settings close meanwhile. The index of a
+//!   private site lists nothing.
 //! - Under one ETag there is one sequence of bytes, and the other way round. Last-Modified never goes back.
 //! - In one sitemap a URL stands once, and in one each of the pages', the videos' and the news'. While it moves it may stand
 //!   in two, and while an index lags behind it may list an emptied sitemap: for a time that is bounded.
@@ -32,7 +33,7 @@ const IDENTITY: u64 = 4;
 pub(super) enum Seen {
     /// All that its index lists.
     Open,
-    /// It is being closed or opened, or time has leapt: what is listed may be gone.
+    /// It is being closed or opened: what is listed may be empty.
     Changing,
     /// Nothing.
     Closed,
@@ -48,6 +49,9 @@ pub(super) struct View {
     pub(super) entries: usize,
     /// Bytes of a sitemap, at most.
     pub(super) bytes: usize,
+    /// Rises with every leap of time. What an index listed before one may be gone after it: no cache has an index for as
+    /// long as histories leap.
+    pub(super) leaps: u64,
     /// Rises with every change of the view.
     version: u64,
 }
@@ -66,6 +70,7 @@ impl Default for Board {
             seen: Seen::Changing,
             entries: 0,
             bytes: 0,
+            leaps: 0,
             version: 0,
         };
         Self {
@@ -184,7 +189,8 @@ impl Reader {
             let path = sitemap.strip_prefix(&origin).expect("on the site");
             let response = self.get(site, path).await;
             if response.status == 404 {
-                let excused = before.seen == Seen::Changing || self.changed_since(site, before);
+                let now = self.board.view(site);
+                let excused = now.leaps != before.leaps || now.seen == Seen::Broken;
                 assert!(excused, "{sitemap} is listed and not there");
                 continue;
             }

@@ -375,7 +375,12 @@ impl Run {
             self.orphaned = settings.is_none() && (self.orphaned || self.dropped);
         }
         if was_orphaned || was_public != self.oracle.is_public(site) {
-            self.board.change(site, |view| view.seen = Seen::Changing);
+            self.board.change(site, |view| {
+                // What was lost is not made good by settings.
+                if view.seen != Seen::Broken {
+                    view.seen = Seen::Changing;
+                }
+            });
         }
         self.show(site);
         match settings {
@@ -401,7 +406,7 @@ impl Run {
         }
         self.passed += hours;
         for site in 0..SITES.len() {
-            self.board.change(site, |_| ());
+            self.board.change(site, |view| view.leaps += 1);
         }
         self.world.clock.advance(hours * 3_600);
         self.oracle.now = self.world.clock.now();

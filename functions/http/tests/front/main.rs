@@ -4,6 +4,7 @@
 
 mod bodies;
 mod bucket;
+mod closed;
 mod documents;
 mod fixture;
 mod hostile;

@@ -227,5 +227,11 @@ async fn assets_are_the_same_for_every_site() {
         assert_eq!((again.status.as_u16(), again.text()), (304, ""), "{path}");
         assert_eq!(again.header("etag"), Some(etag));
         assert_eq!(again.header("content-type"), Some(content_type));
+        let changed = answer.header("last-modified").unwrap();
+        let again = fixture.get(path, &[("if-modified-since", changed)]).await;
+        assert_eq!((again.status.as_u16(), again.text()), (304, ""), "{path}");
+        assert_eq!(again.header("last-modified"), Some(changed));
+        let before = [("if-modified-since", "Fri, 20 Nov 2026 00:00:00 GMT")];
+        assert_eq!(fixture.get(path, &before).await.status, 200, "{path}");
     }
 }

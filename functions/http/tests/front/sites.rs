@@ -147,6 +147,7 @@ async fn an_emptied_shard_is_shown_for_a_grace_period() {
         fixture.get("/post-sitemap2.xml", &[]).await.text(),
         "<urlset/>\n"
     );
+    assert_eq!(fixture.get("/post-sitemap2.txt", &[]).await.text(), "\n");
     fixture.wait(1);
     for headers in [&[][..], &[GZIP], &[("if-none-match", "*")]] {
         assert_eq!(fixture.get("/post-sitemap2.xml", headers).await.status, 404);

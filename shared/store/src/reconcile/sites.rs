@@ -102,8 +102,9 @@ impl<C: Content, T: Sites> Reconciler<C, T> {
             if settings == row.settings && self.is_current(&row) {
                 return Ok(Some(row));
             }
-            let source = self.content.revision();
-            if self.table.change_site(&token, &settings, source).await? {
+            let (source, now) = (self.content.revision(), self.clock.now());
+            let change = self.table.change_site(&token, &settings, source, now);
+            if change.await? {
                 return self.table.site(host).await;
             }
         }

@@ -168,11 +168,12 @@ async fn site_files(world: &World, host: &str, stamp: &str, public: bool) -> Res
     let robots = text(world, &ObjectKey::Robots { site: site() }).await?;
     let index = format!("Sitemap: https://{host}/sitemap_index.xml\n");
     check(&robots, &robots.contains(&index), &public)?;
-    check(
-        &robots,
-        &robots.lines().last(),
-        &Some(&*format!("# {stamp}")),
-    )?;
+    check(&robots, &robots.contains(stamp), &false)?;
+    let key = ObjectKey::Robots { site: site() };
+    let found = world.stack.objects.head(&key).await.map_err(text_of)?;
+    let document = found.and_then(|meta| meta.document);
+    let found = document.map(|document| document.stamp);
+    check("robots.txt", &found.as_deref(), &Some(stamp))?;
     let file = text(world, &ObjectKey::SiteFile { site: site() }).await?;
     let file: Value = serde_json::from_str(&file).map_err(text_of)?;
     check("site file", &file["stamp"], &stamp.into())?;

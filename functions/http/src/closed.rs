@@ -1,0 +1,44 @@
+//! What is sent in place of a sitemap or an index that settings have closed: one with nothing in it.
+//!
+//! The index that names it may be in a cache for as long as the grace period lasts, and must not lead to a 404. It is
+//! what the publisher makes of a document without entries and without a style sheet, so a closed sitemap looks like
+//! one that was emptied, and equal bytes have equal ETags.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use futures::stream;
+use sitemap::member::{Builder, Built, Frame};
+use store::object::{BodyStream, Document, ObjectKey, ObjectMeta};
+
+static URLSET: LazyLock<Built> = LazyLock::new(|| Builder::new(&Frame::urlset(None), 0).finish());
+static INDEX: LazyLock<Built> = LazyLock::new(|| Builder::new(&Frame::index(None), 0).finish());
+
+fn built(key: &ObjectKey) -> &'static Built {
+    match key {
+        ObjectKey::Index { .. } => &INDEX,
+        _ => &URLSET,
+    }
+}
+
+/// What the metadata of the empty document say, which has been so since `changed`.
+pub(crate) fn meta(key: &ObjectKey, changed: i64) -> ObjectMeta {
+    let Built { bytes, directory } = built(key);
+    ObjectMeta {
+        etag: String::new(),
+        length: bytes.len() as u64,
+        document: Some(Document {
+            digest: directory.digest(),
+            changed,
+            bytes: directory.document_bytes(),
+            entries: 0,
+            stamp: String::new(),
+        }),
+    }
+}
+
+/// The empty document as it would be stored.
+pub(crate) fn stored(key: &ObjectKey) -> BodyStream {
+    let bytes = Bytes::from_static(&built(key).bytes);
+    Box::pin(stream::iter([Ok(bytes)]))
+}
