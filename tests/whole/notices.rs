@@ -253,11 +253,7 @@ async fn what_is_not_taken_now_is_kept_for_a_pause() {
         assert_eq!(bench.told(), [[url("/a")]], "{answer:?}");
         assert_eq!(bench.left().await, [(url("/a"), at)], "{answer:?}");
         let until = bench.now() + seconds;
-        assert_eq!(
-            bench.pause().await,
-            Some(Pause { tries: 1, until }),
-            "{answer:?}"
-        );
+        assert_eq!(bench.pause().await, Some(paused(1, until)), "{answer:?}");
         bench.world.clock.advance(seconds - 1);
         bench.sweep().await;
         assert!(
@@ -273,6 +269,15 @@ async fn what_is_not_taken_now_is_kept_for_a_pause() {
     bench.stop().await;
 }
 
+fn paused(tries: u32, until: i64) -> Pause {
+    let refused = None;
+    Pause {
+        tries,
+        until,
+        refused,
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pauses_grow_while_nobody_listens() {
     let bench = Bench::start().await;
@@ -285,7 +290,7 @@ async fn pauses_grow_while_nobody_listens() {
     bench.sweep_to(Some(&nobody)).await;
     for (tries, seconds) in [(1, 60), (2, 120), (3, 240), (4, 480)] {
         let until = bench.now() + seconds;
-        assert_eq!(bench.pause().await, Some(Pause { tries, until }));
+        assert_eq!(bench.pause().await, Some(paused(tries, until)));
         bench.world.clock.advance(seconds);
         bench.engine.answer(Answer::status(500));
         bench.sweep().await;

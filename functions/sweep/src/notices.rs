@@ -15,7 +15,7 @@ use store::concurrency::concurrently;
 use store::error::StoreError;
 use store::keys::NOTICE_PARTITIONS;
 use store::metrics::{self, Metrics};
-use store::notices::{Notice, Notices, PAGE, Pause};
+use store::notices::{Notice, Notices, PAGE, Pause, Refused};
 use store::reconcile::Reconciler;
 use store::sites::{Hold, SiteRow, Sites};
 use tracing::{error, info, warn};
@@ -95,6 +95,7 @@ fn next_pause(before: Option<Pause>, after: Option<i64>, now: i64) -> Pause {
     Pause {
         tries,
         until: now + own.min(MAX_PAUSE_SECONDS).max(asked),
+        refused: before.and_then(|pause| pause.refused),
     }
 }
 
@@ -181,7 +182,7 @@ struct Site<'a, T> {
 impl<T: Notices> Site<'_, T> {
     async fn tell(&self, budget: &mut Budget, now: i64) -> Result<(), StoreError> {
         let (table, host) = (self.table, self.row.settings.host.as_str());
-        let pause = table.pause(host).await?;
+        let mut pause = table.pause(host).await?;
         if pause.is_some_and(|pause| now < pause.until) {
             return Ok(());
         }
@@ -208,10 +209,11 @@ impl<T: Notices> Site<'_, T> {
             }
             budget.requests -= 1;
             let (urls, json) = (plan.tell.len(), request(self.row, self.key, &plan.tell));
-            match self.endpoint.post(json, now).await {
+            let next = match self.endpoint.post(json, now).await {
                 Answer::Taken => {
                     self.metrics.note(&metrics::NOTICES_SENT, urls as u64);
                     info!(site = host, urls, "search engines were told");
+                    None
                 }
                 Answer::Refused(status) => {
                     self.metrics.note(&metrics::NOTICES_REFUSED, urls as u64);
@@ -219,9 +221,20 @@ impl<T: Notices> Site<'_, T> {
                         site = host,
                         urls,
                         status,
-                        reason = reason(status),
-                        "IndexNow refuses: dropped"
+                        reason = refusal_reason(status),
+                        "IndexNow refused the URLs: they are dropped"
                     );
+                    // `waymark status` shows it.
+                    let refused = Refused {
+                        status,
+                        urls: urls as u64,
+                        at: now,
+                    };
+                    Some(Pause {
+                        tries: 0,
+                        until: now,
+                        refused: Some(refused),
+                    })
                 }
                 Answer::Later { reason, after } => {
                     let next = next_pause(pause, after, now);
@@ -236,10 +249,11 @@ impl<T: Notices> Site<'_, T> {
                     );
                     return table.set_pause(host, Some(next)).await;
                 }
-            }
+            };
             drop_all(table, host, &plan.tell).await?;
-            if pause.is_some() {
-                table.set_pause(host, None).await?;
+            if pause != next {
+                table.set_pause(host, next).await?;
+                pause = next;
             }
             if !more {
                 return Ok(());
@@ -254,13 +268,14 @@ async fn drop_all<T: Notices>(table: &T, site: &str, notices: &[Notice]) -> Resu
     concurrently(CALLS, drops).await.into_iter().collect()
 }
 
-/// What IndexNow means by a status.
-fn reason(status: u16) -> &'static str {
+/// What IndexNow means by a status with which it refuses.
+#[must_use]
+pub fn refusal_reason(status: u16) -> &'static str {
     match status {
         400 => "the request is malformed",
         403 => "the key is not valid: its file is not found, or does not hold it",
         422 => "URLs are not of the host, or the key does not match the protocol",
-        _ => "no status of IndexNow: is it the endpoint?",
+        _ => "not a status that IndexNow documents: check the endpoint",
     }
 }
 
@@ -308,7 +323,12 @@ mod tests {
             (u32::MAX, 7_200, 7_200),
             (0, i64::MAX, 21_600),
         ] {
-            let before = Pause { tries, until: 0 };
+            let refused = None;
+            let before = Pause {
+                tries,
+                until: 0,
+                refused,
+            };
             assert_eq!(next_pause(Some(before), Some(after), 0).until, seconds);
         }
     }

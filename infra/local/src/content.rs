@@ -1,24 +1,30 @@
 //! Content files: JSON Lines, plain or gzipped, into the content table.
 //!
 //! - A line that cannot become an item is reported with its number, field and reason, and left out.
-//! - A line whose record has a bad field is loaded and reported: the ledger will say the same.
+//! - A line whose record has a bad field or a bad URL is loaded and reported: the ledger will say the same.
 //! - Of two lines with one id the later one stands.
+//! - Files are read and parsed on a thread of their own: a pipe that nobody writes to must not hold up a signal.
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use flate2::read::MultiGzDecoder;
 use futures::future::try_join_all;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
+use sitemap::loc::Loc;
 use sitemap::mapping::SOURCE_MARK;
 use sitemap::record::{ContentRecord, Problem};
 use sitemap::site::{SITE_TYPE, SiteSettings, host_of_site_id};
+use tokio::sync::mpsc;
 
+use crate::progress::{Progress, Unit};
 use crate::sample::sample;
 
 /// Items of one `BatchWriteItem` (DynamoDB).
@@ -26,15 +32,23 @@ const BATCH: usize = 25;
 /// Batches under way at the same time.
 const CONCURRENCY: usize = 4;
 /// Bytes of a primary key (DynamoDB).
-const MAX_KEY_BYTES: usize = 2_048;
-/// Bytes of a line: more than any item's JSON can have.
+pub const MAX_KEY_BYTES: usize = 2_048;
+/// Bytes of a line: more than the JSON of any item that DynamoDB takes.
 const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
+/// Parsed lines that wait for the table.
+const LINES_AHEAD: usize = 2 * BATCH * CONCURRENCY;
+/// Two bytes with which every gzip file begins (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// What loading the sample says it reads.
 pub const SAMPLE_NAME: &str = "the sample site";
+/// The name on the command line, and in messages, of standard input.
+pub const STDIN_NAME: &str = "-";
+/// Stands for the line as a whole where a problem names a field.
+const WHOLE_LINE: &str = "-";
 
 type Item = std::collections::HashMap<String, AttributeValue>;
 
-/// What a line was found to be wrong with.
+/// What is wrong with a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineProblem {
     /// The file.
@@ -58,17 +72,45 @@ impl std::fmt::Display for LineProblem {
             reason,
             ..
         } = self;
-        write!(f, "{file}:{line}: {field}: {reason}")
+        match field.as_str() {
+            WHOLE_LINE => write!(f, "{file}:{line}: {reason}"),
+            field => write!(f, "{file}:{line}: {field}: {reason}"),
+        }
     }
 }
 
 /// What loading came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// Items written.
+    /// Items written, each time that one was.
     pub records: u64,
+    /// Lines that are not in the table, since they cannot become an item.
+    pub malformed: u64,
     /// What was wrong.
     pub problems: Vec<LineProblem>,
+    /// Digests of the ids of the items written: of two lines with one id the later one stands.
+    ids: HashSet<u64>,
+}
+
+impl Loaded {
+    /// Adds what loading another file came to.
+    pub fn add(&mut self, other: Self) {
+        self.records += other.records;
+        self.malformed += other.malformed;
+        self.problems.extend(other.problems);
+        self.ids.extend(other.ids);
+    }
+
+    /// Records that are in the table: a line with the id of an earlier one has replaced it.
+    #[must_use]
+    pub fn distinct(&self) -> u64 {
+        self.ids.len() as u64
+    }
+
+    fn refuse(&mut self, problem: LineProblem) {
+        self.malformed += 1;
+        self.problems.push(problem);
+    }
 }
 
 /// Why a file could not be loaded to its end.
@@ -80,10 +122,10 @@ pub enum LoadError {
         /// The file.
         file: String,
         /// Why.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// The table does not take items.
-    #[error("the content table: {0}")]
+    #[error("failed to write to the content table: {0}")]
     Table(String),
 }
 
@@ -92,38 +134,72 @@ pub enum LoadError {
 pub enum Source {
     /// The sample site, as of a time in Unix seconds.
     Sample(i64),
+    /// Standard input.
+    Stdin,
     /// A file.
     File(PathBuf),
 }
 
-/// Loads a source into the content table. With a progress bar if the process has a terminal.
+impl Source {
+    /// What messages call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Sample(_) => SAMPLE_NAME.to_owned(),
+            Self::Stdin => STDIN_NAME.to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// Its bytes as they are stored, and how many there are, if that is known.
+    fn open(&self) -> io::Result<(Box<dyn Read + Send>, Option<u64>)> {
+        Ok(match self {
+            Self::Sample(at) => {
+                let text = sample(*at).into_bytes();
+                let bytes = text.len() as u64;
+                (Box::new(Cursor::new(text)), Some(bytes))
+            }
+            Self::Stdin => (Box::new(io::stdin()), None),
+            Self::File(path) => {
+                let (file, metadata) = open_file(path)?;
+                // A pipe or a device has no size.
+                (Box::new(file), metadata.is_file().then(|| metadata.len()))
+            }
+        })
+    }
+}
+
+fn open_file(path: &Path) -> io::Result<(File, std::fs::Metadata)> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "is a folder, not a file",
+        ));
+    }
+    Ok((file, metadata))
+}
+
+/// Loads a source into the content table, and shows how far it is.
 ///
 /// # Errors
 ///
 /// If the file cannot be read, or the table fails.
 pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loaded, LoadError> {
-    let name = match source {
-        Source::Sample(_) => SAMPLE_NAME.to_owned(),
-        Source::File(path) => path.display().to_string(),
-    };
+    let name = source.name();
     let failed = |error| LoadError::File {
         file: name.clone(),
         error,
     };
-    let (reader, bytes): (Box<dyn Read + Send>, u64) = match source {
-        Source::Sample(at) => {
-            let text = sample(*at).into_bytes();
-            let bytes = text.len() as u64;
-            (Box::new(Cursor::new(text)), bytes)
-        }
-        Source::File(path) => open(path).map_err(failed)?,
-    };
-    let bar = ProgressBar::new(bytes);
-    let style =
-        ProgressStyle::with_template("{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(format!("loading {name}"));
-    let mut lines = Lines::new(bar.wrap_read(reader)).map_err(failed)?;
+    let (reader, bytes) = source.open().map_err(failed)?;
+    let read = Arc::new(AtomicU64::new(0));
+    let mut lines = read_lines(Counted {
+        reader,
+        read: read.clone(),
+    })
+    .map_err(failed)?;
+    let mut progress = Progress::begin(&format!("loading {name}"), Unit::Bytes, bytes);
     let mut loaded = Loaded::default();
     let mut chunk = Chunk {
         client,
@@ -132,9 +208,10 @@ pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loade
         items: Vec::new(),
         ids: HashSet::new(),
     };
-    while let Some((line, text)) = lines.next().map_err(failed)? {
-        match parse(&text) {
-            Ok((id, item, record)) => {
+    while let Some(parsed) = lines.recv().await {
+        let (line, parsed) = parsed.map_err(failed)?;
+        match parsed {
+            Ok(Parsed { id, item, problems }) => {
                 let problem = |problem: Problem| LineProblem {
                     file: name.clone(),
                     line,
@@ -142,41 +219,89 @@ pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loade
                     reason: problem.reason,
                     closes: problem.closes,
                 };
-                loaded
-                    .problems
-                    .extend(record.problems.into_iter().map(problem));
+                loaded.problems.extend(problems.into_iter().map(problem));
                 if chunk.items.len() == BATCH * CONCURRENCY || chunk.ids.contains(&id) {
                     chunk.flush(&mut loaded).await?;
-                    bar.set_message(format!("{} records", loaded.records));
+                    progress.reach(read.load(Ordering::Relaxed));
                 }
                 chunk.ids.insert(id);
                 chunk.items.push((line, item));
             }
-            Err((field, reason)) => {
-                loaded.problems.push(LineProblem {
-                    file: name.clone(),
-                    line,
-                    field,
-                    reason,
-                    closes: true,
-                });
-            }
+            Err((field, reason)) => loaded.refuse(LineProblem {
+                file: name.clone(),
+                line,
+                field,
+                reason,
+                closes: true,
+            }),
         }
     }
     chunk.flush(&mut loaded).await?;
-    bar.finish_and_clear();
+    // Those that DynamoDB refuses come late.
+    loaded.problems.sort_by_key(|problem| problem.line);
     Ok(loaded)
 }
 
-/// A file as a stream of plain bytes, decoded if it begins as gzip does, and its size on disk.
-fn open(path: &Path) -> std::io::Result<(Box<dyn Read + Send>, u64)> {
-    let mut file = BufReader::new(File::open(path)?);
-    let bytes = file.get_ref().metadata()?.len();
-    let gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    Ok(if gzip {
-        (Box::new(MultiGzDecoder::new(file)), bytes)
+/// A line of a file as it is to be loaded.
+struct Parsed {
+    id: String,
+    item: Item,
+    problems: Vec<Problem>,
+}
+
+/// The field of a line that cannot be loaded, and the reason.
+type Malformed = (String, String);
+
+/// The lines of a file, parsed on a thread of their own. The thread ends with the file, or when nobody wants more.
+#[expect(clippy::type_complexity, reason = "a line's number, and what it is")]
+fn read_lines(
+    reader: impl Read + Send + 'static,
+) -> io::Result<mpsc::Receiver<io::Result<(u64, Result<Parsed, Malformed>)>>> {
+    let (send, lines) = mpsc::channel(LINES_AHEAD);
+    let read = move || {
+        let mut lines = match decoded(reader).and_then(Lines::new) {
+            Ok(lines) => lines,
+            Err(error) => return send.blocking_send(Err(error)).unwrap_or(()),
+        };
+        loop {
+            let line = match lines.next() {
+                Ok(None) => return,
+                Ok(Some((number, line))) => Ok((number, line.and_then(|line| parse(&line)))),
+                Err(error) => Err(error),
+            };
+            let ends = line.is_err();
+            if send.blocking_send(line).is_err() || ends {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("content".to_owned())
+        .spawn(read)?;
+    Ok(lines)
+}
+
+/// Counts the bytes that are read: of a gzipped file the compressed ones, since those are what its size says.
+struct Counted<R> {
+    reader: R,
+    read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.reader.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+/// A file as plain bytes, decoded if it begins as gzip does.
+fn decoded(reader: impl Read + Send + 'static) -> io::Result<Box<dyn Read>> {
+    let mut reader = BufReader::new(reader);
+    Ok(if reader.fill_buf()?.starts_with(&GZIP) {
+        Box::new(MultiGzDecoder::new(reader))
     } else {
-        (Box::new(file), bytes)
+        Box::new(reader)
     })
 }
 
@@ -187,7 +312,7 @@ struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    fn new(reader: R) -> std::io::Result<Self> {
+    fn new(reader: R) -> io::Result<Self> {
         let mut reader = BufReader::new(reader);
         if reader.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
             reader.consume(3);
@@ -195,64 +320,84 @@ impl<R: Read> Lines<R> {
         Ok(Self { reader, number: 0 })
     }
 
-    fn next(&mut self) -> std::io::Result<Option<(u64, Vec<u8>)>> {
+    /// The next line's number and bytes, or why it is too long; nothing at the end.
+    #[expect(clippy::type_complexity, reason = "a line's number, and what it is")]
+    fn next(&mut self) -> io::Result<Option<(u64, Result<Vec<u8>, Malformed>)>> {
         loop {
             let mut line = Vec::new();
-            if self
-                .reader
-                .by_ref()
-                .take(MAX_LINE_BYTES)
-                .read_until(b'\n', &mut line)?
-                == 0
-            {
+            let limited = self.reader.by_ref().take(MAX_LINE_BYTES + 1);
+            if { limited }.read_until(b'\n', &mut line)? == 0 {
                 return Ok(None);
             }
             self.number += 1;
-            if line.len() as u64 == MAX_LINE_BYTES && !line.ends_with(b"\n") {
-                // The rest of it is read and dropped; what is kept is no JSON, and is reported as such.
+            if line.len() as u64 > MAX_LINE_BYTES && !line.ends_with(b"\n") {
                 self.reader.skip_until(b'\n')?;
+                let reason = format!(
+                    "the line is longer than {} MiB; DynamoDB takes records of at most 400 KB",
+                    MAX_LINE_BYTES / (1024 * 1024)
+                );
+                return Ok(Some((self.number, Err((WHOLE_LINE.to_owned(), reason)))));
             }
             if !line.trim_ascii().is_empty() {
-                return Ok(Some((self.number, line)));
+                return Ok(Some((self.number, Ok(line))));
             }
         }
     }
 }
 
-/// A line's id, item and record, or the field and the reason why it is none.
-fn parse(line: &[u8]) -> Result<(String, Item, ContentRecord), (String, String)> {
-    let whole = |reason: String| ("-".to_owned(), reason);
-    let value: Value =
-        serde_json::from_slice(line).map_err(|error| whole(format!("not JSON: {error}")))?;
+/// What is to be loaded of a line, or the field and the reason why nothing can be.
+fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
+    let whole = |reason: String| (WHOLE_LINE.to_owned(), reason);
+    let value: Value = serde_json::from_slice(line).map_err(|error| whole(not_json(&error)))?;
     let object = value
         .as_object()
         .ok_or_else(|| whole("not a JSON object".to_owned()))?;
     let id = match object.get("id") {
         None | Some(Value::Null) => Err("missing".to_owned()),
         Some(Value::String(id)) if id.is_empty() => Err("empty".to_owned()),
-        Some(Value::String(id)) if id.len() > MAX_KEY_BYTES => {
-            Err(format!("{} bytes, at most {MAX_KEY_BYTES}", id.len()))
-        }
+        Some(Value::String(id)) if id.len() > MAX_KEY_BYTES => Err(format!(
+            "{} bytes long; DynamoDB takes keys of at most {MAX_KEY_BYTES}",
+            id.len()
+        )),
         Some(Value::String(id)) if id.starts_with(SOURCE_MARK) => Err(format!(
-            "begins with {SOURCE_MARK}, as only those of another table's items do"
+            "begins with {SOURCE_MARK}: only ids of the items of a table of your own do"
         )),
         Some(Value::String(id)) => Ok(id.clone()),
         Some(other) => Err(format!("{other} is not text")),
     };
     let id = id.map_err(|reason| ("id".to_owned(), reason))?;
-    let mut record = ContentRecord::parse(&id, &value);
+    let record = ContentRecord::parse(&id, &value);
     let item = serde_dynamo::to_item(&value).map_err(|error| whole(error.to_string()))?;
-    if record.type_name == SITE_TYPE && record.problems.is_empty() {
-        // Settings are no page: their fields are read as whoever uses them reads them.
-        match host_of_site_id(&id).map(|host| SiteSettings::parse(host, &value)) {
-            Some(Ok(settings)) => record.problems = settings.problems,
-            Some(Err(error)) => {
-                record.problems = vec![Problem::new("id", &error.to_string(), true)]
-            }
+    let problems = problems(&id, &value, record);
+    Ok(Parsed { id, item, problems })
+}
+
+/// What is wrong with a record, as far as it can be said without the settings of its site.
+fn problems(id: &str, value: &Value, record: ContentRecord) -> Vec<Problem> {
+    let mut problems = record.problems;
+    if record.type_name != SITE_TYPE {
+        let is_told = problems.iter().any(|problem| problem.field == "url");
+        if !is_told && let Err(error) = Loc::parse_any(&record.url) {
+            let reason = format!("{:?}: {error}", record.url);
+            problems.insert(0, Problem::new("url", &reason, true));
+        }
+    } else if problems.is_empty() {
+        // Settings are no page: their fields are read as the functions read them.
+        match host_of_site_id(id).map(|host| SiteSettings::parse(host, value)) {
+            Some(Ok(settings)) => problems = settings.problems,
+            Some(Err(error)) => problems.push(Problem::new("id", &error.to_string(), true)),
             None => {}
         }
     }
-    Ok((id, item, record))
+    problems
+}
+
+/// Why a line is not JSON, and in which column. It has no line breaks, so the parser's own "line 1" would mislead.
+fn not_json(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    format!("not JSON, at column {}: {text}", error.column())
 }
 
 /// Items on their way to the table, with distinct ids.
@@ -268,16 +413,21 @@ impl Chunk<'_> {
     async fn flush(&mut self, loaded: &mut Loaded) -> Result<(), LoadError> {
         self.ids.clear();
         let items = std::mem::take(&mut self.items);
-        for (written, problems) in
-            try_join_all(items.chunks(BATCH).map(|batch| self.write(batch))).await?
-        {
-            loaded.records += written;
-            loaded.problems.extend(problems);
+        let refused = try_join_all(items.chunks(BATCH).map(|batch| self.write(batch))).await?;
+        let refused: Vec<LineProblem> = refused.into_iter().flatten().collect();
+        let written = |line: &u64| !refused.iter().any(|problem| problem.line == *line);
+        for (_, item) in items.iter().filter(|(line, _)| written(line)) {
+            loaded.records += 1;
+            loaded.ids.insert(digest(id_of(item)));
         }
+        refused
+            .into_iter()
+            .for_each(|problem| loaded.refuse(problem));
         Ok(())
     }
 
-    async fn write(&self, batch: &[(u64, Item)]) -> Result<(u64, Vec<LineProblem>), LoadError> {
+    /// Writes a batch, and returns why lines of it were refused.
+    async fn write(&self, batch: &[(u64, Item)]) -> Result<Vec<LineProblem>, LoadError> {
         let put = |item: &Item| PutRequest::builder().set_item(Some(item.clone())).build();
         let requests = batch
             .iter()
@@ -295,9 +445,9 @@ impl Chunk<'_> {
                 .unprocessed_items
                 .is_none_or(|items| items.is_empty())
         }) {
-            return Ok((batch.len() as u64, Vec::new()));
+            return Ok(Vec::new());
         }
-        // DynamoDB refuses a batch whole for one bad item (too large, an empty key): each for itself tells which.
+        // DynamoDB refuses a whole batch for one bad item (too large, an empty key): item by item it says which.
         let mut problems = Vec::new();
         for (line, item) in batch {
             let output = self
@@ -313,18 +463,126 @@ impl Chunk<'_> {
                     Some("ValidationException") => problems.push(LineProblem {
                         file: self.file.to_owned(),
                         line: *line,
-                        field: "-".to_owned(),
-                        reason: error
-                            .meta()
-                            .message()
-                            .unwrap_or("refused by DynamoDB")
-                            .to_owned(),
+                        field: WHOLE_LINE.to_owned(),
+                        reason: refusal(item, error.meta().message().unwrap_or_default()),
                         closes: true,
                     }),
                     _ => return Err(LoadError::Table(error.to_string())),
                 }
             }
         }
-        Ok(((batch.len() - problems.len()) as u64, problems))
+        Ok(problems)
+    }
+}
+
+fn id_of(item: &Item) -> &str {
+    let id = item.get("id").and_then(|id| id.as_s().ok());
+    id.map_or("", String::as_str)
+}
+
+/// 64 bits of an id's hash: ten million ids take 80 MB, and no two of them are likely to share one.
+fn digest(id: &str) -> u64 {
+    let hash = Sha256::digest(id.as_bytes());
+    hash.iter()
+        .take(8)
+        .fold(0, |digest, byte| digest << 8 | u64::from(*byte))
+}
+
+/// Why DynamoDB does not take an item.
+fn refusal(item: &Item, message: &str) -> String {
+    let id = id_of(item);
+    if message.contains("Item size has exceeded") {
+        return format!("record {id:?} is larger than DynamoDB's 400 KB");
+    }
+    format!("record {id:?} was refused by DynamoDB: {message}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &[u8], expected: &[(&str, &str)]) {
+        let found = match parse(line) {
+            Ok(parsed) => parsed
+                .problems
+                .into_iter()
+                .map(|problem| (problem.field, problem.reason))
+                .collect(),
+            Err(malformed) => vec![malformed],
+        };
+        let found: Vec<_> = found
+            .iter()
+            .map(|(field, reason)| (field.as_str(), reason.as_str()))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_is_not_json_says_the_column_and_no_line_of_its_own() {
+        check(
+            b"{\"id\": \"a\", oops}",
+            &[("-", "not JSON, at column 13: key must be a string")],
+        );
+        check(
+            b"{\"id\": \"a\"",
+            &[("-", "not JSON, at column 10: EOF while parsing an object")],
+        );
+    }
+
+    #[test]
+    fn a_url_that_no_page_can_have_is_told() {
+        for (url, reason) in [
+            ("nope", "\"nope\": not an absolute URL"),
+            ("/rel", "\"/rel\": not an absolute URL"),
+            ("x#y", "\"x#y\": not an absolute URL"),
+            (
+                "javascript:alert(1)",
+                "\"javascript:alert(1)\": the scheme javascript is neither http nor https",
+            ),
+            (
+                "https://www.example.com/a#b",
+                "\"https://www.example.com/a#b\": has a fragment",
+            ),
+        ] {
+            let line = serde_json::json!({"id": "a", "type": "post", "url": url});
+            check(line.to_string().as_bytes(), &[("url", reason)]);
+        }
+        // One problem is enough, and settings have no url.
+        check(br#"{"id": "a", "type": "post"}"#, &[("url", "missing")]);
+        check(br#"{"id": "site/www.example.com", "type": "site"}"#, &[]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_says_so_and_the_next_is_read() {
+        let limit = usize::try_from(MAX_LINE_BYTES).unwrap();
+        let file = ["x".repeat(limit + 1), "y".repeat(limit), "z".to_owned()].join("\n");
+        let mut lines = Lines::new(file.as_bytes()).unwrap();
+        let (number, long) = lines.next().unwrap().unwrap();
+        assert_eq!(number, 1);
+        assert!(long.is_err_and(|(_, reason)| reason.contains("longer than 4 MiB")));
+        for (expected, bytes) in [(2, limit + 1), (3, 1)] {
+            let (number, line) = lines.next().unwrap().unwrap();
+            assert_eq!((number, line.unwrap().len()), (expected, bytes));
+        }
+        assert!(lines.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn of_a_gzipped_file_the_compressed_bytes_are_counted() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        io::Write::write_all(&mut gzip, &b"{\"id\": \"a\"}\n".repeat(100_000)).unwrap();
+        let gzip = gzip.finish().unwrap();
+        let (bytes, read) = (gzip.len() as u64, Arc::new(AtomicU64::new(0)));
+        let reader = Counted {
+            reader: Cursor::new(gzip),
+            read: read.clone(),
+        };
+        let mut lines = read_lines(reader).unwrap();
+        let mut count = 0;
+        while lines.blocking_recv().is_some() {
+            count += 1;
+        }
+        assert_eq!((count, read.load(Ordering::Relaxed)), (100_000, bytes));
     }
 }

@@ -1,6 +1,6 @@
-//! `waymark explain` and `waymark status`: why an address is listed or not, and how far a site's work is.
+//! `waymark explain`: why an address is listed, or why not.
 
-use std::fmt::Write as _;
+use std::ops::Deref;
 
 use sitemap::loc::Loc;
 use sitemap::plan::{Address, Claim, Ledger};
@@ -9,45 +9,66 @@ use store::content::{Content, RESERVED_ID};
 use store::error::StoreError;
 use store::keys::{self, ShardId};
 use store::ledgers::Ledgers;
-use store::sites::{Hold, Sites, Step};
 
+use crate::content::MAX_KEY_BYTES;
+use crate::left_out::shown;
 use crate::target::Target;
+use crate::text::Text;
 
 /// Records of one page of the search for an address that is not listed.
 const PAGE: i32 = 500;
 
-/// Why an address, or the record with an id, is listed or left out, in lines for people.
+/// Why an address or a record is listed or left out. Reads as its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// In lines for people.
+    pub text: Text,
+    /// Whether any record has the address or the id.
+    pub known: bool,
+}
+
+impl Deref for Explanation {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Why an address, or the record with an id, is listed or left out.
 ///
 /// # Errors
 ///
 /// If a table fails.
-pub async fn explain(target: &Target, what: &str) -> Result<String, StoreError> {
+pub async fn explain(target: &Target, what: &str) -> Result<Explanation, StoreError> {
     let pages = match Loc::parse_any(what) {
         Ok(loc) => pages_at(target, &loc).await?,
         Err(_) => pages_of(target, what).await?,
     };
-    let mut text = String::new();
+    let mut text = Text::default();
     for page in &pages {
         let ledger = target.reconciler.table.ledger(page).await?;
         describe(page, ledger.as_ref(), &mut text);
         for href in one_sided(target, page, ledger.as_ref()).await? {
-            let _ = writeln!(
-                text,
+            text.line(format!(
                 "  alternates: {href} does not link back, so search engines ignore it"
-            );
+            ));
         }
     }
-    // An item that is no page may have a ledger of one that it was, until its event is followed.
+    let mut known = !pages.is_empty();
+    // An item that is not a page may still have the ledger of the page that it was.
     if let Some(reason) = target.reconciler.content.mismatch(what).await? {
-        let _ = writeln!(text, "{what}: no page, as the mapping says: {reason}");
+        text.line(format!("{what}: not a page by the mapping: {reason}"));
+        known = true;
     }
     for id in reserved(target, what, pages.is_empty()).await? {
-        let _ = writeln!(text, "{id}: left out, bad_field: {RESERVED_ID}");
+        text.line(format!("{id}: left out, bad_field: {RESERVED_ID}"));
+        known = true;
     }
-    if text.is_empty() {
-        text.push_str("no record has this address or this id\n");
+    if !known {
+        text.line("no record has this address or this id");
     }
-    Ok(text)
+    Ok(Explanation { text, known })
 }
 
 /// The records with this id, or at this address if nobody else is there, that no function reads because of their ids.
@@ -98,6 +119,9 @@ async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, StoreError>
 
 /// A record's page and its other parts, if there is such a record or a ledger of one that is gone.
 async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, StoreError> {
+    if id.is_empty() || id.len() > MAX_KEY_BYTES {
+        return Ok(Vec::new());
+    }
     let page = keys::page(id, 1);
     let ledger = target.reconciler.table.ledger(&page).await?;
     let content = &target.reconciler.content;
@@ -158,24 +182,16 @@ fn host(loc: &Loc) -> String {
         .to_owned()
 }
 
-fn describe(page: &str, ledger: Option<&Ledger>, text: &mut String) {
-    let mut line = |indent: &str, line: String| {
-        // A text takes whatever is written to it.
-        let _ = writeln!(text, "{indent}{line}");
-    };
-    let (id, part) = keys::page_parts(page);
-    let part = if part == 1 {
-        String::new()
-    } else {
-        format!(", part {part}")
-    };
+fn describe(page: &str, ledger: Option<&Ledger>, text: &mut Text) {
+    let mut line = |indent: &str, line: String| text.line(format!("{indent}{line}"));
+    let page = shown(page);
     let Some(ledger) = ledger else {
-        line("", format!("{id}{part}: not looked at yet"));
+        line("", format!("{page}: not looked at yet"));
         return;
     };
     match &ledger.refused {
-        None => line("", format!("{id}{part}: listed")),
-        Some((name, reason)) => line("", format!("{id}{part}: left out, {name}: {reason}")),
+        None => line("", format!("{page}: listed")),
+        Some((name, reason)) => line("", format!("{page}: left out, {name}: {reason}")),
     }
     if let Some(Address { loc, .. }) = &ledger.claim {
         line("  ", format!("as {loc}"));
@@ -215,75 +231,9 @@ fn describe(page: &str, ledger: Option<&Ledger>, text: &mut String) {
         line("  ", format!("in the feed since {}", When::at(at)));
     }
     if let Some(at) = ledger.due {
-        line("  ", format!("looked at again at {}", When::at(at)));
+        line("  ", format!("next check at {}", When::at(at)));
     }
     for note in &ledger.notes {
         line("  ", note.clone());
     }
-}
-
-/// Each published site's state, and how far the background scan is, in lines for people.
-///
-/// # Errors
-///
-/// If a table or the bucket fails.
-pub async fn status(target: &Target) -> Result<String, StoreError> {
-    let table = &target.reconciler.table;
-    let mut text = String::new();
-    let job = table.job().await?;
-    let mut hosts: std::collections::BTreeSet<String> =
-        target.objects.sites().await?.into_iter().collect();
-    for job in job.iter() {
-        hosts.extend(job.waiting.iter().cloned());
-        hosts.extend(job.pass.iter().flat_map(|pass| pass.sites.clone()));
-    }
-    for host in hosts {
-        let state = match table.site(&host).await? {
-            None => "published once, and no longer known".to_owned(),
-            Some(row) => {
-                let hold = match row.hold {
-                    Hold::Loading => "first load: nothing is published yet",
-                    Hold::Publishing => "first load: its sitemaps are being published",
-                    Hold::Released if row.settings.public => "published as it changes",
-                    Hold::Released => "private",
-                };
-                let problems = row.settings.problems.iter();
-                let problems: String = problems.map(|problem| format!("\n  {problem}")).collect();
-                format!("{hold}{problems}")
-            }
-        };
-        let _ = writeln!(text, "{host}: {state}");
-    }
-    match job {
-        None => text.push_str("no background scan\n"),
-        Some(job) => {
-            if let Some(pass) = &job.pass {
-                let sites: Vec<&str> = pass.sites.iter().map(String::as_str).collect();
-                let step = match &pass.step {
-                    Step::Scan { after: None } => "about to read records".to_owned(),
-                    Step::Scan { after: Some(id) } => {
-                        format!("{} records reconciled, behind {id}", pass.records)
-                    }
-                    Step::Publish { after: None } => {
-                        format!("{} records reconciled, about to publish", pass.records)
-                    }
-                    Step::Publish {
-                        after: Some((_, path)),
-                    } => {
-                        format!(
-                            "{} records reconciled, published up to {path}",
-                            pass.records
-                        )
-                    }
-                };
-                let at = When::at(pass.at);
-                let _ = writeln!(text, "scan of {}: {step}, at {at}", sites.join(", "));
-            }
-            if !job.waiting.is_empty() {
-                let waiting: Vec<&str> = job.waiting.iter().map(String::as_str).collect();
-                let _ = writeln!(text, "waiting for the next scan: {}", waiting.join(", "));
-            }
-        }
-    }
-    Ok(text)
 }

@@ -1,7 +1,6 @@
 //! `waymark mapping`: is a field mapping right, and what becomes of an item by it? Before anything is deployed.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::Value;
@@ -10,20 +9,22 @@ use sitemap::mapping::MappingError;
 use sitemap::site::SiteSettings;
 use store::content::SourceTable;
 
+use crate::text::Text;
+
 /// What DynamoDB's own JSON calls the types of values.
 const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
 
 /// Why nothing can be said of an item.
 #[derive(Debug, thiserror::Error)]
 pub enum ItemError {
-    /// It is no JSON.
-    #[error("the item: {0}")]
+    /// It is not JSON.
+    #[error("the item is not JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// It is no item.
-    #[error("the item: {0}")]
+    /// It is not an item.
+    #[error("the item cannot be read: {0}")]
     Item(#[from] serde_dynamo::Error),
     /// It is something else.
-    #[error("the item: not an object of attributes")]
+    #[error("the item is not an object of attributes")]
     Shape,
 }
 
@@ -49,41 +50,38 @@ pub fn read(table: &str, text: &str) -> Result<SourceTable, MappingError> {
 /// # Errors
 ///
 /// If it is no item.
-pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<String, ItemError> {
+pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<Text, ItemError> {
     let (id, item) = source.read(parse(item)?);
     let mapping = source.mapping();
-    let mut text = String::new();
-    let mut line = |line: String| {
-        // A text takes whatever is written to it.
-        let _ = writeln!(text, "{line}");
-    };
+    let mut text = Text::default();
     let Some(id) = id else {
         let key = mapping.key().iter();
         let key = key.map(|key| format!("{} ({})", key.name, key.key_type.name()));
         let key: Vec<String> = key.collect();
-        line(format!(
-            "no item of such a table: its key is {}",
+        text.line(format!(
+            "not an item of such a table: its key is {}",
             key.join(", ")
         ));
         return Ok(text);
     };
     let Some(record) = mapping.record(&id, &item) else {
         let reason = mapping.mismatch(&item).unwrap_or_default();
-        line(format!("{id}: no page: {reason}"));
+        text.line(format!("{id}: not a page: {reason}"));
         return Ok(text);
     };
     let (fields, _) = mapping.content(&item);
-    line(format!("{id}\n{fields:#}"));
+    text.line(id);
+    text.lines(format!("{fields:#}"));
     for problem in &record.problems {
-        line(problem.to_string());
+        text.line(problem);
     }
     // Whatever the site's settings are: those by default say nothing against a page.
     let site = SiteSettings::default_for(&record.site).ok();
     match eligible(&record, 1, site.as_ref(), Newest::Unread, now) {
-        Ok(loc) => line(format!(
+        Ok(loc) => text.line(format!(
             "listed as {loc}, unless its site's settings or another page forbid"
         )),
-        Err(refusal) => line(format!("left out, {}: {refusal}", refusal.name())),
+        Err(refusal) => text.line(format!("left out, {}: {refusal}", refusal.name())),
     }
     Ok(text)
 }
@@ -153,7 +151,7 @@ mod tests {
         for (item, expected) in [
             (
                 r#"{"pk": "a", "sk": 7, "entity": "USER"}"#,
-                "@a/7: no page: its entity is \"USER\"\n",
+                "@a/7: not a page: its entity is \"USER\"\n",
             ),
             (
                 r#"{"pk": "a", "sk": 7, "entity": "POST", "slug": "x"}"#,
@@ -169,7 +167,7 @@ mod tests {
             ),
             (
                 r#"{"pk": "a", "sk": "7"}"#,
-                "no item of such a table: its key is pk (S), sk (N)\n",
+                "not an item of such a table: its key is pk (S), sk (N)\n",
             ),
         ] {
             check(item, &[expected]);

@@ -1,16 +1,13 @@
-//! The summary of what is published: records, entries by series, what is left out and why, shards, bytes.
+//! The summary of what is published: entries by series, shards, bytes, records, what is left out and why.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use sitemap::plan::Ledger;
 use store::error::StoreError;
-use store::keys::prefix;
 use store::segments::Summaries;
 
+use crate::left_out::LeftOut;
 use crate::stack::Stack;
-use crate::tables::SITEMAP_TABLE;
+use crate::text::Text;
 
 /// What is published of one series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,24 +23,26 @@ pub struct SeriesTotal {
 /// The summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Records that are or were looked at.
+    /// Records in the content's tables, settings included.
     pub records: u64,
     /// By site and series.
     pub series: BTreeMap<(String, String), SeriesTotal>,
-    /// Pages left out, by reason.
-    pub refused: BTreeMap<String, u64>,
-    /// Records listed, of which something else is left out.
-    pub noted: u64,
+    /// What is listed, and what is left out.
+    pub left_out: LeftOut,
 }
 
 impl Report {
-    /// Reads the summary from the sitemap table.
+    /// Reads the summary from the tables.
     ///
     /// # Errors
     ///
-    /// If the table fails.
-    pub async fn of(stack: &Stack) -> Result<Self, StoreError> {
-        let mut report = Self::default();
+    /// If a table fails.
+    pub async fn of(stack: &Stack, left_out: LeftOut) -> Result<Self, StoreError> {
+        let mut report = Self {
+            records: stack.count_records().await?,
+            left_out,
+            ..Self::default()
+        };
         for site in stack.hosts() {
             for (shard, summary) in stack.reconciler.table.summaries(&site).await? {
                 if summary.entries > 0 {
@@ -57,81 +56,44 @@ impl Report {
                 }
             }
         }
-        let ledgers = stack
-            .aws
-            .dynamodb()
-            .await
-            .scan()
-            .table_name(SITEMAP_TABLE)
-            .filter_expression("begins_with(pk, :ledger)")
-            .expression_attribute_values(":ledger", AttributeValue::S(prefix::LEDGER.to_owned()))
-            .projection_expression("body");
-        let mut pages = ledgers.into_paginator().send();
-        while let Some(page) = pages.next().await {
-            let page = page.map_err(|error| StoreError::Service {
-                operation: "Scan",
-                message: error.into_service_error().to_string(),
-            })?;
-            for item in page.items() {
-                let body = item.get("body").and_then(|body| body.as_s().ok());
-                if let Some(ledger) =
-                    body.and_then(|body| serde_json::from_str::<Ledger>(body).ok())
-                {
-                    report.count(ledger);
-                }
-            }
-        }
         Ok(report)
     }
 
-    fn count(&mut self, ledger: Ledger) {
-        self.records += 1;
-        match ledger.refused {
-            Some((reason, _)) => *self.refused.entry(reason).or_default() += 1,
-            None => self.noted += u64::from(!ledger.notes.is_empty()),
-        }
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let total = |of: fn(&SeriesTotal) -> u64| self.series.values().map(of).sum::<u64>();
-        writeln!(
-            f,
-            "{:<40} {:>10} {:>9} {:>13}",
-            "series", "entries", "sitemaps", "bytes"
-        )?;
-        for (
-            (site, series),
-            SeriesTotal {
+    /// The summary in lines for people. `malformed` lines of the content files could not be loaded.
+    #[must_use]
+    pub fn text(&self, malformed: u64) -> Text {
+        let mut text = Text::default();
+        let mut row = |name: &str, [entries, shards, bytes]: [&dyn std::fmt::Display; 3]| {
+            text.line(format!("{name:<40} {entries:>10} {shards:>9} {bytes:>13}"));
+        };
+        row("series", [&"entries", &"sitemaps", &"bytes"]);
+        let mut sum = SeriesTotal::default();
+        for ((site, series), total) in &self.series {
+            let SeriesTotal {
                 entries,
                 shards,
                 bytes,
-            },
-        ) in &self.series
-        {
-            writeln!(
-                f,
-                "{:<40} {entries:>10} {shards:>9} {bytes:>13}",
-                format!("{site}/{series}")
-            )?;
+            } = total;
+            row(&format!("{site}/{series}"), [entries, shards, bytes]);
+            sum.entries += entries;
+            sum.shards += shards;
+            sum.bytes += bytes;
         }
-        let (entries, shards, bytes) = (
-            total(|t| t.entries),
-            total(|t| t.shards),
-            total(|t| t.bytes),
+        row("total", [&sum.entries, &sum.shards, &sum.bytes]);
+        text.line("");
+        let mut row = |name: &str, count: u64| text.line(format!("{name:<40} {count:>10}"));
+        row("records", self.records);
+        row("malformed lines, not loaded", malformed);
+        row("pages listed", self.left_out.listed);
+        row("further parts of them listed", self.left_out.parts);
+        row(
+            "listed, with something left out",
+            self.left_out.incomplete.count,
         );
-        writeln!(f, "{:<40} {entries:>10} {shards:>9} {bytes:>13}", "total")?;
-        let refused: u64 = self.refused.values().sum();
-        writeln!(f, "\n{:<40} {:>10}", "records", self.records)?;
-        writeln!(f, "{:<40} {refused:>10}", "left out")?;
-        for (reason, count) in &self.refused {
-            writeln!(f, "{:<40} {count:>10}", format!("  {reason}"))?;
+        row("left out", self.left_out.total());
+        for (reason, pages) in &self.left_out.reasons {
+            row(&format!("  {reason}"), pages.count);
         }
-        write!(
-            f,
-            "{:<40} {:>10}",
-            "listed, with something left out", self.noted
-        )
+        text
     }
 }

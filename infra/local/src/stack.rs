@@ -3,17 +3,12 @@
 //! [`Stack::start`] starts the servers and creates tables and bucket; content is loaded; [`Stack::run`] starts the
 //! functions. A first load then costs one pass over the content, since no record is reconciled before the scan begins.
 
-use std::convert::Infallible;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::SharedInterceptor;
 use futures::FutureExt;
-use http::header::{HOST, HeaderValue};
-use http_function::{SITE_HOST_HEADER, SiteFront};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
 use regenerate::Regenerator;
 use regenerate::index::IndexLimits;
 use store::SitemapTable;
@@ -30,15 +25,19 @@ use tokio::task::JoinHandle;
 
 use crate::dynamodb::{DynamoDb, DynamoDbError};
 use crate::event_source::{
-    Broken, EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting,
+    Broken, EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting, Watch,
 };
-use crate::invocation::{HTTP, INGEST, Observer, REGENERATE, SWEEP, invoke};
+use crate::invocation::{INGEST, Observer, REGENERATE, SWEEP, invoke};
 use crate::loopback::{ListenError, Server};
 use crate::s3::{S3, StartError};
 use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use crate::tokens::without_tokens;
 
 mod folder;
+mod front;
+
+pub use front::local_address;
+use front::serve_sites;
 
 /// The event source of the user's table; it calls [`INGEST`].
 const INGEST_SOURCE: &str = "ingest of the user's table";
@@ -201,10 +200,14 @@ pub struct Stack {
     options: Options,
     server: Server,
     hosts: Hosts,
+    reading: Reading,
     running: Option<Running>,
     /// Deleted with the stack.
     _temporary: Option<tempfile::TempDir>,
 }
+
+/// How far the content's streams are read, once the functions run.
+pub type Reading = Arc<OnceLock<Vec<Watch>>>;
 
 /// The hosts of the sites that have objects.
 type Hosts = Arc<RwLock<Vec<String>>>;
@@ -267,6 +270,7 @@ impl Stack {
             options,
             server,
             hosts,
+            reading: Reading::default(),
             running: None,
             _temporary: temporary,
         })
@@ -292,6 +296,9 @@ impl Stack {
             let partition_key = &source.mapping().key()[0].name;
             self.source(INGEST_SOURCE, (source.name(), partition_key), all, handler)
         });
+        let ingests = std::iter::once(&ingest).chain(&ingest_source);
+        self.reading
+            .get_or_init(|| ingests.map(EventSource::watch).collect());
         // The scan begins with the first event of the sitemap table's stream: until the content's is read, `ingest`
         // leaves the records of a first load to it.
         for ingest in std::iter::once(&ingest).chain(&ingest_source) {
@@ -443,6 +450,32 @@ impl Stack {
         count
     }
 
+    /// How far the content's streams are read.
+    #[must_use]
+    pub fn reading(&self) -> Reading {
+        self.reading.clone()
+    }
+
+    /// Records in the content's tables, settings included.
+    ///
+    /// # Errors
+    ///
+    /// If a table cannot be described.
+    pub async fn count_records(&self) -> Result<u64, StoreError> {
+        let source = self.options.source.as_ref().map(SourceTable::name);
+        let mut records = 0;
+        for table in std::iter::once(CONTENT_TABLE).chain(source) {
+            records += tables::count(&self.aws, table).await?;
+        }
+        Ok(records)
+    }
+
+    /// The port of the sites.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.server.address.port()
+    }
+
     /// The hosts of the sites that are published, in order.
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
@@ -516,42 +549,4 @@ fn remember(hosts: &Hosts, published: Vec<String>) {
     if let Ok(mut hosts) = hosts.write() {
         *hosts = published;
     }
-}
-
-/// Serves the sites as the CDN does: the site's header is set here, whatever the client sent.
-fn serve_sites(options: &Options, objects: S3Objects, hosts: Hosts) -> Result<Server, ListenError> {
-    let front = Arc::new(SiteFront::new(
-        objects,
-        options.clock.clone(),
-        options.metrics.clone(),
-    ));
-    let observer = options.observer.clone();
-    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        let (front, host) = (front.clone(), site_of(&request, &hosts));
-        let observer = observer.clone();
-        async move {
-            request.headers_mut().remove(SITE_HOST_HEADER);
-            if let Some(host) = host {
-                request.headers_mut().insert(SITE_HOST_HEADER, host);
-            }
-            Ok::<_, Infallible>(invoke(HTTP, observer, front.respond(request)).await)
-        }
-    });
-    Server::start("the sites", options.port, service)
-}
-
-/// The site that a request is for: its host's, or the only one there is.
-fn site_of(request: &hyper::Request<Incoming>, hosts: &Hosts) -> Option<HeaderValue> {
-    let host = request
-        .headers()
-        .get(HOST)?
-        .to_str()
-        .ok()?
-        .to_ascii_lowercase();
-    let hosts = hosts.read().ok()?;
-    let site = match hosts.as_slice() {
-        [only] if *only != host => only.clone(),
-        _ => host,
-    };
-    HeaderValue::from_str(&site).ok()
 }

@@ -91,6 +91,23 @@ pub async fn create_source(aws: &Aws, source: &SourceTable) -> Result<(), Create
     })
 }
 
+/// Items of a table of the local stack's DynamoDB, which counts them when it is asked.
+///
+/// # Errors
+///
+/// If the table cannot be described.
+pub(crate) async fn count(aws: &Aws, table: &str) -> Result<u64, StoreError> {
+    let request = aws.dynamodb().await.describe_table().table_name(table);
+    let output = request.send().await.map_err(|error| StoreError::Service {
+        operation: "DescribeTable",
+        message: error.into_service_error().to_string(),
+    })?;
+    let items = output.table().and_then(|table| table.item_count());
+    Ok(items
+        .and_then(|items| items.try_into().ok())
+        .unwrap_or_default())
+}
+
 async fn create_table(aws: &Aws, table: &str, keys: &[KeyAttribute]) -> Result<(), CreateError> {
     let failed = |message: String| CreateError::Table {
         table: table.to_owned(),

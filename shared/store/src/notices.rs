@@ -5,7 +5,7 @@ use tracing::warn;
 
 use crate::error::{StoreError, service};
 use crate::keys::{self, NOTICE_PARTITIONS};
-use crate::table::{SitemapTable, get_number, get_text, key_item, number};
+use crate::table::{Item, SitemapTable, get_number, get_text, key_item, number};
 
 /// Notices read of one partition at a time: all partitions together make up one request of IndexNow, 10,000 URLs
 /// (<https://www.indexnow.org/documentation>).
@@ -22,13 +22,26 @@ pub struct Notice {
     pub loc: String,
 }
 
-/// Why nothing is told of a site for a while.
+/// What went wrong with telling search engines of a site. There is no such row once they were told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// Tries that have failed, one after the other.
     pub tries: u32,
     /// When the next may be, in Unix seconds.
     pub until: i64,
+    /// The last request that was refused: its URLs were dropped.
+    pub refused: Option<Refused>,
+}
+
+/// A request that a search engine refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The HTTP status.
+    pub status: u16,
+    /// Its URLs.
+    pub urls: u64,
+    /// When, in Unix seconds.
+    pub at: i64,
 }
 
 /// Notices.
@@ -50,7 +63,7 @@ pub trait Notices: Send + Sync {
     /// A site's pause, also one that is over.
     fn pause(&self, site: &str) -> impl Future<Output = Result<Option<Pause>, StoreError>> + Send;
 
-    /// Begins a site's pause, or ends it.
+    /// Begins a site's pause, or ends it and forgets what was refused.
     fn set_pause(
         &self,
         site: &str,
@@ -103,6 +116,7 @@ impl Notices for SitemapTable {
             Some(Pause {
                 tries: get_number(&item, "tries")?,
                 until: get_number(&item, "until")?,
+                refused: read_refused(&item),
             })
         }))
     }
@@ -115,6 +129,19 @@ impl Notices for SitemapTable {
         let mut item = key_item(&key);
         item.insert("tries".to_owned(), number(pause.tries));
         item.insert("until".to_owned(), number(pause.until));
+        if let Some(Refused { status, urls, at }) = pause.refused {
+            item.insert("refused_status".to_owned(), number(status));
+            item.insert("refused_urls".to_owned(), number(urls));
+            item.insert("refused_at".to_owned(), number(at));
+        }
         self.put(item).await
     }
+}
+
+fn read_refused(item: &Item) -> Option<Refused> {
+    Some(Refused {
+        status: get_number(item, "refused_status")?,
+        urls: get_number(item, "refused_urls")?,
+        at: get_number(item, "refused_at")?,
+    })
 }

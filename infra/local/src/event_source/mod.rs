@@ -98,6 +98,9 @@ pub struct Broken {
     pub reason: String,
 }
 
+/// Says how far a source is, whoever owns it.
+pub type Watch = Box<dyn Fn() -> Progress + Send + Sync>;
+
 /// A reader: its stream shard, and which of the shards that this one is read as.
 type Lane = (String, u64);
 
@@ -120,6 +123,13 @@ struct Counters {
 }
 
 impl Counters {
+    fn progress(&self) -> Progress {
+        Progress {
+            read: self.read.load(Ordering::SeqCst),
+            done: self.done.load(Ordering::SeqCst),
+        }
+    }
+
     fn with_idle_polls<T>(&self, with: impl FnOnce(&mut BTreeMap<Lane, u64>) -> T) -> T {
         with(
             &mut self
@@ -170,11 +180,14 @@ impl EventSource {
     /// How far it is.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        let Counters { read, done, .. } = &*self.delivery.counters;
-        Progress {
-            read: read.load(Ordering::SeqCst),
-            done: done.load(Ordering::SeqCst),
-        }
+        self.delivery.counters.progress()
+    }
+
+    /// Says how far it is, also while somebody else has it.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        let counters = self.delivery.counters.clone();
+        Box::new(move || counters.progress())
     }
 
     /// Says what the source is waiting for.

@@ -12,6 +12,10 @@ pub(super) fn at(data: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempD
                 folder: folder.to_owned(),
                 error,
             };
+            if folder.is_file() {
+                let error = std::io::Error::other("is a file, not a folder");
+                return Err(failed(error));
+            }
             std::fs::create_dir_all(folder).map_err(failed)?;
             Ok((folder.to_owned(), None))
         }

@@ -1,0 +1,186 @@
+//! The command's verbs, one a file. Status 0: it is so. 1: it is not. 2: it could not be told.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use local::content::LoadError;
+use local::mapping::{self as mappings, ItemError};
+use local::output::Output;
+use local::probe::{NoStack, probe};
+use local::sample::sample as sample_content;
+use local::stack::StackError;
+use local::target::{Misread, Target};
+use sitemap::mapping::{MappingError, MappingProblem};
+use store::clock::Clock;
+use store::content::SourceTable;
+use store::deployment::EnvironmentError;
+use store::error::StoreError;
+
+mod audit;
+mod explain;
+mod mapping;
+mod redrive;
+mod serve;
+mod signals;
+mod status;
+
+#[derive(Parser)]
+#[command(name = "waymark", about = "Keeps a site's sitemaps true", version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: serve::Serve,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run everything on this machine: DynamoDB, S3, the functions and the sites over HTTP (the default)
+    Serve(serve::Serve),
+    /// Check every row and every object against what it was made from; status 1 if something is wrong
+    Audit(audit::Audit),
+    /// Explain why a page is listed, or why not; status 1 if no record has the address or the id
+    Explain(explain::Explain),
+    /// Show the state of each site, what is wrong with it, and how far the background scan is
+    Status(status::Status),
+    /// Check a field mapping for a table of your own, and print it in the form for a parameter; status 1 if it is malformed
+    Mapping(mapping::Mapping),
+    /// Replay failed batches from a deployment's failure bucket; status 1 if some are left
+    Redrive(redrive::Redrive),
+    /// Print the sample site's content, with its latest dates as of now
+    Sample,
+}
+
+impl Cli {
+    /// Does what was asked for.
+    pub(crate) async fn run(self) -> Result<ExitCode, Failure> {
+        let mut output = Output::default();
+        match self.command {
+            Some(Command::Audit(audit)) => audit.run(&mut output).await,
+            Some(Command::Explain(explain)) => explain.run(&mut output).await,
+            Some(Command::Status(status)) => status.run(&mut output).await,
+            Some(Command::Mapping(mapping)) => mapping.run(&mut output),
+            Some(Command::Redrive(redrive)) => redrive.run(&mut output).await,
+            Some(Command::Sample) => {
+                output.document(&sample_content(Clock::system().now()))?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Some(Command::Serve(serve)) => serve.run(&mut output).await,
+            None => self.serve.run(&mut output).await,
+        }
+    }
+}
+
+/// Why a command could not tell.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Stack(#[from] StackError),
+    #[error(transparent)]
+    NoStack(#[from] NoStack),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    #[error("{}: {error}", file.display())]
+    File { file: PathBuf, error: io::Error },
+    #[error("{}: {}", file.display(), problems(error).join("; "))]
+    Mapping { file: PathBuf, error: MappingError },
+    #[error(transparent)]
+    Item(#[from] ItemError),
+    #[error(transparent)]
+    Misread(#[from] Misread),
+    #[error("cannot wait for signals: {0}")]
+    Signal(io::Error),
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// What is wrong with a mapping, a line each.
+fn problems(error: &MappingError) -> Vec<String> {
+    let problems = error.problems().iter();
+    let line = |problem: &MappingProblem| format!("{}: {}", problem.place, problem.reason);
+    problems.map(line).collect()
+}
+
+/// A table of the user's own whose items are content too.
+#[derive(Args, Clone)]
+struct SourceArgs {
+    /// A table of your own in the local stack's DynamoDB, created if it does not exist, whose items are content too
+    #[arg(long, value_name = "NAME", requires = "source_mapping")]
+    source_table: Option<String>,
+    /// Its field mapping: see docs/MAPPING.md
+    #[arg(long, value_name = "FILE", requires = "source_table")]
+    source_mapping: Option<PathBuf>,
+}
+
+impl SourceArgs {
+    fn read(&self) -> Result<Option<SourceTable>, Failure> {
+        let (Some(table), Some(file)) = (&self.source_table, &self.source_mapping) else {
+            return Ok(None);
+        };
+        read_mapping(table, file).map(Some)
+    }
+}
+
+fn read_mapping(table: &str, file: &Path) -> Result<SourceTable, Failure> {
+    mappings::read(table, &read_file(file)?).map_err(|error| Failure::Mapping {
+        file: file.to_owned(),
+        error,
+    })
+}
+
+fn read_file(file: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|error| Failure::File {
+        file: file.to_owned(),
+        error,
+    })
+}
+
+/// Where to look.
+#[derive(Args)]
+struct Place {
+    /// Look at the deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES,
+    /// SOURCE_TABLE, SOURCE_MAPPING, and AWS's own variables), not at the local stack
+    #[arg(long)]
+    deployment: bool,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Port of the local stack's DynamoDB
+    #[arg(long, default_value_t = DYNAMODB_PORT)]
+    dynamodb_port: u16,
+    /// Port of the local stack's S3
+    #[arg(long, default_value_t = S3_PORT)]
+    s3_port: u16,
+}
+
+/// The local stack's usual ports.
+const DYNAMODB_PORT: u16 = 8000;
+const S3_PORT: u16 = 9000;
+
+impl Place {
+    async fn target(&self) -> Result<Target, Failure> {
+        if self.deployment {
+            return Ok(Target::from_environment()?);
+        }
+        let source = self.source.read()?;
+        probe(self.dynamodb_port, self.s3_port).await?;
+        Ok(Target::local(self.dynamodb_port, self.s3_port, source))
+    }
+
+    /// The same, if it reads the content that its sites are made from.
+    async fn readable(&self) -> Result<Target, Failure> {
+        readable(self.target().await?).await
+    }
+}
+
+async fn readable(target: Target) -> Result<Target, Failure> {
+    match target.misread().await? {
+        None => Ok(target),
+        Some(misread) => Err(misread.into()),
+    }
+}
