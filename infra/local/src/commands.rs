@@ -94,6 +94,10 @@ pub(crate) enum Failure {
     Item(#[from] ItemError),
     #[error(transparent)]
     Misread(#[from] Misread),
+    #[error("cannot start threads: {0}")]
+    Runtime(io::Error),
+    #[error("the command broke off: {0}")]
+    Panic(#[from] tokio::task::JoinError),
     #[error("cannot wait for signals: {0}")]
     Signal(io::Error),
     #[error("cannot write the output: {0}")]

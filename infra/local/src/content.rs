@@ -535,7 +535,7 @@ mod tests {
         for (url, reason) in [
             ("nope", "\"nope\": not an absolute URL"),
             ("/rel", "\"/rel\": not an absolute URL"),
-            ("x#y", "\"x#y\": not an absolute URL"),
+            ("x#y", "\"x#y\": has a fragment"),
             (
                 "javascript:alert(1)",
                 "\"javascript:alert(1)\": the scheme javascript is neither http nor https",

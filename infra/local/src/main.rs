@@ -10,20 +10,31 @@ mod commands;
 
 /// Status of a command that could not tell: usage, network, permissions, a scan under way.
 const COULD_NOT_TELL: u8 = 2;
+/// Bytes of a worker's stack. Unoptimised, the futures of the SDK inside ours need more than tokio's 2 MiB.
+const STACK_BYTES: usize = 16 * 1024 * 1024;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,dynoxide=error".into());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false) // what is logged quotes records: every escape sequence in it is foreign
         .with_writer(|| Log)
         .init();
-    commands::Cli::parse()
-        .run()
-        .await
-        .unwrap_or_else(|failure| {
-            note(format!("waymark: {failure}"));
-            ExitCode::from(COULD_NOT_TELL)
-        })
+    let command = commands::Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build();
+    let outcome = match runtime {
+        // On a worker: the main thread's stack is the system's.
+        Ok(runtime) => runtime.block_on(async {
+            let running = tokio::spawn(command.run());
+            running.await.unwrap_or_else(|error| Err(error.into()))
+        }),
+        Err(error) => Err(commands::Failure::Runtime(error)),
+    };
+    outcome.unwrap_or_else(|failure| {
+        note(format!("waymark: {failure}"));
+        ExitCode::from(COULD_NOT_TELL)
+    })
 }

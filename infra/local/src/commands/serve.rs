@@ -216,7 +216,10 @@ async fn run(stack: &mut Stack) -> Result<(), StackError> {
 
 fn summary(loaded: &Loaded) -> String {
     let records = loaded.distinct();
-    let mut summary = format!("loaded {records} records");
+    let mut summary = match records {
+        1 => "loaded 1 record".to_owned(),
+        records => format!("loaded {records} records"),
+    };
     match loaded.records - records {
         0 => {}
         1 => summary += "; 1 line was replaced by a later one with the same id",
