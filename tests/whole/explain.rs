@@ -1,8 +1,9 @@
 //! Why is this address listed, or not? What the operator's commands say.
 
 use harness::{SITE, World, post, settings, with};
-use local::explain::{explain, status};
+use local::explain::explain;
 use local::stack::Options;
+use local::status::status;
 use local::target::Target;
 use serde_json::json;
 
@@ -47,8 +48,9 @@ async fn every_address_and_every_record_is_explained() {
         "{draft}"
     );
     let nobody = "no record has this address or this id\n";
-    assert_eq!(said(&format!("https://{SITE}/nowhere")).await, nobody);
-    assert_eq!(said("post/nowhere").await, nobody);
+    assert_eq!(&*said(&format!("https://{SITE}/nowhere")).await, nobody);
+    assert_eq!(&*said("post/nowhere").await, nobody);
+    assert!(!said("post/nowhere").await.known && twins.known);
     world.stop().await;
 }
 
@@ -95,14 +97,13 @@ async fn what_no_page_can_be_made_of_is_explained() {
 async fn the_status_tells_how_far_each_site_and_the_scan_are() {
     let mut world = World::idle(Options::default()).await;
     let target = Target::of(&world.stack);
-    assert_eq!(status(&target).await.unwrap(), "no background scan\n");
+    assert_eq!(&*status(&target).await.unwrap(), "no background scan\n");
     world.put(&settings(json!({"byte_limit": 7}))).await;
     world.put(&post("/a", 1)).await;
     world.begin().await;
     world.settle().await;
     let told = status(&target).await.unwrap();
-    let expected =
-        format!("{SITE}: published as it changes\n  byte_limit: 7 is not a whole number");
+    let expected = format!("{SITE}: live\n  byte_limit: 7 is not a whole number");
     assert!(told.starts_with(&expected), "{told}");
     world.stop().await;
 }

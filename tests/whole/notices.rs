@@ -217,7 +217,19 @@ async fn what_is_taken_or_refused_is_not_told_again() {
         assert_eq!(counted, [(metric.to_owned(), 1)].into(), "{answer:?}");
         assert_eq!(bench.told(), [[url("/a")]], "{answer:?}");
         assert_eq!(bench.left().await, [], "{answer:?}");
-        assert_eq!(bench.pause().await, None, "{answer:?}");
+        // A refusal is remembered, for `waymark status`, until something is taken.
+        let remembered = bench.pause().await.map(|pause| {
+            assert!(
+                pause.until <= bench.now(),
+                "{answer:?}: a refusal is no pause"
+            );
+            pause.refused.map(|refused| (refused.status, refused.urls))
+        });
+        let expected = match &answer {
+            Answer::Status(status @ 400.., _) => Some(Some((*status, 1))),
+            _ => None,
+        };
+        assert_eq!(remembered, expected, "{answer:?}");
     }
     bench.stop().await;
 }

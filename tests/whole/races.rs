@@ -484,6 +484,6 @@ async fn regression_who_waits_learns_of_an_owner_that_came_before_it() {
     let (name, text) = ledger.unwrap().refused.unwrap();
     assert_eq!(
         (name.as_str(), text.as_str()),
-        ("duplicate", "second lists the same address")
+        ("duplicate", "record second has the same address")
     );
 }

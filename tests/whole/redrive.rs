@@ -217,12 +217,12 @@ async fn what_is_no_failure_of_this_deployment_is_named_and_left() {
         (
             "not-json",
             "{".to_owned(),
-            "left: no failure record: not JSON",
+            "left: not a failure record: not JSON",
         ),
         (
             "metadata-alone",
             "{}".to_owned(),
-            "left: no failure record: payload: there is none",
+            "left: not a failure record: payload: missing",
         ),
         (
             "another-table",
@@ -232,7 +232,7 @@ async fn what_is_no_failure_of_this_deployment_is_named_and_left() {
         (
             "empty",
             r#"{"payload": "{\"Records\": []}"}"#.to_owned(),
-            "left: no failure record: payload.Records",
+            "left: not a failure record: payload.Records",
         ),
     ];
     for (name, body, _) in &foreign {

@@ -328,7 +328,7 @@ pub fn beginning(now: i64) -> AuditProgress {
 fn step_over(what: &str, outcome: Result<(), StoreError>) -> Result<bool, StoreError> {
     match outcome {
         Err(error) if error.is_permanent() => {
-            warn!(what, %error, "not made good");
+            warn!(what, %error, "not repaired");
             Ok(false)
         }
         outcome => outcome.map(|()| true),

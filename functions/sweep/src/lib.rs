@@ -133,7 +133,10 @@ async fn watch_site<C: Content, T: Sites>(
     // Before the row: a site that is put on hold after this look is on the list too.
     let job = reconciler.table.job().await?;
     let Some(row) = reconciler.refresh_site(host).await? else {
-        warn!(site = host, "published once, and no longer known");
+        warn!(
+            site = host,
+            "no longer known; what was published is still served"
+        );
         return Ok(());
     };
     let served = job.is_some_and(|job| {
@@ -256,7 +259,7 @@ where
                     }
                     Ok(Reconciled::Changed) => {}
                     Err(error) => {
-                        error!(record = id, %error, "its time has come, and it was not reconciled");
+                        error!(record = id, %error, "a due record was not reconciled");
                         // A permanent one must not hide one that will pass: that holds the cursor.
                         if failure.as_ref().is_none_or(StoreError::is_permanent) {
                             failure = Some(error);
@@ -264,7 +267,7 @@ where
                     }
                 }
             }
-            info!(records = ids.len(), at = %When::at(now), "their time has come");
+            info!(records = ids.len(), at = %When::at(now), "due records were reconciled");
         }
     }
     // An hour behind: a timer is written for the future of a clock that may be a little slow.

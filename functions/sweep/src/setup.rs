@@ -77,13 +77,13 @@ struct Answer<'a> {
 #[non_exhaustive]
 pub enum SetupError {
     /// The event lacks something.
-    #[error("a request of CloudFormation: {0}")]
+    #[error("CloudFormation's request cannot be read: {0}")]
     Request(#[from] serde_json::Error),
     /// Its address is no place for an answer.
-    #[error("a request of CloudFormation: ResponseURL is neither https nor on 127.0.0.1")]
+    #[error("CloudFormation's request: ResponseURL is neither https nor on 127.0.0.1")]
     Url,
     /// The answer did not get there.
-    #[error("the answer to CloudFormation: {0}")]
+    #[error("failed to answer CloudFormation: {0}")]
     Lost(String),
 }
 

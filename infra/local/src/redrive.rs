@@ -37,10 +37,10 @@ pub enum Outcome {
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// It is not what Lambda writes.
-    #[error("no failure record: {0}")]
+    #[error("not a failure record: {0}")]
     Foreign(String),
     /// It is of a stream that this deployment does not follow.
-    #[error("a batch of the table {0:?}, which is none of this deployment's")]
+    #[error("a batch of table {0:?}, which is not one of this deployment's tables")]
     OtherTable(String),
     /// Something of it fails as before.
     #[error(
@@ -63,7 +63,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Done { function, records } => write!(f, "{function} handled {records} records"),
-            Self::Gone => write!(f, "gone meanwhile"),
+            Self::Gone => write!(f, "deleted meanwhile"),
             Self::Left(reason) => write!(f, "left: {reason}"),
         }
     }
@@ -141,7 +141,7 @@ fn event(bytes: &[u8]) -> Result<Event, String> {
     let mut record: Value =
         serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}"))?;
     let event = match record.get_mut("payload").map(Value::take) {
-        None => return Err("payload: there is none".to_owned()),
+        None => return Err("payload: missing".to_owned()),
         Some(Value::String(text)) => serde_json::from_str(&text),
         Some(payload) => Event::deserialize(payload),
     };
@@ -211,7 +211,7 @@ mod tests {
     fn what_is_no_failure_record_says_which_field_is_wrong() {
         assert!(event(b"").is_err_and(|problem| problem.contains("not JSON")));
         assert!(event(b"[]").is_err_and(|problem| problem.contains("payload")));
-        check(None, Err("payload: there is none"));
+        check(None, Err("payload: missing"));
         check(Some(json!("{")), Err("payload: not an event"));
         check(Some(json!({"Records": 1})), Err("payload: not an event"));
         check(Some(json!({"Records": []})), Err("payload.Records: empty"));

@@ -24,7 +24,7 @@ pub const BUCKET: &str = "waymark-sitemaps";
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
     /// DynamoDB refused.
-    #[error("creating table {table}: {message}")]
+    #[error("failed to create table {table}: {message}")]
     Table {
         /// The table.
         table: String,
@@ -43,7 +43,7 @@ pub enum CreateError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// S3 refused.
-    #[error("creating bucket {BUCKET}: {0}")]
+    #[error("failed to create bucket {BUCKET}: {0}")]
     Bucket(String),
 }
 

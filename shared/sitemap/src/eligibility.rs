@@ -29,7 +29,9 @@ pub enum Refusal {
     #[error("url: {0}")]
     BadUrl(LocError),
     /// Its site has no record and is not among the deployment's sites.
-    #[error("site {0:?} is not known")]
+    #[error(
+        "site {0:?} is unknown: it has no settings record and is not among the deployment's sites"
+    )]
     UnknownSite(String),
     /// The site is private.
     #[error("the site is private")]
@@ -38,36 +40,34 @@ pub enum Refusal {
     #[error("the type {0} is not public on this site")]
     TypeNotPublic(String),
     /// Not published.
-    #[error("its status is not published")]
-    NotPublished,
+    #[error("status is {0}")]
+    NotPublished(Status),
     /// Not for everybody.
-    #[error("it is not visible to the public")]
-    NotVisible,
+    #[error("visibility is {0}")]
+    NotVisible(Visibility),
     /// Search engines are asked to leave it out.
     #[error("noindex is set")]
     Noindex,
     /// Not a page of content.
-    #[error("it is a page of search results, of an error or of a paginated archive")]
-    NotContent,
+    #[error("kind is {0}")]
+    NotContent(Kind),
     /// An archive of pages none of which is listed.
     #[error("no page of this archive is listed")]
     EmptyArchive,
     /// A part of a page, whose address cannot be made.
-    #[error(
-        "its url has a query: the site's types.{0}.part_url has to say how its parts' are made"
-    )]
+    #[error("its url has a query: set types.{0}.part_url in the site's settings")]
     NoPartUrl(String),
     /// Another address stands for it.
     #[error("its canonical address is {0}")]
     CanonicalElsewhere(Loc),
     /// Too early.
-    #[error("it is published at {0}")]
+    #[error("published_at is {0}, in the future")]
     NotYet(When),
     /// Too late.
-    #[error("it expired at {0}")]
+    #[error("expired at {0}")]
     Expired(When),
     /// Another record has the same address.
-    #[error("{0} lists the same address")]
+    #[error("record {0} has the same address")]
     Duplicate(String),
 }
 
@@ -80,10 +80,10 @@ impl Refusal {
             Self::UnknownSite(_) => "unknown_site",
             Self::SitePrivate => "site_private",
             Self::TypeNotPublic(_) => "type_not_public",
-            Self::NotPublished => "not_published",
-            Self::NotVisible => "not_visible",
+            Self::NotPublished(_) => "not_published",
+            Self::NotVisible(_) => "not_visible",
             Self::Noindex => "noindex",
-            Self::NotContent => "not_content",
+            Self::NotContent(_) => "not_content",
             Self::EmptyArchive => "empty_archive",
             Self::NoPartUrl(_) => "no_part_url",
             Self::BadUrl(LocError::ForeignOrigin { .. }) => "foreign_url",
@@ -119,10 +119,19 @@ pub fn eligible(
     refuse_if(!site.public, Refusal::SitePrivate)?;
     let public = record.type_name != SITE_TYPE && site.type_settings(&record.type_name).public;
     refuse_if(!public, Refusal::TypeNotPublic(record.type_name.clone()))?;
-    refuse_if(record.status != Status::Published, Refusal::NotPublished)?;
-    refuse_if(record.visibility != Visibility::Public, Refusal::NotVisible)?;
+    refuse_if(
+        record.status != Status::Published,
+        Refusal::NotPublished(record.status),
+    )?;
+    refuse_if(
+        record.visibility != Visibility::Public,
+        Refusal::NotVisible(record.visibility),
+    )?;
     refuse_if(record.noindex, Refusal::Noindex)?;
-    refuse_if(record.kind != Kind::Content, Refusal::NotContent)?;
+    refuse_if(
+        record.kind != Kind::Content,
+        Refusal::NotContent(record.kind),
+    )?;
     let loc = Loc::parse(&record.url, &site.origin).map_err(Refusal::BadUrl)?;
     if let Some(canonical) = record
         .canonical_url

@@ -46,7 +46,7 @@ pub enum LocError {
         scheme: String,
     },
     /// It is on another host, port or scheme than the site's.
-    #[error("{origin} is not {expected}")]
+    #[error("{origin} is not the site's {expected}")]
     ForeignOrigin {
         /// The URL's own origin.
         origin: String,
@@ -57,10 +57,10 @@ pub enum LocError {
     #[error("has a fragment")]
     Fragment,
     /// A user name or password.
-    #[error("has user info")]
+    #[error("has a user name or a password")]
     UserInfo,
     /// White space before or after it.
-    #[error("white space around it")]
+    #[error("has white space before or after it")]
     Whitespace,
     /// A control character, tab or line break, which the WHATWG parser would silently drop.
     #[error("has the control character U+{code:04X}")]
@@ -69,7 +69,7 @@ pub enum LocError {
         code: u32,
     },
     /// It is longer than search engines read.
-    #[error("{bytes} bytes long, more than {limit}")]
+    #[error("is {bytes} bytes long, more than {limit}")]
     TooLong {
         /// Its length as it would be written.
         bytes: usize,
@@ -77,7 +77,7 @@ pub enum LocError {
         limit: usize,
     },
     /// An origin with a path or a query.
-    #[error("more than a scheme and a host")]
+    #[error("has more than a scheme and a host")]
     NotAnOrigin,
     /// The host or port is none.
     #[error("{reason}")]

@@ -124,6 +124,19 @@ pub enum Kind {
     PaginatedArchive,
 }
 
+/// Displays the values of a field as records write them.
+macro_rules! display_as_written {
+    ($($type:ty: $names:expr),*) => {$(
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let name = $names.iter().find(|(_, value)| value == self);
+                f.write_str(name.map_or("", |(name, _)| name))
+            }
+        }
+    )*};
+}
+display_as_written!(Status: STATUSES, Visibility: VISIBILITIES, Kind: KINDS);
+
 /// The archive that a record is the page of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveOf {

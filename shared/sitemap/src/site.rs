@@ -251,7 +251,7 @@ impl SiteSettings {
             let default = Self::default_for(host)?;
             (settings.news_series, settings.video_series) =
                 (default.news_series, default.video_series);
-            let reason = "the same as video_series: both have their defaults";
+            let reason = "the same as video_series: both fall back to their defaults";
             settings
                 .problems
                 .push(Problem::new("news_series", reason, false));
@@ -315,7 +315,7 @@ impl SiteSettings {
             "news_name" => self.news_name = Some(short_text(value)?),
             "language" => {
                 let code = value.as_str().filter(|code| language::is_language(code));
-                self.language = Some(code.ok_or("no language code")?.to_owned());
+                self.language = Some(code.ok_or("not a language code")?.to_owned());
             }
             "news_published_only" => self.news_published_only = flag(value)?,
             "news_series" => self.news_series = series_name(value)?,
@@ -324,7 +324,7 @@ impl SiteSettings {
             "cascaded_index" => self.cascaded_index = flag(value)?,
             "stylesheet" => {
                 self.stylesheet = serde_json::from_value(value.clone())
-                    .map_err(|_| "none of css, xsl, none".to_owned())?;
+                    .map_err(|_| "not one of css, xsl, none".to_owned())?;
             }
             "indexnow_key" => {
                 let key = value.as_str().filter(|key| is_indexnow_key(key));
@@ -412,7 +412,7 @@ impl SiteSettings {
                     "changefreq" => {
                         settings.changefreq = value.as_str().and_then(ChangeFreq::parse);
                         if settings.changefreq.is_none() {
-                            bad(".changefreq", "no changefreq of the protocol", false);
+                            bad(".changefreq", "not a changefreq of the protocol", false);
                         }
                     }
                     "priority" => {
@@ -569,7 +569,7 @@ fn part_url(value: &Value) -> Result<String, String> {
     let pattern = short_text(value)?;
     if !pattern.contains(URL_PLACE) || !pattern.contains(PART_PLACE) {
         return Err(format!(
-            "{} has not both {URL_PLACE} and {PART_PLACE}",
+            "{} lacks {URL_PLACE} or {PART_PLACE}",
             cut(&pattern)
         ));
     }

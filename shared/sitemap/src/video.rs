@@ -263,7 +263,7 @@ impl<'a> Fields<'a, '_> {
     }
 
     fn text(&mut self, field: &str) -> Option<String> {
-        self.read(field, "no text", |value| value.as_str().map(str::to_owned))
+        self.read(field, "not text", |value| value.as_str().map(str::to_owned))
     }
 
     fn url(&mut self, names: &[&'static str]) -> Option<Loc> {
@@ -286,14 +286,17 @@ impl<'a> Fields<'a, '_> {
 
     fn whole(&mut self, field: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
         let (least, most) = (range.start(), range.end());
-        let expected = format!("no whole number from {least} to {most}");
+        let expected = match *most {
+            u64::MAX => format!("not a whole number, {least} or more"),
+            most => format!("not a whole number from {least} to {most}"),
+        };
         self.read(field, &expected, |value| {
             value.as_u64().filter(|number| range.contains(number))
         })
     }
 
     fn rating(&mut self) -> Option<u8> {
-        self.read("rating", "no number from 0.0 to 5.0", |value| {
+        self.read("rating", "not a number from 0.0 to 5.0", |value| {
             let rating = value.as_f64().filter(|rating| (0.0..=5.0).contains(rating));
             rating.map(|rating| (rating * 10.0).round() as u8)
         })
@@ -312,7 +315,7 @@ impl<'a> Fields<'a, '_> {
             return Vec::new();
         };
         if values.len() > limit {
-            let reason = format!("{} given, the first {limit} are kept", values.len());
+            let reason = format!("{} are given; the first {limit} are kept", values.len());
             self.bad(field, reason);
         }
         let mut texts = Vec::new();
@@ -321,7 +324,7 @@ impl<'a> Fields<'a, '_> {
                 Some(text) => texts.push(text.to_owned()),
                 None => self.bad(
                     field,
-                    format!("{} cannot stand here", cut(&value.to_string())),
+                    format!("{} is not allowed here", cut(&value.to_string())),
                 ),
             }
         }
@@ -384,7 +387,7 @@ impl<'a> Fields<'a, '_> {
             None => text,
             Some((end, _)) => {
                 let reason = format!(
-                    "{} characters, the first {limit} are kept",
+                    "{} characters long; the first {limit} are kept",
                     text.chars().count()
                 );
                 self.bad(field, reason);

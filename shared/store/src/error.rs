@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 #[non_exhaustive]
 pub enum StoreError {
     /// The service answered with an error, or did not answer, after the client's own retries.
-    #[error("{operation}: {message}")]
+    #[error("{operation} failed: {message}")]
     Service {
         /// The API call, for example `GetItem`.
         operation: &'static str,
@@ -33,7 +33,7 @@ pub enum StoreError {
         message: String,
     },
     /// Other writers won every try. The event is delivered again.
-    #[error("{what}: lost {tries} races in a row")]
+    #[error("{what}: other writers were faster {tries} times in a row")]
     Contended {
         /// What was being written.
         what: String,

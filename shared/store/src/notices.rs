@@ -83,7 +83,9 @@ impl Notices for SitemapTable {
                     at,
                     loc: loc.to_owned(),
                 }),
-                _ => warn!(site, row = ?item.get("sk"), "nobody is told: its row is damaged"),
+                _ => {
+                    warn!(site, row = ?item.get("sk"), "search engines are not notified: its row is damaged")
+                }
             }
         }
         Ok(notices)

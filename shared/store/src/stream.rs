@@ -24,7 +24,7 @@ impl<S: Clone + Ord> Batch<S> {
                 Some(subject) if seen.insert(subject.clone()) => subjects.push((subject, position)),
                 Some(_) => {}
                 None => {
-                    tracing::warn!(event = %record.event_id, "a stream record with keys that are not ours")
+                    tracing::warn!(event = %record.event_id, "a stream record has unknown keys: it is ignored")
                 }
             }
         }

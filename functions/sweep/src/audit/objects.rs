@@ -159,7 +159,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         let mut suspects = Vec::new();
         let found = match &directory {
             None if generation == 0 && summary.is_none() => None,
-            None => Some((Problem::ObjectLost, "there is none".to_owned())),
+            None => Some((Problem::ObjectLost, "it is missing".to_owned())),
             Some(Err(why)) => Some((Problem::ObjectLost, why.clone())),
             Some(Ok(_)) if !lifts.is_empty() => {
                 let numbers: Vec<String> = lifts.keys().map(u32::to_string).collect();
@@ -168,7 +168,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             }
             Some(Ok(directory)) if !directory.has_frame(&frame) => Some((
                 Problem::ObjectDiffers,
-                "not framed as its site wants".to_owned(),
+                "not in the form that its site's settings ask for".to_owned(),
             )),
             Some(Ok(directory)) => {
                 let summary = summary.filter(|summary| **summary == Summary::of(directory));
@@ -226,14 +226,14 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             let index = ObjectKey::Index { site, n };
             let object = self.objects.get(&index).await?;
             let wrong = match object.map(|(meta, bytes)| directory(&meta, &bytes, epoch)) {
-                None => Some((Problem::ObjectLost, "there is none".to_owned())),
+                None => Some((Problem::ObjectLost, "it is missing".to_owned())),
                 Some(Err(why)) => Some((Problem::ObjectLost, why)),
                 Some(Ok(directory)) if directory.generation() != generation => Some((
                     Problem::ObjectDiffers,
                     "not what the summaries say".to_owned(),
                 )),
                 Some(Ok(directory)) => (!directory.has_frame(&frame)).then(|| {
-                    let why = "not framed as its site wants".to_owned();
+                    let why = "not in the form that its site's settings ask for".to_owned();
                     (Problem::ObjectDiffers, why)
                 }),
             };
@@ -247,12 +247,12 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
         ] {
             let object = self.objects.get(&key).await?;
             let wrong = match object.map(|(meta, bytes)| (meta.document, bytes)) {
-                None => Some((Problem::ObjectLost, "there is none".to_owned())),
+                None => Some((Problem::ObjectLost, "it is missing".to_owned())),
                 Some((Some(document), bytes))
                     if std::str::from_utf8(&bytes)
                         .is_ok_and(|text| sha256_hex(text) == document.digest) =>
                 {
-                    let detail = "not of the site's settings".to_owned();
+                    let detail = "it was not made from the site's settings".to_owned();
                     // The feed is made from rows that are deleted: its stamp is a token that tells nothing.
                     let stamped = !matches!(key, ObjectKey::Feed { .. });
                     (stamped && document.stamp != wanted)

@@ -97,7 +97,7 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
                 suspects.push(Suspect::new(
                     Problem::RecordUnseen,
                     id,
-                    "it has no ledger",
+                    "it was never processed: it has no ledger",
                     remedy,
                 ));
             }
@@ -209,8 +209,8 @@ impl<C: Content, T: Table, O: Objects> Audit<'_, C, T, O> {
             Some(Suspect::new(problem, id, "its record is gone", remedy))
         } else if gone || !plan.is_empty() {
             let detail = match plan.changes.len() {
-                0 => "why it is left out, or what of it, is another reason by now".to_owned(),
-                changes => format!("{changes} changes would make what is placed what it says"),
+                0 => "the reason why it, or a part of it, is left out has changed".to_owned(),
+                changes => format!("what is listed is {changes} changes behind the record"),
             };
             Some(Suspect::new(Problem::RecordBehind, id, detail, remedy))
         } else {
@@ -251,23 +251,23 @@ fn lost_row(id: &str, ledger: &Ledger, others: &HashMap<Key, Row>) -> Option<Sus
         .collect();
     let translation = ledger.group.as_ref().map(|(_, translation)| translation);
     let lost = |key: &Key| match others.get(key).map(|row| &row.holds) {
-        None => Some("there is none"),
-        Some(Err(_)) => Some("it cannot be read"),
-        Some(Ok(Holds::Entry(None))) => Some("it is empty"),
+        None => Some("is missing"),
+        Some(Err(_)) => Some("cannot be read"),
+        Some(Ok(Holds::Entry(None))) => Some("is empty"),
         Some(Ok(Holds::Entry(Some((owner, _))) | Holds::Claim(owner))) if owner != id => {
-            Some("it is another record's")
+            Some("belongs to another record")
         }
         Some(Ok(Holds::Entry(Some((_, digest))))) if digests.get(key) != Some(&digest) => {
-            Some("it says something else")
+            Some("differs from it")
         }
         Some(Ok(Holds::Translation(other))) if Some(other) != translation => {
-            Some("it says something else")
+            Some("differs from it")
         }
         Some(Ok(_)) => None,
     };
     rows_of(id, ledger).iter().find_map(|key| {
         let remedy = Remedy::Reconcile(id.to_owned(), None);
-        let detail = format!("its row {} {}: {}", key.pk, key.sk, lost(key)?);
+        let detail = format!("its row {} {} {}", key.pk, key.sk, lost(key)?);
         Some(Suspect::new(Problem::RowLost, id, detail, remedy))
     })
 }
@@ -277,7 +277,7 @@ fn look_at_row(row: &Row, others: &HashMap<Key, Row>) -> Option<Suspect> {
     let what = format!("{} {}", row.key.pk, row.key.sk);
     let key = || row.key.clone();
     let Some(kind) = &row.kind else {
-        let detail = "no key of this version is so";
+        let detail = "this version writes no such key";
         return Some(Suspect::new(
             Problem::RowUnknown,
             what,
@@ -308,7 +308,7 @@ fn look_at_row(row: &Row, others: &HashMap<Key, Row>) -> Option<Suspect> {
         (kind, _) => kind.owner(),
     };
     if let Some(owner) = owner.filter(|owner| !known(owner)) {
-        let detail = format!("the ledger of {owner} does not know it");
+        let detail = format!("the ledger of {owner} does not name it");
         let remedy = Remedy::Reconcile(owner.to_owned(), Some(key()));
         return Some(Suspect::new(Problem::RowStray, what, detail, remedy));
     }

@@ -25,10 +25,10 @@ pub enum EndpointError {
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
     /// It is no URL.
-    #[error("the endpoint of IndexNow: {0}")]
+    #[error("the IndexNow endpoint is not a URL: {0}")]
     Url(#[from] LocError),
     /// What is told would pass in the open, and so would the key.
-    #[error("the endpoint of IndexNow: neither https nor on 127.0.0.1")]
+    #[error("the IndexNow endpoint is neither https nor on 127.0.0.1")]
     Plain,
 }
 

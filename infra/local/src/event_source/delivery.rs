@@ -235,7 +235,7 @@ fn done_before(records: &[EventRecord], response: &DynamoDbEventResponse) -> End
             Some(position) => done = done.min(position),
             None => {
                 return Ended::Failed(format!(
-                    "an identifier that is none: {:?}",
+                    "an unknown identifier: {:?}",
                     failure.item_identifier
                 ));
             }

@@ -81,7 +81,7 @@ impl Reader {
         for field in REQUIRED {
             let given = object.get("fields").and_then(|fields| fields.get(field));
             if given.is_none() {
-                self.problem(&within("fields", field), "missing: no page is without it");
+                self.problem(&within("fields", field), "missing: every page needs it");
             }
         }
         Some(Mapping {
@@ -114,7 +114,7 @@ impl Reader {
                 _ => self.problem(
                     &format!("key[{at}]"),
                     format!(
-                        "{} is no attribute with its type, S, N or B",
+                        "{} is not an attribute with its type, S, N or B",
                         shown(attribute)
                     ),
                 ),
@@ -162,7 +162,7 @@ impl Reader {
                 prefix.map(|prefix| Condition::Begins(prefix.to_owned()))
             }
             Value::Array(_) => {
-                self.problem(place, format!("{} is no value", shown(wanted)));
+                self.problem(place, format!("{} is not a value", shown(wanted)));
                 None
             }
         }
@@ -248,7 +248,7 @@ impl Reader {
                     _ => Any,
                 };
                 let Some(values) = value.as_array().filter(|values| !values.is_empty()) else {
-                    self.problem(&inner, format!("{} is no list of sources", shown(value)));
+                    self.problem(&inner, format!("{} is not a list of sources", shown(value)));
                     return None;
                 };
                 let sources = values.iter().enumerate().filter_map(|(at, value)| {
@@ -351,7 +351,7 @@ impl Reader {
         let steps = steps.filter(|steps| steps.iter().all(|step| !step.is_empty()));
         if steps.is_none() {
             let reason = format!(
-                "{} is no path such as title, meta.updated or [\"a.b\", \"c\"]",
+                "{} is not a path such as title, meta.updated or [\"a.b\", \"c\"]",
                 shown(value)
             );
             self.problem(place, reason);

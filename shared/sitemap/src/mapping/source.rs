@@ -153,13 +153,15 @@ impl Source {
             Self::Time { path, per_second } => {
                 let value = path.value(scope)?;
                 let at = seconds(value, *per_second).and_then(When::checked_at);
-                let expected = "no time in seconds or milliseconds within the years 1 to 9999";
+                let expected = "not a time in seconds or milliseconds within the years 1 to 9999";
                 at.map(|at| Value::String(at.to_string()))
                     .ok_or_else(|| path.bad(value, expected))
             }
             Self::Each(path, source) => {
                 let list = path.value(scope)?;
-                let list = list.as_array().ok_or_else(|| path.bad(list, "no list"))?;
+                let list = list
+                    .as_array()
+                    .ok_or_else(|| path.bad(list, "not a list"))?;
                 let mut values = Vec::with_capacity(list.len());
                 for (at, element) in list.iter().enumerate() {
                     let (place, quiet) = (format!("{path}[{at}]"), notes.is_empty());
@@ -265,7 +267,7 @@ fn translated(
     let names = || values.keys().cloned().collect::<Vec<_>>().join(", ");
     named
         .cloned()
-        .ok_or_else(|| path.bad(value, &format!("none of {}", names())))
+        .ok_or_else(|| path.bad(value, &format!("not one of {}", names())))
 }
 
 /// A time as a number, or a text that is one.
@@ -304,7 +306,7 @@ impl Template {
                         (true, true) => text.push_str(value.trim_start_matches(['/', '\\'])),
                         // These would lead to another directory.
                         (true, false) if ["", ".", ".."].contains(&value.as_str()) => {
-                            return Err(path.bad(&Value::String(value), "no step of a path"));
+                            return Err(path.bad(&Value::String(value), "not a step of a path"));
                         }
                         (true, false) => text.extend(utf8_percent_encode(&value, STEP)),
                     }

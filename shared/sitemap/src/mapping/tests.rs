@@ -74,8 +74,8 @@ fn a_template_of_a_url_encodes_what_it_takes() {
         ("/{+path}", Ok("/a/b%20c/?x=1")),
         ("/x?id={slug}", Ok("/x?id=k%C3%A4se%20%26%20brot%2F1")),
         ("/{n}", Err("!n is 1.5, neither a text nor a whole number")),
-        ("/{up}/", Err("!up is \"..\", no step of a path")),
-        ("/{no}/", Err("!no is \"\", no step of a path")),
+        ("/{up}/", Err("!up is \"..\", not a step of a path")),
+        ("/{no}/", Err("!no is \"\", not a step of a path")),
         ("/{nowhere}", Err("!missing, since the item has no nowhere")),
     ] {
         let full = |path: &str| format!("https://www.example.com{path}");
@@ -110,11 +110,11 @@ fn what_is_not_translated_is_closed() {
         (json!(true), Ok(json!("published"))),
         (
             json!("new"),
-            Err("!state is \"new\", none of 1, live, true"),
+            Err("!state is \"new\", not one of 1, live, true"),
         ),
         (
             json!(["live"]),
-            Err("!state is [\"live\"], none of 1, live, true"),
+            Err("!state is [\"live\"], not one of 1, live, true"),
         ),
         (
             Value::Null,
@@ -139,7 +139,7 @@ fn what_is_not_translated_is_closed() {
         language,
         "language",
         json!({"lang": 2}),
-        Err("lang is 2, none of 1"),
+        Err("lang is 2, not one of 1"),
     );
 }
 
@@ -165,14 +165,14 @@ fn times_are_counted_from_1970() {
             &seconds,
             json!(1_767_323_045_999_i64),
             Err(
-                "!at is 1767323045999, no time in seconds or milliseconds within the years 1 to 9999",
+                "!at is 1767323045999, not a time in seconds or milliseconds within the years 1 to 9999",
             ),
         ),
         (
             &seconds,
             json!("2026-01-02"),
             Err(
-                "!at is \"2026-01-02\", no time in seconds or milliseconds within the years 1 to 9999",
+                "!at is \"2026-01-02\", not a time in seconds or milliseconds within the years 1 to 9999",
             ),
         ),
     ] {
@@ -212,14 +212,14 @@ fn lists_and_objects_are_made_of_what_is_there() {
         json!({"path": "hero", "each": {"object": {"url": "."}}}),
         "images",
         item.clone(),
-        Err("hero is \"https://i.example/h\", no list"),
+        Err("hero is \"https://i.example/h\", not a list"),
     );
     // Nothing is left of it, and why is told.
     check(
         json!({"object": {"tag": {"path": "hero", "each": "."}}}),
         "terms",
         item.clone(),
-        Err("tag: hero is \"https://i.example/h\", no list"),
+        Err("tag: hero is \"https://i.example/h\", not a list"),
     );
     // One bad element costs itself.
     let each = json!({"path": "media", "each": template("src")});

@@ -57,15 +57,15 @@ impl Listing<'_> {
             return own.clone();
         };
         if !record.alternates.is_empty() {
-            after
-                .notes
-                .push("alternates: left out, its translation_group's are listed".to_owned());
+            after.notes.push(
+                "alternates: left out, since those of its translation_group are listed".to_owned(),
+            );
         }
         let mut members = self.inputs.group.clone();
         let rank = members.keys().position(|id| id == self.id);
         // A member keeps its room; who is not one yet finds it, or waits.
         if rank.unwrap_or(members.len()) >= MAX_GROUP {
-            let note = format!("translation_group: it has {MAX_GROUP} members already");
+            let note = format!("translation_group: full, it has {MAX_GROUP} members");
             after.notes.push(note);
             after.waits_in = Some(group);
             return Vec::new();

@@ -44,7 +44,7 @@ impl Listing<'_> {
             // Two archives that were pages of each other would keep each other listed for ever.
             after
                 .notes
-                .push("terms: an archive is no page of another one".to_owned());
+                .push("terms: an archive is not a page of another archive".to_owned());
         }
         let alternates = self.alternates(after);
         self.render(lastmod, &alternates, after, wanted, due);

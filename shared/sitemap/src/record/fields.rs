@@ -118,7 +118,7 @@ impl<'a> Fields<'a> {
             Some(Value::Array(values)) if values.len() > limit => {
                 self.drop_field(
                     field,
-                    format!("{} given, the first {limit} are kept", values.len()),
+                    format!("{} are given; the first {limit} are kept", values.len()),
                 );
                 &values[..limit]
             }
@@ -143,7 +143,7 @@ impl<'a> Fields<'a> {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         self.close(
             field,
-            format!("{} is none of {}", shown(value), names.join(", ")),
+            format!("{} is not one of {}", shown(value), names.join(", ")),
         );
         default
     }
@@ -210,7 +210,7 @@ impl<'a> Fields<'a> {
         if parsed.is_none() {
             self.drop_field(
                 "changefreq",
-                format!("{} is no changefreq of the protocol", shown(value)),
+                format!("{} is not a changefreq of the protocol", shown(value)),
             );
         }
         parsed
@@ -270,7 +270,7 @@ impl<'a> Fields<'a> {
 
     fn language_code(&mut self, field: &str, text: String) -> Option<String> {
         if !is_language(&text) {
-            let reason = format!("{text:?} is no language code such as en, en-GB, zh-Hant");
+            let reason = format!("{text:?} is not a language code such as en, en-GB, zh-Hant");
             self.drop_field(field, reason);
             return None;
         }
@@ -315,12 +315,15 @@ impl<'a> Fields<'a> {
     pub(super) fn translation_group(&mut self, has_language: bool) -> Option<String> {
         let group = self.text("translation_group", false)?;
         if !(1..=MAX_TERM_BYTES).contains(&group.len()) {
-            let reason = format!("{} bytes, it has 1 to {MAX_TERM_BYTES}", group.len());
+            let reason = format!(
+                "{} bytes long; it has 1 to {MAX_TERM_BYTES} bytes",
+                group.len()
+            );
             self.drop_field("translation_group", reason);
             return None;
         }
         if !has_language {
-            self.drop_field("translation_group", "the page is in no known language");
+            self.drop_field("translation_group", "the page has no valid language");
             return None;
         }
         Some(group)
@@ -338,7 +341,7 @@ impl<'a> Fields<'a> {
                 self.drop_field(
                     &place,
                     format!(
-                        "{hreflang:?} is no language code such as en, en-GB, zh-Hant, x-default"
+                        "{hreflang:?} is not a language code such as en, en-GB, zh-Hant, x-default"
                     ),
                 );
             } else if alternates
@@ -371,7 +374,7 @@ impl<'a> Fields<'a> {
                     Some(_) if count == MAX_TERMS => {
                         self.drop_field(
                             &place,
-                            format!("more than {MAX_TERMS} terms in all, the first are kept"),
+                            format!("more than {MAX_TERMS} terms in all; the first are kept"),
                         );
                         return terms;
                     }

@@ -170,7 +170,7 @@ fn of_1001_images_1000_are_kept() {
     assert_eq!(record.images.len(), MAX_IMAGES);
     assert_eq!(
         record.problems[0].to_string(),
-        "images: 1001 given, the first 1000 are kept"
+        "images: 1001 are given; the first 1000 are kept"
     );
 }
 
