@@ -195,7 +195,10 @@ impl<O: Objects> SiteFront<O> {
                 return Ok(Some(not_modified(found.cache_headers())));
             }
             if is_closed {
-                return self.send(&found, closed::stored(lookup.key)).await.map(Some);
+                return self
+                    .send(&found, closed::stored(lookup.key))
+                    .await
+                    .map(Some);
             }
         }
         let Some((meta, stored)) = self.objects.open(lookup.key).await? else {
@@ -207,7 +210,11 @@ impl<O: Objects> SiteFront<O> {
         self.send(&found, stored).await.map(Some)
     }
 
-    async fn send(&self, found: &Representation, stored: BodyStream) -> Result<Response<Body>, StoreError> {
+    async fn send(
+        &self,
+        found: &Representation,
+        stored: BodyStream,
+    ) -> Result<Response<Body>, StoreError> {
         let (length, body) = sending::open(found, stored, &self.breaks).await?;
         Ok(ok(found.headers(length), body))
     }

@@ -40,7 +40,11 @@ pub(super) fn serve_sites(
     objects: S3Objects,
     hosts: Hosts,
 ) -> Result<Server, ListenError> {
-    let front = Arc::new(SiteFront::new(objects, options.clock.clone(), options.metrics.clone()));
+    let front = Arc::new(SiteFront::new(
+        objects,
+        options.clock.clone(),
+        options.metrics.clone(),
+    ));
     let observer = options.observer.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         let sites = hosts.read().map(|hosts| hosts.clone()).unwrap_or_default();
