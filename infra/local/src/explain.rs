@@ -35,6 +35,12 @@ impl Deref for Explanation {
     }
 }
 
+impl std::fmt::Display for Explanation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.text.fmt(f)
+    }
+}
+
 /// Why an address, or the record with an id, is listed or left out.
 ///
 /// # Errors
