@@ -227,7 +227,7 @@ async fn what_is_no_failure_of_this_deployment_is_named_and_left() {
         (
             "another-table",
             of_table("orders"),
-            "left: a batch of the table \"orders\"",
+            "left: a batch of table \"orders\"",
         ),
         (
             "empty",

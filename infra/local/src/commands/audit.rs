@@ -92,3 +92,15 @@ fn count<'a>(findings: impl IntoIterator<Item = &'a Name>) -> String {
         .map(|(problem, count)| format!("{problem} {count}"));
     counts.collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_counted_by_problem() {
+        let names = [("row_lost", "a"), ("object_lost", "x"), ("row_lost", "b")];
+        let names = names.map(|(problem, what)| (problem, what.to_owned()));
+        assert_eq!(count(&names), "object_lost 1, row_lost 2");
+    }
+}
