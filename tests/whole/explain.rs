@@ -80,13 +80,13 @@ async fn what_no_page_can_be_made_of_is_explained() {
         assert!(said.starts_with(reserved), "{said}");
     }
     let nobody = "no record has this address or this id\n";
-    assert_eq!(said("@nobody").await, nobody);
+    assert_eq!(said("@nobody").await.to_string(), nobody);
     let bad = said("bad").await;
     let expected = "bad: left out, bad_url: url: the scheme javascript is neither http nor https\n";
-    assert_eq!(bad, expected);
+    assert_eq!(bad.to_string(), expected);
     let canonical = said("post/c").await;
     let expected = "post/c: left out, bad_field: canonical_url: has a fragment\n";
-    assert_eq!(canonical, expected);
+    assert_eq!(canonical.to_string(), expected);
     let old = said("post/a").await;
     let expected = "  news: left out, it was published or modified more than 48 hours ago\n";
     assert!(old.contains(expected), "{old}");
