@@ -163,7 +163,7 @@ impl Source {
             Self::File(path) => {
                 let (file, metadata) = open_file(path)?;
                 // A pipe or a device has no size.
-                (Box::new(file), metadata.is_file().then(|| metadata.len()))
+                (Box::new(file), metadata.is_file().then_some(metadata.len()))
             }
         })
     }
