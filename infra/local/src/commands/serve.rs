@@ -1,6 +1,6 @@
 //! `waymark serve`: the local stack.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -136,7 +136,7 @@ impl Serve {
         let sources: Vec<Source> = if is_sample {
             vec![Source::Sample(stack.reconciler.clock.now())]
         } else {
-            self.content.iter().map(source).collect()
+            self.content.iter().map(|file| source(file)).collect()
         };
         let mut loaded = Loaded::default();
         for source in &sources {
@@ -201,11 +201,11 @@ fn place(stack: &Stack) -> String {
     options.collect()
 }
 
-fn source(file: &PathBuf) -> Source {
+fn source(file: &Path) -> Source {
     if file.as_os_str() == STDIN_NAME {
         Source::Stdin
     } else {
-        Source::File(file.clone())
+        Source::File(file.to_owned())
     }
 }
 
