@@ -173,10 +173,6 @@ impl Reader {
         }
         let lines = index.index();
         let origin = format!("https://{}", SITES[site]);
-        // While the stack has one site, it serves that under every name.
-        if !self.known[site] && lines.iter().any(|(loc, _)| !loc.starts_with(&origin)) {
-            return;
-        }
         self.known[site] |= !lines.is_empty();
         let closed = before.seen == Seen::Closed && !self.changed_since(site, before);
         assert!(

@@ -2,10 +2,12 @@
 //!
 //! - A request is for the site that its Host names. A browser reaches site `www.example.com` at
 //!   `http://www.example.com.localhost:<port>/`: browsers and curl take every name under `.localhost` for this machine.
-//! - While there is only one site, every other host is that site's, too.
+//! - While there is only one site, this machine's own names are that site's, too. No other host is: it may be that of a
+//!   site that is published next.
 //! - `/` of no site is a page that lists the sites. The function knows nothing of it.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -70,17 +72,24 @@ pub(super) fn serve_sites(
     Server::start("the sites", options.port, service)
 }
 
-/// The site that a request with this Host is for: its own, or the only one there is.
+/// The site that a request with this Host is for: its own, or the only one there is if the Host is this machine's.
 fn site_of<'a>(host: &'a str, sites: &'a [String]) -> &'a str {
     if sites.iter().any(|site| site == host) {
         return host;
     }
     let (name, _) = host_and_port(host);
     let local = sites.iter().find(|site| local_name(site) == name);
+    let is_here = name == "localhost" || name.ends_with(LOCAL) || is_loopback(name);
     match (local, sites) {
-        (Some(site), _) | (None, [site]) => site,
+        (Some(site), _) => site,
+        (None, [site]) if is_here => site,
         _ => host,
     }
+}
+
+fn is_loopback(name: &str) -> bool {
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse();
+    address.is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 fn host_and_port(host: &str) -> (&str, Option<&str>) {
@@ -165,7 +174,10 @@ mod tests {
             ("127.0.0.1:8080", &two, "127.0.0.1:8080"),
             ("x.example.localhost:8080", &two, "x.example.localhost:8080"),
             ("127.0.0.1:8080", &one, "a.example"),
+            ("localhost:8080", &one, "a.example"),
+            ("[::1]:8080", &one, "a.example"),
             ("x.example.localhost:8080", &one, "a.example"),
+            ("b.example:8443", &one, "b.example:8443"),
             ("", &two, ""),
         ] {
             assert_eq!(site_of(host, sites), expected, "{host} of {sites:?}");
