@@ -34,8 +34,8 @@ use tokio::task::JoinError;
 use history::{History, history};
 use run::{Report, run};
 
-/// Histories of one run, unless `WAYMARK_CASES` says otherwise: more than 10,000 steps.
-const CASES: u32 = 64;
+/// Histories of one run, unless `WAYMARK_CASES` says otherwise: some 5,000 steps. A soak runs 64 and more of a seed.
+const CASES: u32 = 32;
 /// Histories that happen at the same time: each waits for its event sources much of the time.
 const AT_ONCE: u32 = 4;
 /// For how long a failing history is shortened.
