@@ -123,7 +123,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// If that takes longer than [`SETTLES`], or a function has panicked meanwhile.
+    /// If that takes longer than three minutes, or a function has panicked meanwhile.
     pub async fn settle(&self) {
         match tokio::time::timeout(SETTLES, self.stack.settled()).await {
             Ok(settled) => settled.expect("the stack settles"),
