@@ -112,7 +112,11 @@ async fn cloudformation_is_told_whether_the_table_can_be_read() {
             mapped(&mapping(), "arn:old"),
             vec!["the stream given is arn:old, the table's is arn:aws:dynamodb:"],
         ),
-        ("Create", missing, vec!["table nowhere: DescribeTable: "]),
+        (
+            "Create",
+            missing,
+            vec!["table nowhere: DescribeTable failed: "],
+        ),
         (
             "Create",
             json!({"SourceTable": TABLE}),
@@ -196,7 +200,7 @@ async fn an_answer_that_is_lost_is_an_error_and_any_other_event_is_none_of_it() 
     let error = answered(aws, &request("Create", &url, json!({}))).await;
     assert_eq!(
         error.unwrap_err().to_string(),
-        "the answer to CloudFormation: status 403"
+        "failed to answer CloudFormation: status 403"
     );
     let plain = request("Create", "http://s3.amazonaws.com/x", json!({}));
     assert!(answered(aws, &plain).await.is_err());
