@@ -69,7 +69,7 @@ impl Output {
 pub fn note(message: impl Display) {
     let mut text = Text::default();
     text.line(message);
-    // Nobody is left to be told of a failure.
+    // stderr itself failed, so there is nowhere to report it.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -14,7 +14,7 @@ use crate::tables::{BUCKET, SITEMAP_TABLE};
 /// How long a server on this machine may take to answer.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// Why there is none.
+/// Why no local stack was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStack {
     /// Nothing listens there.

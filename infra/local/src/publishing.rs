@@ -62,7 +62,7 @@ impl Publishing {
         })
     }
 
-    /// Shows how far it is, until it is dropped. Only whoever publishes knows when that is.
+    /// Shows how far the publishing is, until this is dropped: the caller knows when it has ended.
     ///
     /// # Errors
     ///

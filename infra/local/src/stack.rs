@@ -362,9 +362,9 @@ impl Stack {
         )
     }
 
-    /// Waits until every event is handled, nothing is left to scan and no site is on hold: not for timers of the future,
-    /// but for events that keep failing, for ever if they are never given up. Whoever waits sets a limit, and
-    /// [`Stack::waits_for`] says what it was for.
+    /// Waits until every event is handled, nothing is left to scan and no site is on hold. It does not wait for timers of
+    /// the future. It waits for events that keep failing: if they are never given up, it never returns. So the caller sets
+    /// a limit, and [`Stack::waits_for`] says what was missing.
     ///
     /// # Errors
     ///

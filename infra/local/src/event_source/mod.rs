@@ -98,7 +98,7 @@ pub struct Broken {
     pub reason: String,
 }
 
-/// Says how far a source is, whoever owns it.
+/// Reads how far a source is. It does not borrow the source.
 pub type Watch = Box<dyn Fn() -> Progress + Send + Sync>;
 
 /// A reader: its stream shard, and which of the shards that this one is read as.
