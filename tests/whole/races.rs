@@ -4,6 +4,7 @@
 //! these fails if the step that it is about is left out.
 
 mod indexes;
+mod parts;
 
 use aws_lambda_events::event::dynamodb::Event;
 use harness::{Fuse, Gate, SITE, post, settings, with};

@@ -304,7 +304,7 @@ pub enum Reuse {
 }
 
 /// The changes that make what is placed agree with what is true.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// In no particular order: they are one transaction.
     pub changes: Vec<Change>,

@@ -35,6 +35,8 @@ pub struct Fenced {
     /// What it holds; the default if there was none, which a plan without a ledger deletes again. After
     /// [`Ledgers::fence_verified`], what of it is true.
     pub ledger: Ledger,
+    /// Whether there was none.
+    pub new: bool,
     /// Whether what it holds was not all true.
     pub untrue: bool,
     /// Whether the row of the feed that it names is lost. The ledger keeps its time: the row comes back under that.
@@ -68,6 +70,9 @@ pub trait Ledgers: Relations + Send + Sync {
         id: &str,
         found: &[Key],
     ) -> impl Future<Output = Result<Fenced, StoreError>> + Send;
+
+    /// The token of the fence that a page's ledger is under; nothing if there is no such row. Read consistently.
+    fn token(&self, id: &str) -> impl Future<Output = Result<Option<String>, StoreError>> + Send;
 
     /// The highest part of a record's page that has a ledger, be it with a fence alone; 0 if there is none. Read
     /// consistently.
@@ -124,9 +129,11 @@ impl Ledgers for SitemapTable {
             .await?
             .and_then(|output| output.attributes)
             .unwrap_or_default();
+        let ledger = read_ledger(&key, &item)?;
         Ok(Fenced {
             token,
-            ledger: read_ledger(&key, &item)?.unwrap_or_default(),
+            new: ledger.is_none(),
+            ledger: ledger.unwrap_or_default(),
             untrue: false,
             feed_lost: false,
             strays: Vec::new(),
@@ -161,6 +168,11 @@ impl Ledgers for SitemapTable {
             .collect();
         verify::verify(id, &mut fenced, &items, &found);
         Ok(fenced)
+    }
+
+    async fn token(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let item = self.item(&keys::ledger(id)).await?;
+        Ok(item.and_then(|item| get_text(&item, "token").map(str::to_owned)))
     }
 
     async fn highest_part(&self, id: &str) -> Result<u32, StoreError> {

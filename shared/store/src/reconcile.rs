@@ -100,15 +100,21 @@ struct Terms<'a> {
     doubted: bool,
     /// Whether nobody is to be told of what changes.
     quiet: bool,
+    /// The fence that this run has put on the own ledger of the page whose parts are reconciled.
+    under: Option<&'a str>,
 }
 
 /// How one try for a page ended.
+#[derive(Clone)]
 struct Tried {
     outcome: Reconciled,
     /// The highest part that may have anything placed.
     parts: u32,
-    /// Whether that is one which the record has no longer.
-    left: bool,
+    /// Whether the page's own ledger has to be reconciled again: it remembers a part that the record has no longer, or it
+    /// was no longer under this run's fence when a part was to be placed.
+    again: bool,
+    /// The fence's token.
+    token: String,
 }
 
 impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
@@ -180,7 +186,8 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     }
 
     /// Reconciles pages, then the parts of those that have any, then those again that have fewer than before: what their
-    /// ledgers remember of the others may go when these are cleared.
+    /// ledgers remember of the others may go when these are cleared. A part that is new is reconciled from its page's own
+    /// ledger on.
     async fn with_parts(
         &self,
         pages: &[String],
@@ -188,9 +195,13 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     ) -> Vec<Result<Reconciled, StoreError>> {
         let tried = self.rounds(pages, terms).await;
         let mut outcomes = Vec::with_capacity(pages.len());
-        for (page, tried) in pages.iter().zip(tried) {
+        for (page, mut tried) in pages.iter().zip(tried) {
+            let (id, part) = keys::page_parts(page);
+            if part > 1 && tried.as_ref().is_ok_and(|tried| tried.again) {
+                tried = self.try_one(id, terms).await;
+            }
             outcomes.push(match tried {
-                Ok(tried) if tried.parts > 1 => self.follow_parts(page, tried, terms).await,
+                Ok(tried) if tried.parts > 1 => self.follow_parts(id, tried, terms).await,
                 tried => tried.map(|tried| tried.outcome),
             });
         }
@@ -210,26 +221,25 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
     /// any of these is left is read again after each fence: a run for what the record was meanwhile may have placed one.
     async fn follow_parts(
         &self,
-        page: &str,
+        id: &str,
         mut tried: Tried,
         terms: Terms<'_>,
     ) -> Result<Reconciled, StoreError> {
-        let (id, _) = keys::page_parts(page);
         let mut outcome = tried.outcome;
-        for _ in 0..TRIES {
-            outcome = outcome.max(self.reconcile_parts(id, tried.parts, terms).await?);
-            if !tried.left {
+        for round in 0..TRIES {
+            backoff(round).await;
+            let parts = self.reconcile_parts(id, &tried, terms).await?;
+            outcome = outcome.max(parts.outcome);
+            if !(tried.again || parts.again) {
                 return Ok(outcome);
             }
             let terms = Terms {
                 evict: None,
                 ..terms
             };
-            for again in self.rounds(&[page.to_owned()], terms).await {
-                tried = again?;
-                outcome = outcome.max(tried.outcome);
-            }
-            if !tried.left {
+            tried = self.try_one(id, terms).await?;
+            outcome = outcome.max(tried.outcome);
+            if !(tried.again || parts.again) {
                 return Ok(outcome);
             }
         }
@@ -239,26 +249,44 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         })
     }
 
-    /// Reconciles the parts 2 to `highest`.
+    /// Reconciles the parts from 2 on, as the outcome of their page's own ledger says.
     async fn reconcile_parts(
         &self,
         id: &str,
-        highest: u32,
+        page: &Tried,
         terms: Terms<'_>,
-    ) -> Result<Reconciled, StoreError> {
-        let parts: Vec<String> = (2..=highest).map(|part| keys::page(id, part)).collect();
-        let mut outcome = Ok(Reconciled::Unchanged);
+    ) -> Result<Tried, StoreError> {
+        let terms = Terms {
+            under: Some(&page.token),
+            ..terms
+        };
+        let parts: Vec<String> = (2..=page.parts).map(|part| keys::page(id, part)).collect();
+        let mut tried = Ok(Tried {
+            outcome: Reconciled::Unchanged,
+            again: false,
+            ..page.clone()
+        });
         for parts in parts.chunks(PARTS) {
-            for tried in self.rounds(parts, terms).await {
-                outcome = match (outcome, tried) {
-                    (Ok(outcome), Ok(tried)) => Ok(tried.outcome.max(outcome)),
+            for part in self.rounds(parts, terms).await {
+                tried = match (tried, part) {
+                    (Ok(tried), Ok(part)) => Ok(Tried {
+                        outcome: tried.outcome.max(part.outcome),
+                        again: tried.again || part.again,
+                        ..tried
+                    }),
                     // One that fails holds up none of the others; one that may succeed decides that all come again.
                     (Err(error), Err(other)) if error.is_permanent() => Err(other),
                     (Err(error), _) | (_, Err(error)) => Err(error),
                 };
             }
         }
-        outcome
+        tried
+    }
+
+    /// The rounds of one page.
+    async fn try_one(&self, page: &str, terms: Terms<'_>) -> Result<Tried, StoreError> {
+        let mut tried = self.rounds(&[page.to_owned()], terms).await;
+        tried.pop().expect("an outcome for each page")
     }
 
     async fn rounds(&self, pages: &[String], terms: Terms<'_>) -> Vec<Result<Tried, StoreError>> {

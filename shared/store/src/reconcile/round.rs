@@ -47,8 +47,8 @@ struct Planned<'a> {
     page: &'a str,
     fenced: Fenced,
     plan: Plan,
-    /// Whether a part that the record has no longer may have anything placed.
-    left: bool,
+    /// Whether its page's own ledger has to be reconciled again: [`Tried::again`].
+    again: bool,
     /// Whether its site is released.
     live: bool,
 }
@@ -88,7 +88,8 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
         // read an older truth, must not be able to commit after it.
         let mut fenced = self.fence(pages, terms, outcomes).await;
         let truth = self.truth(&mut fenced, outcomes).await;
-        let planned = self.plan(fenced, &truth, terms, now, outcomes).await;
+        let mut planned = self.plan(fenced, &truth, terms, now, outcomes).await;
+        self.withdraw_unnamed(&mut planned, terms, outcomes).await;
         self.commit_all(planned, &truth, terms, outcomes).await
     }
 
@@ -221,11 +222,46 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 page,
                 fenced,
                 plan,
-                left: read.left > 0,
+                again: read.left > 0,
                 live: released,
             });
         }
         plans
+    }
+
+    /// Withdraws what is planned for new parts unless this run's fence on their page's own ledger is still there: that
+    /// ledger names them. If another run has fenced it since, that one may have found no ledger of the new part and have
+    /// the page forget it: nobody would look at the part again. Read after the parts' fences, whose rows any later run
+    /// finds.
+    async fn withdraw_unnamed<'a>(
+        &self,
+        planned: &mut Vec<Planned<'a>>,
+        terms: Terms<'_>,
+        outcomes: &mut Outcomes<'a>,
+    ) {
+        let Some(part) = planned.iter().find(|planned| planned.is_new_part()) else {
+            return;
+        };
+        let (id, _) = keys::page_parts(part.page);
+        let named = match terms.under {
+            Some(under) => self
+                .table
+                .token(id)
+                .await
+                .map(|token| token.as_deref() == Some(under)),
+            None => Ok(false),
+        };
+        planned.retain_mut(|planned| match &named {
+            Ok(false) if planned.is_new_part() => {
+                planned.withdraw();
+                true
+            }
+            Err(error) if planned.is_new_part() => {
+                outcomes.insert(planned.page, Err(error.shared()));
+                false
+            }
+            _ => true,
+        });
     }
 
     /// Places what is planned and commits it; returns the pages that lost.
@@ -378,7 +414,8 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
             Some(Tried {
                 outcome,
                 parts,
-                left: planned.left,
+                again: planned.again,
+                token: fenced.token.clone(),
             })
         };
         // Without a ledger to keep there is one to delete: at least the fence's own.
@@ -397,6 +434,22 @@ impl<C: Content, T: Ledgers + Slots + Sites> Reconciler<C, T> {
                 Ok(None)
             }
         }
+    }
+}
+
+impl Planned<'_> {
+    /// Whether a part is to have a ledger that had none before the fence.
+    fn is_new_part(&self) -> bool {
+        let (_, part) = keys::page_parts(self.page);
+        part > 1 && self.fenced.new && self.plan.ledger.is_some()
+    }
+
+    /// Nothing is placed, and the fence's row goes; rows that were found stay for the run that starts from the page's own
+    /// ledger.
+    fn withdraw(&mut self) {
+        self.plan = Plan::default();
+        self.fenced.strays.clear();
+        self.again = true;
     }
 }
 
