@@ -297,6 +297,8 @@ FAULTS = {
         (REGENERATE, "members.extend(self.reconciler.table.admitted(pk).await?);", "")],
     "parts that a record has no longer are forgotten": [
         (PLAN, "after.parts = parts.max(inputs.left);", "after.parts = parts;")],
+    "an index lists what the site file still closes": [
+        (INDEX, "            self.publish_site_file(site).await?;\n", "")],
     "a part is placed though its page has forgotten it": [
         (ROUND, "part > 1 && self.fenced.new && self.plan.ledger.is_some()", "part > 1 && self.fenced.new && self.plan.ledger.is_some() && false")],
     "a part that is called alone trusts in its page's ledger": [
@@ -350,7 +352,7 @@ def copy(tree):
 def cargo(tree, target, arguments, cases):
     """Cargo's exit status, and what it and the tests said; no status if they did not end."""
     environment = dict(os.environ, CARGO_TARGET_DIR=str(target), WAYMARK_CASES=str(cases), CARGO_TERM_COLOR="never")
-    command = ["cargo", "test", "--package", "waymark-tests", "--test", "whole", *arguments]
+    command = ["cargo", "test", "--test", "whole", *arguments]
     with subprocess.Popen(command, cwd=tree, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           start_new_session=True) as process:
         try:

@@ -10,7 +10,7 @@
 //! they strike depends on the machine. `WAYMARK_FIRST` leaves out those before one. A soak:
 //!
 //! ```sh
-//! WAYMARK_CASES=2000 cargo test -p waymark-tests --test whole histories::whatever -- --nocapture
+//! WAYMARK_CASES=2000 cargo test --test whole histories::whatever -- --nocapture
 //! ```
 //!
 //! A history that fails is shortened and printed, to be kept as a test in `regressions`.

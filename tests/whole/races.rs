@@ -26,6 +26,7 @@ use store::object::{ObjectKey, Objects};
 use store::reconcile::{KnownSites, Reconciler};
 use store::s3::S3Objects;
 use store::segments::Summaries;
+use store::site_file::{Closure, SiteFile};
 use store::sites::{Hold, Sites, Step};
 
 type Functions = Regenerator<ContentTable, SitemapTable, S3Objects>;
@@ -464,6 +465,13 @@ async fn the_index_follows_the_settings_before_the_scan_does() {
         bench.edit(&settings(fields.clone())).await;
         bench.fast.publish_index(SITE).await.unwrap();
         assert_eq!(is_listed().await, !unlisted, "{fields}");
+        // An index that lists what the site file still closes would list a 404.
+        let file = ObjectKey::SiteFile {
+            site: SITE.to_owned(),
+        };
+        let file: SiteFile = serde_json::from_str(&bench.document(&file).await).unwrap();
+        let closure = file.closure(Some("post"));
+        assert_eq!(matches!(closure, Closure::Closed(_)), unlisted, "{fields}");
     }
 }
 

@@ -260,7 +260,7 @@ mod tests {
                 .chain([&settings.video_series, &settings.news_series])
             {
                 for (n, number) in [(1, ""), (2, "2"), (u32::MAX, "4294967295")] {
-                    for form in [Form::Xml, Form::Gz, Form::Text] {
+                    for form in [Form::Xml, Form::Gz, Form::Text, Form::TextGz] {
                         let path = format!("/{name}-sitemap{number}{}", form.extension());
                         assert_eq!(Route::parse(&path), shard(name, n, form), "{path}");
                     }

@@ -21,6 +21,7 @@ use store::object::BodyStream;
 use tokio::time::timeout;
 use tracing::error;
 
+use crate::TIMEOUTS;
 use crate::body::{self, Body, StoredMember};
 use crate::form::Variant;
 use crate::representation::Representation;
@@ -29,10 +30,6 @@ use crate::representation::Representation;
 /// (`docs/BENCHMARKS.md`), so nearly every sitemap is checked; and of the function's 512 MB, which serve one request at a
 /// time, this is little.
 pub const MAX_WHOLE_BYTES: u64 = 8 * 1024 * 1024;
-
-/// How long that may take. S3 sends as much in a fifth of a second; a crawler waits longer than this, and the function
-/// may run for 60 seconds.
-const WHOLE_WITHIN: Duration = Duration::from_secs(8);
 
 /// Where it is told that a body broke off.
 #[derive(Clone, Debug)]
@@ -64,7 +61,7 @@ pub(crate) async fn open(
         let (length, chunks) = chunks(found, found.variant(), stored).await?;
         return Ok((length, streamed(found, chunks, breaks)));
     }
-    let whole = read_whole(found, stored, WHOLE_WITHIN).await?;
+    let whole = read_whole(found, stored, TIMEOUTS.operation).await?;
     let again = || -> BodyStream { Box::pin(stream::iter([Ok(whole.clone())])) };
     let variant = found.variant();
     match variant {

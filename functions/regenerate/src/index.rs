@@ -92,6 +92,9 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
                 looked_at = row.index_objects;
                 continue;
             }
+            // What the row has reopened, the site file opens before an index lists it. The row's own event does so too,
+            // but the event of a summary may be handled first.
+            self.publish_site_file(site).await?;
             pages.resize(objects.len(), Page::default());
             let generations = summaries.values().map(|summary| summary.generation);
             let generation = row.version + generations.sum::<u64>();

@@ -40,13 +40,14 @@ impl<C: Content, T: Table, O: Objects> Regenerator<C, T, O> {
             robots,
         )
         .await?;
-        self.publish_text(
-            &ObjectKey::SiteFile {
-                site: site.to_owned(),
-            },
-            site_file,
-        )
-        .await
+        self.publish_site_file(site).await
+    }
+
+    /// Publishes the site file as the site's row is now or later.
+    pub(crate) async fn publish_site_file(&self, site: &str) -> Result<(), StoreError> {
+        let site = site.to_owned();
+        self.publish_text(&ObjectKey::SiteFile { site }, site_file)
+            .await
     }
 
     async fn publish_text(

@@ -99,6 +99,11 @@ pub(crate) fn is_missing<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> 
     matches!(error.code(), Some("NoSuchKey" | "NotFound"))
 }
 
+fn meta_of(key: &ObjectKey, output: &GetObjectOutput) -> ObjectMeta {
+    let (etag, length) = (output.e_tag(), output.content_length());
+    meta(key, etag, length, output.metadata())
+}
+
 /// The S3 ETag, the length without the seal and the document's facts of an answer.
 fn meta(
     key: &ObjectKey,
@@ -158,12 +163,7 @@ impl Objects for S3Objects {
         let Some(output) = self.get_object(key).await? else {
             return Ok(None);
         };
-        let meta = meta(
-            key,
-            output.e_tag(),
-            output.content_length(),
-            output.metadata(),
-        );
+        let meta = meta_of(key, &output);
         let document = usize::try_from(meta.length).unwrap_or(usize::MAX);
         let body = futures::stream::unfold(
             (output.body, document),
@@ -191,12 +191,7 @@ impl Objects for S3Objects {
             let Some(output) = self.get_object(key).await? else {
                 return Ok(None);
             };
-            let meta = meta(
-                key,
-                output.e_tag(),
-                output.content_length(),
-                output.metadata(),
-            );
+            let meta = meta_of(key, &output);
             if meta.length > MAX_OBJECT_BYTES {
                 return Ok(Some((meta, Bytes::new())));
             }

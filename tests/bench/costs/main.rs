@@ -1,6 +1,6 @@
 //! What a deployment costs: what is asked of AWS is counted in runs of the local stack, and multiplied by list prices.
 //!
-//!     cargo bench -p waymark-tests --bench costs
+//!     cargo bench --bench costs
 //!
 //! prints the tables of `docs/COSTS.md`.
 

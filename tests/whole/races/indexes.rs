@@ -120,5 +120,5 @@ async fn an_index_of_a_run_that_died_is_known_and_not_named_before_all_are_there
         }
         died += 1;
     }
-    assert_eq!(died, 4, "the row, two indexes, the row");
+    assert_eq!(died, 5, "the row, the site file, two indexes, the row");
 }

@@ -111,37 +111,22 @@ async fn is_unavailable(fixture: &Fixture, path: &str, what: &str) {
 async fn damage_is_found_before_anything_is_sent() {
     let sound = document(URLSET, 2);
     let length = sound.body.len();
-    let with = |change: &dyn Fn(&mut Stored)| {
-        let mut stored = sound.clone();
-        change(&mut stored);
-        stored
-    };
-    let flipped = |at: usize| {
-        with(&|stored| {
-            let mut body = stored.body.to_vec();
-            body[at] ^= 1;
-            stored.body = body.into();
-        })
-    };
-    let resized = |body: Vec<u8>| {
-        with(&|stored| {
-            stored.arrives = body.len();
-            stored.body = body.clone().into();
-        })
-    };
     let count = |bytes: u64, entries: u64| {
-        with(&|stored| {
+        sound.with(|stored| {
             let document = stored.meta.document.as_mut().unwrap();
             (document.bytes, document.entries) = (bytes, entries);
         })
     };
     let (xml, txt) = ("/post-sitemap.xml", "/post-sitemap.txt");
     let mut cases = vec![
-        (resized(sound.body[..length - 1].to_vec()), vec![xml, txt]),
-        (resized([&sound.body[..], b"x"].concat()), vec![xml, txt]),
-        (flipped(length - 1), vec![xml, txt]),
-        (flipped(length - 8), vec![xml, txt]),
-        (flipped(320), vec![xml, txt]),
+        (sound.resized(&sound.body[..length - 1]), vec![xml, txt]),
+        (
+            sound.resized(&[&sound.body[..], b"x"].concat()),
+            vec![xml, txt],
+        ),
+        (sound.flipped(length - 1), vec![xml, txt]),
+        (sound.flipped(length - 8), vec![xml, txt]),
+        (sound.flipped(320), vec![xml, txt]),
         (count(URLSET.len() as u64 - 1, 2), vec![xml, txt]),
         (count(URLSET.len() as u64 + 1, 2), vec![xml, txt]),
         (count(URLSET.len() as u64, 1), vec![txt]),
@@ -157,7 +142,10 @@ async fn damage_is_found_before_anything_is_sent() {
         length - 8,
         length - 1,
     ] {
-        cases.push((with(&|stored| stored.arrives = arrives), vec![xml, txt]));
+        cases.push((
+            sound.with(|stored| stored.arrives = arrives),
+            vec![xml, txt],
+        ));
     }
     for (n, (stored, paths)) in cases.into_iter().enumerate() {
         let fixture = Fixture::new();
@@ -219,24 +207,6 @@ const STEP_BYTES: usize = 64 * 1024;
 async fn a_large_body_that_breaks_off_is_seen_to_be_broken_and_is_counted() {
     let (xml, sound) = large();
     let length = sound.body.len();
-    let with = |change: &dyn Fn(&mut Stored)| {
-        let mut stored = sound.clone();
-        change(&mut stored);
-        stored
-    };
-    let flipped = |at: usize| {
-        with(&|stored| {
-            let mut body = stored.body.to_vec();
-            body[at] ^= 1;
-            stored.body = body.into();
-        })
-    };
-    let resized = |body: Vec<u8>| {
-        with(&|stored| {
-            stored.arrives = body.len();
-            stored.body = body.clone().into();
-        })
-    };
     let forms = [
         ("/post-sitemap.xml", &[][..]),
         ("/post-sitemap.xml", &[GZIP]),
@@ -262,26 +232,26 @@ async fn a_large_body_that_breaks_off_is_seen_to_be_broken_and_is_counted() {
     for (what, stored, is_flipped) in [
         (
             "half arrives",
-            with(&|stored| stored.arrives = length / 2),
+            sound.with(|stored| stored.arrives = length / 2),
             false,
         ),
         (
             "the trailer is missing",
-            with(&|stored| stored.arrives = length - 8),
+            sound.with(|stored| stored.arrives = length - 8),
             false,
         ),
         (
             "a byte is missing",
-            with(&|stored| stored.arrives = length - 1),
+            sound.with(|stored| stored.arrives = length - 1),
             false,
         ),
         (
             "a byte too many",
-            resized([&sound.body[..], b"x"].concat()),
+            sound.resized(&[&sound.body[..], b"x"].concat()),
             false,
         ),
-        ("another checksum", flipped(length - 8), true),
-        ("another length", flipped(length - 1), true),
+        ("another checksum", sound.flipped(length - 8), true),
+        ("another length", sound.flipped(length - 1), true),
     ] {
         fixture.bucket.insert(&shard("post", 1), stored);
         for ((path, headers), whole) in forms.into_iter().zip(&whole) {

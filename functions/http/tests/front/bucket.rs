@@ -36,6 +36,30 @@ pub(crate) struct Stored {
     pub(crate) chunk_bytes: usize,
 }
 
+impl Stored {
+    /// This with a change.
+    pub(crate) fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut stored = self.clone();
+        change(&mut stored);
+        stored
+    }
+
+    /// With one bit of its body flipped.
+    pub(crate) fn flipped(&self, at: usize) -> Self {
+        let mut body = self.body.to_vec();
+        body[at] ^= 1;
+        self.with(|stored| stored.body = body.into())
+    }
+
+    /// With another body, all of which arrives.
+    pub(crate) fn resized(&self, body: &[u8]) -> Self {
+        self.with(|stored| {
+            stored.arrives = body.len();
+            stored.body = body.to_vec().into();
+        })
+    }
+}
+
 impl Bucket {
     pub(crate) fn insert(&self, key: &ObjectKey, stored: Stored) {
         self.0.objects.lock().unwrap().insert(key.path(), stored);

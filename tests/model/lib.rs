@@ -6,8 +6,10 @@
 //! - Where the code has a random token, a model knows whether it still stands: tokens are compared and never read.
 //! - Every condition is a switch. With all of them on, no state violates a property; with one of them off, some state
 //!   does: the condition is needed, and the property can fail.
-//! - `cargo test -p waymark-tests --test model -- --nocapture` prints the states explored, and the shortest
-//!   counter-example for each switch.
+//! - `cargo test -p waymark-model -- --nocapture` prints the states explored, and the shortest counter-example for each
+//!   switch.
+
+#![cfg(test)]
 
 mod publish;
 mod reconcile;
