@@ -51,7 +51,8 @@ impl Meter {
         })
     }
 
-    fn options(&self) -> Options {
+    /// Of a stack whose functions write to it.
+    pub(crate) fn options(&self) -> Options {
         Options {
             metrics: self.metrics(),
             ..Options::default()

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures::StreamExt;
-use harness::{SITE, post, with};
+use harness::{PATIENCE, SITE, post, with};
 use local::stack::{Options, Stack};
 use local::tables::{BUCKET, CONTENT_TABLE};
 use serde_json::json;
@@ -11,6 +11,7 @@ use sitemap::plan::{
 };
 use sitemap::site::{SiteSettings, Stylesheet};
 use sitemap::time::When;
+use store::aws::{Aws, Timeouts};
 use store::content::{Content, NO_SOURCE};
 use store::keys::{ShardId, claim};
 use store::ledgers::{Commit, Ledgers};
@@ -703,7 +704,7 @@ async fn an_object_is_put_under_its_precondition_and_read_with_its_documents_fac
 #[tokio::test]
 #[should_panic(expected = "not on the loopback interface")]
 async fn no_client_of_the_local_stack_reaches_beyond_this_machine() {
-    let _ = store::aws::Aws::on_loopback(
+    let _ = Aws::on_loopback(
         "http://dynamodb.us-east-1.amazonaws.com",
         "http://127.0.0.1:9000",
         Vec::new(),
@@ -712,7 +713,12 @@ async fn no_client_of_the_local_stack_reaches_beyond_this_machine() {
 
 #[tokio::test]
 async fn a_client_without_an_endpoint_reaches_nothing_from_here() {
-    let aws = store::aws::Aws::from_environment(ingest::TIMEOUTS);
+    // Only a refused connection names the address, so there is time for one, even where all is slow.
+    let patient = Timeouts {
+        attempt: PATIENCE,
+        operation: PATIENCE,
+    };
+    let aws = Aws::from_environment(patient);
     let error = aws.dynamodb().await.list_tables().send().await.unwrap_err();
     assert!(format!("{error:?}").contains("127.0.0.1:9"), "{error:?}");
 }
