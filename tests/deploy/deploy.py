@@ -295,7 +295,7 @@ def run(arguments, emulator, built):
         before = deployment.outputs["SitemapTableName"]
         with Reader(url.base) as reader:
             deployment.deploy(SitemapTableGeneration="2")
-            wait("a new first load", lambda: "published as it changes" in deployment.operator("status"), PUBLISH_SECONDS)
+            wait("a new first load", lambda: ": live\n" in deployment.operator("status"), PUBLISH_SECONDS)
         assert not reader.failures, "what was published stays up"
         assert before != deployment.outputs["SitemapTableName"]
         published()
