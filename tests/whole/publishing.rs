@@ -308,6 +308,16 @@ async fn documents_name_the_style_sheet_of_the_sites_choice_at_once_and_without_
         }
     }
     // Other settings publish no sitemap again.
+    let etags = async || {
+        let objects = &world.stack.objects;
+        let mut etags = BTreeMap::new();
+        for key in objects.list(SITE).await.unwrap() {
+            let meta = objects.head(&key).await.unwrap().expect("listed");
+            etags.insert(key.file_name(), meta.etag);
+        }
+        etags
+    };
+    let before = etags().await;
     drop(meter.take());
     world
         .put(&with(
@@ -319,6 +329,14 @@ async fn documents_name_the_style_sheet_of_the_sites_choice_at_once_and_without_
     let done = meter.take();
     assert_eq!(done.get("ShardsPublished"), None);
     assert_eq!(done["IndexesPublished"], 1);
+    // By name and not by number: the feed is put once for each batch of events.
+    let mut after = etags().await;
+    after.retain(|file, etag| before[file] != *etag);
+    let changed: Vec<_> = after.into_keys().collect();
+    assert_eq!(
+        changed,
+        ["feed.atom", "robots.txt", "site.json", "sitemap_index.xml"]
+    );
     world.stop().await;
 }
 

@@ -213,6 +213,14 @@ fn says(document: &str, day: u32) -> bool {
     document.contains(&format!("2026-01-{day:02}T"))
 }
 
+/// Reconciles one page.
+async fn reconcile(functions: &Functions, page: &str) {
+    let pages = [page.to_owned()];
+    for outcome in functions.reconciler.reconcile(&pages, None).await {
+        outcome.unwrap();
+    }
+}
+
 /// Runs `slow` up to a gate, then `fast` to its end, then `slow` to its own.
 async fn overtaken(
     gate: &Gate,
@@ -232,15 +240,7 @@ async fn a_run_that_read_an_older_record_commits_nothing_after_one_that_had_noth
     bench.put(&day(2)).await;
     let gate = Gate::behind("BatchGetItem", "post/a");
     let slow = bench.slow(gate.interceptor());
-    let zombie = async move {
-        for outcome in slow
-            .reconciler
-            .reconcile(&["post/a".to_owned()], None)
-            .await
-        {
-            outcome.unwrap();
-        }
-    };
+    let zombie = async move { reconcile(&slow, "post/a").await };
     overtaken(&gate, zombie, bench.edit(&day(1))).await;
     bench.publish(&bench.fast).await;
     assert!(says(&bench.document(&object()).await, 1));

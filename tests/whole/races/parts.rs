@@ -5,20 +5,10 @@ use serde_json::{Value, json};
 use store::keys;
 use store::ledgers::Ledgers;
 
-use super::{Bench, Functions, day, overtaken};
+use super::{Bench, day, overtaken, reconcile};
 
 fn in_parts(pages: u32) -> Value {
     with(&day(1), json!({"pages": pages}))
-}
-
-async fn reconcile(functions: &Functions, page: &str) {
-    for outcome in functions
-        .reconciler
-        .reconcile(&[page.to_owned()], None)
-        .await
-    {
-        outcome.unwrap();
-    }
 }
 
 impl Bench {
