@@ -266,10 +266,17 @@ fn on_table(name: &str, table: &str, key: &Value) -> Option<Action> {
 
 /// The query of a partition.
 fn queried(input: &Value) -> Option<Action> {
-    let condition = input["KeyConditionExpression"].as_str()?;
-    let value = condition.strip_prefix("pk = ")?.split(' ').next()?;
-    let pk = input["ExpressionAttributeValues"][value]["S"].as_str()?;
+    let pk = queried_partition(input)?;
     Some(dynamodb("Query", table_name(input)?, Some(leading(pk)?)))
+}
+
+/// The partition key that a query's input asks for.
+pub(crate) fn queried_partition(input: &Value) -> Option<&str> {
+    let condition = input["KeyConditionExpression"].as_str()?;
+    let (name, rest) = condition.split_once(" = ")?;
+    let is_partition_key = input["ExpressionAttributeNames"][name] == "pk";
+    let value = rest.split(' ').next().filter(|_| is_partition_key)?;
+    input["ExpressionAttributeValues"][value]["S"].as_str()
 }
 
 fn leading(pk: &str) -> Option<&str> {

@@ -7,6 +7,8 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents, SharedInterceptor};
 use aws_sdk_dynamodb::error::BoxError;
 
+use crate::calls::queried_partition;
+
 /// Lets so many writes pass, and fails every later one before it is sent.
 #[derive(Clone, Debug)]
 pub struct Fuse {
@@ -111,10 +113,7 @@ impl Intercept for Queries {
         {
             let body: serde_json::Value =
                 serde_json::from_slice(request.body().bytes().unwrap_or_default())?;
-            let pk = body["ExpressionAttributeValues"][":pk"]["S"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
+            let pk = queried_partition(&body).unwrap_or_default().to_owned();
             self.partitions.lock().expect("not poisoned").push(pk);
         }
         Ok(())

@@ -13,16 +13,21 @@ pub mod poison;
 mod waits;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use aws::environment::{content, sitemap_table};
+use aws::{Aws, Clock, S3Objects};
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
+use engine::keys::prefix;
+use engine::metrics::Metrics;
+use engine::reconcile::{KnownSites, Reconciler};
+use engine::regenerate::Regenerator;
+use engine::regenerate::index::IndexLimits;
 use local::stack::{Options, Stack};
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use serde_json::{Value, json};
-use store::aws::Aws;
-use store::clock::Clock;
-use store::keys::prefix;
-use store::ledgers::MAX_ACTIONS;
+use table::MAX_ACTIONS;
 
 pub use calls::Calls;
 pub use chaos::Chaos;
@@ -39,6 +44,23 @@ const DROPS: u32 = 20;
 
 /// The site of the tests.
 pub const SITE: &str = "www.example.com";
+
+/// The functions' state, for calls by hand, with these clients.
+#[must_use]
+pub fn functions(aws: &Aws, clock: &Clock) -> Regenerator {
+    let env = clock.env();
+    Regenerator {
+        reconciler: Reconciler {
+            content: content(aws, CONTENT_TABLE.to_owned(), None, &env),
+            table: sitemap_table(aws, SITEMAP_TABLE.to_owned(), &env),
+            known: KnownSites::Any,
+            env,
+            metrics: Metrics::default(),
+        },
+        objects: Arc::new(S3Objects::new(aws.clone(), BUCKET.to_owned())),
+        limits: IndexLimits::default(),
+    }
+}
 
 /// A running stack with one site, and its crawler.
 pub struct World {
@@ -257,7 +279,6 @@ impl World {
 
     /// Why a record's page is left out, by the name of the reason.
     pub async fn refusal(&self, id: &str) -> Option<String> {
-        use store::ledgers::Ledgers;
         self.settle().await;
         let ledger = self.stack.reconciler.table.ledger(id).await.expect("read");
         ledger

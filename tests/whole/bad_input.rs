@@ -66,7 +66,7 @@ async fn each_bad_record_is_left_out_for_its_reason_and_its_neighbours_are_not()
             None,
         ),
     ];
-    let known = store::reconcile::KnownSites::Only(vec![SITE.to_owned()]);
+    let known = engine::reconcile::KnownSites::Only(vec![SITE.to_owned()]);
     let records: Vec<Value> = cases
         .iter()
         .map(|(record, _)| record.clone())

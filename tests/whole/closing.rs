@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use engine::regenerate::index::IndexLimits;
 use harness::crawler::gunzip;
 use harness::{Response, SITE, World, post, settings, with};
 use http::Method;
 use local::stack::Options;
-use regenerate::index::IndexLimits;
 use serde_json::{Value, json};
 
 /// Longer than the origin believes a site file.

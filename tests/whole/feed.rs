@@ -2,32 +2,25 @@
 //!
 //! In most tests its rows are written by hand: what is held here is what becomes of them.
 
+use aws::Aws;
+use aws::Clock;
 use aws_sdk_dynamodb::config::SharedInterceptor;
 use aws_sdk_dynamodb::types::AttributeValue;
+use engine::content::NO_SOURCE;
+use engine::keys;
+use engine::regenerate::Regenerator;
+use engine::sites::Hold;
 use harness::{Gate, SITE, World, post, settings, until, with};
 use local::audit::{Ended, audit};
 use local::stack::Options;
-use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+use local::tables::SITEMAP_TABLE;
 use local::target::Target;
+use objects::ObjectKey;
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use regenerate::Regenerator;
-use regenerate::index::IndexLimits;
 use serde_json::{Value, json};
 use sitemap::feed::MAX_FEED_ENTRIES;
 use sitemap::site::SiteSettings;
-use store::SitemapTable;
-use store::aws::Aws;
-use store::clock::Clock;
-use store::content::{ContentTable, NO_SOURCE};
-use store::keys;
-use store::metrics::Metrics;
-use store::object::{ObjectKey, Objects};
-use store::reconcile::{KnownSites, Reconciler};
-use store::s3::S3Objects;
-use store::sites::{Hold, Sites};
-
-type Functions = Regenerator<ContentTable, SitemapTable, S3Objects>;
 
 /// Where the clock stands, in Unix seconds: eight in the morning.
 const NOW: i64 = 1_800_000_000;
@@ -54,20 +47,10 @@ async fn on_hold() -> World {
 }
 
 /// The functions with these interceptors in front of all their calls.
-fn functions(world: &World, interceptors: Vec<SharedInterceptor>) -> Functions {
+fn functions(world: &World, interceptors: Vec<SharedInterceptor>) -> Regenerator {
     let (dynamodb, s3) = (&world.stack.dynamodb_endpoint, &world.stack.s3_endpoint);
     let aws = Aws::on_loopback(dynamodb, s3, interceptors);
-    Regenerator {
-        reconciler: Reconciler {
-            content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
-            table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
-            known: KnownSites::Any,
-            clock: world.clock.clone(),
-            metrics: Metrics::default(),
-        },
-        objects: S3Objects::new(aws, BUCKET.to_owned()),
-        limits: IndexLimits::default(),
-    }
+    harness::functions(&aws, &world.clock)
 }
 
 /// Writes the row of a page that changed so many seconds ago.

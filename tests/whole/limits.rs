@@ -5,17 +5,17 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use engine::regenerate::index::IndexLimits;
+use engine::sweep::audit::Problem;
 use harness::crawler::gunzip;
 use harness::{Crawler, Fuse, Response, SITE, World, post, settings, until, with};
 use http::Method;
 use local::audit::{Ended, audit};
 use local::stack::Options;
 use local::target::Target;
-use regenerate::index::IndexLimits;
+use objects::{Document, ObjectKey, Precondition, Put, stamp};
 use serde_json::{Value, json};
 use sitemap::member::{Builder, Frame, Segment};
-use store::object::{Document, ObjectKey, Objects, Precondition, Put, stamp};
-use sweep::audit::Problem;
 
 /// Sitemaps of one index here.
 const LINES: u32 = 2;

@@ -3,22 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use aws::Clock;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::primitives::ByteStream;
+use engine::keys::prefix;
+use engine::sweep::audit::{Finding, Problem};
+use engine::sweep::sweep;
 use harness::{Entry, SITE, World, post, settings, with};
 use local::audit::{Ended, audit};
 use local::stack::Options;
 use local::tables::{BUCKET, SITEMAP_TABLE};
 use local::target::Target;
+use objects::PUBLISHED_PREFIX;
 use serde_json::{Value, json};
 use sitemap::plan::Series;
-use store::clock::Clock;
-use store::keys::prefix;
-use store::object::PUBLISHED_PREFIX;
-use store::rows::Rows;
-use store::slots::Slots;
-use sweep::audit::{Finding, Problem};
 
 /// Longer than a change takes here.
 const PAUSE: Duration = Duration::from_millis(150);
@@ -428,15 +427,15 @@ async fn slots_that_were_offered_and_never_used_are_given_back() {
 async fn regression_a_free_slot_without_a_row_is_not_given_twice() {
     let world = world().await;
     let (pk, sk) = world.rows(prefix::FREE).await.into_keys().next().unwrap();
-    let slot = store::keys::free_slot(&sk).unwrap();
+    let slot = engine::keys::free_slot(&sk).unwrap();
     let series = Series {
         site: SITE.to_owned(),
         name: pk.rsplit('#').next().unwrap().to_owned(),
     };
-    let row = store::keys::entry(&series, slot);
+    let row = engine::keys::entry(&series, slot);
     world.delete_row(&row.pk, &row.sk).await;
     assert!(is_clean(&find(&world, true).await.0));
-    let counter = store::keys::series(&series);
+    let counter = engine::keys::series(&series);
     world.delete_row(&counter.pk, &counter.sk).await;
     assert!(is_clean(&find(&world, true).await.0));
     for n in 0..6 {
@@ -491,8 +490,7 @@ async fn only_a_repair_has_the_audit_begin_again_soon() {
     let audited = async || {
         for _ in 0..100 {
             // Boxed: it is large for a thread's stack.
-            let sites = [SITE.to_owned()];
-            let swept = Box::pin(sweep::sweep(reconciler, objects, &sites, PAUSE, None));
+            let swept = Box::pin(sweep(reconciler, &**objects, PAUSE, None));
             swept.await.unwrap();
             match reconciler.table.audit().await.unwrap() {
                 Some(progress) if progress.step.is_none() => return progress,
@@ -515,7 +513,7 @@ async fn only_a_repair_has_the_audit_begin_again_soon() {
         world.clock.advance(3_600);
         assert_eq!(audited().await.began, began, "nothing was repaired");
     }
-    let claim = store::keys::claim(SITE, &format!("https://{SITE}/a"));
+    let claim = engine::keys::claim(SITE, &format!("https://{SITE}/a"));
     world.delete_row(&claim.pk, &claim.sk).await;
     world.clock.advance(86_400);
     let repaired = audited().await;
@@ -533,7 +531,7 @@ async fn only_a_repair_has_the_audit_begin_again_soon() {
 async fn regression_a_lost_claim_that_another_has_taken_by_now_holds_nothing_up() {
     let world = World::with(Options::default(), &[post("/a", 1), post("/b", 2)]).await;
     world.settle().await;
-    let claim = store::keys::claim(SITE, &format!("https://{SITE}/a"));
+    let claim = engine::keys::claim(SITE, &format!("https://{SITE}/a"));
     world.delete_row(&claim.pk, &claim.sk).await;
     world
         .put(&with(&post("/a", 3), json!({"id": "twin"})))

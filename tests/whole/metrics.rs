@@ -4,14 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use aws::failures::{FAILURE_PREFIX, FailureBucket};
+use engine::metrics::{self, Metrics};
 use harness::{Poison, SITE, World, post, settings, until, with};
 use local::event_source::Faults;
 use local::stack::Options;
+use objects::ObjectKey;
 use serde_json::{Value, json};
-use store::failures::{FAILURE_PREFIX, FailureBucket};
-use store::metrics::{self, Metrics};
-use store::object::{ObjectKey, Objects};
-use store::rows::Rows;
 
 /// A log event (CloudWatch Logs).
 const MAX_LINE: usize = 256 * 1024;

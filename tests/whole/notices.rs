@@ -2,26 +2,28 @@
 //!
 //! The sweep is called by hand, on a clock that stands still.
 
-mod engine;
+mod endpoint;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::sweep::Endpoint;
+use aws::Clock;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use engine::{Answer, Engine};
+use endpoint::{Answer, Engine};
+use engine::content::NO_SOURCE;
+use engine::keys;
+use engine::notices::Pause;
+use engine::reconcile::{KnownSites, Reconciler};
+use engine::sites::Hold;
+use engine::sweep::notices::SearchEngines;
+use engine::sweep::sweep;
 use harness::{SITE, World, post, settings, until};
 use local::stack::Options;
 use local::tables::SITEMAP_TABLE;
 use serde_json::json;
 use sitemap::site::SiteSettings;
-use store::clock::Clock;
-use store::content::NO_SOURCE;
-use store::keys;
-use store::notices::{Notices, Pause};
-use store::reconcile::Reconciler;
-use store::sites::{Hold, Sites};
-use sweep::notices::Endpoint;
 use tokio::sync::Semaphore;
 
 use crate::metrics::Meter;
@@ -125,13 +127,14 @@ impl Bench {
 
     /// Sweeps, and says what the metrics are.
     async fn sweep_and_count(&self, endpoint: Option<&Endpoint>) -> BTreeMap<String, u64> {
-        let (stack, hosts) = (&self.world.stack, [SITE.to_owned(), OTHER.to_owned()]);
-        let (meter, objects) = (Meter::default(), &stack.objects);
+        let (stack, meter) = (&self.world.stack, Meter::default());
         let reconciler = Reconciler {
+            known: KnownSites::Only(vec![SITE.to_owned(), OTHER.to_owned()]),
             metrics: meter.metrics(),
             ..stack.reconciler.clone()
         };
-        sweep::sweep(&reconciler, objects, &hosts, Duration::ZERO, endpoint)
+        let engines = endpoint.map(|endpoint| endpoint as &dyn SearchEngines);
+        sweep(&reconciler, &*stack.objects, Duration::ZERO, engines)
             .await
             .unwrap();
         meter.take()
@@ -156,7 +159,7 @@ impl Bench {
         self.engine
             .requests()
             .iter()
-            .map(engine::Request::urls)
+            .map(endpoint::Request::urls)
             .collect()
     }
 

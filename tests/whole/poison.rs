@@ -8,7 +8,6 @@ use local::event_source::FailedBatch;
 use local::stack::Options;
 use local::tables::CONTENT_TABLE;
 use serde_json::{Value, json};
-use store::stream::key_text;
 
 /// Times a batch is tried again here.
 const RETRIES: u32 = 3;
@@ -40,8 +39,9 @@ fn options(poison: &Poison) -> Options {
 }
 
 /// The key attribute of the first record of a batch that was given up.
-fn first<'a>(batch: &'a FailedBatch, key: &str) -> &'a str {
-    key_text(&batch.event.records[0], key).unwrap()
+fn first(batch: &FailedBatch, key: &str) -> String {
+    let record = aws::stream::record(&batch.event.records[0]);
+    record.key.text(key).unwrap().to_owned()
 }
 
 /// Waits until so many batches were given up.

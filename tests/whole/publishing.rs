@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use engine::sweep::audit::Problem;
 use harness::{SITE, World, post, settings, until, with};
 use http::Method;
 use local::audit::{Ended, audit};
 use local::stack::Options;
 use local::target::Target;
+use objects::{Document, ObjectKey, Precondition, Put};
 use serde_json::{Value, json};
 use sitemap::member::{Frame, Member, splice};
-use store::object::{Document, ObjectKey, Objects, Precondition, Put};
-use sweep::audit::Problem;
 
 use crate::metrics::Meter;
 
@@ -358,7 +358,7 @@ async fn the_audit_finds_a_document_with_another_style_sheet() {
         let put = objects.put(&key, built.bytes.into(), &document, &unchanged);
         assert_eq!(put.await.unwrap(), Put::Done);
         let mut found = Vec::new();
-        let report = |finding: &sweep::audit::Finding| {
+        let report = |finding: &engine::sweep::audit::Finding| {
             found.push((finding.problem, finding.what.clone()));
         };
         let pause = Duration::from_millis(50);

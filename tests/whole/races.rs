@@ -6,30 +6,22 @@
 mod indexes;
 mod parts;
 
+use aws::{Aws, Clock};
 use aws_lambda_events::event::dynamodb::Event;
+use engine::keys::{self, ShardId};
+use engine::regenerate::Regenerator;
+use engine::regenerate::index::IndexLimits;
+use engine::sites::{Hold, Step};
 use harness::{Fuse, Gate, SITE, post, settings, with};
 use ingest::ingest;
 use local::stack::{Options, Stack};
-use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
-use regenerate::Regenerator;
-use regenerate::index::IndexLimits;
+use local::tables::{CONTENT_TABLE, SITEMAP_TABLE};
+use objects::{Closure, ObjectKey, SiteFile};
+use regenerate::regenerate;
 use serde_json::{Value, json};
 use sitemap::plan::Series;
-use store::SitemapTable;
-use store::aws::Aws;
-use store::clock::Clock;
-use store::content::{Content, ContentTable};
-use store::keys::{self, ShardId};
-use store::ledgers::Ledgers;
-use store::metrics::Metrics;
-use store::object::{ObjectKey, Objects};
-use store::reconcile::{KnownSites, Reconciler};
-use store::s3::S3Objects;
-use store::segments::Summaries;
-use store::site_file::{Closure, SiteFile};
-use store::sites::{Hold, Sites, Step};
 
-type Functions = Regenerator<ContentTable, SitemapTable, S3Objects>;
+type Functions = Regenerator;
 
 /// A stack whose functions do not run.
 struct Bench {
@@ -102,7 +94,7 @@ impl Bench {
     /// Handles the event of the shard's first entry.
     async fn regenerate(&self) {
         let key = json!({"pk": {"S": keys::segment(&shard(), 0)}, "sk": {"S": "00000"}});
-        let response = self.fast.regenerate(&event("MODIFY", &[key])).await;
+        let response = regenerate(&self.fast, &event("MODIFY", &[key])).await;
         assert!(response.batch_item_failures.is_empty());
     }
 
@@ -150,19 +142,12 @@ impl Bench {
 
 fn functions(aws: &Aws) -> Functions {
     Regenerator {
-        reconciler: Reconciler {
-            content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
-            table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
-            known: KnownSites::Any,
-            clock: Clock::system(),
-            metrics: Metrics::default(),
-        },
-        objects: S3Objects::new(aws.clone(), BUCKET.to_owned()),
         // More than one sitemap needs more than one index.
         limits: IndexLimits {
             lines: 1,
             ..IndexLimits::default()
         },
+        ..harness::functions(aws, &Clock::system())
     }
 }
 
@@ -487,7 +472,7 @@ async fn regression_who_waits_learns_of_an_owner_that_came_before_it() {
     bench.edit(&at("second", "/x")).await;
     let claim = keys::claim(SITE, &format!("https://{SITE}/x"));
     let key = json!({"pk": {"S": claim.pk}, "sk": {"S": claim.sk}});
-    let response = bench.fast.regenerate(&event("REMOVE", &[key])).await;
+    let response = regenerate(&bench.fast, &event("REMOVE", &[key])).await;
     assert!(response.batch_item_failures.is_empty());
     let ledger = bench.fast.reconciler.table.ledger("waits").await.unwrap();
     let (name, text) = ledger.unwrap().refused.unwrap();

@@ -3,19 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use aws::Aws;
+use aws::failures::{FAILURE_PREFIX, FailureBucket};
 use harness::{Chaos, PATIENCE, Poison, SITE, World, post, with};
 use local::event_source::FailedBatch;
 use local::redrive::{Outcome, redrive};
 use local::stack::Options;
-use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+use local::tables::CONTENT_TABLE;
 use local::target::Target;
 use serde_json::{Value, json};
-use store::SitemapTable;
-use store::aws::Aws;
-use store::content::ContentTable;
-use store::failures::{FAILURE_PREFIX, FailureBucket};
-use store::reconcile::Reconciler;
-use store::s3::S3Objects;
 
 const FAILURES: &str = "waymark-failures";
 /// The record that poison is about.
@@ -106,13 +102,11 @@ fn failure(batch: &FailedBatch, as_object: bool) -> Value {
 fn poisoned(world: &World, poison: &Poison) -> Target {
     let (dynamodb, s3) = (&world.stack.dynamodb_endpoint, &world.stack.s3_endpoint);
     let aws = Aws::on_loopback(dynamodb, s3, vec![poison.interceptor()]);
+    let functions = harness::functions(&aws, &world.clock);
     Target {
-        reconciler: Reconciler {
-            content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
-            table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
-            ..world.stack.reconciler.clone()
-        },
-        objects: S3Objects::new(aws, BUCKET.to_owned()),
+        reconciler: functions.reconciler,
+        objects: functions.objects,
+        ..Target::of(&world.stack)
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use aws::Clock;
+use aws::S3Objects;
+use aws::environment::sitemap_table;
+use aws::failures::FailureBucket;
+use aws::{Aws, Timeouts};
 use bytes::Bytes;
+use engine::error::StoreError;
 use futures::TryStreamExt;
 use harness::SITE;
-use store::SitemapTable;
-use store::aws::{Aws, Timeouts};
-use store::error::StoreError;
-use store::failures::FailureBucket;
-use store::object::{Document, ObjectKey, Objects, Precondition};
-use store::s3::S3Objects;
-use store::sites::Sites;
+use objects::{Document, ObjectKey, Objects, Precondition};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -59,10 +59,10 @@ async fn silent(silence: Silence) -> String {
     endpoint
 }
 
-async fn ends<T>(
+async fn ends<T, E: Into<StoreError>>(
     call: &str,
     silence: Silence,
-    outcome: impl Future<Output = Result<T, StoreError>>,
+    outcome: impl Future<Output = Result<T, E>>,
 ) {
     let Ok(outcome) = tokio::time::timeout(PATIENCE, outcome).await else {
         panic!("{call}, {silence:?}: it waits for ever");
@@ -70,6 +70,7 @@ async fn ends<T>(
     let Err(error) = outcome else {
         panic!("{call}, {silence:?}: it ends as if all were well");
     };
+    let error = error.into();
     assert!(!error.is_permanent(), "{call}, {silence:?}: {error}");
 }
 
@@ -87,7 +88,7 @@ async fn a_call_that_nobody_answers_ends_and_so_does_a_body_that_stands_still() 
     for silence in [Silence::Whole, Silence::Body, Silence::Rest] {
         let endpoint = silent(silence).await;
         let aws = Aws::on_loopback(&endpoint, &endpoint, Vec::new()).with_timeouts(SHORT);
-        let table = SitemapTable::new(aws.clone(), "sitemap".to_owned());
+        let table = sitemap_table(&aws, "sitemap".to_owned(), &Clock::system().env());
         let objects = S3Objects::new(aws.clone(), "bucket".to_owned());
         let failures = FailureBucket::new(aws, "failures".to_owned());
         let put = objects.put(

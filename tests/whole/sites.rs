@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use engine::reconcile::KnownSites;
 use harness::{SITE, World, post, settings, with};
 use local::stack::Options;
 use local::tables::SITEMAP_TABLE;
 use serde_json::{Value, json};
-use store::reconcile::KnownSites;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_private_site_has_an_empty_index_no_sitemaps_and_says_so_in_robots_txt() {
@@ -208,7 +208,7 @@ async fn an_upgrade_that_spells_an_address_anew_moves_its_claim() {
     };
     let get = client.get_item().table_name(SITEMAP_TABLE);
     let claim = get.set_key(Some(key(pk, sk))).send().await.unwrap();
-    let before = store::keys::claim(SITE, &old(&row["loc"]));
+    let before = engine::keys::claim(SITE, &old(&row["loc"]));
     let mut claim = claim.item.unwrap();
     claim.extend(key(&before.pk, &before.sk));
     claim.insert("loc".to_owned(), AttributeValue::S(old(&row["loc"])));
@@ -234,7 +234,7 @@ async fn an_upgrade_that_spells_an_address_anew_moves_its_claim() {
     assert_eq!(locs.len(), 2, "{locs:?}");
     assert!(locs.iter().all(|loc| !loc.contains('[')), "{locs:?}");
     for ((pk, _), row) in &claims {
-        assert_eq!(*pk, store::keys::claim(SITE, &row["loc"]).pk);
+        assert_eq!(*pk, engine::keys::claim(SITE, &row["loc"]).pk);
     }
     world.stop().await;
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use engine::content::SourceTable;
+use engine::keys::{self, prefix};
 use harness::{Poison, SITE, World, post, until, with};
 use local::audit::{Ended, audit};
 use local::event_source::Faults;
@@ -12,9 +14,6 @@ use local::explain::explain;
 use local::stack::{Options, Stack};
 use local::target::Target;
 use serde_json::{Value, json};
-use store::content::{Content, SourceTable};
-use store::keys::{self, prefix};
-use store::ledgers::Ledgers;
 
 mod deployments;
 mod misread;

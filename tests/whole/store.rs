@@ -1,26 +1,24 @@
 //! The ports' conformance suite, on the adapters that are deployed, over HTTP against the embedded servers.
 
+use aws::{Aws, Timeouts};
 use bytes::Bytes;
+use engine::content::NO_SOURCE;
+use engine::keys::{ShardId, claim};
+use engine::ledgers::Commit;
+use engine::segments::Summary;
+use engine::sites::{Hold, Job, Pass, SiteRow, Step};
+use engine::slots::Offer;
 use futures::StreamExt;
 use harness::{PATIENCE, SITE, post, with};
 use local::stack::{Options, Stack};
 use local::tables::{BUCKET, CONTENT_TABLE};
+use objects::{Document, ObjectKey, Precondition, Put};
 use serde_json::json;
 use sitemap::plan::{
     Address, Change, Claim, Ledger, Placement, Plan, Rendered, Reuse, Series, Slot,
 };
 use sitemap::site::{SiteSettings, Stylesheet};
 use sitemap::time::When;
-use store::aws::{Aws, Timeouts};
-use store::content::{Content, NO_SOURCE};
-use store::keys::{ShardId, claim};
-use store::ledgers::{Commit, Ledgers};
-use store::object::{Document, ObjectKey, Objects, Precondition, Put};
-use store::rows::Rows;
-use store::segments::{Segments, Summaries, Summary};
-use store::sites::{Hold, Job, Pass, SiteRow, Sites, Step};
-use store::slots::{Offer, Slots};
-use store::timers::Timers;
 
 const LOST: Commit = Commit::Lost {
     occupied: Vec::new(),
@@ -559,14 +557,14 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
         pass: Some(pass),
         ..Job::default()
     };
-    assert!(table.advance_job(&job.token, Some(&next)).await.unwrap());
+    assert!(table.advance_job(&job, Some(&next)).await.unwrap());
     assert!(
-        !table.advance_job(&job.token, None).await.unwrap(),
+        !table.advance_job(&job, None).await.unwrap(),
         "another slice was faster"
     );
     let job = table.job().await.unwrap().unwrap();
-    assert_eq!((job.waiting.len(), job.pass), (0, next.pass));
-    assert!(table.advance_job(&job.token, None).await.unwrap());
+    assert_eq!((job.waiting.len(), &job.pass), (0, &next.pass));
+    assert!(table.advance_job(&job, None).await.unwrap());
     assert_eq!(table.job().await.unwrap(), None);
     stack.stop().await.unwrap();
 }

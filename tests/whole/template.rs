@@ -5,10 +5,10 @@ mod nested;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use aws::Timeouts;
+use aws::environment;
 use serde_norway::Value;
 use sitemap::mapping::MAX_MAPPING_BYTES;
-use store::aws::Timeouts;
-use store::deployment;
 
 /// The functions' resources.
 const FUNCTIONS: [&str; 4] = [
@@ -202,10 +202,10 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
             let event = serde_json::json!({"awsRegion": "local", "eventID": "1", "eventName": name, "dynamodb": {
                 "ApproximateCreationDateTime": 0, "Keys": {"pk": {"S": pk}, "sk": {"S": sk}}, "SequenceNumber": "1", "SizeBytes": 1}});
             let by_template = patterns.iter().any(|pattern| matches(pattern, &event));
-            let record = serde_json::from_value(event).unwrap();
+            let record = aws::stream::record(&serde_json::from_value(event).unwrap());
             assert_eq!(
                 by_template,
-                regenerate::subject(&record).is_some(),
+                engine::regenerate::subject(&record).is_some(),
                 "{name} {pk} {sk}"
             );
             if by_template {
@@ -283,13 +283,13 @@ fn what_is_asked_of_lambda_is_within_its_bounds() {
         let parameter = |name: &str| template["Parameters"][name]["MaxLength"].as_u64();
         let bytes = |name: &String| {
             let value = match name.as_str() {
-                deployment::SOURCE_MAPPING => parameter("SourceMapping"),
-                deployment::SITES => parameter("Sites"),
+                environment::SOURCE_MAPPING => parameter("SourceMapping"),
+                environment::SITES => parameter("Sites"),
                 "INDEXNOW_ENDPOINT" => parameter("IndexNowEndpoint"),
-                deployment::CONTENT_TABLE | deployment::SITEMAP_TABLE => Some(table),
-                deployment::SOURCE_TABLE => Some(any_table),
-                deployment::STACK_NAME => Some(stack),
-                deployment::BUCKET_NAME | deployment::FAILURE_BUCKET => Some(bucket),
+                environment::CONTENT_TABLE | environment::SITEMAP_TABLE => Some(table),
+                environment::SOURCE_TABLE => Some(any_table),
+                environment::STACK_NAME => Some(stack),
+                environment::BUCKET_NAME | environment::FAILURE_BUCKET => Some(bucket),
                 other => panic!("a variable of unknown length: {other}"),
             };
             name.len() as u64 + value.expect("a parameter that is bounded")
@@ -321,7 +321,7 @@ fn a_call_that_hangs_takes_a_third_of_a_functions_time_at_most() {
     assert_eq!((http.attempt, http.operation), (seconds(3), seconds(8)));
     // What `sweep` tells search engines and CloudFormation has limits of its own.
     let limit = template["Resources"]["SweepFunction"]["Properties"]["Timeout"].as_u64();
-    for alone in [sweep::notices::TIMEOUT, sweep::setup::TIMEOUT] {
+    for alone in [engine::sweep::notices::TIMEOUT, sweep::setup::TIMEOUT] {
         assert!(alone * 3 <= seconds(limit.unwrap()));
     }
 }

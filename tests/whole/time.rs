@@ -1,16 +1,12 @@
 //! What time alone changes: the clock is moved, nobody sleeps until then.
 
+use aws::Aws;
+use engine::keys::{self, Key};
+use engine::sweep::sweep;
 use harness::{Poison, SITE, World, post, until, with};
 use local::stack::{Options, SECOND_LOOK, Stack};
-use local::tables::{CONTENT_TABLE, SITEMAP_TABLE};
 use serde_json::json;
 use sitemap::time::When;
-use store::SitemapTable;
-use store::aws::Aws;
-use store::content::ContentTable;
-use store::keys::{self, Key};
-use store::ledgers::Ledgers;
-use store::reconcile::Reconciler;
 
 /// Moves the clock on and waits for a sweep.
 pub(crate) async fn pass(world: &World, seconds: i64) {
@@ -104,15 +100,10 @@ async fn regression_a_passing_failure_behind_a_permanent_one_is_not_forgotten() 
     let slow = Poison::passing_in("TransactWriteItems", &ids[1]);
     let interceptors = vec![slow.interceptor()];
     let failing = Aws::on_loopback(dynamodb_endpoint, s3_endpoint, interceptors);
-    let of = |aws: &Aws| Reconciler {
-        content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
-        table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
-        ..reconciler.clone()
-    };
     let swept = async |aws: &Aws| {
-        let reconciler = of(aws);
+        let reconciler = harness::functions(aws, &world.clock).reconciler;
         // Boxed: it is large for a thread's stack.
-        Box::pin(sweep::sweep(&reconciler, objects, &[], SECOND_LOOK, None)).await
+        Box::pin(sweep(&reconciler, &**objects, SECOND_LOOK, None)).await
     };
     let error = swept(&failing).await.unwrap_err();
     assert!(!error.is_permanent(), "{error}");

@@ -135,7 +135,6 @@ async fn a_full_group_admits_who_waits_when_somebody_leaves() {
 }
 
 async fn notes(world: &World, id: &str) -> Vec<String> {
-    use store::ledgers::Ledgers;
     world.settle().await;
     let ledger = world.stack.reconciler.table.ledger(id).await.unwrap();
     ledger.unwrap().notes

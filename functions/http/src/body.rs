@@ -14,9 +14,9 @@ use flate2::write::GzEncoder;
 use futures::{Stream, StreamExt, TryStreamExt, pin_mut, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full};
+use objects::ObjectError;
+use objects::{BodyStream, ObjectKey};
 use sitemap::member::{PLAIN_HEADER, payload_offset};
-use store::error::StoreError;
-use store::object::{BodyStream, ObjectKey};
 
 use crate::inflater::{Inflater, STEP_BYTES, TRAILER_BYTES};
 use crate::locs::{LINE_END, Locs};
@@ -50,7 +50,7 @@ pub(crate) fn stored(
     key: ObjectKey,
     length: u64,
     mut body: BodyStream,
-) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+) -> impl Stream<Item = Result<Bytes, ObjectError>> + Send {
     try_stream! {
         let mut left = length;
         while let Some(chunk) = body.try_next().await? {
@@ -66,8 +66,8 @@ pub(crate) fn stored(
 /// These bytes as one gzip member: equal ones are equal members, however they were cut.
 pub(crate) fn gzip(
     key: ObjectKey,
-    chunks: impl Stream<Item = Result<Bytes, StoreError>> + Send,
-) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+    chunks: impl Stream<Item = Result<Bytes, ObjectError>> + Send,
+) -> impl Stream<Item = Result<Bytes, ObjectError>> + Send {
     try_stream! {
         let failed = |_| damaged(&key, "it could not be compressed");
         let mut encoder = GzEncoder::new(Vec::new(), Compression::new(LEVEL));
@@ -98,12 +98,12 @@ impl StoredMember {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Damaged`] if the body is no member of ours.
+    /// [`ObjectError::Damaged`] if the body is no member of ours.
     pub(crate) async fn open(
         key: &ObjectKey,
         length: u64,
         mut rest: BodyStream,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, ObjectError> {
         let mut read = Bytes::new();
         while read.len() < HEADER_START_BYTES {
             let Some(chunk) = rest.try_next().await? else {
@@ -136,7 +136,7 @@ impl StoredMember {
     }
 
     /// The member with the plain header in place of the directory: equal documents are equal bytes.
-    pub(crate) fn gzip(self) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+    pub(crate) fn gzip(self) -> impl Stream<Item = Result<Bytes, ObjectError>> + Send {
         stream::iter([Ok(Bytes::from_static(&PLAIN_HEADER))]).chain(self.payload())
     }
 
@@ -144,7 +144,7 @@ impl StoredMember {
     pub(crate) fn document(
         self,
         bytes: u64,
-    ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+    ) -> impl Stream<Item = Result<Bytes, ObjectError>> + Send {
         try_stream! {
             let key = self.key.clone();
             let mut inflater = Inflater::new(bytes);
@@ -177,7 +177,7 @@ impl StoredMember {
         self,
         bytes: u64,
         entries: u64,
-    ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+    ) -> impl Stream<Item = Result<Bytes, ObjectError>> + Send {
         try_stream! {
             let key = self.key.clone();
             let mut locs = Locs::default();
@@ -196,7 +196,7 @@ impl StoredMember {
         }
     }
 
-    fn payload(self) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+    fn payload(self) -> impl Stream<Item = Result<Bytes, ObjectError>> + Send {
         let Self {
             key,
             read,
@@ -215,8 +215,8 @@ impl StoredMember {
     }
 }
 
-fn damaged(key: &ObjectKey, message: &str) -> StoreError {
-    StoreError::Damaged {
+fn damaged(key: &ObjectKey, message: &str) -> ObjectError {
+    ObjectError::Damaged {
         what: key.path(),
         message: message.to_owned(),
     }

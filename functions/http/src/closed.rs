@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use futures::stream;
+use objects::{BodyStream, Document, ObjectKey, ObjectMeta};
 use sitemap::member::{Builder, Built, Frame};
-use store::object::{BodyStream, Document, ObjectKey, ObjectMeta};
 
 static URLSET: LazyLock<Built> = LazyLock::new(|| Builder::new(&Frame::urlset(None), 0).finish());
 static INDEX: LazyLock<Built> = LazyLock::new(|| Builder::new(&Frame::index(None), 0).finish());

@@ -1,6 +1,10 @@
 //! From a request to a response.
 
+use std::sync::Arc;
+
+use aws::Clock;
 use bytes::Bytes;
+use engine::metrics::Metrics;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION, RETRY_AFTER,
 };
@@ -8,11 +12,9 @@ use http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use lambda_http::RequestExt;
-use store::clock::Clock;
-use store::error::StoreError;
-use store::metrics::Metrics;
-use store::object::{BodyStream, ObjectKey, ObjectMeta, Objects};
-use store::site_file::{Closure, SiteFile};
+use objects::ObjectError;
+use objects::{BodyStream, ObjectKey, ObjectMeta, Objects};
+use objects::{Closure, SiteFile};
 use tracing::error;
 
 use crate::asset::Asset;
@@ -57,17 +59,17 @@ const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=ut
 ///   published objects is ever read.
 /// - Every response says how long it may be kept, and that it is not to be indexed.
 /// - What went wrong is in the log, never in a response.
-pub struct SiteFront<O> {
-    objects: O,
+pub struct SiteFront {
+    objects: Arc<dyn Objects>,
     clock: Clock,
     sites: SiteFiles,
     breaks: Breaks,
 }
 
-impl<O: Objects> SiteFront<O> {
+impl SiteFront {
     /// A front before this bucket, which counts there what goes wrong after a status is sent.
     #[must_use]
-    pub fn new(objects: O, clock: Clock, metrics: Metrics) -> Self {
+    pub fn new(objects: Arc<dyn Objects>, clock: Clock, metrics: Metrics) -> Self {
         Self {
             objects,
             clock: clock.clone(),
@@ -96,7 +98,7 @@ impl<O: Objects> SiteFront<O> {
         response
     }
 
-    async fn answer(&self, request: &Parts) -> Result<Response<Body>, StoreError> {
+    async fn answer(&self, request: &Parts) -> Result<Response<Body>, ObjectError> {
         if request.method != Method::GET && request.method != Method::HEAD {
             return Ok(method_not_allowed());
         }
@@ -135,7 +137,7 @@ impl<O: Objects> SiteFront<O> {
         };
         let now = self.clock.now();
         let is_closed = |file: &SiteFile| matches!(closure(file, &route), Closure::Closed(_));
-        let file = self.sites.get(&self.objects, host, now, is_closed).await?;
+        let file = self.sites.get(&*self.objects, host, now, is_closed).await?;
         let Some(file) = file else {
             return Ok(not_found());
         };
@@ -171,7 +173,7 @@ impl<O: Objects> SiteFront<O> {
     }
 
     /// The view of a published object, or nothing if there is none to show.
-    async fn viewed(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, StoreError> {
+    async fn viewed(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, ObjectError> {
         let Some(meta) = self.objects.head(lookup.key).await? else {
             return Ok(None);
         };
@@ -182,7 +184,7 @@ impl<O: Objects> SiteFront<O> {
     /// The answer from a published object, or nothing if there is none to show. One call on the bucket, two only for
     /// a conditional request whose copy has changed. HEAD does what GET does, so that it says what GET would. Of what is
     /// closed the body is not read.
-    async fn published(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, StoreError> {
+    async fn published(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, ObjectError> {
         let is_closed = matches!(lookup.closure, Closure::Closed(_));
         if is_closed || validators::is_conditional(&lookup.request.headers) {
             let Some(meta) = self.objects.head(lookup.key).await? else {
@@ -214,7 +216,7 @@ impl<O: Objects> SiteFront<O> {
         &self,
         found: &Representation,
         stored: BodyStream,
-    ) -> Result<Response<Body>, StoreError> {
+    ) -> Result<Response<Body>, ObjectError> {
         let (length, body) = sending::open(found, stored, &self.breaks).await?;
         Ok(ok(found.headers(length), body))
     }
@@ -256,7 +258,7 @@ impl Lookup<'_> {
     /// The object as it is sent, or nothing if it has been empty for too long. The first index may be empty for ever:
     /// robots.txt names it always. One that is closed is sent empty. Its Last-Modified, and that of one that is open
     /// again, is the later of the object's and of the settings': before each of both a reader may have seen something else.
-    fn shown(&self, mut meta: ObjectMeta) -> Result<Option<Representation>, StoreError> {
+    fn shown(&self, mut meta: ObjectMeta) -> Result<Option<Representation>, ObjectError> {
         let found = Representation::new(self.key, self.variant, meta.clone())?;
         let document = found.document();
         let may_go = match self.key {

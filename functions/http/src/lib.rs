@@ -32,7 +32,7 @@
 
 use std::time::Duration;
 
-use store::aws::Timeouts;
+use aws::Timeouts;
 
 mod asset;
 mod body;
@@ -63,10 +63,7 @@ pub fn is_routed(path: &str) -> bool {
 }
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 2] = [
-    store::deployment::BUCKET_NAME,
-    store::deployment::STACK_NAME,
-];
+pub const ENVIRONMENT: [&str; 2] = [aws::environment::BUCKET_NAME, aws::environment::STACK_NAME];
 
 /// The limits of its calls. An answer takes two of them, and a crawler waits.
 pub const TIMEOUTS: Timeouts = Timeouts {

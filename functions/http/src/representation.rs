@@ -4,9 +4,9 @@ use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LAST_MODIFIED, VARY,
 };
 use http::{HeaderMap, HeaderValue};
+use objects::ObjectError;
+use objects::{Document, ObjectKey, ObjectMeta};
 use sitemap::site::MAX_BYTES;
-use store::error::StoreError;
-use store::object::{Document, ObjectKey, ObjectMeta};
 
 use crate::form::Variant;
 use crate::validators::Validators;
@@ -29,14 +29,14 @@ pub(crate) struct Representation {
 impl Representation {
     /// # Errors
     ///
-    /// [`StoreError::Damaged`] if the object's metadata does not describe a document: then nothing true can be said
+    /// [`ObjectError::Damaged`] if the object's metadata does not describe a document: then nothing true can be said
     /// of it in a header.
     pub(crate) fn new(
         key: &ObjectKey,
         variant: Variant,
         meta: ObjectMeta,
-    ) -> Result<Self, StoreError> {
-        let damaged = |message: &str| StoreError::Damaged {
+    ) -> Result<Self, ObjectError> {
+        let damaged = |message: &str| ObjectError::Damaged {
             what: key.path(),
             message: message.to_owned(),
         };

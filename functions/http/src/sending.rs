@@ -10,14 +10,14 @@ use std::future::ready;
 use std::time::Duration;
 
 use async_stream::stream;
+use aws::Clock;
 use bytes::Bytes;
+use engine::metrics::{BODIES_BROKEN, Metrics};
 use futures::{TryStreamExt, stream};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use store::clock::Clock;
-use store::error::StoreError;
-use store::metrics::{BODIES_BROKEN, Metrics};
-use store::object::BodyStream;
+use objects::BodyStream;
+use objects::ObjectError;
 use tokio::time::timeout;
 use tracing::error;
 
@@ -40,7 +40,7 @@ pub(crate) struct Breaks {
 
 impl Breaks {
     /// By now the status has been sent, and the client learns no more than that there is no more.
-    fn report(&self, key: &str, error: &StoreError) {
+    fn report(&self, key: &str, error: &ObjectError) {
         error!(key, %error, "the body of {key} broke off");
         self.metrics.note(&BODIES_BROKEN, 1);
         self.metrics.emit(self.clock.now());
@@ -56,7 +56,7 @@ pub(crate) async fn open(
     found: &Representation,
     stored: BodyStream,
     breaks: &Breaks,
-) -> Result<(Option<u64>, Body), StoreError> {
+) -> Result<(Option<u64>, Body), ObjectError> {
     if found.stored_bytes() > MAX_WHOLE_BYTES {
         let (length, chunks) = chunks(found, found.variant(), stored).await?;
         return Ok((length, streamed(found, chunks, breaks)));
@@ -89,7 +89,7 @@ async fn chunks(
     found: &Representation,
     variant: Variant,
     stored: BodyStream,
-) -> Result<(Option<u64>, BodyStream), StoreError> {
+) -> Result<(Option<u64>, BodyStream), ObjectError> {
     let (key, length, document) = (found.key(), found.stored_bytes(), found.document());
     let (bytes, entries) = (document.bytes, document.entries);
     let member = async |stored| StoredMember::open(key, length, stored).await;
@@ -125,7 +125,7 @@ async fn read_whole(
     found: &Representation,
     stored: BodyStream,
     within: Duration,
-) -> Result<Bytes, StoreError> {
+) -> Result<Bytes, ObjectError> {
     let chunks = body::stored(found.key().clone(), found.stored_bytes(), stored);
     let whole = chunks.try_fold(Vec::new(), |mut whole, chunk| {
         whole.extend_from_slice(&chunk);
@@ -133,7 +133,7 @@ async fn read_whole(
     });
     match timeout(within, whole).await {
         Ok(whole) => whole.map(Bytes::from),
-        Err(_) => Err(StoreError::Service {
+        Err(_) => Err(ObjectError::Unavailable {
             operation: "GetObject",
             message: format!(
                 "the body of {} did not arrive within {within:?}",
@@ -143,7 +143,7 @@ async fn read_whole(
     }
 }
 
-async fn length_of(chunks: BodyStream) -> Result<u64, StoreError> {
+async fn length_of(chunks: BodyStream) -> Result<u64, ObjectError> {
     let add = |length, chunk: Bytes| ready(Ok(length + chunk.len() as u64));
     chunks.try_fold(0, add).await
 }
@@ -168,7 +168,7 @@ fn streamed(found: &Representation, mut chunks: BodyStream, breaks: &Breaks) -> 
 
 #[cfg(test)]
 mod tests {
-    use store::object::{Document, ObjectKey, ObjectMeta};
+    use objects::{Document, ObjectKey, ObjectMeta};
 
     use super::*;
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::TryStreamExt;
-use store::error::StoreError;
-use store::object::{ObjectKey, Objects};
-use store::site_file::SiteFile;
+use objects::ObjectError;
+use objects::SiteFile;
+use objects::{ObjectKey, Objects};
 use tracing::warn;
 
 /// For how long a site file is believed: a site that turns private is so here after this many seconds.
@@ -40,11 +40,11 @@ impl SiteFiles {
     /// that `closes` what was asked for is not believed for so long: the index may list by now what was closed then.
     pub(crate) async fn get(
         &self,
-        objects: &impl Objects,
+        objects: &dyn Objects,
         site: &str,
         now: i64,
         closes: impl Fn(&SiteFile) -> bool,
-    ) -> Result<Option<Arc<SiteFile>>, StoreError> {
+    ) -> Result<Option<Arc<SiteFile>>, ObjectError> {
         let known = self
             .read()
             .get(site)
@@ -99,11 +99,11 @@ impl SiteFiles {
     }
 }
 
-async fn load(objects: &impl Objects, site: &str) -> Result<Option<SiteFile>, StoreError> {
+async fn load(objects: &dyn Objects, site: &str) -> Result<Option<SiteFile>, ObjectError> {
     let key = ObjectKey::SiteFile {
         site: site.to_owned(),
     };
-    let damaged = |message: String| StoreError::Damaged {
+    let damaged = |message: String| ObjectError::Damaged {
         what: key.path(),
         message,
     };

@@ -1,28 +1,14 @@
-//! The function behind the content table's stream, and that of the user's own table: for each changed record, reconcile.
-//!
-//! - An event says where to look, never what to do: only its key is read.
-//! - A record that cannot be listed is no failure: why is in its ledger. One that the tables can never take, or whose
-//!   rows are damaged, is logged and acknowledged: tried again, it would only hold up the others.
+//! The function behind the content table's stream, and that of the user's own table: for each changed record, reconcile
+//! ([`engine::ingest`]).
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use aws::Timeouts;
+use aws::environment::RECONCILER_VARIABLES;
+use aws::stream::{records, response};
 use aws_lambda_events::event::dynamodb::Event;
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
-use sitemap::site::host_of_site_id;
-use store::aws::Timeouts;
-use store::concurrency::concurrently;
-use store::content::Content;
-use store::deployment::RECONCILER_VARIABLES;
-use store::error::StoreError;
-use store::keys;
-use store::ledgers::Ledgers;
-use store::metrics;
-use store::reconcile::{Reconciled, Reconciler};
-use store::sites::{Hold, Sites};
-use store::slots::Slots;
-use store::stream::Batch;
-use tracing::{error, info};
+use engine::reconcile::Reconciler;
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 6] = RECONCILER_VARIABLES;
@@ -34,150 +20,7 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     operation: Duration::from_secs(20),
 };
 
-/// Ledgers that are read at the same time.
-const CONCURRENCY: usize = 16;
-
 /// Handles a batch of a content table's stream.
-pub async fn ingest<C, T>(reconciler: &Reconciler<C, T>, event: &Event) -> DynamoDbEventResponse
-where
-    C: Content,
-    T: Ledgers + Slots + Sites,
-{
-    let batch = Batch::of(event, |record| reconciler.content.id_of(record));
-    // A table's key never changes: the mapping is wrong, and a deployment will mend that. Until then the stream waits.
-    let misfits = event.records.iter();
-    let misfits = misfits.filter(|record| reconciler.content.is_misfit(record));
-    if let count @ 1.. = misfits.count() as u64 {
-        error!(
-            count,
-            "the mapping's key is not that of the table that these stream records are of"
-        );
-        reconciler.metrics.note(&metrics::RECORDS_FAILED, count);
-        reconciler.metrics.emit(reconciler.clock.now());
-        return batch.all_failed();
-    }
-    let mut failed = BTreeSet::new();
-    // Settings first: the batch's own records are then planned with them.
-    for id in batch.subjects() {
-        if let Some(host) = host_of_site_id(id)
-            && let Err(error) = reconciler.reconcile_site(host).await
-        {
-            error!(record = id, %error, "settings were not taken over");
-            if error.is_permanent() {
-                reconciler.metrics.note(&metrics::RECORDS_IMPOSSIBLE, 1);
-            } else {
-                reconciler.metrics.note(&metrics::RECORDS_FAILED, 1);
-                failed.insert(id);
-            }
-        }
-    }
-    let ids: Vec<String> = batch.subjects().cloned().collect();
-    let ids = match left_to_scan(reconciler, &ids).await {
-        Ok(scanned) => ids.into_iter().filter(|id| !scanned.contains(id)).collect(),
-        Err(error) => {
-            error!(%error, "the scan's list could not be read");
-            ids
-        }
-    };
-    let ids = match foreign(reconciler, &ids).await {
-        Ok(foreign) => ids.into_iter().filter(|id| !foreign.contains(id)).collect(),
-        Err(error) => {
-            error!(%error, "whether items are pages could not be read");
-            ids
-        }
-    };
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut changed = Vec::new();
-    let pages: Vec<String> = ids.iter().map(|id| keys::page(id, 1)).collect();
-    for (id, outcome) in ids.iter().zip(reconciler.reconcile(&pages, None).await) {
-        let count = match outcome {
-            Ok(Reconciled::Changed) => {
-                changed.push(id);
-                "changed"
-            }
-            Ok(Reconciled::Unchanged) => "unchanged",
-            Err(error) if error.is_permanent() => {
-                error!(record = id, %error, "a record can never be reconciled: acknowledged");
-                "impossible"
-            }
-            Err(error) => {
-                error!(record = id, %error, "a record was not reconciled");
-                failed.extend(batch.subjects().find(|subject| *subject == id));
-                "failed"
-            }
-        };
-        *counts.entry(count).or_default() += 1;
-    }
-    info!(events = event.records.len(), ?counts, "ingested");
-    let now = reconciler.clock.now();
-    let since = batch.oldest(changed);
-    let Reconciler { metrics, .. } = reconciler;
-    metrics.note_since(&metrics::RECONCILE_SECONDS, since, now);
-    metrics.emit(now);
-    batch.response(failed)
-}
-
-/// Which of these are items that are no pages and for which nothing is placed: in a table that holds users and orders too,
-/// most events are theirs, and a fence for each would be two writes. The item is read before the ledger: whoever fences
-/// after that reads an item that is no older. Whoever has fenced before it may have read an older one and be about to place
-/// it: so a fence alone counts as a ledger.
-async fn foreign<C, T>(
-    reconciler: &Reconciler<C, T>,
-    ids: &[String],
-) -> Result<BTreeSet<String>, StoreError>
-where
-    C: Content,
-    T: Ledgers,
-{
-    let (content, table) = (&reconciler.content, &reconciler.table);
-    let suspects = ids.iter().filter(|id| content.may_be_foreign(id));
-    let suspects: Vec<String> = suspects.cloned().collect();
-    if suspects.is_empty() {
-        return Ok(BTreeSet::new());
-    }
-    let records = content.records(&suspects).await?;
-    let no_pages = suspects.iter().filter(|id| !records.contains_key(*id));
-    let ledgers = no_pages.map(|id| async move { (id, table.highest_part(id).await) });
-    let ledgers = concurrently(CONCURRENCY, ledgers).await;
-    // One that cannot be read is the reconcile's to deal with.
-    let unplaced = ledgers
-        .into_iter()
-        .filter(|(_, highest)| matches!(highest, Ok(0)));
-    Ok(unplaced.map(|(id, _)| id.clone()).collect())
-}
-
-/// Which of these records the background scan will reconcile: those of sites that are on hold and wait for a pass. The
-/// pass has not begun, so it will read what these events tell of, or something newer. Without this, every record of a
-/// first load would be reconciled twice.
-async fn left_to_scan<C, T>(
-    reconciler: &Reconciler<C, T>,
-    ids: &[String],
-) -> Result<BTreeSet<String>, StoreError>
-where
-    C: Content,
-    T: Sites,
-{
-    let Some(job) = reconciler.table.job().await? else {
-        return Ok(BTreeSet::new());
-    };
-    let mut sites = BTreeSet::new();
-    for host in job.waiting {
-        if reconciler
-            .table
-            .site(&host)
-            .await?
-            .is_some_and(|row| row.hold == Hold::Loading)
-        {
-            sites.insert(host);
-        }
-    }
-    if sites.is_empty() {
-        return Ok(BTreeSet::new());
-    }
-    let records = reconciler.content.records(ids).await?;
-    Ok(records
-        .into_iter()
-        .filter(|(_, record)| sites.contains(&record.site))
-        .map(|(id, _)| id)
-        .collect())
+pub async fn ingest(reconciler: &Reconciler, event: &Event) -> DynamoDbEventResponse {
+    response(engine::ingest::ingest(reconciler, &records(event)).await)
 }

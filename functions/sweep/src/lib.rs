@@ -1,42 +1,24 @@
-//! The function that the clock calls: what time alone changes.
+//! The function that the clock calls: what time alone changes ([`engine::sweep`]).
 //!
-//! - Records whose time has come are reconciled: a page appears at its `published_at` and goes at its `expires_at`.
-//! - Sites that should have a row get one, so that a dropped sitemap table is rebuilt without an edit.
-//! - A background scan that has stopped is started again.
-//! - Search engines are told of what has changed ([`notices`]).
-//! - Once a day, in slices, everything is audited and made good ([`audit`]).
 //! - Batches that wait in the failure bucket are counted ([`count_failures`]).
-//! - Besides, CloudFormation asks it whether the user's own table can be read ([`setup`]).
+//! - Search engines are told by an endpoint of IndexNow ([`Endpoint`]).
+//! - CloudFormation asks it whether the user's own table can be read ([`setup`]).
 
-pub mod audit;
-pub mod notices;
+mod endpoint;
 pub mod setup;
 
-use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sitemap::time::When;
-use store::aws::Timeouts;
-use store::content::Content;
-use store::deployment::{
+use aws::Timeouts;
+use aws::environment::{
     BUCKET_NAME, CONTENT_TABLE, FAILURE_BUCKET, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE,
     STACK_NAME,
 };
-use store::error::StoreError;
-use store::failures::FailureBucket;
-use store::ledgers::Ledgers;
-use store::metrics::{self, Metrics};
-use store::notices::Notices;
-use store::object::Objects;
-use store::reconcile::{KnownSites, Reconciled, Reconciler};
-use store::rows::AuditProgress;
-use store::sites::{Hold, Job, Sites};
-use store::slots::Slots;
-use store::timers::Timers;
-use tracing::{error, info, warn};
+use aws::failures::FailureBucket;
+use engine::metrics::{self, Metrics};
+use tracing::error;
 
-use crate::audit::Audit;
-use crate::notices::{Endpoint, INDEXNOW_ENDPOINT};
+pub use endpoint::{Endpoint, EndpointError, INDEXNOW_ENDPOINT};
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 9] = [
@@ -56,65 +38,6 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     attempt: Duration::from_secs(4),
     operation: Duration::from_secs(10),
 };
-/// Records of one batch of due timers.
-const BATCH: usize = 500;
-/// Seconds without progress after which the scan is started again: longer than a slice may take.
-const STALLED_SECONDS: i64 = 900;
-
-/// Seconds without progress after which nobody waits for a scan any more.
-const STUCK_SECONDS: i64 = 3_600;
-/// How long a sweep goes on beginning new parts of the audit: well below the function's time limit, and the timers of
-/// the next minute wait for it.
-const AUDIT_SLICE: Duration = Duration::from_secs(20);
-/// Seconds from the beginning of an audit to the next one's.
-const AUDIT_PERIOD: i64 = 86_400;
-/// The same after one that has repaired something: a repair may bring more to light. What it only finds would be found
-/// again as often.
-const NEXT_AUDIT_PERIOD: i64 = 600;
-
-/// Does all that is due. `published` are the hosts that have objects; `second_look` is the audit's
-/// ([`audit::Audit::second_look`]). Without an `indexnow` endpoint no search engine is told of anything.
-///
-/// # Errors
-///
-/// The first failure, after everything else was done: one site or record must not stop the clock for the others. The
-/// next run does the rest.
-pub async fn sweep<C, T, O>(
-    reconciler: &Reconciler<C, T>,
-    objects: &O,
-    published: &[String],
-    second_look: Duration,
-    indexnow: Option<&Endpoint>,
-) -> Result<(), StoreError>
-where
-    C: Content,
-    T: audit::Table + Timers + Notices,
-    O: Objects,
-{
-    let mut hosts: BTreeSet<&str> = published.iter().map(String::as_str).collect();
-    if let KnownSites::Only(known) = &reconciler.known {
-        hosts.extend(known.iter().map(String::as_str));
-    }
-    let mut failures = Vec::new();
-    for host in &hosts {
-        failures.extend(watch_site(reconciler, host).await.err());
-    }
-    failures.extend(wake_scan(reconciler).await.err());
-    failures.extend(ring_timers(reconciler).await.err());
-    failures.extend(notices::tell(reconciler, indexnow, &hosts).await.err());
-    let audit = Audit {
-        reconciler,
-        objects,
-        repair: true,
-        second_look,
-    };
-    failures.extend(go_on_with(&audit, published).await.err());
-    for failure in &failures {
-        error!(error = %failure, "a part of the sweep failed");
-    }
-    reconciler.metrics.emit(reconciler.clock.now());
-    failures.into_iter().next().map_or(Ok(()), Err)
-}
 
 /// Notes how many batches wait in the failure bucket, for the line of metrics that the sweep will write: as long as one
 /// does, not only when it comes. If the bucket cannot be listed there is no value; the clock does not stop for it.
@@ -122,158 +45,5 @@ pub async fn count_failures(metrics: &Metrics, failures: &FailureBucket) {
     match failures.waiting().await {
         Ok(waiting) => metrics.note(&metrics::FAILURES_WAITING, waiting),
         Err(error) => error!(%error, "the failure bucket was not listed"),
-    }
-}
-
-/// A site that should have a row has one, which says what it should, and does not wait for a scan that nobody does.
-async fn watch_site<C: Content, T: Sites>(
-    reconciler: &Reconciler<C, T>,
-    host: &str,
-) -> Result<(), StoreError> {
-    // Before the row: a site that is put on hold after this look is on the list too.
-    let job = reconciler.table.job().await?;
-    let Some(row) = reconciler.refresh_site(host).await? else {
-        warn!(
-            site = host,
-            "no longer known; what was published is still served"
-        );
-        return Ok(());
-    };
-    let served = job.is_some_and(|job| {
-        job.waiting.contains(host) || job.pass.is_some_and(|pass| pass.sites.contains(host))
-    });
-    if row.hold != Hold::Released && !served {
-        reconciler.table.enqueue_site(host).await?;
-        warn!(site = host, "on hold and not on the scan's list: put on it");
-    }
-    Ok(())
-}
-
-/// Writes the scan's row again if nothing has happened to it: the write is the event for the next slice.
-async fn wake_scan<C, T: Sites>(reconciler: &Reconciler<C, T>) -> Result<(), StoreError> {
-    let Some(job) = reconciler.table.job().await? else {
-        return Ok(());
-    };
-    let quiet = |at: i64| reconciler.clock.now() - at > STALLED_SECONDS;
-    if job.pass.as_ref().is_none_or(|pass| quiet(pass.at)) {
-        let woken = reconciler.table.advance_job(&job.token, Some(&job)).await?;
-        info!(woken, "the scan stood still");
-    }
-    Ok(())
-}
-
-/// Begins an audit when one is due, and does a slice of the one under way.
-async fn go_on_with<C, T, O>(
-    audit: &Audit<'_, C, T, O>,
-    published: &[String],
-) -> Result<(), StoreError>
-where
-    C: Content,
-    T: audit::Table,
-    O: Objects,
-{
-    let table = &audit.reconciler.table;
-    let now = audit.reconciler.clock.now();
-    let moves = |job: &Job| {
-        job.pass
-            .as_ref()
-            .is_none_or(|pass| now - pass.at <= STUCK_SECONDS)
-    };
-    match table.job().await {
-        // What a scan has not come to yet would look wrong. One that cannot go on may wait for what the audit mends.
-        Ok(Some(job)) if moves(&job) => return Ok(()),
-        Ok(Some(_)) => {}
-        // One whose row cannot be read is the audit's to mend.
-        Ok(None) | Err(StoreError::Damaged { .. }) => {}
-        Err(error) => return Err(error),
-    }
-    let mut progress = match table.audit().await? {
-        Some(progress) if progress.step.is_some() => progress,
-        Some(progress) => {
-            let period = match progress.repaired {
-                0 => AUDIT_PERIOD,
-                _ => NEXT_AUDIT_PERIOD,
-            };
-            if now - progress.began < period {
-                return Ok(());
-            }
-            audit::beginning(now)
-        }
-        // Nothing is there yet that could have been lost.
-        None => AuditProgress {
-            step: None,
-            ..audit::beginning(now)
-        },
-    };
-    let until = Instant::now() + AUDIT_SLICE;
-    loop {
-        for finding in audit.page(&mut progress, published).await? {
-            if finding.problem.is_harmless() {
-                info!(%finding, "the audit found something");
-            } else {
-                warn!(%finding, "the audit found something");
-                let metrics = &audit.reconciler.metrics;
-                metrics.note(&metrics::FINDINGS_FOUND, 1);
-            }
-        }
-        table.note_audit(&progress).await?;
-        if progress.step.is_none() {
-            info!(found = ?progress.found, "an audit has ended");
-            return Ok(());
-        }
-        if Instant::now() >= until {
-            return Ok(());
-        }
-    }
-}
-
-/// Reconciles the records whose timers are due, from the cursor's hour on.
-async fn ring_timers<C, T>(reconciler: &Reconciler<C, T>) -> Result<(), StoreError>
-where
-    C: Content,
-    T: Ledgers + Slots + Sites + Timers,
-{
-    let now = reconciler.clock.now();
-    let this_hour = now.div_euclid(3_600);
-    let Some(cursor) = reconciler.table.cursor().await? else {
-        // None was ever needed, or it was lost: then the audit finds whose time has come.
-        return reconciler.table.set_cursor(this_hour - 1).await;
-    };
-    let mut failure: Option<StoreError> = None;
-    for hour in cursor..=this_hour {
-        let timers = reconciler.table.timers(hour).await?;
-        let due: Vec<_> = timers
-            .into_iter()
-            .filter(|timer| timer.due <= now)
-            .collect();
-        for timers in due.chunks(BATCH) {
-            let ids: BTreeSet<&String> = timers.iter().map(|timer| &timer.id).collect();
-            let ids: Vec<String> = ids.into_iter().cloned().collect();
-            for (id, outcome) in ids.iter().zip(reconciler.reconcile(&ids, None).await) {
-                match outcome {
-                    // No ledger knows of a timer that is still there when nothing is to be done.
-                    Ok(Reconciled::Unchanged) => {
-                        for timer in timers.iter().filter(|timer| timer.id == *id) {
-                            reconciler.table.drop_timer(timer).await?;
-                        }
-                    }
-                    Ok(Reconciled::Changed) => {}
-                    Err(error) => {
-                        error!(record = id, %error, "a due record was not reconciled");
-                        // A permanent one must not hide one that will pass: that holds the cursor.
-                        if failure.as_ref().is_none_or(StoreError::is_permanent) {
-                            failure = Some(error);
-                        }
-                    }
-                }
-            }
-            info!(records = ids.len(), at = %When::at(now), "due records were reconciled");
-        }
-    }
-    // An hour behind: a timer is written for the future of a clock that may be a little slow.
-    match failure {
-        Some(failure) if !failure.is_permanent() => Err(failure),
-        _ if cursor < this_hour - 1 => reconciler.table.set_cursor(this_hour - 1).await,
-        _ => Ok(()),
     }
 }

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use aws::{Aws, environment};
+use engine::sweep::notices::SearchEngines;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::Value;
-use store::aws::Aws;
-use store::deployment;
-use sweep::notices::Endpoint;
-use sweep::setup;
+use sweep::{Endpoint, setup};
 
 /// Both streams gather events for a second, and a busy shard takes one to publish.
 const SECOND_LOOK: Duration = Duration::from_secs(5);
@@ -17,8 +16,8 @@ async fn main() -> Result<(), Error> {
     lambda_runtime::tracing::init_default_subscriber();
     let aws = Aws::from_environment(sweep::TIMEOUTS);
     let wire = || {
-        let (reconciler, objects) = (deployment::reconciler(&aws)?, deployment::objects(&aws)?);
-        let (failures, indexnow) = (deployment::failures(&aws)?, Endpoint::from_environment()?);
+        let (reconciler, objects) = (environment::reconciler(&aws)?, environment::objects(&aws)?);
+        let (failures, indexnow) = (environment::failures(&aws)?, Endpoint::from_environment()?);
         Ok::<_, Error>((reconciler, objects, failures, indexnow))
     };
     // Not the end: CloudFormation waits to be told what is wrong. A sweep ends with it.
@@ -30,18 +29,13 @@ async fn main() -> Result<(), Error> {
         // The schedule's event says nothing that is of use.
         let (reconciler, objects, failures, indexnow) =
             wired.as_ref().map_err(ToString::to_string)?;
-        let published = objects.sites().await?;
         sweep::count_failures(&reconciler.metrics, failures).await;
-        let indexnow = indexnow.as_ref();
+        let engines = indexnow
+            .as_ref()
+            .map(|endpoint| endpoint as &dyn SearchEngines);
         // Boxed: else the runtime starts with copying room for all of it about.
-        Box::pin(sweep::sweep(
-            reconciler,
-            objects,
-            &published,
-            SECOND_LOOK,
-            indexnow,
-        ))
-        .await?;
+        let sweep = engine::sweep::sweep(reconciler, objects, SECOND_LOOK, engines);
+        Box::pin(sweep).await?;
         Ok::<_, Error>(())
     };
     lambda_runtime::run(service_fn(handler)).await

@@ -7,17 +7,15 @@
 
 use std::time::Duration;
 
+use aws::{Aws, describe, environment};
 use aws_smithy_runtime_api::client::http::HttpConnector;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_types::body::SdkBody;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::aws::Aws;
-use store::content::source::describe;
-use store::deployment;
 use tracing::{error, info};
 
-use crate::notices::endpoint::connector;
+use crate::endpoint::connector;
 
 /// How long the answer may take: it is less than 4 KB.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -119,12 +117,12 @@ async fn problems(aws: &Aws, properties: &Properties) -> Vec<String> {
         source_mapping,
         source_stream,
     } = properties;
-    let own = [deployment::CONTENT_TABLE, deployment::SITEMAP_TABLE];
+    let own = [environment::CONTENT_TABLE, environment::SITEMAP_TABLE];
     let own: Vec<String> = own
         .into_iter()
-        .filter_map(|own| deployment::variable(own).ok())
+        .filter_map(|own| environment::variable(own).ok())
         .collect();
-    let source = match deployment::source(source_table, source_mapping, &own) {
+    let source = match environment::source(source_table, source_mapping, &own) {
         Ok(Some(source)) => source,
         Ok(None) => return Vec::new(),
         Err(error) => return vec![error.to_string()],

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use store::error::StoreError;
-use store::sites::Sites;
-use sweep::audit::{Audit, Finding, beginning};
+use engine::error::StoreError;
+use engine::sweep::audit::{Audit, Finding, beginning};
 
 use crate::target::{Misread, Target};
 
@@ -37,10 +36,11 @@ pub async fn audit(
     let Target {
         reconciler,
         objects,
+        ..
     } = target;
     let audit = Audit {
         reconciler,
-        objects,
+        objects: &**objects,
         repair,
         second_look: pause,
     };
@@ -55,7 +55,7 @@ pub async fn audit(
         }
         let published = objects.sites().await?;
         let mut findings = Vec::new();
-        let mut progress = beginning(reconciler.clock.now());
+        let mut progress = beginning(reconciler.env.now());
         while progress.step.is_some() {
             let page = audit.page(&mut progress, &published).await?;
             page.iter().for_each(&mut report);

@@ -4,7 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use aws::Clock;
+use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
+use engine::content::SourceTable;
+use engine::error::StoreError;
 use local::content::LoadError;
 use local::mapping::{self as mappings, ItemError};
 use local::output::Output;
@@ -13,10 +17,6 @@ use local::sample::sample as sample_content;
 use local::stack::StackError;
 use local::target::{Misread, Target};
 use sitemap::mapping::{MappingError, MappingProblem};
-use store::clock::Clock;
-use store::content::SourceTable;
-use store::deployment::EnvironmentError;
-use store::error::StoreError;
 
 mod audit;
 mod explain;

@@ -2,13 +2,12 @@
 
 use std::ops::Deref;
 
+use engine::content::RESERVED_ID;
+use engine::error::StoreError;
+use engine::keys::{self, ShardId};
 use sitemap::loc::Loc;
 use sitemap::plan::{Address, Claim, Ledger};
 use sitemap::time::When;
-use store::content::{Content, RESERVED_ID};
-use store::error::StoreError;
-use store::keys::{self, ShardId};
-use store::ledgers::Ledgers;
 
 use crate::content::MAX_KEY_BYTES;
 use crate::left_out::shown;
@@ -16,7 +15,7 @@ use crate::target::Target;
 use crate::text::Text;
 
 /// Records of one page of the search for an address that is not listed.
-const PAGE: i32 = 500;
+const PAGE: u32 = 500;
 
 /// Why an address or a record is listed or left out. Reads as its text.
 #[derive(Clone, Debug, PartialEq, Eq)]

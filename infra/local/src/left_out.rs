@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use engine::SitemapTable;
+use engine::error::StoreError;
+use engine::keys::{self, RowKey};
+use engine::rows::Holds;
 use sitemap::plan::Ledger;
-use store::error::StoreError;
-use store::keys::{self, RowKey};
-use store::rows::{Holds, Rows};
 
 use crate::text::Text;
 
 /// Rows read at a time.
-const PAGE: i32 = 1_000;
+const PAGE: u32 = 1_000;
 
 /// Pages that have one thing in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,7 +72,7 @@ impl LeftOut {
     /// # Errors
     ///
     /// If the table fails.
-    pub async fn of(table: &impl Rows, examples: usize) -> Result<Self, StoreError> {
+    pub async fn of(table: &SitemapTable, examples: usize) -> Result<Self, StoreError> {
         let mut found = Self::default();
         let mut after = None;
         loop {

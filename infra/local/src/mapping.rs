@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use engine::content::SourceTable;
 use serde_json::Value;
 use sitemap::eligibility::{Newest, eligible};
 use sitemap::mapping::MappingError;
 use sitemap::site::SiteSettings;
-use store::content::SourceTable;
 
 use crate::text::Text;
 
@@ -51,7 +51,7 @@ pub fn read(table: &str, text: &str) -> Result<SourceTable, MappingError> {
 ///
 /// If it is no item.
 pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<Text, ItemError> {
-    let (id, item) = source.read(parse(item)?);
+    let (id, item) = source.read(aws::item(parse(item)?));
     let mapping = source.mapping();
     let mut text = Text::default();
     let Some(id) = id else {

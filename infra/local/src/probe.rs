@@ -3,9 +3,9 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use aws::Aws;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
-use store::aws::Aws;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 

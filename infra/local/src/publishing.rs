@@ -1,15 +1,14 @@
 //! How far a first load is, between "loaded" and "ready".
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
-use store::SitemapTable;
-use store::content::ContentTable;
-use store::error::StoreError;
-use store::reconcile::Reconciler;
-use store::s3::S3Objects;
-use store::sites::{Pass, Sites, Step};
-use store::slots::shards_of;
+use engine::error::StoreError;
+use engine::reconcile::Reconciler;
+use engine::sites::{Pass, Step};
+use engine::slots::shards_of;
+use objects::Objects;
 
 use crate::progress::{Progress, Unit};
 use crate::stack::{Reading, Stack};
@@ -41,8 +40,8 @@ impl Stage {
 
 /// A look at what a stack publishes.
 pub struct Publishing {
-    reconciler: Reconciler<ContentTable, SitemapTable>,
-    objects: S3Objects,
+    reconciler: Reconciler,
+    objects: Arc<dyn Objects>,
     reading: Reading,
     records: u64,
 }
@@ -121,7 +120,7 @@ impl Publishing {
     ) -> Result<Vec<(String, String)>, StoreError> {
         let mut places = Vec::new();
         for site in sites {
-            let shards = shards_of(&self.reconciler.table, &self.objects, site).await?;
+            let shards = shards_of(&self.reconciler.table, &*self.objects, site).await?;
             places.extend(shards.into_iter().map(|(path, _)| (site.clone(), path)));
         }
         Ok(places)

@@ -6,14 +6,15 @@
 
 use std::fmt;
 
+use aws::failures::FailureBucket;
 use aws_lambda_events::event::dynamodb::Event;
-use regenerate::Regenerator;
-use regenerate::index::IndexLimits;
+use engine::content::SourceTable;
+use engine::error::StoreError;
+use engine::regenerate::Regenerator;
+use engine::regenerate::index::IndexLimits;
+use objects::ObjectError;
 use serde::Deserialize;
 use serde_json::Value;
-use store::content::SourceTable;
-use store::error::StoreError;
-use store::failures::FailureBucket;
 
 use crate::target::Target;
 
@@ -56,7 +57,7 @@ pub enum Reason {
     },
     /// S3 fails.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Bucket(#[from] ObjectError),
 }
 
 impl fmt::Display for Outcome {
@@ -101,18 +102,18 @@ async fn hand_over(
     let event = event(&bytes).map_err(Reason::Foreign)?;
     let table = table(&event).map_err(Reason::Foreign)?;
     let reconciler = &target.reconciler;
-    let content = &reconciler.content;
-    let source = content.source().map(SourceTable::name);
-    let (function, response) = if table == content.name() || Some(table) == source {
+    let source = reconciler.content.source().map(SourceTable::name);
+    let (function, response) = if table == target.content_table || Some(table) == source {
         ("ingest", ingest::ingest(reconciler, &event).await)
-    } else if table == reconciler.table.name() {
+    } else if table == target.sitemap_table {
         let regenerator = Regenerator {
             reconciler: reconciler.clone(),
             objects: target.objects.clone(),
             limits: IndexLimits::default(),
         };
         // Boxed: the compiler bounds how deep futures may lie in one another.
-        ("regenerate", Box::pin(regenerator.regenerate(&event)).await)
+        let response = regenerate::regenerate(&regenerator, &event);
+        ("regenerate", Box::pin(response).await)
     } else {
         return Err(Reason::OtherTable(table.to_owned()));
     };

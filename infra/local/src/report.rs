@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use store::error::StoreError;
-use store::segments::Summaries;
+use engine::error::StoreError;
 
 use crate::left_out::LeftOut;
 use crate::stack::Stack;

@@ -7,20 +7,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
+use aws::environment::{content, sitemap_table};
+use aws::{Aws, Clock, S3Objects};
 use aws_sdk_dynamodb::config::SharedInterceptor;
+use engine::content::SourceTable;
+use engine::error::StoreError;
+use engine::metrics::Metrics;
+use engine::reconcile::{KnownSites, Reconciler};
+use engine::regenerate::Regenerator;
+use engine::regenerate::index::IndexLimits;
+use engine::sweep::notices::SearchEngines;
+use engine::sweep::sweep;
 use futures::FutureExt;
-use regenerate::Regenerator;
-use regenerate::index::IndexLimits;
-use store::SitemapTable;
-use store::aws::Aws;
-use store::clock::Clock;
-use store::content::{ContentTable, SourceTable};
-use store::error::StoreError;
-use store::metrics::Metrics;
-use store::reconcile::{KnownSites, Reconciler};
-use store::s3::S3Objects;
-use store::sites::Sites;
-use sweep::notices::Endpoint;
+use objects::Objects;
+use sweep::Endpoint;
 use tokio::task::JoinHandle;
 
 use crate::dynamodb::{DynamoDb, DynamoDbError};
@@ -180,9 +180,9 @@ pub struct Stack {
     /// The clients.
     pub aws: Aws,
     /// Both tables.
-    pub reconciler: Reconciler<ContentTable, SitemapTable>,
+    pub reconciler: Reconciler,
     /// The bucket.
-    pub objects: S3Objects,
+    pub objects: Arc<dyn Objects>,
     /// Stream batches that were given up.
     pub failed: FailureQueue,
     /// DynamoDB's endpoint.
@@ -194,7 +194,7 @@ pub struct Stack {
     /// S3, for its counts.
     pub s3: S3,
     /// Both tables and the bucket as the functions reach them: through the interceptor.
-    functions: (Reconciler<ContentTable, SitemapTable>, S3Objects),
+    functions: (Reconciler, Arc<dyn Objects>),
     dynamodb: DynamoDb,
     streams: aws_sdk_dynamodbstreams::Client,
     options: Options,
@@ -236,16 +236,17 @@ impl Stack {
         if let Some(source) = &options.source {
             tables::create_source(&aws, source).await?;
         }
-        let ports = |aws: &Aws, metrics| {
+        let env = options.clock.env();
+        let ports = |aws: &Aws, metrics| -> (Reconciler, Arc<dyn Objects>) {
             let reconciler = Reconciler {
-                content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned())
-                    .with_source(options.source.clone()),
-                table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
+                content: content(aws, CONTENT_TABLE.to_owned(), options.source.clone(), &env),
+                table: sitemap_table(aws, SITEMAP_TABLE.to_owned(), &env),
                 known: options.known.clone(),
-                clock: options.clock.clone(),
+                env: env.clone(),
                 metrics,
             };
-            (reconciler, S3Objects::new(aws.clone(), BUCKET.to_owned()))
+            let objects = S3Objects::new(aws.clone(), BUCKET.to_owned());
+            (reconciler, Arc::new(objects))
         };
         let (reconciler, objects) = ports(&aws, Metrics::default());
         let observed = options.observer.as_ref().map(|seen| seen.interceptor());
@@ -309,7 +310,9 @@ impl Stack {
             objects: objects.clone(),
             limits: self.options.index_limits,
         };
-        let filter = Arc::new(|record: &_| regenerate::subject(record).is_some());
+        let filter = Arc::new(|record: &_| {
+            engine::regenerate::subject(&aws::stream::record(record)).is_some()
+        });
         let observer = self.options.observer.clone();
         let regenerate = self.source(
             REGENERATE,
@@ -317,7 +320,7 @@ impl Stack {
             filter,
             Arc::new(move |event| {
                 let (regenerator, observer) = (regenerator.clone(), observer.clone());
-                let running = async move { Ok(regenerator.regenerate(&event).await) };
+                let running = async move { Ok(regenerate::regenerate(&regenerator, &event).await) };
                 invoke(REGENERATE, observer, running).boxed()
             }),
         );
@@ -486,7 +489,8 @@ impl Stack {
     }
 
     async fn refresh_hosts(&self) -> Result<(), StackError> {
-        remember(&self.hosts, self.objects.sites().await?);
+        let hosts = self.objects.sites().await.map_err(StoreError::from)?;
+        remember(&self.hosts, hosts);
         Ok(())
     }
 
@@ -517,24 +521,18 @@ async fn streams_client(aws: &Aws, endpoint: &str) -> aws_sdk_dynamodbstreams::C
 }
 
 async fn sweep_for_ever(
-    reconciler: Reconciler<ContentTable, SitemapTable>,
-    objects: S3Objects,
+    reconciler: Reconciler,
+    objects: Arc<dyn Objects>,
     hosts: Hosts,
     options: Options,
 ) {
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
         let swept = async {
-            let published = objects.sites().await?;
-            remember(&hosts, published.clone());
-            sweep::sweep(
-                &reconciler,
-                &objects,
-                &published,
-                SECOND_LOOK,
-                options.indexnow.as_ref(),
-            )
-            .await
+            remember(&hosts, objects.sites().await?);
+            let engines = options.indexnow.as_ref();
+            let engines = engines.map(|endpoint| endpoint as &dyn SearchEngines);
+            sweep(&reconciler, &*objects, SECOND_LOOK, engines).await
         };
         let swept = invoke(SWEEP, options.observer.clone(), swept);
         match tokio::time::timeout(SWEEP_TIMEOUT, swept).await {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use engine::error::StoreError;
+use engine::notices::Pause;
+use engine::sites::{Hold, Job, Step};
+use engine::sweep::notices::refusal_reason;
 use sitemap::site::SiteSettings;
 use sitemap::time::When;
-use store::error::StoreError;
-use store::notices::{Notices, Pause};
-use store::sites::{Hold, Job, Sites, Step};
-use sweep::notices::refusal_reason;
 
 use crate::target::Target;
 use crate::text::Text;
@@ -49,7 +49,7 @@ pub async fn status(target: &Target) -> Result<Text, StoreError> {
         if row.settings.indexnow_key.is_some() {
             notices(
                 table.pause(&host).await?,
-                target.reconciler.clock.now(),
+                target.reconciler.env.now(),
                 &mut text,
             );
         }
@@ -132,8 +132,8 @@ fn scan(job: Option<&Job>, text: &mut Text) {
 
 #[cfg(test)]
 mod tests {
+    use engine::notices::Refused;
     use serde_json::json;
-    use store::notices::Refused;
 
     use super::*;
 

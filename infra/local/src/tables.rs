@@ -1,5 +1,7 @@
 //! The tables and the bucket, as `template.yaml` declares them.
 
+use aws::Aws;
+use aws::describe;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
@@ -7,11 +9,9 @@ use aws_sdk_dynamodb::types::{
     StreamSpecification, StreamViewType,
 };
 use aws_sdk_s3::operation::create_bucket::CreateBucketError;
+use engine::content::SourceTable;
+use engine::error::StoreError;
 use sitemap::mapping::{KeyAttribute, KeyType as AttributeType};
-use store::aws::Aws;
-use store::content::SourceTable;
-use store::content::source::describe;
-use store::error::StoreError;
 
 /// The content table's name.
 pub const CONTENT_TABLE: &str = "waymark-content";

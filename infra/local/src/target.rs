@@ -1,17 +1,15 @@
 //! What the operator's commands look at: the local stack, or a deployment.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use store::SitemapTable;
-use store::aws::{Aws, Timeouts};
-use store::clock::Clock;
-use store::content::{Content, ContentTable, NO_SOURCE, SourceTable};
-use store::deployment::{self, EnvironmentError};
-use store::error::StoreError;
-use store::metrics::Metrics;
-use store::reconcile::{KnownSites, Reconciler};
-use store::s3::S3Objects;
-use store::sites::Sites;
+use aws::environment::{self, EnvironmentError, content, sitemap_table};
+use aws::{Aws, Clock, S3Objects, Timeouts};
+use engine::content::{NO_SOURCE, SourceTable};
+use engine::error::StoreError;
+use engine::metrics::Metrics;
+use engine::reconcile::{KnownSites, Reconciler};
+use objects::Objects;
 
 use crate::stack::Stack;
 use crate::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
@@ -26,9 +24,13 @@ pub const TIMEOUTS: Timeouts = Timeouts {
 #[derive(Debug)]
 pub struct Target {
     /// Both tables.
-    pub reconciler: Reconciler<ContentTable, SitemapTable>,
+    pub reconciler: Reconciler,
     /// The bucket.
-    pub objects: S3Objects,
+    pub objects: Arc<dyn Objects>,
+    /// The name of the content table.
+    pub content_table: String,
+    /// The name of the sitemap table.
+    pub sitemap_table: String,
 }
 
 /// This command does not read the content that a site is made from. It would take pages for gone that it only cannot see,
@@ -117,17 +119,20 @@ impl Target {
     pub fn local(dynamodb_port: u16, s3_port: u16, source: Option<SourceTable>) -> Self {
         let endpoint = |port| format!("http://127.0.0.1:{port}");
         let aws = Aws::on_loopback(&endpoint(dynamodb_port), &endpoint(s3_port), Vec::new());
+        let env = Clock::system().env();
         let reconciler = Reconciler {
-            content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()).with_source(source),
-            table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
+            content: content(&aws, CONTENT_TABLE.to_owned(), source, &env),
+            table: sitemap_table(&aws, SITEMAP_TABLE.to_owned(), &env),
             known: KnownSites::Any,
-            clock: Clock::system(),
+            env,
             metrics: Metrics::default(),
         };
-        let objects = S3Objects::new(aws, BUCKET.to_owned());
+        let objects = Arc::new(S3Objects::new(aws, BUCKET.to_owned()));
         Self {
             reconciler,
             objects,
+            content_table: CONTENT_TABLE.to_owned(),
+            sitemap_table: SITEMAP_TABLE.to_owned(),
         }
     }
 
@@ -137,6 +142,8 @@ impl Target {
         Self {
             reconciler: stack.reconciler.clone(),
             objects: stack.objects.clone(),
+            content_table: CONTENT_TABLE.to_owned(),
+            sitemap_table: SITEMAP_TABLE.to_owned(),
         }
     }
 
@@ -151,9 +158,11 @@ impl Target {
             // What an operator does is none of the functions' metrics, and their lines are no report.
             reconciler: Reconciler {
                 metrics: Metrics::default(),
-                ..deployment::reconciler(&aws)?
+                ..environment::reconciler(&aws)?
             },
-            objects: deployment::objects(&aws)?,
+            objects: Arc::new(environment::objects(&aws)?),
+            content_table: environment::variable(environment::CONTENT_TABLE)?,
+            sitemap_table: environment::variable(environment::SITEMAP_TABLE)?,
         })
     }
 }

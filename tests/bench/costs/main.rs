@@ -12,7 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::Aws;
+use aws::S3Objects;
 use count::{Counter, Tallies, Tally};
+use engine::keys::prefix;
+use engine::metrics::Metrics;
 use harness::{SITE, World, post, with};
 use http::{Method, Request};
 use http_body_util::BodyExt;
@@ -21,11 +25,6 @@ use local::invocation::{HTTP, Observer, SWEEP, invoke};
 use local::stack::Options;
 use local::tables::{BUCKET, SITEMAP_TABLE};
 use serde_json::{Value, json};
-use store::aws::Aws;
-use store::keys::prefix;
-use store::metrics::Metrics;
-use store::rows::Rows;
-use store::s3::S3Objects;
 
 /// Pages of the two sites: what a change costs must not depend on it.
 const SMALL: u32 = 1_000;
@@ -203,7 +202,7 @@ async fn requests(world: &World, counter: &Counter) -> Vec<(&'static str, Tallie
     let interceptors = vec![counter.interceptor()];
     let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, interceptors);
     let objects = S3Objects::new(aws, BUCKET.to_owned());
-    let front = SiteFront::new(objects, world.clock.clone(), Metrics::default());
+    let front = SiteFront::new(Arc::new(objects), world.clock.clone(), Metrics::default());
     let observer: Arc<dyn Observer> = Arc::new(counter.clone());
     let ask = async |path: &str, headers: &[(&str, &str)]| {
         let mut request = Request::builder().method(Method::GET).uri(path);

@@ -1,17 +1,14 @@
 use std::collections::BTreeSet;
 
+use aws::Aws;
+use aws::environment::{content, sitemap_table};
+use aws::{Clock, S3Objects};
 use aws_sdk_dynamodb::types::AttributeValue;
 use bytes::Bytes;
+use engine::keys;
 use local::stack::{Options, Stack};
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
-use store::SitemapTable;
-use store::aws::Aws;
-use store::content::{Content, ContentTable};
-use store::keys;
-use store::ledgers::Ledgers;
-use store::object::{Document, ObjectKey, Objects, Precondition, Put};
-use store::rows::Rows;
-use store::s3::S3Objects;
+use objects::{Document, ObjectKey, Objects, Precondition, Put};
 
 use super::*;
 
@@ -40,7 +37,7 @@ async fn calls_fail_before_and_after_their_effect_and_those_that_succeed_have_ha
     let (dynamodb, s3) = (&stack.dynamodb_endpoint, &stack.s3_endpoint);
     let aws = Aws::on_loopback(dynamodb, s3, vec![chaos.interceptor()]);
     let (table, objects) = (
-        ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
+        content(&aws, CONTENT_TABLE.to_owned(), None, &Clock::system().env()),
         S3Objects::new(aws.clone(), BUCKET.to_owned()),
     );
     let (mut put, mut failed_and_put, mut failed) = (BTreeSet::new(), 0, 0);
@@ -100,7 +97,7 @@ async fn calls_fail_before_and_after_their_effect_and_those_that_succeed_have_ha
     for id in &ids[..20] {
         stack.reconciler.table.fence(id).await.expect("written");
     }
-    let sitemap_table = SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned());
+    let sitemap_table = sitemap_table(&aws, SITEMAP_TABLE.to_owned(), &Clock::system().env());
     let (partial, mut read) = (chaos.faults()["partial batch"], 0);
     for _ in 0..CALLS {
         if let Ok(rows) = sitemap_table.rows_with(&keys).await {

@@ -6,10 +6,10 @@ mod rows;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
+use ::objects::ObjectKey;
+use engine::keys::{self, Key};
 use harness::World;
 use serde_json::Value;
-use store::keys::{self, Key};
-use store::object::{ObjectKey, Objects};
 
 use super::history::{KNOWN, SITES};
 use super::oracle::{Oracle, Truth};

@@ -6,15 +6,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::reconcile::KnownSites;
+use engine::sweep::audit::Finding;
+use engine::sweep::sweep;
 use futures::{StreamExt, stream};
 use harness::{Chaos, Crawler, SITE, World, within};
 use local::audit::{Ended, audit as repair};
 use local::event_source::Faults;
 use local::stack::{Options, SECOND_LOOK};
 use local::target::Target;
-use store::object::Objects;
-use store::reconcile::KnownSites;
-use sweep::audit::Finding;
 
 use super::audit::{Tally, audit, kind};
 use super::history::{History, KNOWN, MOST_CROWD, PAGE, Page, RECORDED, SITES, Settings, Step};
@@ -299,7 +299,7 @@ impl Run {
         self.lost = true;
         // Nobody knows it then.
         self.orphaned |=
-            *pk == store::keys::site(SITES[KNOWN]).pk && self.oracle.settings[KNOWN].is_none();
+            *pk == engine::keys::site(SITES[KNOWN]).pk && self.oracle.settings[KNOWN].is_none();
     }
 
     async fn lose_object(&mut self, at: usize) {
@@ -429,17 +429,9 @@ impl Run {
     /// What the clock's next call would do.
     async fn sweep(&self) {
         let stack = &self.world.stack;
-        let published = stack.objects.sites().await.unwrap();
         // A lost race with the stack's own sweep is no failure: what is left undone shows in the comparison.
-        if let Err(error) = sweep::sweep(
-            &stack.reconciler,
-            &stack.objects,
-            &published,
-            SECOND_LOOK,
-            None,
-        )
-        .await
-        {
+        let (reconciler, objects) = (&stack.reconciler, &*stack.objects);
+        if let Err(error) = sweep(reconciler, objects, SECOND_LOOK, None).await {
             println!("a sweep: {error}");
         }
     }

@@ -5,34 +5,27 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::Aws;
+use aws::describe;
+use aws::failures::FailureBucket;
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use aws_sdk_dynamodb::types::AttributeValue;
+use engine::SitemapTable;
+use engine::error::StoreError;
+use engine::keys::{self, Key, prefix};
+use engine::regenerate::Regenerator;
+use engine::sites::{Hold, Job, Pass, Step};
+use engine::sweep::sweep;
 use harness::calls::Calls;
 use harness::{SITE, World, post, settings, until, with};
 use local::invocation::{INGEST, Observer, REGENERATE, SWEEP, invoke};
 use local::stack::Options;
-use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
-use regenerate::Regenerator;
-use regenerate::index::IndexLimits;
+use local::tables::{BUCKET, SITEMAP_TABLE};
+use objects::PUBLISHED_PREFIX;
 use serde_json::{Value, json};
 use sitemap::plan::Series;
 use sitemap::site::SiteSettings;
-use store::SitemapTable;
-use store::aws::Aws;
-use store::content::source::describe;
-use store::content::{Content, ContentTable};
-use store::error::StoreError;
-use store::failures::FailureBucket;
-use store::keys::{self, Key, prefix};
-use store::metrics::Metrics;
-use store::object::PUBLISHED_PREFIX;
-use store::reconcile::{KnownSites, Reconciler};
-use store::rows::Rows;
-use store::s3::S3Objects;
-use store::sites::{Hold, Job, Pass, Sites, Step};
-use store::slots::Slots;
-use store::timers::Timers;
 
 use super::{FAILURES_BUCKET, SOURCE};
 
@@ -69,8 +62,7 @@ struct Hands {
     world: World,
     aws: Aws,
     observer: Arc<dyn Observer>,
-    reconciler: Reconciler<ContentTable, SitemapTable>,
-    objects: S3Objects,
+    functions: Regenerator,
 }
 
 impl Hands {
@@ -80,14 +72,7 @@ impl Hands {
         let interceptors = vec![calls.interceptor()];
         let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, interceptors);
         Self {
-            reconciler: Reconciler {
-                content: ContentTable::new(aws.clone(), CONTENT_TABLE.to_owned()),
-                table: SitemapTable::new(aws.clone(), SITEMAP_TABLE.to_owned()),
-                known: KnownSites::Any,
-                clock: world.clock.clone(),
-                metrics: Metrics::default(),
-            },
-            objects: S3Objects::new(aws.clone(), BUCKET.to_owned()),
+            functions: harness::functions(&aws, &world.clock),
             aws,
             observer: Arc::new(calls.clone()),
             world,
@@ -97,7 +82,7 @@ impl Hands {
     async fn ingest(&self, ids: &[&str]) {
         let records = ids.iter().map(|id| ("MODIFY", json!({"id": {"S": id}})));
         let event = event(records);
-        let running = ingest::ingest(&self.reconciler, &event);
+        let running = ingest::ingest(&self.functions.reconciler, &event);
         done(invoke(INGEST, Some(self.observer.clone()), running).await);
     }
 
@@ -108,22 +93,18 @@ impl Hands {
             (*name, keys)
         });
         let event = event(records);
-        let regenerator = Regenerator {
-            reconciler: self.reconciler.clone(),
-            objects: self.objects.clone(),
-            limits: IndexLimits::default(),
-        };
-        let running = regenerator.regenerate(&event);
+        let running = regenerate::regenerate(&self.functions, &event);
         done(invoke(REGENERATE, Some(self.observer.clone()), running).await);
     }
 
     /// What cannot be read is the only thing that may fail: the audit at the sweep's end mends it.
     async fn sweep(&self) {
-        let running = async {
-            let published = self.objects.sites().await?;
-            let (reconciler, objects) = (&self.reconciler, &self.objects);
-            sweep::sweep(reconciler, objects, &published, Duration::ZERO, None).await
-        };
+        let Regenerator {
+            reconciler,
+            objects,
+            ..
+        } = &self.functions;
+        let running = sweep(reconciler, &**objects, Duration::ZERO, None);
         let swept = invoke(SWEEP, Some(self.observer.clone()), running).await;
         assert!(
             matches!(swept, Ok(()) | Err(StoreError::Damaged { .. })),
@@ -155,7 +136,7 @@ impl Hands {
         bucket.send().await.unwrap();
         let failures = FailureBucket::new(self.aws.clone(), FAILURES_BUCKET.to_owned());
         let running = async {
-            sweep::count_failures(&self.reconciler.metrics, &failures).await;
+            sweep::count_failures(&self.functions.reconciler.metrics, &failures).await;
             // There is no such table here, and the question is the same.
             describe(&self.aws, SOURCE).await.is_ok()
         };
@@ -227,7 +208,7 @@ impl Hands {
         let settings = SiteSettings::parse(SITE, &record).unwrap();
         let table = self.table();
         let now = self.world.clock.now();
-        let source = self.reconciler.content.revision();
+        let source = self.functions.reconciler.content.revision();
         table.create_site(&settings, source, now).await.unwrap();
         for (from, to) in [
             (Hold::Loading, Hold::Publishing),
@@ -327,7 +308,7 @@ impl Hands {
         self.table().enqueue_site(SITE).await.unwrap();
         let job = self.table().job().await.unwrap().unwrap();
         let pass = Pass {
-            sites: job.waiting,
+            sites: job.waiting.clone(),
             step: Step::Scan { after: None },
             records: 0,
             at: self.world.clock.now(),
@@ -336,10 +317,7 @@ impl Hands {
             pass: Some(pass),
             ..Job::default()
         };
-        self.table()
-            .advance_job(&job.token, Some(&pass))
-            .await
-            .unwrap();
+        self.table().advance_job(&job, Some(&pass)).await.unwrap();
         self.world.clock.advance(A_WHILE);
         self.sweep().await;
         self.scan().await;

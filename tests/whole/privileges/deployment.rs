@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use bytes::Bytes;
+use engine::content::SourceTable;
+use engine::keys::prefix;
+use engine::regenerate::index::IndexLimits;
 use harness::calls::Calls;
 use harness::{SITE, World, post, settings, until, with};
 use http::{Method, Response};
@@ -13,14 +16,10 @@ use http_body_util::Empty;
 use hyper::service::service_fn;
 use local::loopback::Server;
 use local::stack::Options;
-use regenerate::index::IndexLimits;
+use objects::PUBLISHED_PREFIX;
 use serde_json::{Value, json};
 use sitemap::time::When;
-use store::content::SourceTable;
-use store::keys::prefix;
-use store::object::PUBLISHED_PREFIX;
-use store::rows::Rows;
-use sweep::notices::Endpoint;
+use sweep::Endpoint;
 
 use super::SOURCE;
 use crate::time::pass;

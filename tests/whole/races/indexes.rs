@@ -1,9 +1,8 @@
 //! Several indexes: a sitemap that comes or goes moves others from one to the next.
 
 use harness::{Fuse, Gate, SITE, post, with};
+use objects::ObjectKey;
 use serde_json::json;
-use store::object::{ObjectKey, Objects};
-use store::sites::Sites;
 
 use super::{Bench, day, nth_index, overtaken, shard_of};
 

@@ -1,9 +1,8 @@
 //! Multi-part pages: a part is placed only while its page's own ledger names it, so that it is found when it has to go.
 
+use engine::keys;
 use harness::{Gate, post, with};
 use serde_json::{Value, json};
-use store::keys;
-use store::ledgers::Ledgers;
 
 use super::{Bench, day, overtaken, reconcile};
 

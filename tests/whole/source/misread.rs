@@ -1,20 +1,24 @@
 //! A command that does not read what the stack reads: it judges nothing.
 
+use aws::environment::content;
+use engine::reconcile::Reconciler;
+use engine::sweep::audit::Finding;
 use local::tables::create_source;
-use store::reconcile::Reconciler;
-use sweep::audit::Finding;
 
 use super::*;
 
 /// What a command looks at that was given this table.
 fn target(world: &World, source: Option<SourceTable>) -> Target {
-    let reconciler = world.stack.reconciler.clone();
+    let stack = Target::of(&world.stack);
+    let reconciler = stack.reconciler.clone();
+    let (aws, env) = (&world.stack.aws, &reconciler.env);
+    let content = content(aws, stack.content_table.clone(), source, env);
     Target {
         reconciler: Reconciler {
-            content: reconciler.content.clone().with_source(source),
+            content,
             ..reconciler
         },
-        objects: world.stack.objects.clone(),
+        ..stack
     }
 }
 

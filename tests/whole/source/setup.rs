@@ -1,9 +1,9 @@
 //! CloudFormation asks whether a table can be read as the deployment says: it gets an answer whatever is wrong.
 
+use aws::Aws;
 use aws_sdk_dynamodb::config::SharedInterceptor;
 use harness::within;
 use serde_json::{Value, json};
-use store::aws::Aws;
 use sweep::setup::answered;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use engine::metrics;
 use serde_norway::Value;
-use store::metrics;
 
 use super::{file, read, texts};
 

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use http::Request;
 use http_body_util::BodyExt;
 use http_function::{Body, MAX_WHOLE_BYTES, SITE_HOST_HEADER};
+use objects::ObjectKey;
 use sitemap::member::PLAIN_HEADER;
-use store::object::ObjectKey;
 
 use crate::bucket::{Stored, document, index, member, member_at, shard, stored};
 use crate::fixture::*;

@@ -7,17 +7,18 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use flate2::{Compress, Compression, Crc, FlushCompress};
 use futures::{StreamExt, stream};
+use objects::{
+    BodyStream, Document, ObjectError, ObjectKey, ObjectMeta, Objects, Precondition, Put, Reply,
+};
 use sitemap::member::PLAIN_HEADER;
-use store::error::StoreError;
-use store::object::{BodyStream, Document, ObjectKey, ObjectMeta, Objects, Precondition, Put};
 
 use crate::fixture::{CHANGED, DIGEST, GRACE_SECONDS, SITE};
 
 /// A bucket in memory that counts what is asked of it, and fails on demand.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bucket(pub(crate) Arc<State>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) objects: Mutex<HashMap<String, Stored>>,
     pub(crate) calls: Mutex<Vec<&'static str>>,
@@ -27,7 +28,7 @@ pub(crate) struct State {
     pub(crate) chunks_read: AtomicUsize,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) meta: ObjectMeta,
     pub(crate) body: Bytes,
@@ -88,11 +89,11 @@ impl Bucket {
         &self,
         call: &'static str,
         key: &ObjectKey,
-    ) -> Result<Option<Stored>, StoreError> {
+    ) -> Result<Option<Stored>, ObjectError> {
         self.0.calls.lock().unwrap().push(call);
         self.0.keys.lock().unwrap().insert(key.path());
         if self.0.fails.load(Ordering::Relaxed) {
-            return Err(StoreError::Service {
+            return Err(ObjectError::Unavailable {
                 operation: "GetObject",
                 message: "SlowDown: secret".to_owned(),
             });
@@ -102,55 +103,64 @@ impl Bucket {
 }
 
 impl Objects for Bucket {
-    async fn head(&self, key: &ObjectKey) -> Result<Option<ObjectMeta>, StoreError> {
-        Ok(self.look_up("head", key)?.map(|stored| stored.meta))
+    fn head<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<ObjectMeta>> {
+        Box::pin(async move { Ok(self.look_up("head", key)?.map(|stored| stored.meta)) })
     }
 
-    async fn open(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, BodyStream)>, StoreError> {
-        let Some(Stored {
-            meta,
-            body,
-            arrives,
-            chunk_bytes,
-        }) = self.look_up("open", key)?
-        else {
-            return Ok(None);
-        };
-        let breaks = arrives < body.len();
-        let starts: Vec<usize> = (0..arrives).step_by(chunk_bytes).collect();
-        let state = Arc::clone(&self.0);
-        let chunks = stream::iter(starts).map(move |start| {
-            state.chunks_read.fetch_add(1, Ordering::Relaxed);
-            Ok(body.slice(start..arrives.min(start + chunk_bytes)))
-        });
-        let end = breaks.then(|| {
-            Err(StoreError::Service {
-                operation: "GetObject",
-                message: "connection reset: secret".to_owned(),
-            })
-        });
-        Ok(Some((meta, Box::pin(chunks.chain(stream::iter(end))))))
+    fn open<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, BodyStream)>> {
+        Box::pin(async move {
+            let Some(Stored {
+                meta,
+                body,
+                arrives,
+                chunk_bytes,
+            }) = self.look_up("open", key)?
+            else {
+                return Ok(None);
+            };
+            let breaks = arrives < body.len();
+            let starts: Vec<usize> = (0..arrives).step_by(chunk_bytes).collect();
+            let state = Arc::clone(&self.0);
+            let chunks = stream::iter(starts).map(move |start| {
+                state.chunks_read.fetch_add(1, Ordering::Relaxed);
+                Ok(body.slice(start..arrives.min(start + chunk_bytes)))
+            });
+            let end = breaks.then(|| {
+                Err(ObjectError::Unavailable {
+                    operation: "GetObject",
+                    message: "connection reset: secret".to_owned(),
+                })
+            });
+            let body: BodyStream = Box::pin(chunks.chain(stream::iter(end)));
+            Ok(Some((meta, body)))
+        })
     }
 
-    async fn get(&self, key: &ObjectKey) -> Result<Option<(ObjectMeta, Bytes)>, StoreError> {
-        Ok(self.look_up("get", key)?.map(|stored| {
-            let chunks = stored.body.len().div_ceil(stored.chunk_bytes);
-            self.0.chunks_read.fetch_add(chunks, Ordering::Relaxed);
-            (stored.meta, stored.body)
-        }))
+    fn get<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, Bytes)>> {
+        Box::pin(async move {
+            Ok(self.look_up("get", key)?.map(|stored| {
+                let chunks = stored.body.len().div_ceil(stored.chunk_bytes);
+                self.0.chunks_read.fetch_add(chunks, Ordering::Relaxed);
+                (stored.meta, stored.body)
+            }))
+        })
     }
 
-    async fn put(
-        &self,
-        _: &ObjectKey,
+    fn put<'a>(
+        &'a self,
+        _: &'a ObjectKey,
         _: Bytes,
-        _: &Document,
-        _: &Precondition,
-    ) -> Result<Put, StoreError> {
+        _: &'a Document,
+        _: &'a Precondition,
+    ) -> Reply<'a, Put> {
         panic!("the front writes nothing")
     }
 
-    async fn list(&self, _: &str) -> Result<Vec<ObjectKey>, StoreError> {
+    fn list<'a>(&'a self, _: &'a str) -> Reply<'a, Vec<ObjectKey>> {
+        panic!("the front lists nothing")
+    }
+
+    fn sites(&self) -> Reply<'_, Vec<String>> {
         panic!("the front lists nothing")
     }
 }

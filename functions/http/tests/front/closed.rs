@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use http_function::SITE_FILE_TTL_SECONDS;
-use store::object::ObjectKey;
+use objects::ObjectKey;
 
 use crate::bucket::{document, index, shard, stored};
 use crate::fixture::*;

@@ -3,14 +3,14 @@
 use std::io::Read;
 use std::sync::{Arc, Mutex};
 
+use aws::Clock;
+use engine::metrics::Metrics;
 use flate2::read::GzDecoder;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use http_function::{SITE_HOST_HEADER, SiteFront};
+use objects::ObjectKey;
 use sitemap::member::PLAIN_HEADER;
-use store::clock::Clock;
-use store::metrics::Metrics;
-use store::object::ObjectKey;
 
 use crate::bucket::{Bucket, document, shard, stored};
 
@@ -34,7 +34,7 @@ pub(crate) const ROBOTS: &str = "User-agent: *\nDisallow:\n";
 pub(crate) struct Fixture {
     pub(crate) bucket: Bucket,
     clock: Clock,
-    pub(crate) front: SiteFront<Bucket>,
+    pub(crate) front: SiteFront,
     /// The lines of metrics.
     pub(crate) counted: Arc<Mutex<Vec<String>>>,
 }
@@ -65,7 +65,7 @@ impl Fixture {
         let metrics = Metrics::of("test", move |line| {
             lines.lock().unwrap().push(line.to_owned());
         });
-        let front = SiteFront::new(bucket.clone(), clock.clone(), metrics);
+        let front = SiteFront::new(Arc::new(bucket.clone()), clock.clone(), metrics);
         Self {
             bucket,
             clock,

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use http::Method;
 use http_function::{MAX_SITE_FILE_BYTES, SITE_HOST_HEADER};
+use objects::ObjectKey;
 use proptest::prelude::*;
-use store::object::ObjectKey;
 
 use crate::bucket::stored;
 use crate::fixture::*;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use http::Method;
 use http_function::{MAX_CACHED_SITES, SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};
-use store::object::ObjectKey;
+use objects::ObjectKey;
 
 use crate::bucket::{document, shard, stored};
 use crate::fixture::*;

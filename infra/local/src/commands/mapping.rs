@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use aws::Clock;
 use clap::Args;
 use local::mapping::{compact, tell};
 use local::output::{Output, note};
-use store::clock::Clock;
 
 use super::{Failure, problems, read_file, read_mapping};
 

@@ -3,12 +3,12 @@
 use std::io;
 use std::process::ExitCode;
 
+use aws::Aws;
+use aws::environment;
 use clap::Args;
 use local::output::Output;
 use local::redrive::{Outcome, redrive};
 use local::target::{TIMEOUTS, Target};
-use store::aws::Aws;
-use store::deployment;
 
 use super::{Failure, readable};
 
@@ -25,7 +25,7 @@ impl Redrive {
     /// was replayed.
     pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let target = readable(Target::from_environment()?).await?;
-        let failures = deployment::failures(&Aws::of_operator(TIMEOUTS))?;
+        let failures = environment::failures(&Aws::of_operator(TIMEOUTS))?;
         let mut written: io::Result<()> = Ok(());
         let report = |key: &str, outcome: &Outcome| {
             // A full disk does not keep a batch from being replayed.

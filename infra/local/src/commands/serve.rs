@@ -12,8 +12,7 @@ use local::publishing::Publishing;
 use local::report::Report;
 use local::stack::{Options, Stack, StackError, local_address};
 use local::tables::CONTENT_TABLE;
-use store::content::Content;
-use sweep::notices::Endpoint;
+use sweep::Endpoint;
 
 use super::signals::Ends;
 use super::{DYNAMODB_PORT, Failure, S3_PORT, SourceArgs};
@@ -134,7 +133,7 @@ impl Serve {
             && kept.records.is_empty()
             && self.source.source_table.is_none();
         let sources: Vec<Source> = if is_sample {
-            vec![Source::Sample(stack.reconciler.clock.now())]
+            vec![Source::Sample(stack.reconciler.env.now())]
         } else {
             self.content.iter().map(|file| source(file)).collect()
         };

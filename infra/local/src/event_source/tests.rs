@@ -1,11 +1,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
+use aws::Aws;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::FutureExt;
 use futures::future::join_all;
 use serde_json::json;
-use store::aws::Aws;
 
 use super::delivery::Delivery;
 use super::*;
@@ -23,7 +23,11 @@ fn records(keys: &[&str]) -> Vec<EventRecord> {
 }
 
 fn key(record: &EventRecord) -> String {
-    store::stream::key_text(record, "id").unwrap().to_owned()
+    aws::stream::record(record)
+        .key
+        .text("id")
+        .unwrap()
+        .to_owned()
 }
 
 /// What a function was called with: the keys and numbers of each call.

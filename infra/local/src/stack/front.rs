@@ -17,7 +17,7 @@ use http_body_util::{BodyExt, Empty, Full};
 use http_function::{Body, SITE_HOST_HEADER, SiteFront};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use store::s3::S3Objects;
+use objects::Objects;
 
 use super::{Hosts, Options};
 use crate::invocation::{HTTP, invoke};
@@ -39,7 +39,7 @@ fn local_name(site: &str) -> String {
 
 pub(super) fn serve_sites(
     options: &Options,
-    objects: S3Objects,
+    objects: Arc<dyn Objects>,
     hosts: Hosts,
 ) -> Result<Server, ListenError> {
     let front = Arc::new(SiteFront::new(

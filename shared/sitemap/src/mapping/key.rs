@@ -36,7 +36,7 @@ pub enum KeyType {
 }
 
 /// The value of a key's attribute.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyValue {
     /// `S`.
     Text(String),

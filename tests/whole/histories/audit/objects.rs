@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
+use engine::keys::{self, prefix};
 use flate2::read::GzDecoder;
 use harness::World;
+use objects::ObjectKey;
 use serde_json::Value;
-use sitemap::member::{Builder, Built, Frame, Segment};
+use sitemap::member::{Builder, Built, Frame, Member, Segment};
 use sitemap::plan::Series;
 use sitemap::time::When;
-use store::keys::{self, prefix};
-use store::object::{ObjectKey, Objects};
 
 use super::super::history::SITES;
 use super::super::oracle::Oracle;
@@ -257,7 +257,12 @@ async fn same(world: &World, object: &ObjectKey, expected: &Expected) -> Result<
     )?;
     let directory = &built.directory;
     if *bytes != *built.bytes {
-        return Err(format!("{object} is not what is built: {directory:?}"));
+        let found = Member::parse(&bytes).map_err(text_of)?;
+        let found = (found.directory().epoch, &found.directory().segments);
+        let built = (directory.epoch, &directory.segments);
+        return Err(format!(
+            "{object} is not what is built: {found:?} for {built:?}"
+        ));
     }
     let meta = meta
         .document

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::keys::{self, Key, RowKey, prefix};
+use engine::ledgers::rows_of;
 use sitemap::plan::Ledger;
-use store::keys::{self, Key, RowKey, prefix};
-use store::ledgers::rows_of;
 
 use super::super::history::{RECORDED, SITES};
 use super::super::oracle::{Entry, Oracle, PagePart, Truth};

@@ -1,0 +1,89 @@
+//! The clock, and what the engine takes from a process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use engine::{Env, Environment};
+use futures::future::BoxFuture;
+
+/// Tells the time in Unix seconds: an argument, so that tests can move it. Cloning shares it.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    /// The time it stands at; without it, it goes with the system's.
+    stopped: Option<i64>,
+    /// What is added to that.
+    ahead: Arc<AtomicI64>,
+}
+
+impl Clock {
+    /// The system's clock.
+    #[must_use]
+    pub fn system() -> Self {
+        Self {
+            stopped: None,
+            ahead: Arc::default(),
+        }
+    }
+
+    /// A clock that stands at a time in Unix seconds and goes on by [`Clock::advance`] alone.
+    #[must_use]
+    pub fn stopped(at: i64) -> Self {
+        Self {
+            stopped: Some(at),
+            ahead: Arc::default(),
+        }
+    }
+
+    /// Unix seconds.
+    #[must_use]
+    pub fn now(&self) -> i64 {
+        let system = || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs())
+        };
+        let now = self
+            .stopped
+            .unwrap_or_else(|| i64::try_from(system()).unwrap_or(i64::MAX));
+        now + self.ahead.load(Ordering::SeqCst)
+    }
+
+    /// Moves this clock and all its clones forward.
+    pub fn advance(&self, seconds: i64) {
+        self.ahead.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    /// What the engine takes from this process, with the time of this clock. Pauses last as long as they say.
+    #[must_use]
+    pub fn env(&self) -> Env {
+        Env::new(Process {
+            clock: self.clone(),
+            began: Instant::now(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Process {
+    clock: Clock,
+    began: Instant,
+}
+
+impl Environment for Process {
+    fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn sleep(&self, pause: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(pause))
+    }
+
+    fn random(&self) -> u64 {
+        fastrand::u64(..)
+    }
+}

@@ -1,0 +1,216 @@
+//! What a deployment consists of, as its functions find it in their environment.
+
+use std::env::VarError;
+use std::io::Write;
+use std::sync::Arc;
+
+use engine::content::{Content, SourceTable};
+use engine::metrics::Metrics;
+use engine::reconcile::{KnownSites, Reconciler};
+use engine::{Env, SitemapTable};
+use sitemap::mapping::MappingError;
+use table::Schema;
+
+use crate::clients::Aws;
+use crate::clock::Clock;
+use crate::dynamodb::DynamoDbTable;
+use crate::failures::FailureBucket;
+use crate::s3::S3Objects;
+
+/// The content table's name.
+pub const CONTENT_TABLE: &str = "CONTENT_TABLE";
+/// The sitemap table's name.
+pub const SITEMAP_TABLE: &str = "SITEMAP_TABLE";
+/// The bucket's name.
+pub const BUCKET_NAME: &str = "BUCKET_NAME";
+/// Hosts of sites that need no settings record, separated by commas; `*` for any.
+pub const SITES: &str = "SITES";
+/// The name of a table of the user's own whose items are content too; empty, there is none.
+pub const SOURCE_TABLE: &str = "SOURCE_TABLE";
+/// That table's field mapping, in JSON; empty without one.
+pub const SOURCE_MAPPING: &str = "SOURCE_MAPPING";
+/// The stack's name, the dimension of its metrics. Empty or not set, no metrics are written.
+pub const STACK_NAME: &str = "STACK_NAME";
+/// The failure bucket's name.
+pub const FAILURE_BUCKET: &str = "FAILURE_BUCKET";
+
+/// An environment that `template.yaml` should not have let through.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvironmentError {
+    /// A variable is missing. An operator's command that took that for an empty one would find every page of the user's
+    /// table gone.
+    #[error("environment variable {name}: {cause}")]
+    Variable {
+        /// Its name.
+        name: &'static str,
+        /// Why it cannot be read.
+        cause: VarError,
+    },
+    /// The user's table cannot be read so.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+/// Why a user's table cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// Nothing says what its items mean.
+    #[error("{SOURCE_TABLE} is {0}, and {SOURCE_MAPPING} is empty: give both or none")]
+    NoMapping(String),
+    /// Nothing says which it is.
+    #[error("{SOURCE_MAPPING} is given, and {SOURCE_TABLE} is empty: give both or none")]
+    NoTable,
+    /// It is one of Waymark's: it would read what it writes itself.
+    #[error("{SOURCE_TABLE}: {0} is one of Waymark's own tables")]
+    Own(String),
+    /// The mapping is malformed.
+    #[error("{SOURCE_MAPPING}: {0}")]
+    Mapping(#[from] MappingError),
+}
+
+/// Reads an environment variable.
+///
+/// # Errors
+///
+/// If it is not set, or not text.
+pub fn variable(name: &'static str) -> Result<String, EnvironmentError> {
+    std::env::var(name).map_err(|cause| EnvironmentError::Variable { name, cause })
+}
+
+/// What a function that reconciles reads from its environment.
+pub const RECONCILER_VARIABLES: [&str; 6] = [
+    CONTENT_TABLE,
+    SITEMAP_TABLE,
+    SITES,
+    SOURCE_TABLE,
+    SOURCE_MAPPING,
+    STACK_NAME,
+];
+
+/// The user's table, if there is one, from its name and its mapping. `own` are Waymark's tables.
+///
+/// # Errors
+///
+/// If one of them is empty and the other is not, if it is one of Waymark's, or for all that is wrong with the mapping.
+pub fn source(
+    table: &str,
+    mapping: &str,
+    own: &[String],
+) -> Result<Option<SourceTable>, SourceError> {
+    match (table.trim(), mapping.trim()) {
+        ("", "") => Ok(None),
+        (table, _) if own.iter().any(|own| own == table) => Err(SourceError::Own(table.to_owned())),
+        (table, "") => Err(SourceError::NoMapping(table.to_owned())),
+        ("", _) => Err(SourceError::NoTable),
+        (table, mapping) => Ok(Some(SourceTable::new(table.to_owned(), mapping)?)),
+    }
+}
+
+/// All tables as the environment names them. No client is built yet.
+///
+/// # Errors
+///
+/// If a variable is missing, or the user's table cannot be read as they say.
+pub fn reconciler(aws: &Aws) -> Result<Reconciler, EnvironmentError> {
+    let own = [variable(CONTENT_TABLE)?, variable(SITEMAP_TABLE)?];
+    let source = source(&variable(SOURCE_TABLE)?, &variable(SOURCE_MAPPING)?, &own)?;
+    let [content_name, sitemap_name] = own;
+    let env = Clock::system().env();
+    Ok(Reconciler {
+        content: content(aws, content_name, source, &env),
+        table: sitemap_table(aws, sitemap_name, &env),
+        known: KnownSites::parse(&variable(SITES)?),
+        env,
+        metrics: metrics(),
+    })
+}
+
+/// The content in the table of this name, and in the user's if there is one.
+#[must_use]
+pub fn content(aws: &Aws, name: String, source: Option<SourceTable>, env: &Env) -> Content {
+    let table = |name, schema| Arc::new(DynamoDbTable::new(aws.clone(), name, schema));
+    let own = table(name, Schema::of_texts(&["id"]));
+    let content = Content::new(own, env.clone());
+    match source {
+        None => content,
+        Some(source) => {
+            let schema = Schema::of(source.mapping().key());
+            let table = table(source.name().to_owned(), schema);
+            content.with_source(source, table)
+        }
+    }
+}
+
+/// The sitemap table of this name.
+#[must_use]
+pub fn sitemap_table(aws: &Aws, name: String, env: &Env) -> SitemapTable {
+    let schema = Schema::of_texts(&["pk", "sk"]);
+    let table = DynamoDbTable::new(aws.clone(), name, schema);
+    SitemapTable::new(Arc::new(table), env.clone())
+}
+
+/// The stack's metrics, on standard output: none if the environment names no stack.
+#[must_use]
+pub fn metrics() -> Metrics {
+    let stack = std::env::var(STACK_NAME).unwrap_or_default();
+    Metrics::of(&stack, |line| {
+        if let Err(error) = writeln!(std::io::stdout().lock(), "{line}") {
+            tracing::warn!(%error, "metrics were not written");
+        }
+    })
+}
+
+/// The bucket as the environment names it.
+///
+/// # Errors
+///
+/// If its variable is missing.
+pub fn objects(aws: &Aws) -> Result<S3Objects, EnvironmentError> {
+    Ok(S3Objects::new(aws.clone(), variable(BUCKET_NAME)?))
+}
+
+/// The failure bucket as the environment names it.
+///
+/// # Errors
+///
+/// If its variable is missing.
+pub fn failures(aws: &Aws) -> Result<FailureBucket, EnvironmentError> {
+    Ok(FailureBucket::new(aws.clone(), variable(FAILURE_BUCKET)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_users_table_has_a_name_and_a_mapping_that_can_be_read() {
+        let good = r#"{"key": [{"id": "S"}], "fields": {"type": "type", "url": "url"}}"#;
+        let own = ["content".to_owned(), "sitemap".to_owned()];
+        assert!(source("", " \n", &own).unwrap().is_none());
+        assert_eq!(
+            source("posts", good, &own).unwrap().unwrap().name(),
+            "posts"
+        );
+        let told = |table, mapping| source(table, mapping, &own).unwrap_err().to_string();
+        for table in &own {
+            assert!(told(table, good).ends_with("is one of Waymark's own tables"));
+        }
+        assert_eq!(
+            told("posts", ""),
+            "SOURCE_TABLE is posts, and SOURCE_MAPPING is empty: give both or none"
+        );
+        assert!(told("", good).starts_with("SOURCE_MAPPING is given, and SOURCE_TABLE is empty"));
+        // Every problem is named.
+        let bad = told("posts", r#"{"key": [], "fields": {"ur": "x"}}"#);
+        for place in [
+            "SOURCE_MAPPING: key: ",
+            "; fields.ur: ",
+            "; fields.url: ",
+            "; fields.type: ",
+        ] {
+            assert!(bad.contains(place), "{place} in {bad}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The engine's ports on AWS, and what functions find in their environment.
+//!
+//! - [`DynamoDbTable`] and [`S3Objects`] are the ports. Every call has a time limit ([`Timeouts`]).
+//! - [`stream`] reads the events of streams, [`environment`] what a deployment consists of.
+//! - Clients are built when the first request needs one ([`Aws`]).
+
+mod clients;
+mod clock;
+mod dynamodb;
+pub mod environment;
+mod error;
+pub mod failures;
+mod https;
+mod s3;
+pub mod stream;
+
+pub use clients::{Aws, Timeouts};
+pub use clock::Clock;
+pub use dynamodb::{DynamoDbTable, attribute_value, describe, item};
+pub use s3::S3Objects;

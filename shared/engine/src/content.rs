@@ -1,0 +1,333 @@
+//! The truth, which Waymark only reads: its own content table, and beside it, if there is one, a table of the user's.
+//!
+//! A record's id says which of the two it is in: one of the user's table begins with
+//! [`SOURCE_MARK`]. Whoever reads records need not know more.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use sitemap::loc::Loc;
+use sitemap::mapping::SOURCE_MARK;
+use sitemap::record::ContentRecord;
+use table::{Item, Scan, Table, Value as Attribute};
+
+use crate::env::Env;
+use crate::error::StoreError;
+use crate::sitemap_table::batch_get;
+use crate::stream::StreamRecord;
+
+pub mod source;
+
+pub use source::SourceTable;
+
+/// The revision of a deployment without a table of the user's.
+pub const NO_SOURCE: &str = "none";
+/// Why a record of the own table whose id begins with [`SOURCE_MARK`] is left out.
+pub const RESERVED_ID: &str =
+    "id: begins with @, as only the ids of another table's items do: give the record another id";
+/// What stands before a cursor of the own table that could else be taken for one of the user's.
+const OWN_CURSOR: char = '=';
+
+/// A page of the content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanPage {
+    /// The records' ids and sites.
+    pub records: Vec<(String, String)>,
+    /// Where the next page begins; nothing at the end.
+    pub next: Option<String>,
+}
+
+/// The content.
+#[derive(Clone, Debug)]
+pub struct Content {
+    own: Arc<dyn Table>,
+    source: Option<Source>,
+    env: Env,
+}
+
+/// The user's table, and what it is.
+#[derive(Clone, Debug)]
+struct Source {
+    table: Arc<dyn Table>,
+    mapped: SourceTable,
+}
+
+impl Content {
+    /// The content in a table whose primary key is `id`.
+    #[must_use]
+    pub fn new(own: Arc<dyn Table>, env: Env) -> Self {
+        let source = None;
+        Self { own, source, env }
+    }
+
+    /// The same with a table of the user's beside it.
+    #[must_use]
+    pub fn with_source(self, mapped: SourceTable, table: Arc<dyn Table>) -> Self {
+        let source = Some(Source { table, mapped });
+        Self { source, ..self }
+    }
+
+    /// The user's table.
+    #[must_use]
+    pub fn source(&self) -> Option<&SourceTable> {
+        self.source.as_ref().map(|source| &source.mapped)
+    }
+
+    /// Why the item behind a record's id is no page, if there is one and it is none.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
+    pub async fn mismatch(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let Some(source) = self.source.as_ref().filter(|_| id.starts_with(SOURCE_MARK)) else {
+            return Ok(None);
+        };
+        let item = source.item(id).await?;
+        Ok(item.and_then(|item| source.mapped.mapping().mismatch(&item)))
+    }
+
+    /// Whether the own table has a record whose id begins as only those of the user's table may. No function reads it.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
+    pub async fn is_reserved(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(id.starts_with(SOURCE_MARK) && self.own_item(id).await?.is_some())
+    }
+
+    /// The records of the own table that have this address and such an id. Reads the whole table.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
+    pub async fn reserved_at(&self, loc: &Loc) -> Result<Vec<String>, StoreError> {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let scan = Scan {
+                after,
+                attributes: Some(vec!["id".into(), "url".into()]),
+                consistent: true,
+                ..Scan::default()
+            };
+            let page = self.own.scan(scan).await?;
+            let here = page.items.iter().filter_map(|item| {
+                let id = item.text("id").filter(|id| id.starts_with(SOURCE_MARK))?;
+                let url = item.text("url").map(Loc::parse_any)?;
+                (url.as_ref() == Ok(loc)).then(|| id.to_owned())
+            });
+            found.extend(here);
+            after = page.next;
+            if after.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    async fn own_item(&self, id: &str) -> Result<Option<Item>, StoreError> {
+        Ok(self.own.get(key(id)).await?)
+    }
+
+    /// A page of the own table.
+    async fn scan_own(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, StoreError> {
+        let after = from.map(|id| id.strip_prefix(OWN_CURSOR).unwrap_or(id));
+        let scan = Scan {
+            after: after.map(key),
+            limit: Some(limit),
+            attributes: Some(["id", "site", "url", "type"].map(Into::into).to_vec()),
+            consistent: true,
+        };
+        let page = self.own.scan(scan).await?;
+        let record = |item: Item| {
+            let id = item.text("id").filter(|id| !id.starts_with(SOURCE_MARK))?;
+            let id = id.to_owned();
+            let site = ContentRecord::parse(&id, &value(item)).site;
+            Some((id, site))
+        };
+        let next = page.next.as_ref();
+        let next = next.and_then(|key| key.text("id")).map(|id| {
+            let marked = id.starts_with([SOURCE_MARK, OWN_CURSOR]);
+            let mark = if marked {
+                OWN_CURSOR.to_string()
+            } else {
+                String::new()
+            };
+            format!("{mark}{id}")
+        });
+        Ok(ScanPage {
+            records: page.items.into_iter().filter_map(record).collect(),
+            next,
+        })
+    }
+}
+
+fn key(id: &str) -> Item {
+    Item::new().with("id", id)
+}
+
+/// An item as JSON. A binary attribute has no JSON: it becomes an object that no field accepts, so that an unknown one
+/// is ignored and a known one is reported. What lies beside it in a map or a list stays what it is: it may decide whether a
+/// page is listed.
+pub(crate) fn value(item: Item) -> Value {
+    let field = |(name, attribute): (table::Name, Attribute)| (name.into_owned(), json(attribute));
+    Value::Object(item.into_iter().map(field).collect::<Map<_, _>>())
+}
+
+fn json(attribute: Attribute) -> Value {
+    match attribute {
+        Attribute::Text(text) => text.into(),
+        Attribute::Number(number) => json_number(&number),
+        Attribute::Bool(value) => value.into(),
+        Attribute::Null => Value::Null,
+        Attribute::List(list) => list.into_iter().map(json).collect(),
+        Attribute::Map(map) => {
+            let fields = map.into_iter();
+            Value::Object(fields.map(|(name, value)| (name, json(value))).collect())
+        }
+        Attribute::TextSet(texts) => texts.into_iter().collect(),
+        Attribute::NumberSet(numbers) => numbers.iter().map(|number| json_number(number)).collect(),
+        Attribute::Bytes(_) | Attribute::BytesSet(_) => json!({"binary": true}),
+    }
+}
+
+fn json_number(number: &str) -> Value {
+    let integer = number.parse::<i64>().map(Value::from);
+    let integer = integer.or_else(|_| number.parse::<u64>().map(Value::from));
+    integer.unwrap_or_else(|_| number.parse::<f64>().map_or(Value::Null, Value::from))
+}
+
+impl Content {
+    /// The id of the record that a stream record is about; nothing if that is none.
+    pub fn id_of(&self, record: &StreamRecord) -> Option<String> {
+        if let Some(source) = self.source_of(record) {
+            return source.id_of_item(&record.key);
+        }
+        let id = record.key.text("id")?;
+        if id.starts_with(SOURCE_MARK) {
+            tracing::error!(record = id, "a record is ignored: {RESERVED_ID}");
+            return None;
+        }
+        Some(id.to_owned())
+    }
+
+    /// Whether a stream record is of a table whose key is not the one that is known of it: nothing can be done about it until
+    /// that is mended.
+    pub fn is_misfit(&self, record: &StreamRecord) -> bool {
+        let source = self.source_of(record);
+        source.is_some_and(|source| source.id_of_item(&record.key).is_none())
+    }
+
+    /// The user's table, if a stream record is of it.
+    fn source_of(&self, record: &StreamRecord) -> Option<&SourceTable> {
+        self.source().filter(|source| source.name() == record.table)
+    }
+
+    /// Whether the record with this id may be an item that is no page and never was: a table may hold other things too.
+    pub fn may_be_foreign(&self, id: &str) -> bool {
+        let source = self.source.as_ref().filter(|_| id.starts_with(SOURCE_MARK));
+        source.is_some_and(|source| source.mapped.mapping().is_selective())
+    }
+
+    /// Which table of the user's there is, and how it is read: another one calls for a look at every record.
+    pub fn revision(&self) -> &str {
+        self.source().map_or(NO_SOURCE, SourceTable::revision)
+    }
+
+    /// The raw value of an item, read consistently.
+    pub async fn item(&self, id: &str) -> Result<Option<Value>, StoreError> {
+        if id.starts_with(SOURCE_MARK) {
+            return match &self.source {
+                Some(source) => source.item(id).await,
+                None => Ok(None),
+            };
+        }
+        Ok(self.own_item(id).await?.map(value))
+    }
+
+    /// The records of these ids that exist, read consistently.
+    pub async fn records(
+        &self,
+        ids: &[String],
+    ) -> Result<BTreeMap<String, ContentRecord>, StoreError> {
+        let (mapped, own): (Vec<&String>, Vec<&String>) =
+            ids.iter().partition(|id| id.starts_with(SOURCE_MARK));
+        let mut records = BTreeMap::new();
+        let keys = own.into_iter().map(|id| key(id)).collect();
+        for item in batch_get(&*self.own, &self.env, keys, None).await? {
+            if let Some(id) = item.text("id").map(str::to_owned) {
+                records.insert(id.clone(), ContentRecord::parse(&id, &value(item)));
+            }
+        }
+        if let Some(source) = &self.source {
+            records.extend(source.records(&self.env, &mapped).await?);
+        }
+        Ok(records)
+    }
+
+    /// Up to `limit` records from a place on, in the tables' own order, one table after the other. A page may be empty
+    /// before the end.
+    pub async fn scan(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, StoreError> {
+        match (&self.source, from) {
+            (Some(source), Some(after)) if after.starts_with(SOURCE_MARK) => {
+                source.scan(after, limit).await
+            }
+            // The user's table has gone since the cursor was written.
+            (None, Some(after)) if after.starts_with(SOURCE_MARK) => Ok(ScanPage {
+                records: Vec::new(),
+                next: None,
+            }),
+            (source, from) => {
+                let mut page = self.scan_own(from, limit).await?;
+                // No key is empty: the mark alone is the beginning.
+                let beginning = source.as_ref().map(|_| SOURCE_MARK.to_string());
+                page.next = page.next.or(beginning);
+                Ok(page)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    #[test]
+    fn bytes_in_an_item_hide_nothing_beside_them() {
+        let bytes = || Attribute::Bytes(vec![1, 2]);
+        let meta = [
+            ("state".to_owned(), "draft".into()),
+            ("thumbnail".to_owned(), bytes()),
+        ];
+        let item = Item::new()
+            .with("meta", Attribute::Map(BTreeMap::from(meta)))
+            .with("list", Attribute::List(vec![bytes(), "b".into()]));
+        let binary = json!({"binary": true});
+        assert_eq!(
+            value(item),
+            json!({"meta": {"state": "draft", "thumbnail": binary}, "list": [binary, "b"]})
+        );
+    }
+
+    #[test]
+    fn an_attribute_is_what_json_has_for_it() {
+        let texts = |texts: [&str; 2]| BTreeSet::from(texts.map(str::to_owned));
+        for (attribute, expected) in [
+            (Attribute::number("-7"), json!(-7)),
+            (Attribute::number(u64::MAX), json!(u64::MAX)),
+            (Attribute::number("1.5"), json!(1.5)),
+            (Attribute::number("1E+20"), json!(1e20)),
+            (Attribute::Null, json!(null)),
+            (true.into(), json!(true)),
+            (Attribute::TextSet(texts(["b", "a"])), json!(["a", "b"])),
+            (Attribute::NumberSet(texts(["1", "2"])), json!([1, 2])),
+            (
+                Attribute::BytesSet(BTreeSet::from([vec![1]])),
+                json!({"binary": true}),
+            ),
+        ] {
+            assert_eq!(json(attribute.clone()), expected, "{attribute:?}");
+        }
+    }
+}

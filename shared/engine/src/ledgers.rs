@@ -1,0 +1,233 @@
+//! Ledgers, claims and entries: what a reconcile reads and the one transaction in which it writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan};
+use table::{Item, MAX_ACTIONS, Update};
+
+use self::actions::Actions;
+use crate::error::StoreError;
+use crate::keys::{self, Key};
+use crate::sitemap_table::{SitemapTable, Transacted, damaged, item_key};
+use crate::slots::Offer;
+
+mod actions;
+mod verify;
+
+/// Rows that one repair takes in beside those that the ledger knows, so that it stays one transaction. The next audit
+/// takes in the next.
+const MAX_STRAYS: usize = 10;
+/// A ledger under a fence: until another fence, its owner alone can commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fenced {
+    /// The fence's token: random, never a counter, since a ledger may be deleted and come back.
+    pub token: String,
+    /// What it holds; the default if there was none, which a plan without a ledger deletes again. After
+    /// [`Ledgers::fence_verified`], what of it is true.
+    pub ledger: Ledger,
+    /// Whether there was none.
+    pub new: bool,
+    /// Whether what it holds was not all true.
+    pub untrue: bool,
+    /// Whether the row of the feed that it names is lost. The ledger keeps its time: the row comes back under that.
+    pub feed_lost: bool,
+    /// Rows that are the record's and that its ledger does not know: a commit deletes those that it does not write.
+    pub strays: Vec<Key>,
+}
+
+/// How a commit ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Commit {
+    /// Everything is written.
+    Done,
+    /// Nothing is written: a fence, a slot or a claim is another's by now. Start again.
+    Lost {
+        /// The offers whose slots hold another page's entry.
+        occupied: Vec<Offer>,
+    },
+}
+
+/// A ledger's body; nothing if there is only a fence's token.
+pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, StoreError> {
+    let Some(body) = item.text("body") else {
+        return Ok(None);
+    };
+    serde_json::from_str(body)
+        .map(Some)
+        .map_err(|_| damaged(key, "body"))
+}
+
+impl SitemapTable {
+    /// Puts a fresh token into the page's ledger and returns what it holds. Must precede every other read.
+    pub async fn fence(&self, id: &str) -> Result<Fenced, StoreError> {
+        let key = keys::ledger(id);
+        let token = self.env.token();
+        let fence = Update::new().set("token", token.as_str());
+        let item = self.update(&key, fence).await?;
+        let ledger = read_ledger(&key, &item)?;
+        Ok(Fenced {
+            token,
+            new: ledger.is_none(),
+            ledger: ledger.unwrap_or_default(),
+            untrue: false,
+            feed_lost: false,
+            strays: Vec::new(),
+        })
+    }
+
+    /// As [`Ledgers::fence`], and then holds the ledger against the rows: it says no more than they do. `found` are
+    /// rows that seem to be the record's: those that are, it takes in. A ledger that cannot be read is as good as lost.
+    pub async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, StoreError> {
+        let mut fenced = match self.fence(id).await {
+            Err(StoreError::Damaged { .. }) => {
+                self.delete(&keys::ledger(id)).await?;
+                self.fence(id).await?
+            }
+            fenced => fenced?,
+        };
+        let known = rows_of(id, &fenced.ledger);
+        let found = found
+            .iter()
+            .filter(|key| !known.contains(key))
+            .take(MAX_STRAYS);
+        let found: Vec<&Key> = found.collect();
+        let wanted: BTreeSet<&Key> = known.iter().chain(found.iter().copied()).collect();
+        let items = self.items(wanted).await?;
+        let items: BTreeMap<Key, Item> = items
+            .into_iter()
+            .filter_map(|item| Some((item_key(&item)?, item)))
+            .collect();
+        verify::verify(id, &mut fenced, &items, &found);
+        Ok(fenced)
+    }
+
+    /// The token of the fence that a page's ledger is under; nothing if there is no such row. Read consistently.
+    pub async fn token(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let item = self.item(&keys::ledger(id)).await?;
+        Ok(item.and_then(|item| item.text("token").map(str::to_owned)))
+    }
+
+    /// The highest part of a record's page that has a ledger, be it with a fence alone; 0 if there is none. Read
+    /// consistently.
+    pub async fn highest_part(&self, id: &str) -> Result<u32, StoreError> {
+        let items = self.partition(&keys::ledger(id).pk).await?;
+        let parts = items
+            .iter()
+            .filter_map(|item| item.text("sk")?.parse().ok());
+        Ok(parts.max().unwrap_or(0))
+    }
+
+    /// Who but `id` has the claim of an address.
+    pub async fn claim(&self, address: &Address, id: &str) -> Result<Claim, StoreError> {
+        let key = keys::claim(&address.site, address.loc.as_str());
+        let Some(item) = self.item(&key).await? else {
+            return Ok(Claim::Free);
+        };
+        let owner = item.text("owner").ok_or_else(|| damaged(&key, "owner"))?;
+        // The key holds a hash: two addresses under one key would be one of SHA-256's collisions, or a damaged item.
+        if item.text("loc") != Some(address.loc.as_str()) {
+            return Err(damaged(&key, "loc"));
+        }
+        Ok(if owner == id {
+            Claim::Free
+        } else {
+            Claim::Other(owner.to_owned())
+        })
+    }
+
+    /// Whether anybody has the address of a claim's partition, and the records that wait for it.
+    pub async fn waiters(&self, claim_pk: &str) -> Result<(bool, Vec<String>), StoreError> {
+        let items = self.partition(claim_pk).await?;
+        let keys = || items.iter().filter_map(|item| item.text("sk"));
+        let owned = keys().any(|sk| sk == keys::ALONE);
+        let waiters = keys().filter_map(|sk| sk.strip_prefix(keys::WAITER));
+        Ok((owned, waiters.map(str::to_owned).collect()))
+    }
+
+    /// Applies a plan in one transaction, if the ledger's token is still the fence's.
+    pub async fn commit(
+        &self,
+        id: &str,
+        fenced: &Fenced,
+        plan: &Plan,
+        offers: &[Offer],
+    ) -> Result<Commit, StoreError> {
+        let mut actions = Actions::default();
+        actions.ledger(id, &fenced.token, plan);
+        let mut insertions = Vec::new();
+        for change in &plan.changes {
+            let offered = offers.iter().find(|offer| {
+                matches!(change, Change::Replace(at, _) if at.slot == offer.slot && at.series == offer.series)
+            });
+            if let Some(offer) = offered {
+                insertions.push((actions.len(), offer));
+            }
+            actions.change(id, change, offered.is_some_and(|offer| !offer.given_back));
+        }
+        for stray in &fenced.strays {
+            actions.delete_stray(id, stray);
+        }
+        for offer in offers.iter().filter(|offer| offer.given_back) {
+            actions.take_free(&keys::free(&offer.series, offer.slot));
+        }
+        assert!(
+            actions.len() <= MAX_ACTIONS,
+            "a reconcile is one transaction: {} actions",
+            actions.len()
+        );
+        let failed = match self.transact(actions.into_actions()).await? {
+            Transacted::Done => return Ok(Commit::Done),
+            Transacted::Failed(failed) => failed,
+            Transacted::Contended => Vec::new(),
+        };
+        let occupied = insertions.into_iter();
+        let occupied = occupied.filter(|(at, _)| failed.contains(at));
+        let occupied = occupied.map(|(_, offer)| offer.clone()).collect();
+        Ok(Commit::Lost { occupied })
+    }
+
+    /// A record's ledger, without a fence.
+    pub async fn ledger(&self, id: &str) -> Result<Option<Ledger>, StoreError> {
+        let key = keys::ledger(id);
+        match self.item(&key).await? {
+            Some(item) => read_ledger(&key, &item),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The rows that a ledger says there are, beside itself.
+#[must_use]
+pub fn rows_of(id: &str, ledger: &Ledger) -> Vec<Key> {
+    let entries = ledger.placed.iter().map(entry_key);
+    let claim = ledger.claim.iter().map(claim_key);
+    let waiter = ledger.waits.iter().map(|address| waiter_key(address, id));
+    let timer = ledger.due.iter().map(|due| keys::timer(*due, id));
+    let terms = ledger.terms.iter();
+    let terms = terms.map(|(term, lastmod)| keys::term_member(term, *lastmod, id));
+    let archive = ledger.archive.iter().map(|term| keys::archive(term, id));
+    let group = ledger.group.iter();
+    let group = group.map(|(group, _)| keys::group_member(group, id));
+    let group_waiter = ledger.waits_in.iter();
+    let group_waiter = group_waiter.map(|group| keys::group_waiter(group, id));
+    let feed = ledger.feed.iter();
+    let feed = feed.map(|at| keys::feed(&ledger.site, *at, id));
+    let (record, _) = keys::page_parts(id);
+    let parts = (2..=ledger.parts).map(|part| keys::ledger(&keys::page(record, part)));
+    let placed = entries.chain(claim).chain(waiter).chain(timer);
+    let related = terms.chain(archive).chain(group).chain(group_waiter);
+    placed.chain(related).chain(feed).chain(parts).collect()
+}
+
+fn entry_key(placement: &Placement) -> Key {
+    keys::entry(&placement.series, placement.slot)
+}
+
+fn claim_key(address: &Address) -> Key {
+    keys::claim(&address.site, address.loc.as_str())
+}
+
+fn waiter_key(address: &Address, id: &str) -> Key {
+    keys::waiter(&address.site, address.loc.as_str(), id)
+}

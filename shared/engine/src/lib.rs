@@ -1,0 +1,33 @@
+//! The protocols that keep what is published true, over two ports: tables of items and a bucket of objects.
+//!
+//! content → [`ingest`] → [`reconcile`] → sitemap table → [`regenerate`] → bucket, and by the clock [`sweep`].
+//!
+//! - Reads are consistent. A decision is made by a pure function of `sitemap`, never between two awaits.
+//! - What is written is written under a condition that fails if what was read is no longer so.
+//! - Lost races are results, not errors; an error is a service that fails or derived state that is damaged.
+//! - Time, pauses and randomness come from [`Env`] alone, and nothing is spawned: in a simulated world a history repeats.
+
+pub mod concurrency;
+pub mod content;
+mod env;
+pub mod error;
+pub mod feed;
+pub mod ingest;
+pub mod keys;
+pub mod ledgers;
+pub mod metrics;
+pub mod notices;
+pub mod reconcile;
+pub mod regenerate;
+pub mod relations;
+pub mod rows;
+pub mod segments;
+mod sitemap_table;
+pub mod sites;
+pub mod slots;
+pub mod stream;
+pub mod sweep;
+pub mod timers;
+
+pub use env::{Deadline, Env, Environment};
+pub use sitemap_table::SitemapTable;

@@ -1,0 +1,322 @@
+//! What the functions count, for CloudWatch: one line of its embedded metric format an invocation.
+//!
+//! - A line is a JSON object on standard output (<https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>).
+//!   It does not go through `tracing`, whose JSON would put it inside a field, where CloudWatch does not look.
+//! - Lambda's JSON log format leaves what is JSON already as it is
+//!   (<https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-logformat.html>), and takes a line without a
+//!   `level` for one of level INFO
+//!   (<https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html>): a function whose
+//!   `ApplicationLogLevel` is above that has no metrics.
+//! - There is one dimension, the stack. Every further value of a dimension makes another set of metrics, each of which is
+//!   paid for: a site's own numbers are in the log.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+/// The namespace of the metrics.
+pub const NAMESPACE: &str = "Waymark";
+/// Their dimension: the stack's name.
+pub const DIMENSION: &str = "Stack";
+/// Metrics of one line (the format's specification).
+pub const MAX_METRICS: usize = 100;
+
+/// What a metric is measured in, by CloudWatch's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Count,
+    Bytes,
+    Seconds,
+}
+
+/// What becomes of several values of one invocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeps {
+    /// They are added up. Zero is not written.
+    Sum,
+    /// The highest is written, also if it is zero.
+    Highest,
+}
+
+/// A metric. Its name is fixed: alarms and the dashboard name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    name: Cow<'static, str>,
+    unit: Unit,
+    keeps: Keeps,
+}
+
+impl Metric {
+    const fn count(name: &'static str) -> Self {
+        Self::new(name, Unit::Count, Keeps::Sum)
+    }
+
+    const fn seconds(name: &'static str) -> Self {
+        Self::new(name, Unit::Seconds, Keeps::Highest)
+    }
+
+    const fn new(name: &'static str, unit: Unit, keeps: Keeps) -> Self {
+        let name = Cow::Borrowed(name);
+        Self { name, unit, keeps }
+    }
+
+    /// Its name in CloudWatch.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Entries inserted or written anew in a slot. An entry that moves is written once and removed once.
+pub const ENTRIES_WRITTEN: Metric = Metric::count("EntriesWritten");
+/// Entries removed.
+pub const ENTRIES_REMOVED: Metric = Metric::count("EntriesRemoved");
+/// The same two, but of sites that are released alone: each of these has to be followed by [`INDEXES_PUBLISHED`] or
+/// [`INDEXES_SKIPPED`] within a minute. On a first load nothing is published until its end.
+pub const LISTING_CHANGES: Metric = Metric::count("ListingChanges");
+/// Reconciles, whoever asked for them, that changed something.
+pub const RECORDS_CHANGED: Metric = Metric::count("RecordsChanged");
+/// Reconciles that found everything as it should be.
+pub const RECORDS_UNCHANGED: Metric = Metric::count("RecordsUnchanged");
+/// Reconciles that can never succeed: the record is acknowledged, and what is listed of it stays as it is.
+pub const RECORDS_IMPOSSIBLE: Metric = Metric::count("RecordsImpossible");
+/// Reconciles that failed and are tried again.
+pub const RECORDS_FAILED: Metric = Metric::count("RecordsFailed");
+/// Shards put.
+pub const SHARDS_PUBLISHED: Metric = Metric::count("ShardsPublished");
+/// Shards whose object already was what its rows say.
+pub const SHARDS_SKIPPED: Metric = Metric::count("ShardsSkipped");
+/// Segments deflated and spliced between others that were copied. A shard that is built whole has none.
+pub const SEGMENTS_SPLICED: Metric = Metric::count("SegmentsSpliced");
+/// Bytes of all objects put, as stored.
+pub const BYTES_PUBLISHED: Metric = Metric::new("BytesPublished", Unit::Bytes, Keeps::Sum);
+/// Indexes put.
+pub const INDEXES_PUBLISHED: Metric = Metric::count("IndexesPublished");
+/// Indexes whose object already was what its rows say.
+pub const INDEXES_SKIPPED: Metric = Metric::count("IndexesSkipped");
+/// Changed rows whose consequences could not be drawn now, and are tried again.
+pub const CHANGES_FAILED: Metric = Metric::count("ChangesFailed");
+/// Changed rows whose consequences can never be drawn: acknowledged, and what is published stays as it is.
+pub const CHANGES_IMPOSSIBLE: Metric = Metric::count("ChangesImpossible");
+/// From a content record's change to its rows' commit, the longest of an invocation.
+pub const RECONCILE_SECONDS: Metric = Metric::seconds("ReconcileSeconds");
+/// From the change of a shard's first row to its put, the longest of an invocation.
+pub const PUBLISH_SECONDS: Metric = Metric::seconds("PublishSeconds");
+/// From the change of a shard's summary to the index's put, the longest of an invocation.
+pub const INDEX_SECONDS: Metric = Metric::seconds("IndexSeconds");
+/// URLs that search engines were told of.
+pub const NOTICES_SENT: Metric = Metric::count("NoticesSent");
+/// URLs that IndexNow refuses for good.
+pub const NOTICES_REFUSED: Metric = Metric::count("NoticesRefused");
+/// What the audit has found, but for what is harmless.
+pub const FINDINGS_FOUND: Metric = Metric::count("FindingsFound");
+/// What of it the audit has made good, or has had `regenerate` make good.
+pub const FINDINGS_REPAIRED: Metric = Metric::count("FindingsRepaired");
+/// Bodies that broke off after their status was sent.
+pub const BODIES_BROKEN: Metric = Metric::count("BodiesBroken");
+/// Batches that wait in the failure bucket. A level, written by each sweep: without a value there was no sweep, or the
+/// bucket could not be listed.
+pub const FAILURES_WAITING: Metric = Metric::new("FailuresWaiting", Unit::Count, Keeps::Highest);
+
+/// All but those of [`refused`].
+pub const ALL: [&Metric; 24] = [
+    &ENTRIES_WRITTEN,
+    &ENTRIES_REMOVED,
+    &LISTING_CHANGES,
+    &RECORDS_CHANGED,
+    &RECORDS_UNCHANGED,
+    &RECORDS_IMPOSSIBLE,
+    &RECORDS_FAILED,
+    &SHARDS_PUBLISHED,
+    &SHARDS_SKIPPED,
+    &SEGMENTS_SPLICED,
+    &BYTES_PUBLISHED,
+    &INDEXES_PUBLISHED,
+    &INDEXES_SKIPPED,
+    &CHANGES_FAILED,
+    &CHANGES_IMPOSSIBLE,
+    &RECONCILE_SECONDS,
+    &PUBLISH_SECONDS,
+    &INDEX_SECONDS,
+    &NOTICES_SENT,
+    &NOTICES_REFUSED,
+    &FINDINGS_FOUND,
+    &FINDINGS_REPAIRED,
+    &BODIES_BROKEN,
+    &FAILURES_WAITING,
+];
+
+/// Pages that came to be left out for this reason: `Refused.<name of the refusal>`. One that already was is not counted
+/// again.
+#[must_use]
+pub fn refused(reason: &str) -> Metric {
+    Metric {
+        name: Cow::Owned(format!("Refused.{reason}")),
+        ..Metric::count("")
+    }
+}
+
+/// Where lines go.
+type Sink = Box<dyn Fn(&str) + Send + Sync>;
+
+/// What was noted since the last line. Cloning shares it.
+///
+/// The default forgets everything.
+#[derive(Clone, Default)]
+pub struct Metrics(Option<Arc<Inner>>);
+
+struct Inner {
+    stack: String,
+    noted: Mutex<BTreeMap<Cow<'static, str>, (Metric, u64)>>,
+    sink: Sink,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stack = self.0.as_ref().map(|inner| &inner.stack);
+        f.debug_tuple("Metrics").field(&stack).finish()
+    }
+}
+
+impl Metrics {
+    /// Metrics of the stack of this name, whose lines go to `sink`. Of a stack without a name nothing is written: a
+    /// dimension may not be empty.
+    #[must_use]
+    pub fn of(stack: &str, sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        if stack.is_empty() {
+            return Self::default();
+        }
+        Self(Some(Arc::new(Inner {
+            stack: stack.to_owned(),
+            noted: Mutex::default(),
+            sink: Box::new(sink),
+        })))
+    }
+
+    /// Notes a value.
+    pub fn note(&self, metric: &Metric, value: u64) {
+        let Some(inner) = &self.0 else { return };
+        if value == 0 && metric.keeps == Keeps::Sum {
+            return;
+        }
+        let mut noted = inner.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, total) = noted
+            .entry(metric.name.clone())
+            .or_insert_with(|| (metric.clone(), 0));
+        *total = match metric.keeps {
+            Keeps::Sum => total.saturating_add(value),
+            Keeps::Highest => value.max(*total),
+        };
+    }
+
+    /// Notes the seconds from a time to `now`, both in Unix seconds: none if the former's clock is ahead.
+    pub fn note_since(&self, metric: &Metric, since: Option<i64>, now: i64) {
+        if let Some(since) = since {
+            self.note(metric, u64::try_from(now - since).unwrap_or(0));
+        }
+    }
+
+    /// Writes what was noted, and forgets it. `now` is in Unix seconds.
+    pub fn emit(&self, now: i64) {
+        let Some(inner) = &self.0 else { return };
+        let noted =
+            std::mem::take(&mut *inner.noted.lock().unwrap_or_else(PoisonError::into_inner));
+        let noted: Vec<(Metric, u64)> = noted.into_values().collect();
+        for noted in noted.chunks(MAX_METRICS) {
+            (inner.sink)(&line(&inner.stack, noted, now));
+        }
+    }
+}
+
+fn line(stack: &str, noted: &[(Metric, u64)], now: i64) -> String {
+    let definition = |(metric, _): &(Metric, u64)| json!({"Name": metric.name, "Unit": format!("{:?}", metric.unit)});
+    let definitions: Vec<Value> = noted.iter().map(definition).collect();
+    let directive =
+        json!({"Namespace": NAMESPACE, "Dimensions": [[DIMENSION]], "Metrics": definitions});
+    let metadata = json!({"Timestamp": now * 1_000, "CloudWatchMetrics": [directive]});
+    let mut root = Map::from_iter([
+        ("_aws".to_owned(), metadata),
+        (DIMENSION.to_owned(), stack.into()),
+    ]);
+    root.extend(
+        noted
+            .iter()
+            .map(|(metric, value)| (metric.name.to_string(), (*value).into())),
+    );
+    Value::Object(root).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captured() -> (Metrics, Arc<Mutex<Vec<Value>>>) {
+        let lines: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let sink = lines.clone();
+        let metrics = Metrics::of("test", move |line| {
+            let line = serde_json::from_str(line).expect("JSON");
+            sink.lock().expect("whole").push(line);
+        });
+        (metrics, lines)
+    }
+
+    #[test]
+    fn an_invocation_is_one_line_of_sums_and_maxima() {
+        let (metrics, lines) = captured();
+        metrics.emit(1);
+        for value in [3, 0, 4] {
+            metrics.note(&ENTRIES_WRITTEN, value);
+            metrics.note(&BYTES_PUBLISHED, value);
+            metrics.clone().note(&PUBLISH_SECONDS, value);
+        }
+        metrics.note(&ENTRIES_REMOVED, 0);
+        metrics.note(&FAILURES_WAITING, 0);
+        metrics.note(&refused("noindex"), 1);
+        metrics.note_since(&INDEX_SECONDS, Some(8), 7);
+        metrics.note_since(&RECONCILE_SECONDS, None, 7);
+        metrics.emit(7);
+        metrics.emit(8);
+        let unit = |name: &str, unit: &str| json!({"Name": name, "Unit": unit});
+        let expected = json!({
+            "_aws": {
+                "Timestamp": 7_000,
+                "CloudWatchMetrics": [{
+                    "Namespace": "Waymark",
+                    "Dimensions": [["Stack"]],
+                    "Metrics": [unit("BytesPublished", "Bytes"), unit("EntriesWritten", "Count"),
+                        unit("FailuresWaiting", "Count"), unit("IndexSeconds", "Seconds"),
+                        unit("PublishSeconds", "Seconds"), unit("Refused.noindex", "Count")],
+                }],
+            },
+            "Stack": "test", "BytesPublished": 7, "EntriesWritten": 7, "FailuresWaiting": 0, "IndexSeconds": 0,
+            "PublishSeconds": 4, "Refused.noindex": 1,
+        });
+        assert_eq!(*lines.lock().expect("whole"), [expected]);
+    }
+
+    #[test]
+    fn more_metrics_than_a_line_takes_are_several_lines() {
+        let (metrics, lines) = captured();
+        for n in 0..=MAX_METRICS {
+            metrics.note(&refused(&format!("{n:03}")), 1);
+        }
+        metrics.emit(1);
+        let lines = lines.lock().expect("whole");
+        let counts: Vec<usize> = lines
+            .iter()
+            .map(|line| line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array())
+            .map(|metrics| metrics.map_or(0, Vec::len))
+            .collect();
+        assert_eq!(counts, [100, 1]);
+    }
+
+    #[test]
+    fn a_stack_without_a_name_writes_nothing() {
+        let metrics = Metrics::of("", |line| panic!("{line}"));
+        metrics.note(&ENTRIES_WRITTEN, 1);
+        metrics.emit(1);
+    }
+}

@@ -1,0 +1,322 @@
+//! Reconcile: make what is placed for a record agree with what is true of it.
+//!
+//! fence → read → plan → commit, and again from the fence if the commit was lost. Records are reconciled in batches:
+//! their reads and the series' counter are shared, their transactions are their own.
+
+use std::collections::BTreeMap;
+
+use sitemap::plan::{self, Ledger, Plan, Series, Slot, Translations};
+use sitemap::record::ContentRecord;
+use sitemap::site::SiteSettings;
+
+use crate::content::Content;
+use crate::env::Env;
+use crate::error::StoreError;
+use crate::keys::{self, Key};
+use crate::metrics::{self, Metrics};
+use crate::sitemap_table::SitemapTable;
+use round::Outcomes;
+
+mod round;
+mod sites;
+
+/// Parts of one page that are reconciled together.
+const PARTS: usize = 100;
+/// Times a record is started again from its fence before its event is left to be delivered again.
+const TRIES: u32 = 8;
+/// Rounds after which a page's ledger is held against its rows: one that is untrue, since a row was lost and another page
+/// has it by now, would lose every commit, and hold up its stream or the scan until an audit.
+const TRUSTING_TRIES: u32 = 4;
+const _: () = assert!(TRUSTING_TRIES < TRIES);
+/// Rounds in which a page whose reads or writes failed is tried. What has called for it, a page in a hundred parts or a
+/// member of a large group, is done again as a whole if one fails: with many calls, one always would.
+const PASSING_TRIES: u32 = 3;
+
+/// Which sites there are beside those that have a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KnownSites {
+    /// Any host is a site.
+    Any,
+    /// These hosts.
+    Only(Vec<String>),
+}
+
+impl KnownSites {
+    /// Reads a list of hosts separated by commas; `*` means any.
+    #[must_use]
+    pub fn parse(list: &str) -> Self {
+        match list.trim() {
+            "*" => Self::Any,
+            list => {
+                let hosts = list.split(',').map(|host| host.trim().to_ascii_lowercase());
+                Self::Only(hosts.filter(|host| !host.is_empty()).collect())
+            }
+        }
+    }
+
+    fn include(&self, host: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Only(hosts) => hosts.iter().any(|known| known == host),
+        }
+    }
+}
+
+/// How a page's reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reconciled {
+    /// Nothing was to be done.
+    Unchanged,
+    /// What was placed for it has changed.
+    Changed,
+}
+
+/// Both tables, and what a reconcile needs to know beside them.
+#[derive(Clone, Debug)]
+pub struct Reconciler {
+    /// The content.
+    pub content: Content,
+    /// The sitemap table.
+    pub table: SitemapTable,
+    /// The sites of the deployment.
+    pub known: KnownSites,
+    /// The time, pauses and randomness.
+    pub env: Env,
+    /// Where what was done is counted.
+    pub metrics: Metrics,
+}
+
+/// On what terms pages are reconciled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Terms<'a> {
+    /// A slot that its owner has to leave, by page, and its series.
+    evict: Option<(&'a Series, &'a BTreeMap<String, Slot>)>,
+    /// Rows that seem to be a page's own: the rows are believed, and not the ledger.
+    found: Option<&'a BTreeMap<String, Vec<Key>>>,
+    /// Whether the ledgers may be untrue: they are held against the rows.
+    doubted: bool,
+    /// Whether nobody is to be told of what changes.
+    quiet: bool,
+    /// The fence that this run has put on the own ledger of the page whose parts are reconciled.
+    under: Option<&'a str>,
+}
+
+/// How one try for a page ended.
+#[derive(Clone)]
+struct Tried {
+    outcome: Reconciled,
+    /// The highest part that may have anything placed.
+    parts: u32,
+    /// Whether the page's own ledger has to be reconciled again: it remembers a part that the record has no longer, or it
+    /// was no longer under this run's fence when a part was to be placed.
+    again: bool,
+    /// The fence's token.
+    token: String,
+}
+
+impl Reconciler {
+    /// Reconciles pages, each named by [`keys::page`], and with a record's own page its other parts: for each its outcome,
+    /// in their order. The pages must differ.
+    ///
+    /// `evict` names a slot that its owner among them has to leave.
+    pub async fn reconcile(
+        &self,
+        pages: &[String],
+        evict: Option<(&Series, &BTreeMap<String, Slot>)>,
+    ) -> Vec<Result<Reconciled, StoreError>> {
+        let terms = Terms {
+            evict,
+            ..Terms::default()
+        };
+        self.with_parts(pages, terms).await
+    }
+
+    /// As [`Reconciler::reconcile`], and nobody is told of what changes: it is not the pages that did.
+    pub async fn reconcile_quietly(&self, pages: &[String]) -> Vec<Result<Reconciled, StoreError>> {
+        let terms = Terms {
+            quiet: true,
+            ..Terms::default()
+        };
+        self.with_parts(pages, terms).await
+    }
+
+    /// Reconciles pages of which rows were lost or are not in their ledgers: for each its outcome, in their order. With
+    /// each come the rows that seem to be its own. Nobody is told of what changes.
+    pub async fn repair(
+        &self,
+        found: &BTreeMap<String, Vec<Key>>,
+    ) -> Vec<Result<Reconciled, StoreError>> {
+        let pages: Vec<String> = found.keys().cloned().collect();
+        let terms = Terms {
+            found: Some(found),
+            quiet: true,
+            ..Terms::default()
+        };
+        self.with_parts(&pages, terms).await
+    }
+
+    /// What a reconcile of a page would do at this moment; nothing if what it needs to know cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
+    pub async fn foresee(
+        &self,
+        page: &str,
+        record: Option<&ContentRecord>,
+        site: Option<&SiteSettings>,
+        ledger: &Ledger,
+    ) -> Result<Option<Plan>, StoreError> {
+        let now = self.env.now();
+        let (id, part) = keys::page_parts(page);
+        let planned = plan::Page { record, part, site };
+        let read = match self.read(page, planned, ledger, now).await {
+            Err(StoreError::Damaged { .. }) => return Ok(None),
+            read => read?,
+        };
+        let group = match planned.wanted_group(read.newest, now) {
+            Some(group) => self.table.translations(group).await?,
+            None => Translations::default(),
+        };
+        let inputs = read.inputs(planned, ledger, &group);
+        Ok(Some(plan::plan(id, &inputs, now)))
+    }
+
+    /// Reconciles pages, then the parts of those that have any, then those again that have fewer than before: what their
+    /// ledgers remember of the others may go when these are cleared. A part that is new is reconciled from its page's own
+    /// ledger on.
+    async fn with_parts(
+        &self,
+        pages: &[String],
+        terms: Terms<'_>,
+    ) -> Vec<Result<Reconciled, StoreError>> {
+        let tried = self.rounds(pages, terms).await;
+        let mut outcomes = Vec::with_capacity(pages.len());
+        for (page, mut tried) in pages.iter().zip(tried) {
+            let (id, part) = keys::page_parts(page);
+            if part > 1 && tried.as_ref().is_ok_and(|tried| tried.again) {
+                tried = self.try_one(id, terms).await;
+            }
+            outcomes.push(match tried {
+                Ok(tried) if tried.parts > 1 => self.follow_parts(id, tried, terms).await,
+                tried => tried.map(|tried| tried.outcome),
+            });
+        }
+        for outcome in &outcomes {
+            let metric = match outcome {
+                Ok(Reconciled::Changed) => &metrics::RECORDS_CHANGED,
+                Ok(Reconciled::Unchanged) => &metrics::RECORDS_UNCHANGED,
+                Err(error) if error.is_permanent() => &metrics::RECORDS_IMPOSSIBLE,
+                Err(_) => &metrics::RECORDS_FAILED,
+            };
+            self.metrics.note(metric, 1);
+        }
+        outcomes
+    }
+
+    /// Reconciles the parts of a record's page, and has its ledger forget those that the record has no longer. Whether
+    /// any of these is left is read again after each fence: a run for what the record was meanwhile may have placed one.
+    async fn follow_parts(
+        &self,
+        id: &str,
+        mut tried: Tried,
+        terms: Terms<'_>,
+    ) -> Result<Reconciled, StoreError> {
+        let mut outcome = tried.outcome;
+        for round in 0..TRIES {
+            self.env.backoff(round).await;
+            let parts = self.reconcile_parts(id, &tried, terms).await?;
+            outcome = outcome.max(parts.outcome);
+            if !(tried.again || parts.again) {
+                return Ok(outcome);
+            }
+            let terms = Terms {
+                evict: None,
+                ..terms
+            };
+            tried = self.try_one(id, terms).await?;
+            outcome = outcome.max(tried.outcome);
+            if !(tried.again || parts.again) {
+                return Ok(outcome);
+            }
+        }
+        Err(StoreError::Contended {
+            what: format!("the parts of {id}"),
+            tries: TRIES,
+        })
+    }
+
+    /// Reconciles the parts from 2 on, as the outcome of their page's own ledger says.
+    async fn reconcile_parts(
+        &self,
+        id: &str,
+        page: &Tried,
+        terms: Terms<'_>,
+    ) -> Result<Tried, StoreError> {
+        let terms = Terms {
+            under: Some(&page.token),
+            ..terms
+        };
+        let parts: Vec<String> = (2..=page.parts).map(|part| keys::page(id, part)).collect();
+        let mut tried = Ok(Tried {
+            outcome: Reconciled::Unchanged,
+            again: false,
+            ..page.clone()
+        });
+        for parts in parts.chunks(PARTS) {
+            for part in self.rounds(parts, terms).await {
+                tried = match (tried, part) {
+                    (Ok(tried), Ok(part)) => Ok(Tried {
+                        outcome: tried.outcome.max(part.outcome),
+                        again: tried.again || part.again,
+                        ..tried
+                    }),
+                    // One that fails holds up none of the others; one that may succeed decides that all come again.
+                    (Err(error), Err(other)) if error.is_permanent() => Err(other),
+                    (Err(error), _) | (_, Err(error)) => Err(error),
+                };
+            }
+        }
+        tried
+    }
+
+    /// The rounds of one page.
+    async fn try_one(&self, page: &str, terms: Terms<'_>) -> Result<Tried, StoreError> {
+        let mut tried = self.rounds(&[page.to_owned()], terms).await;
+        tried.pop().expect("an outcome for each page")
+    }
+
+    async fn rounds(&self, pages: &[String], terms: Terms<'_>) -> Vec<Result<Tried, StoreError>> {
+        let mut outcomes = Outcomes::new();
+        let mut pending: Vec<&str> = pages.iter().map(String::as_str).collect();
+        for round in 0..TRIES {
+            if pending.is_empty() {
+                break;
+            }
+            self.env.backoff(round).await;
+            let terms = Terms {
+                doubted: round >= TRUSTING_TRIES,
+                ..terms
+            };
+            pending = self.round(&pending, terms, &mut outcomes).await;
+            if round + 1 < PASSING_TRIES {
+                let passing = |tried: &Result<Tried, StoreError>| {
+                    let error = tried.as_ref().err();
+                    error.is_some_and(|error| !error.is_permanent())
+                };
+                let failed = outcomes.extract_if(.., |_, tried| passing(tried));
+                pending.extend(failed.map(|(page, _)| page));
+            }
+        }
+        let mut outcome = |page: &String| {
+            let lost = || {
+                Err(StoreError::Contended {
+                    what: format!("record {page}"),
+                    tries: TRIES,
+                })
+            };
+            outcomes.remove(page.as_str()).unwrap_or_else(lost)
+        };
+        pages.iter().map(&mut outcome).collect()
+    }
+}

@@ -1,0 +1,494 @@
+//! One try for each of a batch of pages: fence, read, plan, commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sitemap::eligibility::Newest;
+use sitemap::mapping::SOURCE_MARK;
+use sitemap::plan::{self, Change, Claim, Inputs, Ledger, Plan, Series, Translations};
+use sitemap::record::ContentRecord;
+use sitemap::site::SITE_TYPE;
+
+use super::{Reconciled, Reconciler, Terms, Tried};
+use crate::concurrency::concurrently;
+use crate::error::StoreError;
+use crate::keys;
+use crate::ledgers::{Commit, Fenced};
+use crate::metrics;
+use crate::sites::{Hold, SiteRow};
+use crate::slots::Offer;
+
+/// Records of one batch whose requests are under way at the same time.
+const CONCURRENCY: usize = 16;
+
+/// The rows of sites by host.
+type SiteMap = BTreeMap<String, Result<Option<SiteRow>, StoreError>>;
+
+/// What was read for a page's plan beside its record and ledger.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    pub(super) newest: Newest,
+    claim: Claim,
+    /// The highest part beyond the record's that has a ledger.
+    left: u32,
+}
+
+/// How the pages of a batch ended so far.
+pub(super) type Outcomes<'a> = BTreeMap<&'a str, Result<Tried, StoreError>>;
+
+/// What is true of the pages of a batch: their records, and their sites.
+struct Truth {
+    records: BTreeMap<String, ContentRecord>,
+    sites: SiteMap,
+}
+
+/// A page whose plan is made.
+struct Planned<'a> {
+    page: &'a str,
+    fenced: Fenced,
+    plan: Plan,
+    /// Whether its page's own ledger has to be reconciled again: [`Tried::again`].
+    again: bool,
+    /// Whether its site is released.
+    live: bool,
+}
+
+impl Truth {
+    /// A page's site: its record's, or where it was listed if its record is gone.
+    fn site(&self, page: &str, ledger: &Ledger) -> Option<&Result<Option<SiteRow>, StoreError>> {
+        let record = self.records.get(keys::page_parts(page).0);
+        self.sites
+            .get(record.map_or(&ledger.site, |record| &record.site))
+    }
+
+    fn row(&self, page: &str, ledger: &Ledger) -> Option<&SiteRow> {
+        self.site(page, ledger)?.as_ref().ok()?.as_ref()
+    }
+
+    fn page(&self, page: &str, ledger: &Ledger) -> plan::Page<'_> {
+        let (id, part) = keys::page_parts(page);
+        plan::Page {
+            record: self.records.get(id),
+            part,
+            site: self.row(page, ledger).map(|row| &row.settings),
+        }
+    }
+}
+
+impl Reconciler {
+    /// One try for each of the pages; returns those that lost.
+    pub(super) async fn round<'a>(
+        &self,
+        pages: &[&'a str],
+        terms: Terms<'_>,
+        outcomes: &mut Outcomes<'a>,
+    ) -> Vec<&'a str> {
+        let now = self.env.now();
+        // The fence precedes every read: a run that finds nothing to do writes nothing else, and an older run, which
+        // read an older truth, must not be able to commit after it.
+        let mut fenced = self.fence(pages, terms, outcomes).await;
+        let truth = self.truth(&mut fenced, outcomes).await;
+        let mut planned = self.plan(fenced, &truth, terms, now, outcomes).await;
+        self.withdraw_unnamed(&mut planned, terms, outcomes).await;
+        self.commit_all(planned, &truth, terms, outcomes).await
+    }
+
+    async fn fence<'a>(
+        &self,
+        pages: &[&'a str],
+        terms: Terms<'_>,
+        outcomes: &mut Outcomes<'a>,
+    ) -> Vec<(&'a str, Fenced)> {
+        let fences = pages.iter().map(|page| async move {
+            match terms.found.and_then(|found| found.get(*page)) {
+                None if terms.doubted => self.table.fence_verified(page, &[]).await,
+                None => self.table.fence(page).await,
+                Some(found) => self.table.fence_verified(page, found).await,
+            }
+        });
+        let fences = concurrently(CONCURRENCY, fences).await;
+        let mut fenced = Vec::with_capacity(pages.len());
+        for (page, fence) in pages.iter().zip(fences) {
+            match fence {
+                Ok(fence) => fenced.push((*page, fence)),
+                Err(error) => drop(outcomes.insert(page, Err(error))),
+            }
+        }
+        fenced
+    }
+
+    /// What is true of the pages. Those of which it cannot be read leave.
+    async fn truth<'a>(
+        &self,
+        fenced: &mut Vec<(&'a str, Fenced)>,
+        outcomes: &mut Outcomes<'a>,
+    ) -> Truth {
+        let ids = fenced.iter().map(|(page, _)| keys::page_parts(page).0);
+        let ids: BTreeSet<&str> = ids.collect();
+        let ids = ids.into_iter().map(str::to_owned);
+        // Apart: where the user's table cannot be read, Waymark's own can.
+        let (mapped, own): (Vec<String>, Vec<String>) =
+            ids.partition(|id| id.starts_with(SOURCE_MARK));
+        let mut records = BTreeMap::new();
+        for ids in [own, mapped] {
+            match self.content.records(&ids).await {
+                Ok(found) => records.extend(found),
+                // Every record of the table has failed for the same passing reason.
+                Err(error) => fenced.retain(|(page, _)| {
+                    let id = keys::page_parts(page).0;
+                    let stays = !ids.iter().any(|failed| failed == id);
+                    if !stays {
+                        outcomes.insert(page, Err(error.passing()));
+                    }
+                    stays
+                }),
+            }
+        }
+        let sites = self.sites(&records, fenced).await;
+        let truth = Truth { records, sites };
+        fenced.retain(|(page, fenced)| match truth.site(page, &fenced.ledger) {
+            Some(Err(error)) => {
+                outcomes.insert(page, Err(error.shared()));
+                false
+            }
+            _ => true,
+        });
+        truth
+    }
+
+    async fn plan<'a>(
+        &self,
+        fenced: Vec<(&'a str, Fenced)>,
+        truth: &Truth,
+        terms: Terms<'_>,
+        now: i64,
+        outcomes: &mut Outcomes<'a>,
+    ) -> Vec<Planned<'a>> {
+        let reads = fenced.iter().map(|(page, fenced)| {
+            let planned = truth.page(page, &fenced.ledger);
+            self.read(page, planned, &fenced.ledger, now)
+        });
+        let reads = concurrently(CONCURRENCY, reads).await;
+        let groups = fenced
+            .iter()
+            .zip(&reads)
+            .filter_map(|((page, fenced), read)| {
+                let newest = read.as_ref().ok()?.newest;
+                truth.page(page, &fenced.ledger).wanted_group(newest, now)
+            });
+        // Each once: all members of a group are often reconciled together.
+        let groups: BTreeSet<&str> = groups.collect();
+        let translations = groups
+            .iter()
+            .map(|group| async move { (*group, self.table.translations(group).await) });
+        let groups: BTreeMap<&str, _> = concurrently(CONCURRENCY, translations)
+            .await
+            .into_iter()
+            .collect();
+        let no_group = Translations::default();
+        let mut plans = Vec::with_capacity(fenced.len());
+        for ((page, fenced), read) in fenced.into_iter().zip(reads) {
+            let read = match read {
+                Ok(read) => read,
+                Err(error) => {
+                    outcomes.insert(page, Err(error));
+                    continue;
+                }
+            };
+            let (id, _) = keys::page_parts(page);
+            let planned = truth.page(page, &fenced.ledger);
+            let wanted = planned.wanted_group(read.newest, now);
+            let group = match wanted.map(|group| groups.get(group)) {
+                Some(Some(Err(error))) => {
+                    outcomes.insert(page, Err(error.shared()));
+                    continue;
+                }
+                Some(Some(Ok(group))) => group,
+                _ => &no_group,
+            };
+            let evict = terms.evict;
+            let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(page)?)));
+            let row = truth.row(page, &fenced.ledger);
+            let released = row.is_some_and(|row| row.hold == Hold::Released);
+            let inputs = Inputs {
+                evict,
+                told: released && !terms.quiet,
+                feed_lost: fenced.feed_lost,
+                ..read.inputs(planned, &fenced.ledger, group)
+            };
+            let mut plan = plan::plan(id, &inputs, now);
+            plan.ledger_changes |= fenced.untrue;
+            plans.push(Planned {
+                page,
+                fenced,
+                plan,
+                again: read.left > 0,
+                live: released,
+            });
+        }
+        plans
+    }
+
+    /// Withdraws what is planned for new parts unless this run's fence on their page's own ledger is still there: that
+    /// ledger names them. If another run has fenced it since, that one may have found no ledger of the new part and have
+    /// the page forget it: nobody would look at the part again. Read after the parts' fences, whose rows any later run
+    /// finds.
+    async fn withdraw_unnamed<'a>(
+        &self,
+        planned: &mut Vec<Planned<'a>>,
+        terms: Terms<'_>,
+        outcomes: &mut Outcomes<'a>,
+    ) {
+        let Some(part) = planned.iter().find(|planned| planned.is_new_part()) else {
+            return;
+        };
+        let (id, _) = keys::page_parts(part.page);
+        let named = match terms.under {
+            Some(under) => self
+                .table
+                .token(id)
+                .await
+                .map(|token| token.as_deref() == Some(under)),
+            None => Ok(false),
+        };
+        planned.retain_mut(|planned| match &named {
+            Ok(false) if planned.is_new_part() => {
+                planned.withdraw();
+                true
+            }
+            Err(error) if planned.is_new_part() => {
+                outcomes.insert(planned.page, Err(error.shared()));
+                false
+            }
+            _ => true,
+        });
+    }
+
+    /// Places what is planned and commits it; returns the pages that lost.
+    async fn commit_all<'a>(
+        &self,
+        mut plans: Vec<Planned<'a>>,
+        truth: &Truth,
+        terms: Terms<'_>,
+        outcomes: &mut Outcomes<'a>,
+    ) -> Vec<&'a str> {
+        let mut offers = self.offers(&plans, &truth.sites, terms).await;
+        plans.retain(|Planned { page, plan, .. }| {
+            let mut offers = plan.needs_slots().filter_map(|series| offers.get(series));
+            match offers.find_map(|offers| offers.as_ref().err()) {
+                Some(error) => {
+                    outcomes.insert(page, Err(error.shared()));
+                    false
+                }
+                None => true,
+            }
+        });
+        let commits = plans.into_iter().map(|mut planned| {
+            let wanted: Vec<Series> = planned.plan.needs_slots().cloned().collect();
+            let offered = wanted
+                .iter()
+                .filter_map(|series| offers.get_mut(series)?.as_mut().ok()?.pop());
+            let offered: Vec<Offer> = offered.collect();
+            for offer in &offered {
+                planned.plan.place(&offer.series, offer.slot);
+            }
+            async move {
+                let tried = self.commit(&planned, &offered).await;
+                if let Ok(Some(_)) = tried {
+                    self.count_changes(&planned);
+                }
+                (planned.page, tried)
+            }
+        });
+        let mut lost = Vec::new();
+        for (page, outcome) in concurrently(CONCURRENCY, commits).await {
+            match outcome {
+                Ok(Some(tried)) => drop(outcomes.insert(page, Ok(tried))),
+                Ok(None) => lost.push(page),
+                Err(error) => drop(outcomes.insert(page, Err(error))),
+            }
+        }
+        lost
+    }
+
+    /// What a page's plan needs to know beside its record and ledger. Read after its fence.
+    pub(super) async fn read(
+        &self,
+        page: &str,
+        planned: plan::Page<'_>,
+        ledger: &Ledger,
+        now: i64,
+    ) -> Result<Read, StoreError> {
+        let newest = match planned.wanted_term(now) {
+            Some(term) => self.table.newest(&term).await?,
+            None => Newest::Unread,
+        };
+        let claim = match planned.wanted_address(newest, ledger, now) {
+            Some(address) => self.table.claim(&address, page).await?,
+            None => Claim::Unread,
+        };
+        let left = match planned.last_part(ledger) {
+            Some(last) => {
+                let highest = self.table.highest_part(keys::page_parts(page).0).await?;
+                if highest > last { highest } else { 0 }
+            }
+            None => 0,
+        };
+        Ok(Read {
+            newest,
+            claim,
+            left,
+        })
+    }
+
+    /// The rows of the records' sites, and of those where the pages of gone records were listed; nothing for one that is
+    /// not known. Read after all fences.
+    async fn sites(
+        &self,
+        records: &BTreeMap<String, ContentRecord>,
+        fenced: &[(&str, Fenced)],
+    ) -> SiteMap {
+        let mut sites = BTreeMap::new();
+        let pages = records
+            .values()
+            .filter(|record| record.type_name != SITE_TYPE);
+        for record in pages {
+            if !sites.contains_key(&record.site) {
+                let row = self.ensure_site(&record.site).await;
+                sites.insert(record.site.clone(), row);
+            }
+        }
+        let gone = fenced
+            .iter()
+            .filter(|(page, _)| !records.contains_key(keys::page_parts(page).0));
+        for (_, Fenced { ledger, .. }) in gone {
+            if ledger.claim.is_some() && !sites.contains_key(&ledger.site) {
+                // Only to know who is to be told: what is gone goes, whatever its site says.
+                let row = self.table.site(&ledger.site).await.unwrap_or(None);
+                sites.insert(ledger.site.clone(), Ok(row));
+            }
+        }
+        sites
+    }
+
+    /// Slots for the plans that need some, by series: one that fails must not keep them from the others.
+    async fn offers(
+        &self,
+        plans: &[Planned<'_>],
+        sites: &SiteMap,
+        terms: Terms<'_>,
+    ) -> BTreeMap<Series, Result<Vec<Offer>, StoreError>> {
+        let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
+        for series in plans.iter().flat_map(|planned| planned.plan.needs_slots()) {
+            *wanted.entry(series).or_default() += 1;
+        }
+        let mut offers = BTreeMap::new();
+        for (series, count) in wanted {
+            let evicted = terms.evict.filter(|(evicted, _)| *evicted == series);
+            let avoid = evicted.and_then(|(_, slots)| slots.values().next());
+            let avoid = avoid.map(|slot| slot.n);
+            if let Some(Ok(Some(SiteRow { settings, .. }))) = sites.get(&series.site) {
+                let capacity = settings.capacity(&series.name);
+                let mut slots = self.table.offer(series, count, capacity, avoid).await;
+                // Taken from the end: the batch's first record gets the lowest slot.
+                if let Ok(slots) = &mut slots {
+                    slots.reverse();
+                }
+                offers.insert(series.clone(), slots);
+            }
+        }
+        offers
+    }
+
+    /// Applies a plan. Nothing is returned if the race was lost.
+    async fn commit(
+        &self,
+        planned: &Planned<'_>,
+        offers: &[Offer],
+    ) -> Result<Option<Tried>, StoreError> {
+        let Planned {
+            page, fenced, plan, ..
+        } = planned;
+        let parts = plan.ledger.as_ref().map_or(0, |ledger| ledger.parts);
+        let tried = |outcome| {
+            Some(Tried {
+                outcome,
+                parts,
+                again: planned.again,
+                token: fenced.token.clone(),
+            })
+        };
+        // Without a ledger to keep there is one to delete: at least the fence's own.
+        let nothing = plan.is_empty() && fenced.strays.is_empty();
+        if nothing && plan.ledger.is_some() {
+            return Ok(tried(Reconciled::Unchanged));
+        }
+        match self.table.commit(page, fenced, plan, offers).await? {
+            Commit::Done if nothing => Ok(tried(Reconciled::Unchanged)),
+            Commit::Done => Ok(tried(Reconciled::Changed)),
+            Commit::Lost { occupied } => {
+                // An occupied slot must not be offered for ever.
+                for offer in occupied.iter().filter(|offer| offer.given_back) {
+                    self.table.forget_free(offer).await?;
+                }
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl Planned<'_> {
+    /// Whether a part is to have a ledger that had none before the fence.
+    fn is_new_part(&self) -> bool {
+        let (_, part) = keys::page_parts(self.page);
+        part > 1 && self.fenced.new && self.plan.ledger.is_some()
+    }
+
+    /// Nothing is placed, and the fence's row goes; rows that were found stay for the run that starts from the page's own
+    /// ledger.
+    fn withdraw(&mut self) {
+        self.plan = Plan::default();
+        self.fenced.strays.clear();
+        self.again = true;
+    }
+}
+
+impl Reconciler {
+    /// Counts what a plan that was committed has changed.
+    fn count_changes(&self, planned: &Planned<'_>) {
+        let plan = &planned.plan;
+        let count = |counted: fn(&Change) -> bool| {
+            let changes = plan.changes.iter().filter(|change| counted(change));
+            changes.count() as u64
+        };
+        let written = count(|change| matches!(change, Change::Insert(..) | Change::Replace(..)));
+        let removed = count(|change| matches!(change, Change::Remove(..)));
+        self.metrics.note(&metrics::ENTRIES_WRITTEN, written);
+        self.metrics.note(&metrics::ENTRIES_REMOVED, removed);
+        if planned.live {
+            self.metrics
+                .note(&metrics::LISTING_CHANGES, written + removed);
+        }
+        let reason = |ledger: &Ledger| ledger.refused.as_ref().map(|(reason, _)| reason.clone());
+        if let Some(after) = plan.ledger.as_ref().and_then(reason)
+            && reason(&planned.fenced.ledger).as_ref() != Some(&after)
+        {
+            self.metrics.note(&metrics::refused(&after), 1);
+        }
+    }
+}
+
+impl Read {
+    pub(super) fn inputs<'a>(
+        &'a self,
+        page: plan::Page<'a>,
+        ledger: &'a Ledger,
+        group: &'a Translations,
+    ) -> Inputs<'a> {
+        Inputs {
+            newest: self.newest,
+            group,
+            left: self.left,
+            ..Inputs::of(page, ledger, &self.claim)
+        }
+    }
+}

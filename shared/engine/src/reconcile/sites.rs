@@ -1,0 +1,114 @@
+//! A site's row made to agree with its record and with the deployment's list.
+
+use serde_json::Value;
+use sitemap::site::{SITE_ID_PREFIX, SiteSettings, is_settings, is_site_host};
+
+use super::{Reconciler, TRIES};
+use crate::error::StoreError;
+use crate::sites::{RENDER_VERSION, SiteRow};
+
+impl Reconciler {
+    /// A site's row. A site that is known and has none gets one, on hold; one whose entries are of an older rendering,
+    /// or were made from other tables or by another mapping, is put on the scan's list.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails.
+    pub async fn ensure_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+        match self.table.site(host).await? {
+            Some(row) if self.is_current(&row) => Ok(Some(row)),
+            Some(_) => Box::pin(self.reconcile_site(host)).await,
+            None => {
+                let Some(settings) = self.settings(host).await? else {
+                    return Ok(None);
+                };
+                let (source, now) = (self.content.revision(), self.env.now());
+                self.table.create_site(&settings, source, now).await?;
+                // The record may have changed since it was read, and the event of that have found no row: once more,
+                // under the row's own fence.
+                Box::pin(self.reconcile_site(host)).await
+            }
+        }
+    }
+
+    fn is_current(&self, row: &SiteRow) -> bool {
+        row.render == RENDER_VERSION && row.source == self.content.revision()
+    }
+
+    /// What a site's record says, or the defaults of a known site that has none.
+    async fn settings(&self, host: &str) -> Result<Option<SiteSettings>, StoreError> {
+        let settings = match self.recorded(host).await? {
+            Some(item) => SiteSettings::parse(host, &item),
+            None if self.known.include(host) => SiteSettings::default_for(host),
+            None => return Ok(None),
+        };
+        // A host that is no host is no site.
+        Ok(settings
+            .ok()
+            .filter(|settings| is_site_host(host) && settings.origin.host() == host))
+    }
+
+    /// A site's record of settings.
+    async fn recorded(&self, host: &str) -> Result<Option<Value>, StoreError> {
+        let id = format!("{SITE_ID_PREFIX}{host}");
+        let item = self.content.item(&id).await?;
+        Ok(item.filter(|item| is_settings(&id, item)))
+    }
+
+    /// Looks whether a site's row still says what its record and the deployment's list do, and mends it. For what no
+    /// event tells of: a changed list.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails, or every try was lost.
+    pub async fn refresh_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+        let Some(row) = self.ensure_site(host).await? else {
+            return Ok(None);
+        };
+        let as_it_should_be = match self.settings(host).await? {
+            Some(settings) => settings == row.settings,
+            None => !row.settings.public,
+        };
+        if as_it_should_be {
+            Ok(Some(row))
+        } else {
+            self.reconcile_site(host).await
+        }
+    }
+
+    /// Makes a site's row agree with its record. One that is no longer known is private.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails, or every try was lost.
+    pub async fn reconcile_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+        for round in 0..TRIES {
+            self.env.backoff(round).await;
+            let Some((token, row)) = self.table.fence_site(host).await? else {
+                // Without a record of settings, the first page makes the site.
+                return if self.recorded(host).await?.is_some() {
+                    self.ensure_site(host).await
+                } else {
+                    Ok(None)
+                };
+            };
+            let unknown = SiteSettings {
+                public: false,
+                ..row.settings.clone()
+            };
+            let settings = self.settings(host).await?.unwrap_or(unknown);
+            if settings == row.settings && self.is_current(&row) {
+                return Ok(Some(row));
+            }
+            let (source, now) = (self.content.revision(), self.env.now());
+            let change = self.table.change_site(&token, &settings, source, now);
+            if change.await? {
+                return self.table.site(host).await;
+            }
+        }
+        Err(StoreError::Contended {
+            what: format!("site {host}"),
+            tries: TRIES,
+        })
+    }
+}

@@ -1,0 +1,229 @@
+//! What follows from a changed row of the sitemap table: publish what it is part of.
+//!
+//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
+//!   ([`site_files`]) and feed. `FEED#`: the feed ([`mod@feed`]).
+//! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
+//! - `LOC#`: the records that wait for an address that its owner gave up. `JOB#`: the scan's next slice ([`scan`]).
+//! - Every step reads the truth again and may run twice, late, or beside itself.
+//! - What can never succeed is logged and acknowledged: it must not hold up the rest of the stream.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::concurrency::concurrently;
+use crate::error::StoreError;
+use crate::keys::{ShardId, Subject};
+use crate::metrics::{self, Metric};
+use crate::reconcile::Reconciler;
+use crate::sites::{Hold, SiteRow};
+use crate::stream::{Batch, Handled, StreamRecord};
+use bytes::Bytes;
+use objects::{Document, ObjectKey, Objects, Precondition, Put};
+use tracing::error;
+
+use self::index::IndexLimits;
+
+pub mod feed;
+pub mod index;
+pub mod publish;
+pub mod scan;
+pub mod site_files;
+
+/// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
+const CONCURRENT_SHARDS: usize = 4;
+
+/// The tables, the bucket and the clock.
+#[derive(Clone, Debug)]
+pub struct Regenerator {
+    /// Both tables.
+    pub reconciler: Reconciler,
+    /// The bucket.
+    pub objects: Arc<dyn Objects>,
+    /// How much an index may hold.
+    pub limits: IndexLimits,
+}
+
+/// What a stream record of the sitemap table is about, if anything depends on it: the stream's filter in
+/// `template.yaml` says the same.
+#[must_use]
+pub fn subject(record: &StreamRecord) -> Option<Subject> {
+    let subject = Subject::of(record.key.text("pk")?, record.key.text("sk")?)?;
+    match subject {
+        // Only a claim that was given up calls for anybody: a new one has no waiters that its owner did not refuse.
+        Subject::Claim(_) => record.removed.then_some(subject),
+        _ => Some(subject),
+    }
+}
+
+impl Regenerator {
+    /// Handles a batch of the sitemap table's stream.
+    pub async fn regenerate(&self, records: &[StreamRecord]) -> Handled {
+        let batch = Batch::of(records, subject);
+        let mut failed: Vec<&Subject> = Vec::new();
+        let mut shards: BTreeMap<&ShardId, (BTreeSet<u32>, Vec<&Subject>)> = BTreeMap::new();
+        let mut others = Vec::new();
+        for subject in batch.subjects() {
+            match subject {
+                Subject::Segment(shard, segment) => {
+                    let (segments, subjects) = shards.entry(shard).or_default();
+                    segments.insert(*segment);
+                    subjects.push(subject);
+                }
+                other => others.push(other),
+            }
+        }
+        let publish = shards
+            .into_iter()
+            .map(|(shard, (segments, subjects))| async move {
+                let outcome = self.publish(shard, Some(&segments)).await;
+                (shard, subjects, outcome)
+            });
+        let published = concurrently(CONCURRENT_SHARDS, publish).await;
+        for (shard, subjects, outcome) in published {
+            match outcome {
+                Ok(true) => {
+                    self.note_since(&metrics::PUBLISH_SECONDS, batch.oldest(subjects));
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    error!(%shard, %error, "a shard was not published");
+                    self.count_failure(&error);
+                    if !error.is_permanent() {
+                        failed.extend(subjects);
+                    }
+                }
+            }
+        }
+        // After the shards, so that the summaries they have just written are in the index at once.
+        for subject in others {
+            // Boxed: the compiler bounds how deep futures may lie in one another.
+            let since = batch.oldest([subject]);
+            if let Err(error) = Box::pin(self.other_changed(subject, since)).await {
+                error!(?subject, %error, "a change was not followed");
+                self.count_failure(&error);
+                if !error.is_permanent() {
+                    failed.push(subject);
+                }
+            }
+        }
+        let Reconciler { metrics, env, .. } = &self.reconciler;
+        metrics.emit(env.now());
+        batch.response(failed)
+    }
+
+    fn note(&self, metric: &Metric, value: u64) {
+        self.reconciler.metrics.note(metric, value);
+    }
+
+    fn note_since(&self, metric: &Metric, since: Option<i64>) {
+        let Reconciler { metrics, env, .. } = &self.reconciler;
+        metrics.note_since(metric, since, env.now());
+    }
+
+    fn count_failure(&self, error: &StoreError) {
+        let metric = if error.is_permanent() {
+            &metrics::CHANGES_IMPOSSIBLE
+        } else {
+            &metrics::CHANGES_FAILED
+        };
+        self.note(metric, 1);
+    }
+
+    /// Puts an object and counts it.
+    async fn put(
+        &self,
+        key: &ObjectKey,
+        body: Bytes,
+        document: &Document,
+        precondition: &Precondition,
+    ) -> Result<Put, StoreError> {
+        let bytes = body.len() as u64;
+        let put = self.objects.put(key, body, document, precondition).await?;
+        if put == Put::Done {
+            self.note(&metrics::BYTES_PUBLISHED, bytes);
+            match key {
+                ObjectKey::Shard { .. } => self.note(&metrics::SHARDS_PUBLISHED, 1),
+                ObjectKey::Index { .. } => self.note(&metrics::INDEXES_PUBLISHED, 1),
+                ObjectKey::Feed { .. } | ObjectKey::Robots { .. } | ObjectKey::SiteFile { .. } => {}
+            }
+        }
+        Ok(put)
+    }
+
+    /// Does what follows from a change, the first of which was made at `since`.
+    async fn other_changed(&self, subject: &Subject, since: Option<i64>) -> Result<(), StoreError> {
+        match subject {
+            Subject::Segment(..) => Ok(()),
+            Subject::Index(site) => {
+                if self.publish_index(site).await? {
+                    self.note_since(&metrics::INDEX_SECONDS, since);
+                }
+                Ok(())
+            }
+            Subject::Site(site) => {
+                // The site file first: a site that has become private is closed by it alone.
+                self.publish_site_files(site).await?;
+                self.publish_index(site).await?;
+                self.publish_feed(site).await
+            }
+            Subject::Feed(site) => self.publish_feed(site).await,
+            Subject::Claim(pk) => self.hand_over(pk).await,
+            Subject::Job => self.scan_slice().await,
+            Subject::Term(pk) => {
+                let archives = self.reconciler.table.archives(pk).await?;
+                self.reconcile_all(&archives).await
+            }
+            Subject::Group(pk) => {
+                let mut members = self.reconciler.table.members(pk).await?;
+                members.extend(self.reconciler.table.admitted(pk).await?);
+                self.reconcile_all(&members).await
+            }
+            Subject::GroupWaiters(pk) => {
+                let admitted = self.reconciler.table.admitted(pk).await?;
+                self.reconcile_all(&admitted).await
+            }
+        }
+    }
+
+    /// Reconciles the records that wait for an address until one of them has it, then the others, who learn whose it is
+    /// now, also if that is none of them. All at once, each would be offered a slot, and all but one of these would stay
+    /// a hole.
+    async fn hand_over(&self, claim_pk: &str) -> Result<(), StoreError> {
+        let table = &self.reconciler.table;
+        let (mut owned, waiters) = table.waiters(claim_pk).await?;
+        let (mut waiters, mut outcome) = (waiters.as_slice(), Ok(()));
+        while let ([next, others @ ..], false) = (waiters, owned) {
+            // One that fails keeps the address from nobody: the event will be delivered again for it.
+            outcome = outcome.and(self.reconcile_all(std::slice::from_ref(next)).await);
+            waiters = others;
+            (owned, _) = table.waiters(claim_pk).await?;
+        }
+        outcome.and(self.reconcile_all(waiters).await)
+    }
+
+    /// Reconciles records and goes on behind those that can never succeed: they must not keep it from the others.
+    async fn reconcile_all(&self, ids: &[String]) -> Result<(), StoreError> {
+        for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(ids, None).await) {
+            step_over(id, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// A site's row, if index, robots.txt and site file may be published: not before a first load is complete, unless
+    /// they are those of a private site.
+    async fn released(&self, site: &str) -> Result<Option<SiteRow>, StoreError> {
+        let row = self.reconciler.table.site(site).await?;
+        Ok(row.filter(|row| row.hold == Hold::Released || !row.settings.public))
+    }
+}
+
+/// Goes on behind what can never succeed, with nothing: one record, shard or site must not hold up the others.
+fn step_over<T>(what: &str, outcome: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match outcome {
+        Err(error) if error.is_permanent() => {
+            error!(what, %error, "stepped over");
+            Ok(None)
+        }
+        outcome => outcome.map(Some),
+    }
+}

@@ -1,0 +1,98 @@
+//! A site's feed of what has changed of late.
+//!
+//! Published by the steps of a shard: the object, then the rows, then a put under the object's ETag. But what is put has
+//! no stamp that rises, since the feed's rows are deleted:
+//!
+//! - Every run puts. If a run stopped because the published feed is right already, a slower run that has read older rows,
+//!   between two changes that undo each other, would pass `If-Match` after it.
+//! - Each put has a fresh token for a stamp, which the bucket stores behind the document: equal documents have different
+//!   S3 ETags, and the slow run fails. The public ETag and Last-Modified follow the document.
+
+use crate::error::StoreError;
+use crate::keys::sha256_hex;
+use objects::{Document, ObjectKey, Put};
+use sitemap::feed::{Feed, MAX_FEED_ENTRIES, render};
+use sitemap::plan::FEED_SECONDS;
+use tracing::info;
+
+use super::Regenerator;
+use super::publish::precondition;
+
+/// Tries to put one object.
+const TRIES: u32 = 10;
+const SECONDS_PER_DAY: i64 = 86_400;
+/// How far the clock of who wrote a row may be ahead of ours, in seconds: about midnight, that is another day.
+const CLOCK_SKEW_SECONDS: i64 = 300;
+
+impl Regenerator {
+    /// Publishes a site's feed: of a site that is private or wants none, an empty one, since an object is never deleted.
+    ///
+    /// # Errors
+    ///
+    /// If a table or the bucket fails, or every try was lost.
+    pub async fn publish_feed(&self, site: &str) -> Result<(), StoreError> {
+        let key = ObjectKey::Feed {
+            site: site.to_owned(),
+        };
+        for _ in 0..TRIES {
+            let current = self.objects.head(&key).await?;
+            let Some(row) = self.released(site).await? else {
+                return Ok(());
+            };
+            let settings = &row.settings;
+            let now = self.reconciler.env.now();
+            let changes = if settings.public && settings.feed {
+                // Whole days: how old a page in the feed may be is up to who writes its row, and the clock has no say
+                // in what rows become.
+                let day = |at: i64| at.div_euclid(SECONDS_PER_DAY);
+                let days = day(now - FEED_SECONDS)..=day(now + CLOCK_SKEW_SECONDS);
+                let table = &self.reconciler.table;
+                table.changes(site, days, MAX_FEED_ENTRIES).await?
+            } else {
+                Vec::new()
+            };
+            let origin = settings.origin.as_str();
+            let feed = Feed {
+                url: &format!("{origin}/{}", key.file_name()),
+                home: &format!("{origin}/"),
+                title: settings.name.as_deref().unwrap_or(&settings.host),
+            };
+            let published = current.as_ref().and_then(|meta| meta.document.as_ref());
+            let unchanged = published.and_then(|document| {
+                let (text, entries) = render(&feed, &changes, document.changed);
+                let is_same = sha256_hex(&text) == document.digest;
+                is_same.then_some((text, entries, document.changed))
+            });
+            let (text, entries, changed) = unchanged.unwrap_or_else(|| {
+                let (text, entries) = render(&feed, &changes, now);
+                (text, entries, now)
+            });
+            let document = Document {
+                digest: sha256_hex(&text),
+                changed,
+                bytes: text.len() as u64,
+                entries: entries as u64,
+                stamp: self.reconciler.env.token(),
+            };
+            match self
+                .put(
+                    &key,
+                    text.into(),
+                    &document,
+                    &precondition(current.as_ref()),
+                )
+                .await?
+            {
+                Put::Done => {
+                    info!(site, entries, "published {key}");
+                    return Ok(());
+                }
+                Put::Lost => {}
+            }
+        }
+        Err(StoreError::Contended {
+            what: key.to_string(),
+            tries: TRIES,
+        })
+    }
+}

@@ -1,0 +1,375 @@
+//! A site's indexes: one, or as many as its sitemaps need.
+//!
+//! - They are published by the steps of a shard: the objects first, then the rows that they are made from, then puts
+//!   under the objects' ETags. All have the same stamp, the version of the site's row and the summaries' generations: it
+//!   rises also in those that stay as they are.
+//! - Which ones there are stands in the site's row: `index_objects` before an object beyond is put, so that whoever
+//!   publishes later knows of it; `indexes` after all are, so that robots.txt names none that is still to come. Either is
+//!   an event, whose run publishes what is then true.
+//! - One that is not needed any more is published empty: `http` answers 404 for it once no cache can name it.
+
+use std::collections::BTreeMap;
+
+use crate::error::StoreError;
+use crate::keys::ShardId;
+use crate::metrics;
+use crate::segments::Summary;
+use crate::sites::SiteRow;
+use objects::{ObjectKey, ObjectMeta, Put, stamp};
+use sitemap::index::{IndexLine, render};
+use sitemap::member::{Builder, Segment};
+use sitemap::site::MAX_BYTES;
+use sitemap::stylesheet::index_frame;
+use sitemap::time::When;
+use tracing::info;
+
+use super::Regenerator;
+use super::publish::{document, precondition};
+
+/// Tries to publish a site's indexes.
+const TRIES: u32 = 10;
+
+/// How much one index may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexLimits {
+    /// Sitemaps.
+    pub lines: u32,
+    /// Bytes, unencoded, if the site's own limit is not lower.
+    pub bytes: u64,
+}
+
+impl Default for IndexLimits {
+    /// Those of sitemaps.org.
+    fn default() -> Self {
+        Self {
+            lines: 50_000,
+            bytes: MAX_BYTES,
+        }
+    }
+}
+
+/// One index as it should be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Page {
+    lines: u32,
+    newest: Option<When>,
+    xml: Vec<u8>,
+}
+
+impl Regenerator {
+    /// Publishes a site's indexes, and says whether any of them was written.
+    ///
+    /// # Errors
+    ///
+    /// If a table or the bucket fails, or every try was lost.
+    pub async fn publish_index(&self, site: &str) -> Result<bool, StoreError> {
+        let table = &self.reconciler.table;
+        // Only how many objects to look at: they come before the rows that decide.
+        let Some(row) = self.released(site).await? else {
+            return Ok(false);
+        };
+        let (mut looked_at, mut written) = (row.index_objects, false);
+        for _ in 0..TRIES {
+            let mut objects = Vec::new();
+            for n in 1..=looked_at {
+                objects.push(self.objects.head(&key(site, n)).await?);
+            }
+            let Some(row) = self.released(site).await? else {
+                return Ok(written);
+            };
+            let summaries = table.summaries(site).await?;
+            let mut pages = pages(&row, &summaries, self.limits);
+            let needed = u32::try_from(pages.len()).unwrap_or(u32::MAX);
+            if needed > row.index_objects {
+                table
+                    .count_indexes(site, row.version, row.indexes, needed)
+                    .await?;
+                looked_at = needed;
+                continue;
+            }
+            if row.index_objects > looked_at {
+                looked_at = row.index_objects;
+                continue;
+            }
+            // What the row has reopened, the site file opens before an index lists it. The row's own event does so too,
+            // but the event of a summary may be handled first.
+            self.publish_site_file(site).await?;
+            pages.resize(objects.len(), Page::default());
+            let generations = summaries.values().map(|summary| summary.generation);
+            let generation = row.version + generations.sum::<u64>();
+            match self.put_pages(&row, &objects, &pages, generation).await? {
+                Some(put) => written |= put > 0,
+                None => continue,
+            }
+            if needed == row.indexes
+                || table
+                    .count_indexes(site, row.version, needed, row.index_objects)
+                    .await?
+            {
+                return Ok(written);
+            }
+        }
+        Err(StoreError::Contended {
+            what: key(site, 1).to_string(),
+            tries: TRIES,
+        })
+    }
+
+    /// Puts the indexes that have another stamp, and says how many. Nothing if one was lost to another publisher.
+    async fn put_pages(
+        &self,
+        row: &SiteRow,
+        objects: &[Option<ObjectMeta>],
+        pages: &[Page],
+        generation: u64,
+    ) -> Result<Option<usize>, StoreError> {
+        let frame = index_frame(&row.settings);
+        let wanted = stamp(row.epoch, generation);
+        // Lines that others push on into the next index are listed there before they leave the one they were in, and so
+        // are those that move up since others have left.
+        let documents = objects
+            .iter()
+            .flatten()
+            .filter_map(|meta| meta.document.as_ref());
+        let before: u64 = documents.map(|document| document.entries).sum();
+        let after: u64 = pages.iter().map(|page| u64::from(page.lines)).sum();
+        let mut order: Vec<(u32, (&Option<ObjectMeta>, &Page))> =
+            (1..).zip(objects.iter().zip(pages)).collect();
+        if after >= before {
+            order.reverse();
+        }
+        let mut put = 0;
+        for (n, (meta, page)) in order {
+            let key = key(&row.settings.host, n);
+            let published = meta.as_ref().and_then(|meta| meta.document.as_ref());
+            if published.is_some_and(|document| document.stamp == wanted) {
+                continue;
+            }
+            let mut builder = Builder::new(&frame, row.epoch);
+            builder.push(&Segment {
+                stamp: generation,
+                entries: page.lines,
+                newest: page.newest,
+                xml: &page.xml,
+            });
+            let built = builder.finish();
+            let document = document(&built, meta.as_ref(), self.reconciler.env.now());
+            let precondition = precondition(meta.as_ref());
+            match self
+                .put(&key, built.bytes.into(), &document, &precondition)
+                .await?
+            {
+                Put::Done => info!(
+                    site = row.settings.host,
+                    sitemaps = page.lines,
+                    "published {key}"
+                ),
+                Put::Lost => return Ok(None),
+            }
+            put += 1;
+        }
+        let skipped = pages.len() - put;
+        self.note(&metrics::INDEXES_SKIPPED, skipped as u64);
+        Ok(Some(put))
+    }
+}
+
+/// A site's n-th index.
+pub(crate) fn key(site: &str, n: u32) -> ObjectKey {
+    let site = site.to_owned();
+    ObjectKey::Index { site, n }
+}
+
+/// The indexes that a site needs: at least one.
+fn pages(row: &SiteRow, summaries: &BTreeMap<ShardId, Summary>, limits: IndexLimits) -> Vec<Page> {
+    let settings = &row.settings;
+    let hidden = settings.hidden_series();
+    let frame = index_frame(settings);
+    let room =
+        limits.bytes.min(settings.byte_limit) - (frame.prolog.len() + frame.epilogue.len()) as u64;
+    let listed = summaries.iter().filter(|(shard, summary)| {
+        summary.entries > 0 && settings.public && !hidden.contains(&shard.series.name)
+    });
+    let mut pages = vec![Page::default()];
+    let mut line = Vec::new();
+    for (shard, summary) in listed {
+        line.clear();
+        write_line(
+            settings.origin.as_str(),
+            &shard.object(),
+            summary.lastmod,
+            &mut line,
+        );
+        let is_full =
+            |page: &Page| page.lines == limits.lines || (page.xml.len() + line.len()) as u64 > room;
+        if pages
+            .last()
+            .is_none_or(|page| page.lines > 0 && is_full(page))
+        {
+            pages.push(Page::default());
+        }
+        if let Some(page) = pages.last_mut() {
+            page.add(&line, summary.lastmod);
+        }
+    }
+    if settings.cascaded_index && pages.len() > 1 {
+        let mut first = Page::default();
+        for (n, page) in (2..).zip(&pages) {
+            line.clear();
+            write_line(
+                settings.origin.as_str(),
+                &key(&settings.host, n),
+                page.newest,
+                &mut line,
+            );
+            first.add(&line, page.newest);
+        }
+        pages.insert(0, first);
+    }
+    pages
+}
+
+fn write_line(origin: &str, key: &ObjectKey, lastmod: Option<When>, out: &mut Vec<u8>) {
+    let loc = format!("{origin}/{}", key.file_name());
+    render(&IndexLine { loc: &loc, lastmod }, out);
+}
+
+impl Page {
+    fn add(&mut self, line: &[u8], lastmod: Option<When>) {
+        self.lines += 1;
+        self.newest = self.newest.max(lastmod);
+        self.xml.extend_from_slice(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sites::Hold;
+    use serde_json::{Value, json};
+    use sitemap::plan::Series;
+    use sitemap::site::SiteSettings;
+
+    use super::*;
+
+    const HOST: &str = "www.example.com";
+
+    fn row(settings: &Value) -> SiteRow {
+        SiteRow {
+            epoch: 1,
+            hold: Hold::Released,
+            version: 1,
+            render: 1,
+            source: crate::content::NO_SOURCE.to_owned(),
+            settings: SiteSettings::parse(HOST, settings).expect("a host"),
+            indexes: 1,
+            index_objects: 1,
+            closings: objects::Closings::default(),
+        }
+    }
+
+    /// Shards 1 to `count` of a series with this many entries each.
+    fn shards(name: &str, count: u32, entries: u64) -> BTreeMap<ShardId, Summary> {
+        let summary = Summary {
+            generation: 1,
+            entries,
+            lastmod: None,
+            bytes: 100,
+        };
+        let shard = |n| {
+            let (site, name) = (HOST.to_owned(), name.to_owned());
+            let series = Series { site, name };
+            (ShardId { series, n }, summary.clone())
+        };
+        (1..=count).map(shard).collect()
+    }
+
+    fn limits(lines: u32, bytes: u64) -> IndexLimits {
+        IndexLimits { lines, bytes }
+    }
+
+    #[track_caller]
+    fn check(
+        settings: &Value,
+        summaries: &BTreeMap<ShardId, Summary>,
+        limits: IndexLimits,
+        expected: &[u32],
+    ) -> Vec<Page> {
+        let pages = pages(&row(settings), summaries, limits);
+        let lines: Vec<u32> = pages.iter().map(|page| page.lines).collect();
+        assert_eq!(lines, expected);
+        for page in &pages {
+            let xml = std::str::from_utf8(&page.xml).expect("UTF-8");
+            assert_eq!(xml.lines().count(), page.lines as usize);
+        }
+        pages
+    }
+
+    #[test]
+    fn an_index_is_filled_to_the_last_line_and_the_last_byte() {
+        let (site, shards) = (json!({}), shards("post", 5, 1));
+        check(&site, &shards, IndexLimits::default(), &[5]);
+        check(&site, &shards, limits(5, MAX_BYTES), &[5]);
+        check(&site, &shards, limits(4, MAX_BYTES), &[4, 1]);
+        check(&site, &shards, limits(2, MAX_BYTES), &[2, 2, 1]);
+        let frame = index_frame(&row(&site).settings);
+        let whole = pages(&row(&site), &shards, IndexLimits::default());
+        let two: usize = whole[0]
+            .xml
+            .split_inclusive(|b| *b == b'\n')
+            .take(2)
+            .map(<[u8]>::len)
+            .sum();
+        let bytes = (frame.prolog.len() + two + frame.epilogue.len()) as u64;
+        // The first shard's line is a byte shorter than the others'.
+        check(&site, &shards, limits(50_000, bytes), &[2, 1, 1, 1]);
+        check(&site, &shards, limits(50_000, bytes + 1), &[2, 2, 1]);
+        check(&site, &shards, limits(50_000, bytes - 1), &[1; 5]);
+    }
+
+    #[test]
+    fn a_lower_limit_of_the_site_counts() {
+        let site = json!({"byte_limit": 1_000_000});
+        let pages = pages(
+            &row(&site),
+            &shards("post", 20_000, 1),
+            IndexLimits::default(),
+        );
+        let frame = index_frame(&row(&site).settings);
+        let around = frame.prolog.len() + frame.epilogue.len();
+        assert!(
+            pages
+                .iter()
+                .all(|page| page.xml.len() + around <= 1_000_000)
+        );
+        assert!(pages[0].xml.len() + around > 999_900);
+        assert_eq!(pages.iter().map(|page| page.lines).sum::<u32>(), 20_000);
+    }
+
+    #[test]
+    fn what_is_empty_hidden_or_private_has_no_line() {
+        let mut summaries = shards("post", 3, 1);
+        summaries.extend(shards("draft", 2, 1));
+        summaries.extend(shards("gone", 2, 0));
+        check(&json!({}), &summaries, IndexLimits::default(), &[5]);
+        let hidden = json!({"types": {"draft": {"public": false}}});
+        let pages = check(&hidden, &summaries, IndexLimits::default(), &[3]);
+        assert!(!String::from_utf8_lossy(&pages[0].xml).contains("draft"));
+        check(
+            &json!({"public": false}),
+            &summaries,
+            limits(1, MAX_BYTES),
+            &[0],
+        );
+    }
+
+    #[test]
+    fn a_cascade_lists_the_others_first_if_there_are_any() {
+        let (site, shards) = (json!({"cascaded_index": true}), shards("post", 3, 1));
+        check(&site, &shards, limits(3, MAX_BYTES), &[3]);
+        let pages = check(&site, &shards, limits(2, MAX_BYTES), &[2, 2, 1]);
+        let locs = |file: &str| format!("<sitemap><loc>https://{HOST}/{file}</loc></sitemap>\n");
+        let first = locs("sitemap_index2.xml") + &locs("sitemap_index3.xml");
+        assert_eq!(pages[0].xml, first.as_bytes());
+        assert_eq!(pages[2].xml, locs("post-sitemap3.xml").as_bytes());
+    }
+}

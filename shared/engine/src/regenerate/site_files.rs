@@ -1,0 +1,129 @@
+//! A site's robots.txt and site file.
+//!
+//! Each is published by the steps of a shard: the object first, then the site's row, then a put under the object's ETag
+//! if their stamp, the row's epoch and version, differs.
+
+use crate::error::StoreError;
+use crate::keys::sha256_hex;
+use crate::sites::SiteRow;
+use objects::SiteFile;
+use objects::{Document, ObjectKey, Put, stamp};
+use tracing::info;
+
+use super::publish::precondition;
+use super::{Regenerator, index};
+
+/// Tries to put one object.
+const TRIES: u32 = 10;
+/// Seconds for which an emptied or closed shard, or an index beyond those needed, is still served, empty.
+const EMPTIED_GRACE_SECONDS: i64 = 2 * 86_400;
+/// Seconds for which a cached index may list a shard: its lifetime, the time it is served while it is revalidated, and
+/// the time it is served while the origin is down.
+const CACHED_INDEX_SECONDS: i64 = 60 + 60 + 86_400;
+const _: () = assert!(
+    EMPTIED_GRACE_SECONDS > CACHED_INDEX_SECONDS,
+    "no cached index lists a missing shard"
+);
+
+impl Regenerator {
+    /// Publishes what follows from a site's settings alone: robots.txt and the site file.
+    ///
+    /// # Errors
+    ///
+    /// If a table or the bucket fails, or every try was lost.
+    pub async fn publish_site_files(&self, site: &str) -> Result<(), StoreError> {
+        self.publish_text(
+            &ObjectKey::Robots {
+                site: site.to_owned(),
+            },
+            robots,
+        )
+        .await?;
+        self.publish_site_file(site).await
+    }
+
+    /// Publishes the site file as the site's row is now or later.
+    pub(crate) async fn publish_site_file(&self, site: &str) -> Result<(), StoreError> {
+        let site = site.to_owned();
+        self.publish_text(&ObjectKey::SiteFile { site }, site_file)
+            .await
+    }
+
+    async fn publish_text(
+        &self,
+        key: &ObjectKey,
+        make: fn(&SiteRow) -> String,
+    ) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            let current = self.objects.head(key).await?;
+            let Some(row) = self.released(key.site()).await? else {
+                return Ok(());
+            };
+            let before = current.as_ref().and_then(|meta| meta.document.as_ref());
+            let stamp = stamp(row.epoch, row.version);
+            if before.is_some_and(|document| document.stamp == stamp) {
+                return Ok(());
+            }
+            let text = make(&row);
+            let digest = sha256_hex(&text);
+            let unchanged = before.filter(|document| document.digest == digest);
+            let changed =
+                unchanged.map_or_else(|| self.reconciler.env.now(), |document| document.changed);
+            let document = Document {
+                digest,
+                changed,
+                bytes: text.len() as u64,
+                entries: 0,
+                stamp,
+            };
+            match self
+                .put(key, text.into(), &document, &precondition(current.as_ref()))
+                .await?
+            {
+                Put::Done => {
+                    info!(site = key.site(), "published {key}");
+                    return Ok(());
+                }
+                Put::Lost => {}
+            }
+        }
+        Err(StoreError::Contended {
+            what: key.to_string(),
+            tries: TRIES,
+        })
+    }
+}
+
+/// robots.txt: the site's rules, then the indexes.
+fn robots(row: &SiteRow) -> String {
+    if !row.settings.public {
+        return "User-agent: *\nDisallow: /\n".to_owned();
+    }
+    let settings = &row.settings;
+    // The first of a cascade lists the others.
+    let named = if settings.cascaded_index {
+        1
+    } else {
+        row.indexes
+    };
+    let mut text = settings.robots.join("\n") + "\n\n";
+    for n in 1..=named {
+        let file = index::key(&settings.host, n).file_name();
+        text += &format!("Sitemap: {}/{file}\n", settings.origin.as_str());
+    }
+    text
+}
+
+fn site_file(row: &SiteRow) -> String {
+    let file = SiteFile {
+        site: row.settings.host.clone(),
+        origin: row.settings.origin.as_str().to_owned(),
+        stamp: stamp(row.epoch, row.version),
+        public: row.settings.public,
+        hidden: row.settings.hidden_series(),
+        closings: row.closings.clone(),
+        indexnow_key: row.settings.indexnow_key.clone(),
+        emptied_grace_seconds: EMPTIED_GRACE_SECONDS,
+    };
+    serde_json::to_string(&file).expect("a site file has text keys alone")
+}

@@ -1,0 +1,179 @@
+//! Segments and summaries: what publishing reads, and what it leaves for the index.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sitemap::member::{Directory, Segment};
+use sitemap::plan::{Rendered, Slot};
+use sitemap::time::When;
+use table::{Condition, Item, Update};
+
+use crate::error::StoreError;
+use crate::keys::{self, Key, ShardId};
+use crate::sitemap_table::{SitemapTable, damaged};
+
+/// The rows of a segment, put together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SegmentRows {
+    /// The sum of their versions, which only rise: equal stamps mean equal rows.
+    pub stamp: u64,
+    /// How many hold an entry.
+    pub entries: u32,
+    /// The newest lastmod of them.
+    pub newest: Option<When>,
+    /// Their entries, rendered, in the order of the positions.
+    pub xml: Vec<u8>,
+    /// The positions that hold an entry.
+    pub taken: BTreeSet<u32>,
+    /// No row has this position or a higher one.
+    pub end: u32,
+}
+
+impl SegmentRows {
+    /// As a part of a member.
+    #[must_use]
+    pub fn segment(&self) -> Segment<'_> {
+        Segment {
+            stamp: self.stamp,
+            entries: self.entries,
+            newest: self.newest,
+            xml: &self.xml,
+        }
+    }
+}
+
+/// An entry's owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Where the entry is.
+    pub slot: Slot,
+    /// The record's id.
+    pub id: String,
+    /// Bytes of the entry.
+    pub bytes: u64,
+}
+
+/// A published shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The sum of the shard's stamps: only rises.
+    pub generation: u64,
+    /// Its entries.
+    pub entries: u64,
+    /// The newest lastmod of them.
+    pub lastmod: Option<When>,
+    /// Their bytes. What stands around them is not of the rows: equal generations are equal summaries.
+    pub bytes: u64,
+}
+
+impl Summary {
+    /// What is to be said of a published member.
+    #[must_use]
+    pub fn of(directory: &Directory) -> Self {
+        Self {
+            generation: directory.generation(),
+            entries: directory.entries(),
+            lastmod: directory.newest(),
+            bytes: directory.entry_bytes(),
+        }
+    }
+}
+
+/// What is rendered in an entry's row; nothing if the slot is empty.
+pub(crate) fn read_rendered(key: &Key, item: &Item) -> Result<Option<Rendered>, StoreError> {
+    let Some(xml) = item.text("xml") else {
+        return Ok(None);
+    };
+    let lastmod = item.get("lastmod").map(|lastmod| {
+        let lastmod = lastmod.as_text().and_then(|text| When::parse(text).ok());
+        lastmod.ok_or_else(|| damaged(key, "lastmod"))
+    });
+    Ok(Some(Rendered {
+        xml: xml.to_owned(),
+        lastmod: lastmod.transpose()?,
+    }))
+}
+
+/// A summary's row.
+pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, StoreError> {
+    let lastmod = item.text("lastmod").map(When::parse).transpose();
+    let number = |name| item.number(name).ok_or_else(|| damaged(key, name));
+    Ok(Summary {
+        generation: number("generation")?,
+        entries: number("entries")?,
+        bytes: number("bytes")?,
+        lastmod: lastmod.map_err(|_| damaged(key, "lastmod"))?,
+    })
+}
+
+impl SitemapTable {
+    /// The rows of a segment, read consistently.
+    pub async fn segment(&self, shard: &ShardId, segment: u32) -> Result<SegmentRows, StoreError> {
+        let pk = keys::segment(shard, segment);
+        let mut rows = SegmentRows::default();
+        for item in self.partition(&pk).await? {
+            let sk = item.text("sk").unwrap_or_default().to_owned();
+            let key = Key { pk: pk.clone(), sk };
+            let position: u32 = key.sk.parse().map_err(|_| damaged(&key, "sk"))?;
+            rows.end = position + 1;
+            let version = item.number::<u64>("version");
+            rows.stamp = version
+                .and_then(|version| rows.stamp.checked_add(version))
+                .ok_or_else(|| damaged(&key, "version"))?;
+            if let Some(Rendered { xml, lastmod }) = read_rendered(&key, &item)? {
+                rows.taken.insert(position);
+                rows.entries += 1;
+                rows.xml.extend_from_slice(xml.as_bytes());
+                rows.newest = rows.newest.max(lastmod);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The owners of a segment's entries: position, record id and bytes.
+    pub async fn owners(&self, shard: &ShardId, segment: u32) -> Result<Vec<Owner>, StoreError> {
+        let items = self.partition(&keys::segment(shard, segment)).await?;
+        let owner = |item: &Item| {
+            let slot = Slot {
+                n: shard.n,
+                i: item.text("sk")?.parse().ok()?,
+            };
+            let bytes = item.text("xml")?.len() as u64;
+            Some(Owner {
+                slot,
+                id: item.text("owner")?.to_owned(),
+                bytes,
+            })
+        };
+        Ok(items.iter().filter_map(owner).collect())
+    }
+}
+
+impl SitemapTable {
+    /// All of a site, in the order of series and number, read consistently.
+    pub async fn summaries(&self, site: &str) -> Result<BTreeMap<ShardId, Summary>, StoreError> {
+        let pk = keys::index_partition(site);
+        let mut summaries = BTreeMap::new();
+        for item in self.partition(&pk).await? {
+            let sk = item.text("sk").unwrap_or_default().to_owned();
+            let key = Key { pk: pk.clone(), sk };
+            let shard = keys::summary_shard(site, &key.sk).ok_or_else(|| damaged(&key, "sk"))?;
+            let summary = read_summary(&key, &item)?;
+            summaries.insert(shard, summary);
+        }
+        Ok(summaries)
+    }
+
+    /// Writes a summary if its generation is higher than what stands there.
+    pub async fn summarise(&self, shard: &ShardId, summary: &Summary) -> Result<(), StoreError> {
+        let update = Update::new()
+            .set("generation", summary.generation)
+            .set("entries", summary.entries)
+            .set("bytes", summary.bytes)
+            .set_or_remove("lastmod", summary.lastmod.map(|at| at.to_string()));
+        let older =
+            Condition::lacks("generation").or(Condition::less("generation", summary.generation));
+        // A generation that is not higher is what the condition is for.
+        self.update_if(&keys::summary(shard), update, older).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,339 @@
+//! The site's row and the background scan's row: what a site's objects belong to, and what is still to be done for it.
+//!
+//! - A site that has no row gets one on hold, together with a place in the scan. On hold, rows are written and nothing
+//!   is published.
+//! - The settings stand in the row, under a version that only rises: what is made from them can be stamped.
+//! - The epoch is another one whenever what stands around entries changes: then no object is spliced on, and each is
+//!   built whole.
+//! - There is one scan for all sites. A pass serves every site that waits when it begins.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use sitemap::member::FORMAT_VERSION;
+use sitemap::site::SiteSettings;
+use sitemap::stylesheet;
+use table::{Action, Condition, Item, Update, Value};
+
+use crate::content::NO_SOURCE;
+use crate::error::StoreError;
+use crate::keys::{self, Key};
+use crate::sitemap_table::{SitemapTable, damaged};
+use objects::Closings;
+
+#[cfg(test)]
+mod tests;
+
+/// What rendered entries look like, and what stands around them. A higher one than a site's makes the scan render every
+/// entry of it again and build every object.
+pub const RENDER_VERSION: u32 = 2;
+const _: () = assert!(
+    FORMAT_VERSION == 1,
+    "a new file format needs a new epoch for every site, which a new RENDER_VERSION gives it: raise both"
+);
+
+/// Whether a site may be published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Its entries are being written for the first time: nothing is published.
+    Loading,
+    /// They are complete: shards are published, the index is not.
+    Publishing,
+    /// None: everything is published as it changes.
+    Released,
+}
+
+/// A site's row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SiteRow {
+    /// Random: objects that have another one belong to a table that was dropped, or to settings with other frames.
+    pub epoch: u64,
+    /// Whether it may be published.
+    pub hold: Hold,
+    /// Rises with every change of the settings.
+    pub version: u64,
+    /// The [`RENDER_VERSION`] that its entries were or are being rendered with.
+    pub render: u32,
+    /// The revision of the content's tables that its entries were or are being made from.
+    pub source: String,
+    /// The settings.
+    pub settings: SiteSettings,
+    /// Indexes that the site needs, and that robots.txt names: 1 or more.
+    pub indexes: u32,
+    /// Indexes that may have an object, never fewer than [`SiteRow::indexes`]: what is beyond those is empty.
+    pub index_objects: u32,
+    /// When the settings closed and reopened what they did.
+    pub closings: Closings,
+}
+
+/// The background scan of the content table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Job {
+    /// Changes with every change of the pass. Random, never a counter: the row goes and comes back.
+    pub token: String,
+    /// Sites that the next pass will serve.
+    pub waiting: BTreeSet<String>,
+    /// The pass under way.
+    pub pass: Option<Pass>,
+}
+
+/// One pass of the scan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    /// The sites that it serves.
+    pub sites: BTreeSet<String>,
+    /// How far it is.
+    pub step: Step,
+    /// Records reconciled so far.
+    pub records: u64,
+    /// Unix seconds of the last progress.
+    pub at: i64,
+}
+
+/// How far a pass is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Reconciling the records from this id on, in the table's order.
+    Scan {
+        /// The last id of the page before; nothing at the beginning.
+        after: Option<String>,
+    },
+    /// Publishing the shards of the sites on hold from this place on.
+    Publish {
+        /// The site and the path of the last shard published; nothing at the beginning.
+        after: Option<(String, String)>,
+    },
+}
+
+fn hold_name(hold: Hold) -> Option<&'static str> {
+    match hold {
+        Hold::Loading => Some("loading"),
+        Hold::Publishing => Some("publishing"),
+        Hold::Released => None,
+    }
+}
+
+/// A site's row.
+pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> {
+    let damaged = |name| damaged(&keys::site(host), name);
+    let settings = item.text("settings").ok_or_else(|| damaged("settings"))?;
+    let count = |name| match item.get(name) {
+        None => Ok(1),
+        Some(_) => item.number(name).ok_or_else(|| damaged(name)),
+    };
+    let indexes = count("indexes")?;
+    // A row of an earlier version has none.
+    let closings = match item.get("closings") {
+        None => Closings::default(),
+        Some(_) => item
+            .text("closings")
+            .and_then(|json| serde_json::from_str(json).ok())
+            .ok_or_else(|| damaged("closings"))?,
+    };
+    Ok(SiteRow {
+        epoch: item.number("epoch").ok_or_else(|| damaged("epoch"))?,
+        hold: match item.text("hold") {
+            None => Hold::Released,
+            Some("loading") => Hold::Loading,
+            Some("publishing") => Hold::Publishing,
+            Some(_) => return Err(damaged("hold")),
+        },
+        version: item.number("version").ok_or_else(|| damaged("version"))?,
+        render: item.number("render").ok_or_else(|| damaged("render"))?,
+        source: item.text("source").unwrap_or(NO_SOURCE).to_owned(),
+        settings: serde_json::from_str(settings).map_err(|_| damaged("settings"))?,
+        indexes,
+        index_objects: count("index_objects")?.max(indexes),
+        closings,
+    })
+}
+
+/// The scan's row.
+pub(crate) fn read_job(key: &Key, item: &Item) -> Result<Job, StoreError> {
+    let pass = item
+        .text("pass")
+        .map(serde_json::from_str)
+        .transpose()
+        .map_err(|_| damaged(key, "pass"))?;
+    let waiting = match item.get("waiting") {
+        Some(Value::TextSet(waiting)) => waiting.clone(),
+        _ => BTreeSet::new(),
+    };
+    Ok(Job {
+        token: item
+            .text("token")
+            .ok_or_else(|| damaged(key, "token"))?
+            .to_owned(),
+        waiting,
+        pass,
+    })
+}
+
+impl SitemapTable {
+    /// A site's row, read consistently.
+    pub async fn site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+        self.item(&keys::site(host))
+            .await?
+            .map(|item| read_site(host, &item))
+            .transpose()
+    }
+
+    /// Creates a site's row, on hold and waiting for the scan. Nothing happens if there is one. `source` is the content's
+    /// revision.
+    pub async fn create_site(
+        &self,
+        settings: &SiteSettings,
+        source: &str,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let row = Item::from(&keys::site(&settings.host))
+            .with("epoch", self.env.random())
+            .with("hold", "loading")
+            .with("version", 1)
+            .with("render", RENDER_VERSION)
+            .with("source", source)
+            .with("settings", settings_json(settings))
+            .with("closings", closings_json(&Closings::made(now)));
+        let create = Action::put(row).when(Condition::lacks("pk"));
+        self.begin_timers(now).await?;
+        let actions = vec![create, self.enqueue(&settings.host)];
+        self.transact_once(actions).await.map(drop)
+    }
+
+    /// Puts a fresh token into a site's row and returns both; nothing if there is no row.
+    pub async fn fence_site(&self, host: &str) -> Result<Option<(String, SiteRow)>, StoreError> {
+        let token = self.env.token();
+        let fence = Update::new().set("token", token.as_str());
+        let key = keys::site(host);
+        let fenced = self.update_if(&key, fence, Condition::has("pk"));
+        let Some(item) = fenced.await? else {
+            return Ok(None);
+        };
+        let row = read_site(host, &item)?;
+        Ok(Some((token, row)))
+    }
+
+    /// Writes settings and the content's revision under a fence's token and lets the site wait for the scan; the epoch is
+    /// a new one if the frames are, and what the settings close or reopen, they do `now`. False if the token is another's.
+    pub async fn change_site(
+        &self,
+        token: &str,
+        settings: &SiteSettings,
+        source: &str,
+        now: i64,
+    ) -> Result<bool, StoreError> {
+        // While the token stands, so do the settings that this reads.
+        let Some(row) = self.site(&settings.host).await? else {
+            return Ok(false);
+        };
+        let framed =
+            row.render == RENDER_VERSION && stylesheet::same_frames(&row.settings, settings);
+        let epoch = if framed { row.epoch } else { self.env.random() };
+        let closings = row.closings.changed(&row.settings, settings, now);
+        let update = Update::new()
+            .set("settings", settings_json(settings))
+            .set("render", RENDER_VERSION)
+            .set("source", source)
+            .set("epoch", epoch)
+            .set("closings", closings_json(&closings))
+            .add("version", 1);
+        let change = Action::update(&keys::site(&settings.host), update)
+            .when(Condition::equals("token", token));
+        self.transact_once(vec![change, self.enqueue(&settings.host)])
+            .await
+    }
+
+    /// Writes how many indexes a site needs and how many may have an object, and raises its version, if that is still
+    /// `version`.
+    pub async fn count_indexes(
+        &self,
+        host: &str,
+        version: u64,
+        indexes: u32,
+        index_objects: u32,
+    ) -> Result<bool, StoreError> {
+        let update = Update::new()
+            .set("indexes", indexes)
+            .set("index_objects", index_objects)
+            .add("version", 1);
+        let unchanged = Condition::equals("version", version);
+        let key = keys::site(host);
+        let counted = self.update_if(&key, update, unchanged);
+        Ok(counted.await?.is_some())
+    }
+
+    /// Moves a site's hold on. Nothing happens if it is not `from`.
+    pub async fn move_hold(&self, host: &str, from: Hold, to: Hold) -> Result<(), StoreError> {
+        let update = Update::new().set_or_remove("hold", hold_name(to));
+        let is_there = Condition::equals("hold", hold_name(from).unwrap_or_default());
+        self.update_if(&keys::site(host), update, is_there).await?;
+        Ok(())
+    }
+
+    /// The action that lets a site wait for the scan. It may be sent twice, the second time much later: so it leaves the
+    /// token as it is. With an old token in the row again, a slice that has read that could end with what it knows, and
+    /// sites that have begun to wait since would be forgotten.
+    fn enqueue(&self, host: &str) -> Action {
+        let update = Update::new()
+            .set_missing("token", self.env.token())
+            .add_text("waiting", host);
+        Action::update(&keys::job(), update)
+    }
+
+    /// Lets a site wait for the scan.
+    pub async fn enqueue_site(&self, host: &str) -> Result<(), StoreError> {
+        self.transact_once(vec![self.enqueue(host)]).await.map(drop)
+    }
+
+    /// The scan, if there is anything to do.
+    pub async fn job(&self) -> Result<Option<Job>, StoreError> {
+        let key = keys::job();
+        let Some(item) = self.item(&key).await? else {
+            return Ok(None);
+        };
+        read_job(&key, &item).map(Some)
+    }
+
+    /// Writes what is left to do if the scan's row is still as it was read; deletes the row if that is nothing. The write is
+    /// the event for the next slice. False if the row is another by now.
+    pub async fn advance_job(&self, before: &Job, job: Option<&Job>) -> Result<bool, StoreError> {
+        let key = keys::job();
+        let action = match job {
+            None => Action::delete(&key),
+            Some(job) => {
+                let mut item = Item::from(&key).with("token", self.env.token());
+                if let Some(waiting) = job.waiting_value() {
+                    item.set("waiting", waiting);
+                }
+                if let Some(pass) = &job.pass {
+                    let pass = serde_json::to_string(pass).expect("a pass has text keys alone");
+                    item.set("pass", pass);
+                }
+                Action::put(item)
+            }
+        };
+        // While the token is the same, the pass is, and sites have only been added to those that wait.
+        let same_waiting = match before.waiting_value() {
+            Some(waiting) => Condition::equals("waiting", waiting),
+            None => Condition::lacks("waiting"),
+        };
+        let unchanged = Condition::equals("token", before.token.as_str()).and(same_waiting);
+        self.transact_once(vec![action.when(unchanged)]).await
+    }
+}
+
+impl Job {
+    /// The sites that wait, as the row has them: DynamoDB has no empty set.
+    fn waiting_value(&self) -> Option<Value> {
+        (!self.waiting.is_empty()).then(|| Value::TextSet(self.waiting.clone()))
+    }
+}
+
+fn settings_json(settings: &SiteSettings) -> String {
+    serde_json::to_string(settings).expect("settings have text keys alone")
+}
+
+fn closings_json(closings: &Closings) -> String {
+    serde_json::to_string(closings).expect("times have text keys alone")
+}

@@ -1,0 +1,263 @@
+//! Slots: where new entries go.
+//!
+//! - A slot that was given back is offered first, then the next ones of the series' counter, taken once for a batch.
+//! - An offer binds nobody: the entry's own condition decides. Holes are harmless.
+
+use std::collections::BTreeSet;
+
+use objects::{ObjectKey, Objects};
+use sitemap::plan::{Series, Slot};
+use table::{Condition, Item, Query, Update};
+
+use crate::error::StoreError;
+use crate::keys::{self, Key, ShardId};
+use crate::sitemap_table::{SitemapTable, damaged};
+
+/// How many of the slots that were given back are looked at: random ones of them are offered, so that concurrent
+/// batches seldom offer the same.
+const FREE_SLOTS_READ: u32 = 100;
+/// Tries to move the counter on.
+const COUNTER_TRIES: u32 = 12;
+
+/// A slot for a new entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Of this series.
+    pub series: Series,
+    /// The slot.
+    pub slot: Slot,
+    /// Whether it was given back: then its row is deleted with the insertion.
+    pub given_back: bool,
+}
+
+/// How far a series has grown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Shards 1 to this have been given slots of; 0 if none has.
+    pub shards: u32,
+    /// No slot was ever given at this position or beyond, in any shard.
+    pub positions: u32,
+    /// The position that the counter gives next, in the last shard.
+    pub next: u32,
+}
+
+/// Every shard of a site with its object's path, in the order of the paths: those that slots were given of, and those
+/// that have an object, which may be of a table that was dropped.
+///
+/// # Errors
+///
+/// If the table or the bucket fails.
+pub async fn shards_of(
+    table: &SitemapTable,
+    objects: &dyn Objects,
+    site: &str,
+) -> Result<BTreeSet<(String, ShardId)>, StoreError> {
+    let mut shards = BTreeSet::new();
+    for (series, extent) in table.series(site).await? {
+        for n in 1..=extent.shards {
+            let shard = ShardId {
+                series: series.clone(),
+                n,
+            };
+            shards.insert((shard.object().path(), shard));
+        }
+    }
+    for key in objects.list(site).await? {
+        if let ObjectKey::Shard { site, series, n } = &key {
+            let series = Series {
+                site: site.clone(),
+                name: series.clone(),
+            };
+            shards.insert((key.path(), ShardId { series, n: *n }));
+        }
+    }
+    Ok(shards)
+}
+
+/// Takes `count` slots from the counter: the slots, and the counter afterwards.
+fn take(mut next: Slot, count: usize, capacity: u32, avoid: Option<u32>) -> (Vec<Slot>, Slot) {
+    let mut slots = Vec::with_capacity(count);
+    while slots.len() < count {
+        if next.i >= capacity || Some(next.n) == avoid {
+            next = Slot {
+                n: next.n + 1,
+                i: 0,
+            };
+        } else {
+            slots.push(next);
+            next.i += 1;
+        }
+    }
+    (slots, next)
+}
+
+impl SitemapTable {
+    /// `count` slots at positions below `capacity`, none of them in the shard `avoid`.
+    pub async fn offer(
+        &self,
+        series: &Series,
+        count: usize,
+        capacity: u32,
+        avoid: Option<u32>,
+    ) -> Result<Vec<Offer>, StoreError> {
+        let offer = |slot, given_back| Offer {
+            series: series.clone(),
+            slot,
+            given_back,
+        };
+        let free = async || -> Result<Vec<Slot>, StoreError> {
+            let query = Query::of(keys::free_partition(series)).limited(FREE_SLOTS_READ);
+            let items = self.first(query).await?;
+            Ok(items
+                .iter()
+                .filter_map(|item| keys::free_slot(item.text("sk")?))
+                .collect())
+        };
+        let mut free_slots = free().await?;
+        // What a lowered capacity has left would otherwise hide the slots behind it for ever.
+        let beyond: Vec<Slot> = free_slots
+            .iter()
+            .copied()
+            .filter(|slot| slot.i >= capacity)
+            .collect();
+        if !beyond.is_empty() {
+            for slot in &beyond {
+                self.delete(&keys::free(series, *slot)).await?;
+            }
+            free_slots = free().await?;
+        }
+        let mut free: Vec<Slot> = free_slots
+            .into_iter()
+            .filter(|slot| slot.i < capacity && Some(slot.n) != avoid)
+            .collect();
+        self.env.shuffle(&mut free);
+        let mut offers: Vec<Offer> = free
+            .into_iter()
+            .take(count)
+            .map(|slot| offer(slot, true))
+            .collect();
+        let missing = count - offers.len();
+        if missing > 0 {
+            let slots = self.count_on(series, missing, capacity, avoid).await?;
+            offers.extend(slots.into_iter().map(|slot| offer(slot, false)));
+        }
+        Ok(offers)
+    }
+
+    /// Forgets that a slot was given back: it turned out to be occupied.
+    pub async fn forget_free(&self, offer: &Offer) -> Result<(), StoreError> {
+        self.delete(&keys::free(&offer.series, offer.slot)).await
+    }
+
+    /// The series of a site, each with its extent.
+    pub async fn series(&self, site: &str) -> Result<Vec<(Series, Extent)>, StoreError> {
+        let items = self.partition(&keys::series_partition(site)).await?;
+        let series = |item: &Item| {
+            let name = item.text("sk")?.to_owned();
+            Some((
+                Series {
+                    site: site.to_owned(),
+                    name,
+                },
+                extent(item),
+            ))
+        };
+        Ok(items.iter().filter_map(series).collect())
+    }
+
+    /// How far a series has grown.
+    pub async fn extent(&self, series: &Series) -> Result<Extent, StoreError> {
+        Ok(self
+            .item(&keys::series(series))
+            .await?
+            .as_ref()
+            .map(extent)
+            .unwrap_or_default())
+    }
+}
+
+/// A series' row. Without a counter it has grown by nothing.
+pub(crate) fn extent(item: &Item) -> Extent {
+    Extent {
+        shards: item.number("next_n").unwrap_or(1),
+        positions: item.number("positions").unwrap_or(0),
+        next: item.number("next_i").unwrap_or(0),
+    }
+}
+
+/// The slot that a series' row says is next.
+fn counter(key: &Key, item: &Item) -> Result<Slot, StoreError> {
+    let number = |name| item.number(name).ok_or_else(|| damaged(key, name));
+    Ok(Slot {
+        n: number("next_n")?,
+        i: number("next_i")?,
+    })
+}
+
+impl SitemapTable {
+    /// Moves the counter on by `count` slots and returns them.
+    async fn count_on(
+        &self,
+        series: &Series,
+        count: usize,
+        capacity: u32,
+        avoid: Option<u32>,
+    ) -> Result<Vec<Slot>, StoreError> {
+        let key = keys::series(series);
+        for round in 0..COUNTER_TRIES {
+            self.env.backoff(round).await;
+            let item = self.item(&key).await?;
+            let counter = item.as_ref().map(|item| counter(&key, item)).transpose()?;
+            let (slots, next) = take(
+                counter.unwrap_or(Slot { n: 1, i: 0 }),
+                count,
+                capacity,
+                avoid,
+            );
+            let reached = slots.iter().map(|slot| slot.i + 1).max().unwrap_or(0);
+            let positions = reached.max(item.as_ref().map(extent).unwrap_or_default().positions);
+            let update = Update::new()
+                .set("next_n", next.n)
+                .set("next_i", next.i)
+                .set("positions", positions);
+            let unmoved = match counter {
+                Some(Slot { n, i }) => {
+                    Condition::equals("next_n", n).and(Condition::equals("next_i", i))
+                }
+                None => Condition::lacks("pk"),
+            };
+            if self.update_if(&key, update, unmoved).await?.is_some() {
+                return Ok(slots);
+            }
+        }
+        Err(StoreError::Contended {
+            what: format!("{} {}", key.pk, key.sk),
+            tries: COUNTER_TRIES,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counter_goes_on_to_the_next_shard_when_one_is_full_or_to_be_avoided() {
+        let slots = |n, i, count, capacity, avoid| {
+            let (slots, next) = take(Slot { n, i }, count, capacity, avoid);
+            (
+                slots
+                    .iter()
+                    .map(|slot| (slot.n, slot.i))
+                    .collect::<Vec<_>>(),
+                (next.n, next.i),
+            )
+        };
+        assert_eq!(slots(1, 0, 2, 5, None), (vec![(1, 0), (1, 1)], (1, 2)));
+        assert_eq!(slots(1, 4, 2, 5, None), (vec![(1, 4), (2, 0)], (2, 1)));
+        assert_eq!(slots(1, 2, 1, 5, Some(1)), (vec![(2, 0)], (2, 1)));
+        // A capacity that was lowered under the counter.
+        assert_eq!(slots(3, 800, 1, 500, None), (vec![(4, 0)], (4, 1)));
+        assert_eq!(slots(1, 1, 2, 1, None), (vec![(2, 0), (3, 0)], (3, 1)));
+    }
+}

@@ -1,0 +1,218 @@
+//! What time alone changes, minute by minute.
+//!
+//! - Records whose time has come are reconciled: a page appears at its `published_at` and goes at its `expires_at`.
+//! - Sites that should have a row get one, so that a dropped sitemap table is rebuilt without an edit.
+//! - A background scan that has stopped is started again.
+//! - Search engines are told of what has changed ([`notices`]).
+//! - Once a day, in slices, everything is audited and made good ([`audit`]).
+
+pub mod audit;
+pub mod notices;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::error::StoreError;
+use crate::metrics;
+use crate::reconcile::{KnownSites, Reconciled, Reconciler};
+use crate::rows::AuditProgress;
+use crate::sites::{Hold, Job};
+use objects::Objects;
+use sitemap::time::When;
+use tracing::{error, info, warn};
+
+use self::audit::Audit;
+use self::notices::SearchEngines;
+
+/// Records of one batch of due timers.
+const BATCH: usize = 500;
+/// Seconds without progress after which the scan is started again: longer than a slice may take.
+const STALLED_SECONDS: i64 = 900;
+
+/// Seconds without progress after which nobody waits for a scan any more.
+const STUCK_SECONDS: i64 = 3_600;
+/// How long a sweep goes on beginning new parts of the audit: well below the function's time limit, and the timers of
+/// the next minute wait for it.
+const AUDIT_SLICE: Duration = Duration::from_secs(20);
+/// Seconds from the beginning of an audit to the next one's.
+const AUDIT_PERIOD: i64 = 86_400;
+/// The same after one that has repaired something: a repair may bring more to light. What it only finds would be found
+/// again as often.
+const NEXT_AUDIT_PERIOD: i64 = 600;
+
+/// Does all that is due. `second_look` is the audit's ([`audit::Audit::second_look`]). Without `engines` no search engine is
+/// told of anything.
+///
+/// # Errors
+///
+/// The first failure, after everything else was done: one site or record must not stop the clock for the others. The
+/// next run does the rest.
+pub async fn sweep(
+    reconciler: &Reconciler,
+    objects: &dyn Objects,
+    second_look: Duration,
+    engines: Option<&dyn SearchEngines>,
+) -> Result<(), StoreError> {
+    let published = objects.sites().await?;
+    let mut hosts: BTreeSet<&str> = published.iter().map(String::as_str).collect();
+    if let KnownSites::Only(known) = &reconciler.known {
+        hosts.extend(known.iter().map(String::as_str));
+    }
+    let mut failures = Vec::new();
+    for host in &hosts {
+        failures.extend(watch_site(reconciler, host).await.err());
+    }
+    failures.extend(wake_scan(reconciler).await.err());
+    failures.extend(ring_timers(reconciler).await.err());
+    failures.extend(notices::tell(reconciler, engines, &hosts).await.err());
+    let audit = Audit {
+        reconciler,
+        objects,
+        repair: true,
+        second_look,
+    };
+    failures.extend(go_on_with(&audit, &published).await.err());
+    for failure in &failures {
+        error!(error = %failure, "a part of the sweep failed");
+    }
+    reconciler.metrics.emit(reconciler.env.now());
+    failures.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// A site that should have a row has one, which says what it should, and does not wait for a scan that nobody does.
+async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), StoreError> {
+    // Before the row: a site that is put on hold after this look is on the list too.
+    let job = reconciler.table.job().await?;
+    let Some(row) = reconciler.refresh_site(host).await? else {
+        warn!(
+            site = host,
+            "no longer known; what was published is still served"
+        );
+        return Ok(());
+    };
+    let served = job.is_some_and(|job| {
+        job.waiting.contains(host) || job.pass.is_some_and(|pass| pass.sites.contains(host))
+    });
+    if row.hold != Hold::Released && !served {
+        reconciler.table.enqueue_site(host).await?;
+        warn!(site = host, "on hold and not on the scan's list: put on it");
+    }
+    Ok(())
+}
+
+/// Writes the scan's row again if nothing has happened to it: the write is the event for the next slice.
+async fn wake_scan(reconciler: &Reconciler) -> Result<(), StoreError> {
+    let Some(job) = reconciler.table.job().await? else {
+        return Ok(());
+    };
+    let quiet = |at: i64| reconciler.env.now() - at > STALLED_SECONDS;
+    if job.pass.as_ref().is_none_or(|pass| quiet(pass.at)) {
+        let woken = reconciler.table.advance_job(&job, Some(&job)).await?;
+        info!(woken, "the scan stood still");
+    }
+    Ok(())
+}
+
+/// Begins an audit when one is due, and does a slice of the one under way.
+async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), StoreError> {
+    let table = &audit.reconciler.table;
+    let now = audit.reconciler.env.now();
+    let moves = |job: &Job| {
+        job.pass
+            .as_ref()
+            .is_none_or(|pass| now - pass.at <= STUCK_SECONDS)
+    };
+    match table.job().await {
+        // What a scan has not come to yet would look wrong. One that cannot go on may wait for what the audit mends.
+        Ok(Some(job)) if moves(&job) => return Ok(()),
+        Ok(Some(_)) => {}
+        // One whose row cannot be read is the audit's to mend.
+        Ok(None) | Err(StoreError::Damaged { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let mut progress = match table.audit().await? {
+        Some(progress) if progress.step.is_some() => progress,
+        Some(progress) => {
+            let period = match progress.repaired {
+                0 => AUDIT_PERIOD,
+                _ => NEXT_AUDIT_PERIOD,
+            };
+            if now - progress.began < period {
+                return Ok(());
+            }
+            audit::beginning(now)
+        }
+        // Nothing is there yet that could have been lost.
+        None => AuditProgress {
+            step: None,
+            ..audit::beginning(now)
+        },
+    };
+    let until = audit.reconciler.env.deadline(AUDIT_SLICE);
+    loop {
+        for finding in audit.page(&mut progress, published).await? {
+            if finding.problem.is_harmless() {
+                info!(%finding, "the audit found something");
+            } else {
+                warn!(%finding, "the audit found something");
+                let metrics = &audit.reconciler.metrics;
+                metrics.note(&metrics::FINDINGS_FOUND, 1);
+            }
+        }
+        table.note_audit(&progress).await?;
+        if progress.step.is_none() {
+            info!(found = ?progress.found, "an audit has ended");
+            return Ok(());
+        }
+        if until.has_passed() {
+            return Ok(());
+        }
+    }
+}
+
+/// Reconciles the records whose timers are due, from the cursor's hour on.
+async fn ring_timers(reconciler: &Reconciler) -> Result<(), StoreError> {
+    let now = reconciler.env.now();
+    let this_hour = now.div_euclid(3_600);
+    let Some(cursor) = reconciler.table.cursor().await? else {
+        // None was ever needed, or it was lost: then the audit finds whose time has come.
+        return reconciler.table.set_cursor(this_hour - 1).await;
+    };
+    let mut failure: Option<StoreError> = None;
+    for hour in cursor..=this_hour {
+        let timers = reconciler.table.timers(hour).await?;
+        let due: Vec<_> = timers
+            .into_iter()
+            .filter(|timer| timer.due <= now)
+            .collect();
+        for timers in due.chunks(BATCH) {
+            let ids: BTreeSet<&String> = timers.iter().map(|timer| &timer.id).collect();
+            let ids: Vec<String> = ids.into_iter().cloned().collect();
+            for (id, outcome) in ids.iter().zip(reconciler.reconcile(&ids, None).await) {
+                match outcome {
+                    // No ledger knows of a timer that is still there when nothing is to be done.
+                    Ok(Reconciled::Unchanged) => {
+                        for timer in timers.iter().filter(|timer| timer.id == *id) {
+                            reconciler.table.drop_timer(timer).await?;
+                        }
+                    }
+                    Ok(Reconciled::Changed) => {}
+                    Err(error) => {
+                        error!(record = id, %error, "a due record was not reconciled");
+                        // A permanent one must not hide one that will pass: that holds the cursor.
+                        if failure.as_ref().is_none_or(StoreError::is_permanent) {
+                            failure = Some(error);
+                        }
+                    }
+                }
+            }
+            info!(records = ids.len(), at = %When::at(now), "due records were reconciled");
+        }
+    }
+    // An hour behind: a timer is written for the future of a clock that may be a little slow.
+    match failure {
+        Some(failure) if !failure.is_permanent() => Err(failure),
+        _ if cursor < this_hour - 1 => reconciler.table.set_cursor(this_hour - 1).await,
+        _ => Ok(()),
+    }
+}

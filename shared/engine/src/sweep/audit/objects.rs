@@ -1,0 +1,311 @@
+//! Objects: each shard against its rows and its summary, index, robots.txt and site file against their stamps.
+//!
+//! An object checks itself: what holds its checksums was written by Waymark, and equal stamps mean equal rows. So a
+//! stamp that a lost row has made lower, or equal to another's, has to be raised above every one that was published.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::StoreError;
+use crate::keys::{ShardId, sha256_hex};
+use crate::rows::AuditStep;
+use crate::segments::Summary;
+use crate::sites::{Hold, SiteRow};
+use crate::slots::{Extent, shards_of};
+use objects::{ObjectKey, ObjectMeta, stamp};
+use sitemap::member::{Directory, Member, SEGMENT_SLOTS};
+use sitemap::stylesheet::{index_frame, shard_frame};
+
+use super::{Audit, Problem, Remedy, Suspect};
+
+/// Shards of one page: of the largest, a page takes seconds.
+const SHARDS: usize = 5;
+/// Slots of one shard that one audit gives back, at most: each is a transaction.
+const MAX_GIVEN_BACK: usize = 500;
+/// A shard with more than this share of its byte limit, in percent, is given no slots back: what came into them would
+/// soon have to move again.
+const GIVE_BACK_BELOW_PERCENT: u64 = 80;
+
+/// What a site's shards are held against.
+struct Site {
+    row: SiteRow,
+    summaries: BTreeMap<ShardId, Summary>,
+    extents: BTreeMap<String, Extent>,
+}
+
+impl Audit<'_> {
+    /// The next shards behind a place, or the site's own files, and the next place.
+    pub(super) async fn page_of_objects(
+        &self,
+        sites: &BTreeSet<String>,
+        after: Option<(String, String)>,
+    ) -> Result<(Vec<Suspect>, Option<AuditStep>), StoreError> {
+        let (host, path) = match after {
+            Some((host, path)) => (sites.range(host.clone()..).next(), (host, path)),
+            None => (sites.first(), Default::default()),
+        };
+        let Some(host) = host else {
+            return Ok((Vec::new(), None));
+        };
+        let Some(site) = self.site(host).await? else {
+            return Ok((Vec::new(), next_site(sites, host)));
+        };
+        let mut shards = shards_of(&self.reconciler.table, self.objects, host).await?;
+        // One of a series that has no row, if its object is lost.
+        let summarised = site.summaries.keys();
+        shards.extend(summarised.map(|shard| (shard.object().path(), shard.clone())));
+        let behind = |(shard, _): &&(String, ShardId)| *host != path.0 || *shard > path.1;
+        let shards: Vec<_> = shards.iter().filter(behind).take(SHARDS).collect();
+        let Some((last, _)) = shards.last() else {
+            let suspects = self.look_at_site_files(host).await?;
+            let suspects = self
+                .confirmed(suspects, self.look_at_site_files(host))
+                .await?;
+            return Ok((suspects, next_site(sites, host)));
+        };
+        let (mut suspects, mut suspicious) = (Vec::new(), Vec::new());
+        for (_, shard) in &shards {
+            let found = self.look_at_shard(&site, shard).await?;
+            if !found.is_empty() {
+                suspicious.push(shard);
+            }
+            suspects.extend(found);
+        }
+        let again = async {
+            let mut suspects = Vec::new();
+            if let Some(site) = self.site(host).await? {
+                for shard in suspicious {
+                    suspects.extend(self.look_at_shard(&site, shard).await?);
+                }
+            }
+            Ok(suspects)
+        };
+        let suspects = self.confirmed(suspects, again).await?;
+        let after = Some((host.clone(), last.clone()));
+        Ok((suspects, Some(AuditStep::Objects { after })))
+    }
+
+    /// A site whose objects can be judged: published, and with rows that can be read.
+    async fn site(&self, host: &str) -> Result<Option<Site>, StoreError> {
+        let table = &self.reconciler.table;
+        let read = async || {
+            let Some(row) = table
+                .site(host)
+                .await?
+                .filter(|row| row.hold == Hold::Released)
+            else {
+                return Ok(None);
+            };
+            let extents = table.series(host).await?.into_iter();
+            Ok(Some(Site {
+                row,
+                summaries: table.summaries(host).await?,
+                extents: extents
+                    .map(|(series, extent)| (series.name, extent))
+                    .collect(),
+            }))
+        };
+        match read().await {
+            // A finding of its own.
+            Err(StoreError::Damaged { .. }) => Ok(None),
+            site => site,
+        }
+    }
+
+    async fn look_at_shard(
+        &self,
+        site: &Site,
+        shard: &ShardId,
+    ) -> Result<Vec<Suspect>, StoreError> {
+        let key = shard.object();
+        let object = self.objects.get(&key).await?;
+        let extent = site
+            .extents
+            .get(&shard.series.name)
+            .copied()
+            .unwrap_or_default();
+        let directory = object
+            .as_ref()
+            .map(|(meta, bytes)| directory(meta, bytes, site.row.epoch));
+        let published = match &directory {
+            Some(Ok(directory)) => directory.segments.as_slice(),
+            _ => &[],
+        };
+        let segments = extent.positions.div_ceil(SEGMENT_SLOTS);
+        let segments = segments.max(u32::try_from(published.len()).unwrap_or(u32::MAX));
+        // By how much each stamp must rise so that it is higher than what stands there.
+        let mut lifts: BTreeMap<u32, u64> = BTreeMap::new();
+        let (mut generation, mut taken, mut end) = (0, BTreeSet::new(), 0);
+        for k in 0..segments {
+            let rows = match self.reconciler.table.segment(shard, k).await {
+                Err(StoreError::Damaged { .. }) => return Ok(Vec::new()),
+                rows => rows?,
+            };
+            let old = published.get(k as usize);
+            let blank = rows.stamp == 0 && rows.xml.is_empty();
+            let equal = old.map_or(blank, |old| {
+                old.stamp == rows.stamp && old.says(&rows.segment())
+            });
+            if !equal {
+                let above = old.map_or(0, |old| old.stamp).max(rows.stamp) + 1;
+                lifts.insert(k, above - rows.stamp);
+            }
+            generation += rows.stamp;
+            taken.extend(rows.taken);
+            end = end.max(rows.end);
+        }
+        let summary = site.summaries.get(shard);
+        let frame = shard_frame(&site.row.settings, &shard.series.name);
+        let mut suspects = Vec::new();
+        let found = match &directory {
+            None if generation == 0 && summary.is_none() => None,
+            None => Some((Problem::ObjectLost, "it is missing".to_owned())),
+            Some(Err(why)) => Some((Problem::ObjectLost, why.clone())),
+            Some(Ok(_)) if !lifts.is_empty() => {
+                let numbers: Vec<String> = lifts.keys().map(u32::to_string).collect();
+                let detail = format!("not what its rows say: segment {}", numbers.join(", "));
+                Some((Problem::ObjectDiffers, detail))
+            }
+            Some(Ok(directory)) if !directory.has_frame(&frame) => Some((
+                Problem::ObjectDiffers,
+                "not in the form that its site's settings ask for".to_owned(),
+            )),
+            Some(Ok(directory)) => {
+                let summary = summary.filter(|summary| **summary == Summary::of(directory));
+                let detail = "not what its object says".to_owned();
+                summary
+                    .is_none()
+                    .then_some((Problem::SummaryDiffers, detail))
+            }
+        };
+        if let Some((problem, detail)) = found {
+            if lifts.is_empty() {
+                lifts.insert(0, 1);
+            }
+            // A summary is only replaced by one with a higher generation.
+            let lifted = generation + lifts.values().sum::<u64>();
+            let least = summary.map_or(0, |summary| summary.generation + 1);
+            if let Some(mut first) = lifts.first_entry() {
+                *first.get_mut() += least.saturating_sub(lifted);
+            }
+            let remedy = Remedy::Lift(shard.clone(), lifts);
+            suspects.push(Suspect::new(problem, &key, detail, remedy));
+        }
+        let limit = site.row.settings.byte_limit * GIVE_BACK_BELOW_PERCENT / 100;
+        if summary.is_none_or(|summary| summary.bytes <= limit) {
+            let free = self.reconciler.table.free_positions(shard).await?;
+            let capacity = site.row.settings.entries_per_sitemap;
+            let leaked = (0..offered(shard.n, extent, capacity, end))
+                .filter(|i| !taken.contains(i) && !free.contains(i))
+                .take(MAX_GIVEN_BACK);
+            let leaked: BTreeSet<u32> = leaked.collect();
+            if !leaked.is_empty() {
+                let detail = format!("{} slots hold nothing and are not given back", leaked.len());
+                let remedy = Remedy::GiveBack(shard.clone(), leaked);
+                suspects.push(Suspect::new(Problem::SlotsLeaked, &key, detail, remedy));
+            }
+        }
+        Ok(suspects)
+    }
+
+    async fn look_at_site_files(&self, host: &str) -> Result<Vec<Suspect>, StoreError> {
+        let Some(Site { row, summaries, .. }) = self.site(host).await? else {
+            return Ok(Vec::new());
+        };
+        let (epoch, site) = (row.epoch, host.to_owned());
+        let mut suspects = Vec::new();
+        let mut check = |key: &ObjectKey, wrong: Option<(Problem, String)>| {
+            let remedy = Remedy::LiftSite(host.to_owned());
+            suspects.extend(wrong.map(|(problem, why)| Suspect::new(problem, key, why, remedy)));
+        };
+        let generations = summaries.values().map(|summary| summary.generation);
+        let generation = row.version + generations.sum::<u64>();
+        let frame = index_frame(&row.settings);
+        for n in 1..=row.index_objects {
+            let site = site.clone();
+            let index = ObjectKey::Index { site, n };
+            let object = self.objects.get(&index).await?;
+            let wrong = match object.map(|(meta, bytes)| directory(&meta, &bytes, epoch)) {
+                None => Some((Problem::ObjectLost, "it is missing".to_owned())),
+                Some(Err(why)) => Some((Problem::ObjectLost, why)),
+                Some(Ok(directory)) if directory.generation() != generation => Some((
+                    Problem::ObjectDiffers,
+                    "not what the summaries say".to_owned(),
+                )),
+                Some(Ok(directory)) => (!directory.has_frame(&frame)).then(|| {
+                    let why = "not in the form that its site's settings ask for".to_owned();
+                    (Problem::ObjectDiffers, why)
+                }),
+            };
+            check(&index, wrong);
+        }
+        let wanted = stamp(epoch, row.version);
+        for key in [
+            ObjectKey::Robots { site: site.clone() },
+            ObjectKey::SiteFile { site: site.clone() },
+            ObjectKey::Feed { site },
+        ] {
+            let object = self.objects.get(&key).await?;
+            let wrong = match object.map(|(meta, bytes)| (meta.document, bytes)) {
+                None => Some((Problem::ObjectLost, "it is missing".to_owned())),
+                Some((Some(document), bytes))
+                    if std::str::from_utf8(&bytes)
+                        .is_ok_and(|text| sha256_hex(text) == document.digest) =>
+                {
+                    let detail = "it was not made from the site's settings".to_owned();
+                    // The feed is made from rows that are deleted: its stamp is a token that tells nothing.
+                    let stamped = !matches!(key, ObjectKey::Feed { .. });
+                    (stamped && document.stamp != wanted)
+                        .then_some((Problem::ObjectDiffers, detail))
+                }
+                Some(_) => Some((
+                    Problem::ObjectLost,
+                    "its bytes are not what was written".to_owned(),
+                )),
+            };
+            check(&key, wrong);
+        }
+        Ok(suspects)
+    }
+}
+
+/// Where the next site's objects begin.
+fn next_site(sites: &BTreeSet<String>, host: &String) -> Option<AuditStep> {
+    let next = sites.range(host.clone()..).find(|next| *next != host)?;
+    // Before every path.
+    let after = Some((next.clone(), String::new()));
+    Some(AuditStep::Objects { after })
+}
+
+/// The directory of an object that was written for this epoch and is as it was written, or why it is not.
+fn directory(meta: &ObjectMeta, bytes: &[u8], epoch: u64) -> Result<Directory, String> {
+    let member = Member::parse(bytes).map_err(|error| error.to_string())?;
+    member.verify().map_err(|error| error.to_string())?;
+    let directory = member.directory();
+    if directory.epoch != epoch {
+        return Err("it is of an earlier epoch".to_owned());
+    }
+    let document = meta.document.as_ref().ok_or("it has no metadata")?;
+    let same = document.stamp == stamp(epoch, directory.generation())
+        && document.digest == directory.digest()
+        && document.entries == directory.entries()
+        && document.bytes == directory.document_bytes();
+    if same {
+        Ok(directory.clone())
+    } else {
+        Err("its metadata is another object's".to_owned())
+    }
+}
+
+/// Below which position every slot of a shard was offered, as far as can be told: the counter has gone through it up to
+/// a capacity that may have been another then. `end` is behind its last row.
+fn offered(n: u32, extent: Extent, capacity: u32, end: u32) -> u32 {
+    let full = end
+        .max(1)
+        .next_multiple_of(SEGMENT_SLOTS)
+        .min(extent.positions);
+    match n.cmp(&extent.shards) {
+        std::cmp::Ordering::Less => full.min(capacity),
+        std::cmp::Ordering::Equal => extent.next.min(capacity),
+        std::cmp::Ordering::Greater => 0,
+    }
+}

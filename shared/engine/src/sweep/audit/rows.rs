@@ -1,0 +1,352 @@
+//! Rows and records: each ledger against its record and its rows, each row against its owner's ledger.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::StoreError;
+use crate::keys::{self, Key, RowKey};
+use crate::ledgers::rows_of;
+use crate::rows::{AuditStep, Holds, Row};
+use crate::sites::Hold;
+use crate::slots::Extent;
+use sitemap::plan::{Ledger, Series, Slot};
+use sitemap::record::ContentRecord;
+use sitemap::site::SiteSettings;
+
+use super::{Audit, PAGE, Problem, Remedy, Suspect};
+
+/// Seconds after a timer's time in which what it calls for may still be on its way.
+const TIMER_GRACE: i64 = 180;
+
+/// The settings of sites by host; nothing for one that is not published yet, or whose row cannot be read.
+type SettledSites = BTreeMap<String, Option<Option<SiteSettings>>>;
+
+impl Audit<'_> {
+    pub(super) async fn page_of_rows(
+        &self,
+        after: Option<Key>,
+        sites: &mut BTreeSet<String>,
+    ) -> Result<(Vec<Suspect>, Option<AuditStep>), StoreError> {
+        let table = &self.reconciler.table;
+        let (rows, next) = table.rows(after.as_ref(), PAGE).await?;
+        for row in &rows {
+            if let Some(RowKey::Site(host)) = &row.kind {
+                sites.insert(host.clone());
+            }
+        }
+        let suspects = self.look_at_rows(&rows).await?;
+        let keys: BTreeSet<Key> = suspects.iter().map(|(key, _)| key.clone()).collect();
+        let again = async {
+            let rows = table.rows_with(&keys).await?;
+            let rows: Vec<Row> = rows.into_values().collect();
+            let suspects = self.look_at_rows(&rows).await?;
+            Ok(suspects.into_iter().map(|(_, suspect)| suspect).collect())
+        };
+        let suspects = suspects.into_iter().map(|(_, suspect)| suspect).collect();
+        let suspects = self.confirmed(suspects, again).await?;
+        let next = match next {
+            Some(Key { pk, sk }) => AuditStep::Rows {
+                after: Some((pk, sk)),
+            },
+            None => AuditStep::Records { after: None },
+        };
+        Ok((suspects, Some(next)))
+    }
+
+    pub(super) async fn page_of_records(
+        &self,
+        after: Option<String>,
+    ) -> Result<(Vec<Suspect>, Option<AuditStep>), StoreError> {
+        let page = self.reconciler.content.scan(after.as_deref(), PAGE).await?;
+        let pages = page.records.into_iter();
+        let ids: Vec<String> = pages.map(|(id, _)| keys::page(&id, 1)).collect();
+        let suspects = self.look_at_records(&ids).await?;
+        let suspects = self.confirmed(suspects, self.look_at_records(&ids)).await?;
+        let next = match page.next {
+            Some(next) => AuditStep::Records { after: Some(next) },
+            None => AuditStep::Objects { after: None },
+        };
+        Ok((suspects, Some(next)))
+    }
+
+    /// Records that have no ledger and should have one.
+    async fn look_at_records(&self, ids: &[String]) -> Result<Vec<Suspect>, StoreError> {
+        let keys = ids.iter().map(|id| keys::ledger(id)).collect();
+        let ledgers = self.reconciler.table.rows_with(&keys).await?;
+        let unseen = ids
+            .iter()
+            .filter(|page| !ledgers.contains_key(&keys::ledger(page)));
+        let unseen = unseen.map(|page| keys::page_parts(page).0.to_owned());
+        let unseen: Vec<String> = unseen.collect();
+        if unseen.is_empty() {
+            return Ok(Vec::new());
+        }
+        let records = self.reconciler.content.records(&unseen).await?;
+        let sites = self.settled_sites(records.values()).await?;
+        let mut suspects = Vec::new();
+        for (id, record) in &records {
+            let Some(site) = sites.get(&record.site).and_then(Option::as_ref) else {
+                continue;
+            };
+            let page = keys::page(id, 1);
+            let (site, nothing) = (site.as_ref(), Ledger::default());
+            let plan = self.reconciler.foresee(&page, Some(record), site, &nothing);
+            if plan.await?.is_some_and(|plan| plan.ledger.is_some()) {
+                let remedy = Remedy::Reconcile(page, None);
+                suspects.push(Suspect::new(
+                    Problem::RecordUnseen,
+                    id,
+                    "it was never processed: it has no ledger",
+                    remedy,
+                ));
+            }
+        }
+        Ok(suspects)
+    }
+
+    /// What is wrong with rows, each with the key of the row that showed it.
+    async fn look_at_rows(&self, rows: &[Row]) -> Result<Vec<(Key, Suspect)>, StoreError> {
+        let mut wanted = BTreeSet::new();
+        // Once for all parts of a page.
+        let mut ids = BTreeSet::new();
+        for row in rows {
+            match (&row.kind, &row.holds) {
+                (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
+                    ids.insert(keys::page_parts(id).0.to_owned());
+                    wanted.extend(rows_of(id, ledger));
+                }
+                (Some(RowKey::Entry(series, _)), Ok(Holds::Entry(Some((owner, _))))) => {
+                    wanted.extend([keys::ledger(owner), keys::series(series)]);
+                }
+                (_, Ok(Holds::Claim(owner))) => drop(wanted.insert(keys::ledger(owner))),
+                (Some(RowKey::Free(series, slot)), _) => {
+                    wanted.extend([keys::entry(series, *slot), keys::series(series)]);
+                }
+                (Some(kind), _) => wanted.extend(kind.owner().map(keys::ledger)),
+                _ => {}
+            }
+        }
+        let others = self.reconciler.table.rows_with(&wanted).await?;
+        let ids: Vec<String> = ids.into_iter().collect();
+        let records = self.reconciler.content.records(&ids).await?;
+        let sites = self.settled_sites(records.values()).await?;
+        let mut suspects = Vec::new();
+        for row in rows {
+            let suspect = match (&row.kind, &row.holds) {
+                (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
+                    match lost_row(id, ledger, &others) {
+                        Some(lost) => Some(lost),
+                        None => {
+                            let record = records.get(keys::page_parts(id).0);
+                            self.look_at_ledger(id, ledger, record, &sites).await?
+                        }
+                    }
+                }
+                (Some(RowKey::Site(host)), Ok(Holds::Site(site)))
+                    if site.hold != Hold::Released =>
+                {
+                    self.look_at_hold(host).await?
+                }
+                _ => look_at_row(row, &others),
+            };
+            suspects.extend(suspect.map(|suspect| (row.key.clone(), suspect)));
+        }
+        Ok(suspects)
+    }
+
+    /// Whether a scan serves a site on hold. What is published calls for a scan by itself; of a site on its first load
+    /// nothing is yet.
+    async fn look_at_hold(&self, host: &str) -> Result<Option<Suspect>, StoreError> {
+        let job = match self.reconciler.table.job().await {
+            // One that cannot be read is a finding of its own, and dropped: then nobody is served.
+            Err(StoreError::Damaged { .. }) => None,
+            job => job?,
+        };
+        let served = job.is_some_and(|job| {
+            job.waiting.contains(host) || job.pass.is_some_and(|pass| pass.sites.contains(host))
+        });
+        let remedy = Remedy::Enqueue(host.to_owned());
+        let detail = "it is on hold, and no scan serves it";
+        let suspect = || Suspect::new(Problem::SiteUnserved, host, detail, remedy);
+        Ok((!served).then(suspect))
+    }
+
+    /// Whether what a ledger says is what its record does.
+    async fn look_at_ledger(
+        &self,
+        id: &str,
+        ledger: &Ledger,
+        record: Option<&ContentRecord>,
+        sites: &SettledSites,
+    ) -> Result<Option<Suspect>, StoreError> {
+        // A record whose id is too long for a key stands under a hash of it.
+        if id.starts_with(keys::HASHED_ID) {
+            return Ok(None);
+        }
+        let now = self.reconciler.env.now();
+        let ringing = ledger
+            .due
+            .is_some_and(|due| due <= now && now - due <= TIMER_GRACE);
+        let site = match record {
+            Some(record) => sites.get(&record.site).and_then(Option::as_ref),
+            None => Some(&None),
+        };
+        let Some(site) = site.filter(|_| !ringing) else {
+            return Ok(None);
+        };
+        let plan = self.reconciler.foresee(id, record, site.as_ref(), ledger);
+        let Some(plan) = plan.await? else {
+            return Ok(None);
+        };
+        let remedy = Remedy::Reconcile(id.to_owned(), None);
+        let gone = plan.ledger.is_none();
+        Ok(if gone && *ledger == Ledger::default() {
+            let detail = "its record, or this part of it, is gone";
+            Some(Suspect::new(Problem::FenceLeft, id, detail, remedy))
+        } else if record.is_none() {
+            let problem = Problem::RecordGone;
+            Some(Suspect::new(problem, id, "its record is gone", remedy))
+        } else if gone || !plan.is_empty() {
+            let detail = match plan.changes.len() {
+                0 => "the reason why it, or a part of it, is left out has changed".to_owned(),
+                changes => format!("what is listed is {changes} changes behind the record"),
+            };
+            Some(Suspect::new(Problem::RecordBehind, id, detail, remedy))
+        } else {
+            None
+        })
+    }
+
+    async fn settled_sites<'r>(
+        &self,
+        records: impl Iterator<Item = &'r ContentRecord>,
+    ) -> Result<SettledSites, StoreError> {
+        let hosts: BTreeSet<&String> = records.map(|record| &record.site).collect();
+        let mut sites = BTreeMap::new();
+        for host in hosts {
+            let settled = match self.reconciler.table.site(host).await {
+                Ok(Some(row)) => (row.hold == Hold::Released).then_some(Some(row.settings)),
+                Ok(None) => Some(None),
+                Err(StoreError::Damaged { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            sites.insert(host.clone(), settled);
+        }
+        Ok(sites)
+    }
+}
+
+/// The first row that a ledger names and that is not there, or not as it says.
+fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>) -> Option<Suspect> {
+    let digests: BTreeMap<Key, &String> = ledger
+        .placed
+        .iter()
+        .map(|placement| {
+            (
+                keys::entry(&placement.series, placement.slot),
+                &placement.digest,
+            )
+        })
+        .collect();
+    let translation = ledger.group.as_ref().map(|(_, translation)| translation);
+    let lost = |key: &Key| match others.get(key).map(|row| &row.holds) {
+        None => Some("is missing"),
+        Some(Err(_)) => Some("cannot be read"),
+        Some(Ok(Holds::Entry(None))) => Some("is empty"),
+        Some(Ok(Holds::Entry(Some((owner, _))) | Holds::Claim(owner))) if owner != id => {
+            Some("belongs to another record")
+        }
+        Some(Ok(Holds::Entry(Some((_, digest))))) if digests.get(key) != Some(&digest) => {
+            Some("differs from it")
+        }
+        Some(Ok(Holds::Translation(other))) if Some(other) != translation => {
+            Some("differs from it")
+        }
+        Some(Ok(_)) => None,
+    };
+    rows_of(id, ledger).iter().find_map(|key| {
+        let remedy = Remedy::Reconcile(id.to_owned(), None);
+        let detail = format!("its row {} {} {}", key.pk, key.sk, lost(key)?);
+        Some(Suspect::new(Problem::RowLost, id, detail, remedy))
+    })
+}
+
+/// What is wrong with a row that is no readable ledger.
+fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>) -> Option<Suspect> {
+    let what = format!("{} {}", row.key.pk, row.key.sk);
+    let key = || row.key.clone();
+    let Some(kind) = &row.kind else {
+        let detail = "this version writes no such key";
+        return Some(Suspect::new(
+            Problem::RowUnknown,
+            what,
+            detail,
+            Remedy::Nothing,
+        ));
+    };
+    let holds = match &row.holds {
+        Ok(holds) => holds,
+        Err(error) => {
+            let remedy = match kind {
+                RowKey::Entry(..) => Remedy::Empty(key()),
+                _ => Remedy::Drop(key()),
+            };
+            return Some(Suspect::new(Problem::RowDamaged, what, error, remedy));
+        }
+    };
+    // Its owner, and whether the owner's ledger, if it can be read, knows it.
+    let ledger = |owner: &str| match others.get(&keys::ledger(owner)).map(|row| &row.holds) {
+        Some(Ok(Holds::Ledger(ledger))) => Some(ledger.clone()),
+        _ => None,
+    };
+    let known = |owner: &str| {
+        ledger(owner).is_some_and(|ledger| rows_of(owner, &ledger).contains(&row.key))
+    };
+    let owner = match (kind, holds) {
+        (_, Holds::Entry(Some((owner, _))) | Holds::Claim(owner)) => Some(owner.as_str()),
+        (kind, _) => kind.owner(),
+    };
+    if let Some(owner) = owner.filter(|owner| !known(owner)) {
+        let detail = format!("the ledger of {owner} does not name it");
+        let remedy = Remedy::Reconcile(owner.to_owned(), Some(key()));
+        return Some(Suspect::new(Problem::RowStray, what, detail, remedy));
+    }
+    match (kind, holds) {
+        (RowKey::Entry(series, slot), Holds::Entry(Some(_))) | (RowKey::Free(series, slot), _)
+            if !counted(series, *slot, others) =>
+        {
+            let least = Extent {
+                shards: slot.n,
+                positions: slot.i + 1,
+                next: slot.i + 1,
+            };
+            let remedy = Remedy::Grow(series.clone(), least);
+            let what = format!("{}/{}", series.site, series.name);
+            let detail = format!("it has given {}/{}", slot.n, slot.i);
+            Some(Suspect::new(Problem::CounterBehind, what, detail, remedy))
+        }
+        (RowKey::Free(series, slot), _) => {
+            // Without its row, the counter could give it too.
+            let (problem, detail) = match others.get(&keys::entry(series, *slot)) {
+                None => (Problem::RowStray, "the slot has no row"),
+                Some(row) if matches!(row.holds, Ok(Holds::Entry(Some(_)))) => {
+                    (Problem::SlotTaken, "it holds an entry")
+                }
+                Some(_) => return None,
+            };
+            Some(Suspect::new(problem, what, detail, Remedy::Drop(key())))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a series' counter has given a slot.
+fn counted(series: &Series, slot: Slot, others: &BTreeMap<Key, Row>) -> bool {
+    match others.get(&keys::series(series)).map(|row| &row.holds) {
+        Some(Ok(Holds::Series(extent))) => {
+            slot.i < extent.positions && (slot.n, slot.i) < (extent.shards, extent.next)
+        }
+        // One that cannot be read is a finding of its own.
+        Some(_) => true,
+        None => false,
+    }
+}

@@ -1,0 +1,382 @@
+//! Search engines are told of the URLs that have changed, by IndexNow.
+//!
+//! - Told of is what has been live for a minute, on sites that are released and public and have a key.
+//! - A notice goes once it was told or refused, unless its URL has changed again meanwhile. A sweep that ends between the
+//!   request and that tells twice, which harms nobody.
+//! - What an endpoint does not take now is kept and tried again, later each time.
+//! - Telling is an extra: it costs a sweep a bounded time, and what nobody has taken for two days is dropped.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::concurrency::concurrently;
+use crate::error::StoreError;
+use crate::keys::NOTICE_PARTITIONS;
+use crate::metrics::{self, Metrics};
+use crate::notices::{Notice, PAGE, Pause, Refused};
+use crate::reconcile::Reconciler;
+use crate::sites::{Hold, SiteRow};
+use tracing::{error, info, warn};
+
+use futures::future::BoxFuture;
+
+use crate::{Deadline, SitemapTable};
+
+/// How long an endpoint has to take a request and to answer: 10,000 URLs are a megabyte or two.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where search engines are told: an endpoint of IndexNow, which tells the other engines.
+pub trait SearchEngines: std::fmt::Debug + Send + Sync {
+    /// Posts a request of IndexNow. `now` is in Unix seconds.
+    fn post(&self, json: String, now: i64) -> BoxFuture<'_, Answer>;
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It was taken.
+    Taken,
+    /// It will never be: the status.
+    Refused(u16),
+    /// It may be, later.
+    Later {
+        /// Why not now.
+        reason: String,
+        /// Seconds that were asked for.
+        after: Option<i64>,
+    },
+}
+
+/// URLs of one request (<https://www.indexnow.org/documentation>).
+const MAX_URLS: usize = 10_000;
+const _: () = assert!(PAGE * NOTICE_PARTITIONS.len() <= MAX_URLS);
+/// Seconds after a change in which nobody is told: shared caches hold a sitemap for a minute, and an engine that comes at
+/// once should find what it was told of. A page that is edited several times in a row is told of once.
+const SETTLE_SECONDS: i64 = 60;
+/// Seconds after which a change is no news: an engine has read the sitemap since.
+const MAX_AGE_SECONDS: i64 = 48 * 3_600;
+/// The first pause, in seconds: a sweep's period. Each is twice the one before.
+const MIN_PAUSE_SECONDS: i64 = 60;
+/// The longest pause of our own.
+const MAX_PAUSE_SECONDS: i64 = 3_600;
+/// The longest that an endpoint may ask for: well within the time that a notice is kept.
+const MAX_RETRY_AFTER_SECONDS: i64 = 6 * 3_600;
+const _: () = assert!(
+    MAX_PAUSE_SECONDS < MAX_RETRY_AFTER_SECONDS && MAX_RETRY_AFTER_SECONDS < MAX_AGE_SECONDS
+);
+/// Requests of one sweep.
+const MAX_REQUESTS: u32 = 20;
+/// How long a sweep goes on beginning new requests.
+const SLICE: Duration = Duration::from_secs(10);
+const _: () = assert!(
+    SLICE.as_secs() + TIMEOUT.as_secs() + super::AUDIT_SLICE.as_secs() <= 45,
+    "the function's minute has room for the timers and for deleting what was told"
+);
+/// Calls of the table under way at the same time.
+const CALLS: usize = 32;
+
+/// What one sweep may still do.
+struct Budget {
+    requests: u32,
+    until: Deadline,
+}
+
+impl Budget {
+    fn is_spent(&self) -> bool {
+        self.requests == 0 || self.until.has_passed()
+    }
+}
+
+/// What is to be done with the notices of a site.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Plan {
+    /// The oldest first.
+    tell: Vec<Notice>,
+    drop: Vec<Notice>,
+}
+
+fn plan(notices: Vec<Notice>, now: i64) -> Plan {
+    let mut plan = Plan::default();
+    for notice in notices {
+        // Also one of the far future, which would never have its turn.
+        if (now - notice.at).abs() > MAX_AGE_SECONDS {
+            plan.drop.push(notice);
+        } else if now - notice.since >= SETTLE_SECONDS {
+            plan.tell.push(notice);
+        }
+    }
+    plan.tell.sort();
+    plan
+}
+
+/// The pause after a failure.
+fn next_pause(before: Option<Pause>, after: Option<i64>, now: i64) -> Pause {
+    let tries = before.map_or(0, |pause| pause.tries).saturating_add(1);
+    let own = MIN_PAUSE_SECONDS << (tries - 1).min(6);
+    let asked = after.unwrap_or(0).min(MAX_RETRY_AFTER_SECONDS);
+    Pause {
+        tries,
+        until: now + own.min(MAX_PAUSE_SECONDS).max(asked),
+        refused: before.and_then(|pause| pause.refused),
+    }
+}
+
+/// The body of a request. A site is one host, so all its URLs are of the host that the key is for.
+fn request(site: &SiteRow, key: &str, notices: &[Notice]) -> String {
+    let urls: Vec<&str> = notices.iter().map(|notice| notice.loc.as_str()).collect();
+    let origin = &site.settings.origin;
+    serde_json::json!({
+        "host": origin.host(),
+        "key": key,
+        "keyLocation": format!("{}/{key}.txt", origin.as_str()),
+        "urlList": urls,
+    })
+    .to_string()
+}
+
+/// Tells of what has changed on these sites, as far as time allows. Without an endpoint nothing is told, and what there
+/// is to tell is dropped.
+pub(crate) async fn tell(
+    reconciler: &Reconciler,
+    engines: Option<&dyn SearchEngines>,
+    hosts: &BTreeSet<&str>,
+) -> Result<(), StoreError> {
+    let Reconciler { table, metrics, .. } = reconciler;
+    let now = reconciler.env.now();
+    let mut budget = Budget {
+        requests: MAX_REQUESTS,
+        until: reconciler.env.deadline(SLICE),
+    };
+    let minute = usize::try_from(now / 60).unwrap_or(0);
+    let mut hosts: Vec<&str> = hosts.iter().copied().collect();
+    if !hosts.is_empty() {
+        // Each minute another site is first: none waits for ever behind those that always have something to tell.
+        let first = minute % hosts.len();
+        hosts.rotate_left(first);
+    }
+    let mut failure = None;
+    for host in hosts {
+        if budget.is_spent() {
+            break;
+        }
+        let told = async {
+            let row = table.site(host).await?;
+            let Some(row) = row.filter(|row| row.hold == Hold::Released) else {
+                return Ok(());
+            };
+            let key = row.settings.indexnow_key.as_deref();
+            match (engines, key.filter(|_| row.settings.public)) {
+                (Some(engines), Some(key)) => {
+                    let site = Site {
+                        table,
+                        metrics,
+                        row: &row,
+                        key,
+                        engines,
+                    };
+                    site.tell(&mut budget, now).await
+                }
+                // A part of them a minute: of most sites there are none.
+                _ => {
+                    let digit = NOTICE_PARTITIONS[minute % NOTICE_PARTITIONS.len()];
+                    let notices = table.notices(host, digit).await?;
+                    drop_all(table, host, &notices).await
+                }
+            }
+        };
+        if let Err(error) = told.await {
+            error!(site = host, %error, "search engines were not told");
+            failure = failure.or(Some(error));
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// A site whose changes may be told of.
+struct Site<'a> {
+    table: &'a SitemapTable,
+    metrics: &'a Metrics,
+    row: &'a SiteRow,
+    key: &'a str,
+    engines: &'a dyn SearchEngines,
+}
+
+impl Site<'_> {
+    async fn tell(&self, budget: &mut Budget, now: i64) -> Result<(), StoreError> {
+        let (table, host) = (self.table, self.row.settings.host.as_str());
+        let mut pause = table.pause(host).await?;
+        if pause.is_some_and(|pause| now < pause.until) {
+            return Ok(());
+        }
+        while !budget.is_spent() {
+            let reads = NOTICE_PARTITIONS.map(|digit| table.notices(host, digit));
+            let mut notices = Vec::new();
+            let mut more = false;
+            for read in concurrently(CALLS, reads).await {
+                let read = read?;
+                more |= read.len() == PAGE;
+                notices.extend(read);
+            }
+            let plan = plan(notices, now);
+            drop_all(table, host, &plan.drop).await?;
+            if !plan.drop.is_empty() {
+                warn!(
+                    site = host,
+                    urls = plan.drop.len(),
+                    "no longer news: search engines are not told"
+                );
+            }
+            if plan.tell.is_empty() {
+                return Ok(());
+            }
+            budget.requests -= 1;
+            let (urls, json) = (plan.tell.len(), request(self.row, self.key, &plan.tell));
+            let next = match self.engines.post(json, now).await {
+                Answer::Taken => {
+                    self.metrics.note(&metrics::NOTICES_SENT, urls as u64);
+                    info!(site = host, urls, "search engines were told");
+                    None
+                }
+                Answer::Refused(status) => {
+                    self.metrics.note(&metrics::NOTICES_REFUSED, urls as u64);
+                    error!(
+                        site = host,
+                        urls,
+                        status,
+                        reason = refusal_reason(status),
+                        "IndexNow refused the URLs: they are dropped"
+                    );
+                    // `waymark status` shows it.
+                    let refused = Refused {
+                        status,
+                        urls: urls as u64,
+                        at: now,
+                    };
+                    Some(Pause {
+                        tries: 0,
+                        until: now,
+                        refused: Some(refused),
+                    })
+                }
+                Answer::Later { reason, after } => {
+                    let next = next_pause(pause, after, now);
+                    let seconds = next.until - now;
+                    warn!(
+                        site = host,
+                        urls,
+                        reason,
+                        tries = next.tries,
+                        seconds,
+                        "IndexNow does not take it now"
+                    );
+                    return table.set_pause(host, Some(next)).await;
+                }
+            };
+            drop_all(table, host, &plan.tell).await?;
+            if pause != next {
+                table.set_pause(host, next).await?;
+                pause = next;
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn drop_all(table: &SitemapTable, site: &str, notices: &[Notice]) -> Result<(), StoreError> {
+    let drops = notices.iter().map(|notice| table.drop_notice(site, notice));
+    concurrently(CALLS, drops).await.into_iter().collect()
+}
+
+/// What IndexNow means by a status with which it refuses.
+#[must_use]
+pub fn refusal_reason(status: u16) -> &'static str {
+    match status {
+        400 => "the request is malformed",
+        403 => "the key is not valid: its file is not found, or does not hold it",
+        422 => "URLs are not of the host, or the key does not match the protocol",
+        _ => "not a status that IndexNow documents: check the endpoint",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notice(path: &str, at: i64) -> Notice {
+        let loc = format!("https://www.example.com{path}");
+        let since = at;
+        Notice { since, at, loc }
+    }
+
+    #[test]
+    fn what_is_settled_and_still_news_is_told_the_oldest_first() {
+        let now = 1_800_000_000;
+        let [new, settled, older, last, stale, future] =
+            [59, 60, 3_600, 172_800, 172_801, -172_801].map(|age| notice("/", now - age));
+        let notices = [&new, &settled, &older, &last, &stale, &future].map(Clone::clone);
+        let expected = Plan {
+            tell: vec![last, older, settled],
+            drop: vec![stale, future],
+        };
+        assert_eq!(plan(notices.to_vec(), now), expected);
+        // One that goes on changing has its turn too.
+        let restless = Notice {
+            since: now - 60,
+            ..notice("/", now)
+        };
+        assert_eq!(plan(vec![restless.clone()], now).tell, [restless]);
+    }
+
+    #[test]
+    fn pauses_grow_up_to_an_hour_and_to_what_is_asked_for_up_to_six() {
+        let mut pause = None;
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            pause = Some(next_pause(pause, None, 1_000));
+            pauses.extend(pause.map(|pause| pause.until - 1_000));
+        }
+        assert_eq!(pauses, [60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600]);
+        for (tries, after, seconds) in [
+            (0, 10, 60),
+            (0, 90, 90),
+            (u32::MAX, 7_200, 7_200),
+            (0, i64::MAX, 21_600),
+        ] {
+            let refused = None;
+            let before = Pause {
+                tries,
+                until: 0,
+                refused,
+            };
+            assert_eq!(next_pause(Some(before), Some(after), 0).until, seconds);
+        }
+    }
+
+    #[test]
+    fn a_request_names_the_host_the_key_and_where_it_is() {
+        let settings = sitemap::site::SiteSettings::default_for("www.example.com").unwrap();
+        let row = SiteRow {
+            epoch: 1,
+            hold: Hold::Released,
+            version: 1,
+            render: 1,
+            source: crate::content::NO_SOURCE.to_owned(),
+            indexes: 1,
+            index_objects: 1,
+            closings: objects::Closings::default(),
+            settings,
+        };
+        let json = request(&row, "0123-abc", &[notice("/a", 1), notice("/\"b", 2)]);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&json).unwrap(),
+            serde_json::json!({
+                "host": "www.example.com", "key": "0123-abc",
+                "keyLocation": "https://www.example.com/0123-abc.txt",
+                "urlList": ["https://www.example.com/a", "https://www.example.com/\"b"],
+            })
+        );
+    }
+}

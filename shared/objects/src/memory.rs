@@ -1,0 +1,131 @@
+//! A bucket in memory that answers as S3 does.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures::stream;
+
+use crate::files::ObjectKey;
+use crate::port::{BodyStream, Document, ObjectMeta, Objects, Precondition, Put, Reply};
+
+/// A bucket in memory. Cloning shares it. Every call is done at once; what takes time or fails is up to whoever wraps it.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryObjects(Arc<Mutex<BTreeMap<ObjectKey, Stored>>>);
+
+#[derive(Clone, Debug)]
+struct Stored {
+    meta: ObjectMeta,
+    body: Bytes,
+}
+
+impl MemoryObjects {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Stored>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Deletes an object, as no function does: it is lost. False if there was none.
+    pub fn lose(&self, key: &ObjectKey) -> bool {
+        self.lock().remove(key).is_some()
+    }
+
+    /// Replaces the body of an object by another of no known origin, as no function does.
+    pub fn damage(&self, key: &ObjectKey, body: Bytes) {
+        let meta = ObjectMeta {
+            etag: etag(&body, ""),
+            length: body.len() as u64,
+            document: None,
+        };
+        self.lock().insert(key.clone(), Stored { meta, body });
+    }
+
+    fn find(&self, key: &ObjectKey) -> Option<Stored> {
+        self.lock().get(key).cloned()
+    }
+
+    fn write(
+        &self,
+        key: &ObjectKey,
+        body: Bytes,
+        document: &Document,
+        precondition: &Precondition,
+    ) -> Put {
+        let mut objects = self.lock();
+        let current = objects.get(key).map(|stored| &stored.meta.etag);
+        let holds = match precondition {
+            Precondition::Absent => current.is_none(),
+            Precondition::Unchanged(etag) => current == Some(etag),
+        };
+        if !holds {
+            return Put::Lost;
+        }
+        let meta = ObjectMeta {
+            etag: etag(&body, &key.seal(&document.stamp)),
+            length: body.len() as u64,
+            document: Some(document.clone()),
+        };
+        objects.insert(key.clone(), Stored { meta, body });
+        Put::Done
+    }
+}
+
+/// It follows the stored bytes alone.
+fn etag(body: &[u8], seal: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(body);
+    hasher.write(seal.as_bytes());
+    format!("\"{:016x}-{}\"", hasher.finish(), body.len() + seal.len())
+}
+
+impl Objects for MemoryObjects {
+    fn head<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<ObjectMeta>> {
+        Box::pin(async move { Ok(self.find(key).map(|stored| stored.meta)) })
+    }
+
+    fn open<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, BodyStream)>> {
+        Box::pin(async move {
+            Ok(self.find(key).map(|Stored { meta, body }| {
+                let body: BodyStream = Box::pin(stream::iter([Ok(body)]));
+                (meta, body)
+            }))
+        })
+    }
+
+    fn get<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, Bytes)>> {
+        Box::pin(async move {
+            Ok(self.find(key).map(|Stored { meta, body }| {
+                let is_ours = meta.length <= crate::MAX_OBJECT_BYTES;
+                (meta, if is_ours { body } else { Bytes::new() })
+            }))
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        body: Bytes,
+        document: &'a Document,
+        precondition: &'a Precondition,
+    ) -> Reply<'a, Put> {
+        Box::pin(async move { Ok(self.write(key, body, document, precondition)) })
+    }
+
+    fn list<'a>(&'a self, site: &'a str) -> Reply<'a, Vec<ObjectKey>> {
+        Box::pin(async move {
+            let objects = self.lock();
+            let keys = objects.keys().filter(|key| key.site() == site);
+            Ok(keys.cloned().collect())
+        })
+    }
+
+    fn sites(&self) -> Reply<'_, Vec<String>> {
+        Box::pin(async move {
+            let objects = self.lock();
+            let mut sites: Vec<String> = objects.keys().map(|key| key.site().to_owned()).collect();
+            sites.sort();
+            sites.dedup();
+            Ok(sites)
+        })
+    }
+}

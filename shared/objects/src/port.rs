@@ -1,0 +1,122 @@
+//! The port.
+
+use std::fmt;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use futures::Stream;
+use futures::future::BoxFuture;
+
+use crate::files::ObjectKey;
+
+/// What a call comes to.
+pub type Reply<'a, T> = BoxFuture<'a, Result<T, ObjectError>>;
+
+/// A body as it arrives.
+pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, ObjectError>> + Send>>;
+
+/// Why a call of the bucket has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ObjectError {
+    /// There was no answer, one of a service that is out of order, or a body that broke off. A put may have happened.
+    #[error("{operation} failed: {message}")]
+    Unavailable {
+        /// The API call, for example `GetObject`.
+        operation: &'static str,
+        /// The service's code and message, or the transport's.
+        message: String,
+    },
+    /// An object of ours that does not read as what its key says. Derived state: the audit has it published again.
+    #[error("{what} is damaged: {message}")]
+    Damaged {
+        /// The object's key.
+        what: String,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// What an object's metadata says of the document in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// A digest of the document, lower-case hex: equal for equal documents, whatever their stamps. The public ETag is
+    /// made from it.
+    pub digest: String,
+    /// When the document last changed, in Unix seconds: the public Last-Modified.
+    pub changed: i64,
+    /// The document's length in bytes, unencoded.
+    pub bytes: u64,
+    /// `<url>` or `<sitemap>` elements; 0 for what has none.
+    pub entries: u64,
+    /// The site's epoch and the sum of the versions of the rows it was made from. Equal stamps mean equal rows; equal
+    /// documents do not, so it is the stamp that decides whether to write.
+    pub stamp: String,
+}
+
+/// An epoch and a generation as one text.
+#[must_use]
+pub fn stamp(epoch: u64, generation: u64) -> String {
+    format!("{epoch:016x}-{generation}")
+}
+
+/// An object without its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectMeta {
+    /// S3's ETag, for `If-Match` alone.
+    pub etag: String,
+    /// The stored length in bytes, without the [seal](ObjectKey::seal).
+    pub length: u64,
+    /// What its metadata says; `None` if it was not written by [`Objects::put`].
+    pub document: Option<Document>,
+}
+
+/// What must hold for a put to happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// There is no such object (`If-None-Match: *`).
+    Absent,
+    /// It is still the one with this S3 ETag (`If-Match`).
+    Unchanged(String),
+}
+
+/// How a put ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Put {
+    /// Written.
+    Done,
+    /// The precondition did not hold (412, 409, 404): read again, then decide again.
+    Lost,
+}
+
+/// The bucket.
+///
+/// - Reads are strongly consistent.
+/// - Of concurrent puts with the same precondition one wins.
+/// - Puts with different stamps have different ETags.
+pub trait Objects: fmt::Debug + Send + Sync {
+    /// The object without its body; `None` if there is none.
+    fn head<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<ObjectMeta>>;
+
+    /// The object, its body as a stream.
+    fn open<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, BodyStream)>>;
+
+    /// The object with its whole body. The body is empty if it is larger than any that was published: it is another's.
+    fn get<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, Bytes)>>;
+
+    /// Writes the object if the precondition holds: the body, with its seal behind it.
+    fn put<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        body: Bytes,
+        document: &'a Document,
+        precondition: &'a Precondition,
+    ) -> Reply<'a, Put>;
+
+    /// The keys of a site's objects, in no particular order.
+    fn list<'a>(&'a self, site: &'a str) -> Reply<'a, Vec<ObjectKey>>;
+
+    /// The hosts of the sites that have objects.
+    fn sites(&self) -> Reply<'_, Vec<String>>;
+}

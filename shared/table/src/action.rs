@@ -1,0 +1,208 @@
+//! What is written, and under which conditions: as data.
+
+use std::collections::BTreeSet;
+
+use crate::item::{Item, Name, Value};
+
+/// What must hold of an item for a write to happen. An item that does not exist lacks every attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// It has the attribute. With an attribute of the primary key: it exists.
+    Has(Name),
+    /// It lacks the attribute. With an attribute of the primary key: it does not exist.
+    Lacks(Name),
+    /// The attribute has this value.
+    Equals(Name, Value),
+    /// The attribute has a value of this type that is less.
+    Less(Name, Value),
+    /// Both hold.
+    And(Box<Condition>, Box<Condition>),
+    /// One of them holds.
+    Or(Box<Condition>, Box<Condition>),
+}
+
+impl Condition {
+    /// See [`Condition::Has`].
+    #[must_use]
+    pub fn has(name: impl Into<Name>) -> Self {
+        Self::Has(name.into())
+    }
+
+    /// See [`Condition::Lacks`].
+    #[must_use]
+    pub fn lacks(name: impl Into<Name>) -> Self {
+        Self::Lacks(name.into())
+    }
+
+    /// See [`Condition::Equals`].
+    #[must_use]
+    pub fn equals(name: impl Into<Name>, value: impl Into<Value>) -> Self {
+        Self::Equals(name.into(), value.into())
+    }
+
+    /// See [`Condition::Less`].
+    #[must_use]
+    pub fn less(name: impl Into<Name>, value: impl Into<Value>) -> Self {
+        Self::Less(name.into(), value.into())
+    }
+
+    /// See [`Condition::And`].
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self::And(Box::new(self), Box::new(other))
+    }
+
+    /// See [`Condition::Or`].
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self::Or(Box::new(self), Box::new(other))
+    }
+}
+
+/// What becomes of an item's attributes. Each attribute is named once; those of the primary key are not. An item that does
+/// not exist is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Update {
+    /// Attributes that get a value.
+    pub set: Vec<(Name, Value)>,
+    /// Attributes that get a value if they have none.
+    pub set_missing: Vec<(Name, Value)>,
+    /// Attributes that go.
+    pub remove: Vec<Name>,
+    /// Numbers that are added to attributes, which are 0 if they have no value, and sets that are united with them.
+    pub add: Vec<(Name, Value)>,
+}
+
+impl Update {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives an attribute a value.
+    #[must_use]
+    pub fn set(mut self, name: impl Into<Name>, value: impl Into<Value>) -> Self {
+        self.set.push((name.into(), value.into()));
+        self
+    }
+
+    /// Gives an attribute a value, or removes it.
+    #[must_use]
+    pub fn set_or_remove(self, name: impl Into<Name>, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.set(name, value),
+            None => self.remove(name),
+        }
+    }
+
+    /// Gives an attribute a value if it has none.
+    #[must_use]
+    pub fn set_missing(mut self, name: impl Into<Name>, value: impl Into<Value>) -> Self {
+        self.set_missing.push((name.into(), value.into()));
+        self
+    }
+
+    /// Removes an attribute.
+    #[must_use]
+    pub fn remove(mut self, name: impl Into<Name>) -> Self {
+        self.remove.push(name.into());
+        self
+    }
+
+    /// Adds a number to an attribute.
+    #[must_use]
+    pub fn add(mut self, name: impl Into<Name>, number: impl ToString) -> Self {
+        self.add.push((name.into(), Value::number(number)));
+        self
+    }
+
+    /// Adds a text to a set.
+    #[must_use]
+    pub fn add_text(mut self, name: impl Into<Name>, text: &str) -> Self {
+        let set = BTreeSet::from([text.to_owned()]);
+        self.add.push((name.into(), Value::TextSet(set)));
+        self
+    }
+}
+
+/// One part of a transaction. A transaction names no item twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Writes an item in place of the one with its key.
+    Put {
+        /// The item.
+        item: Item,
+        /// What must hold of the one that is there.
+        condition: Option<Condition>,
+    },
+    /// Changes attributes.
+    Update {
+        /// The primary key.
+        key: Item,
+        /// What becomes of them.
+        update: Update,
+        /// What must hold before.
+        condition: Option<Condition>,
+    },
+    /// Deletes an item, if there is one.
+    Delete {
+        /// The primary key.
+        key: Item,
+        /// What must hold before.
+        condition: Option<Condition>,
+    },
+    /// Writes nothing.
+    Check {
+        /// The primary key.
+        key: Item,
+        /// What must hold.
+        condition: Condition,
+    },
+}
+
+impl Action {
+    /// Writes an item, whatever is there.
+    #[must_use]
+    pub fn put(item: Item) -> Self {
+        let condition = None;
+        Self::Put { item, condition }
+    }
+
+    /// Changes attributes, whatever they are.
+    #[must_use]
+    pub fn update(key: impl Into<Item>, update: Update) -> Self {
+        let (key, condition) = (key.into(), None);
+        Self::Update {
+            key,
+            update,
+            condition,
+        }
+    }
+
+    /// Deletes an item, whatever it is.
+    #[must_use]
+    pub fn delete(key: impl Into<Item>) -> Self {
+        let (key, condition) = (key.into(), None);
+        Self::Delete { key, condition }
+    }
+
+    /// Writes nothing, and fails if the condition does not hold.
+    #[must_use]
+    pub fn check(key: impl Into<Item>, condition: Condition) -> Self {
+        let key = key.into();
+        Self::Check { key, condition }
+    }
+
+    /// The same under another condition.
+    #[must_use]
+    pub fn when(mut self, wanted: Condition) -> Self {
+        match &mut self {
+            Self::Put { condition, .. }
+            | Self::Update { condition, .. }
+            | Self::Delete { condition, .. } => *condition = Some(wanted),
+            Self::Check { condition, .. } => *condition = wanted,
+        }
+        self
+    }
+}

@@ -1,0 +1,225 @@
+//! Items: attributes by name.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The name of an attribute. Those that the engine writes are static.
+pub type Name = Cow<'static, str>;
+
+/// The value of an attribute.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Value {
+    /// `S`.
+    Text(String),
+    /// `N`, as its decimal digits: DynamoDB keeps 38 of them.
+    Number(String),
+    /// `B`.
+    Bytes(Vec<u8>),
+    /// `BOOL`.
+    Bool(bool),
+    /// `NULL`.
+    Null,
+    /// `L`.
+    List(Vec<Value>),
+    /// `M`.
+    Map(BTreeMap<String, Value>),
+    /// `SS`. Never empty in a table.
+    TextSet(BTreeSet<String>),
+    /// `NS`.
+    NumberSet(BTreeSet<String>),
+    /// `BS`.
+    BytesSet(BTreeSet<Vec<u8>>),
+}
+
+impl Value {
+    /// A number.
+    #[must_use]
+    pub fn number(number: impl ToString) -> Self {
+        Self::Number(number.to_string())
+    }
+
+    /// The text, if it is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// How many bytes of an item DynamoDB counts for it
+    /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>).
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Number(number) => number_bytes(number),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Bool(_) | Self::Null => 1,
+            Self::List(values) => 3 + values.iter().map(|value| 1 + value.bytes()).sum::<usize>(),
+            Self::Map(values) => {
+                let fields = values.iter();
+                let fields = fields.map(|(name, value)| 1 + name.len() + value.bytes());
+                3 + fields.sum::<usize>()
+            }
+            Self::TextSet(values) => values.iter().map(String::len).sum(),
+            Self::NumberSet(values) => values.iter().map(|number| number_bytes(number)).sum(),
+            Self::BytesSet(values) => values.iter().map(Vec::len).sum(),
+        }
+    }
+}
+
+/// A byte for two digits, and one more.
+fn number_bytes(number: &str) -> usize {
+    let digits = number.bytes().filter(u8::is_ascii_digit).count();
+    digits.div_ceil(2) + 1
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+macro_rules! from_integer {
+    ($($integer:ty),*) => {
+        $(impl From<$integer> for Value {
+            fn from(number: $integer) -> Self {
+                Self::number(number)
+            }
+        })*
+    };
+}
+
+from_integer!(i32, i64, u16, u32, u64, usize);
+
+/// An item, or its primary key: attributes in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Item(Vec<(Name, Value)>);
+
+impl Item {
+    /// Without attributes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with one attribute more, or another value of one.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<Name>, value: impl Into<Value>) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// Gives an attribute a value.
+    pub fn set(&mut self, name: impl Into<Name>, value: impl Into<Value>) {
+        let (name, value) = (name.into(), value.into());
+        match self.position(&name) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (name, value)),
+        }
+    }
+
+    /// Removes an attribute and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        let at = self.position(name).ok()?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// The value of an attribute.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let at = self.position(name).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    /// An attribute's text; `None` if it has none.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_text()
+    }
+
+    /// An attribute's number; `None` if it is none of this type.
+    #[must_use]
+    pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        match self.get(name)? {
+            Value::Number(number) => number.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether it has no attributes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The attributes in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&Name, &Value)> {
+        self.0.iter().map(|(name, value)| (name, value))
+    }
+
+    /// The attributes with these names.
+    #[must_use]
+    pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names = names.into_iter();
+        let found = names.filter_map(|name| Some(self.0[self.position(name).ok()?].clone()));
+        found.collect()
+    }
+
+    /// Its size as DynamoDB counts it: the bytes of names and values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let attributes = self.0.iter();
+        let attributes = attributes.map(|(name, value)| name.len() + value.bytes());
+        attributes.sum()
+    }
+
+    fn position(&self, name: &str) -> Result<usize, usize> {
+        self.0
+            .binary_search_by(|(other, _)| other.as_ref().cmp(name))
+    }
+}
+
+impl FromIterator<(Name, Value)> for Item {
+    fn from_iter<T: IntoIterator<Item = (Name, Value)>>(attributes: T) -> Self {
+        let mut item = Self::new();
+        item.extend(attributes);
+        item
+    }
+}
+
+impl Extend<(Name, Value)> for Item {
+    fn extend<T: IntoIterator<Item = (Name, Value)>>(&mut self, attributes: T) {
+        for (name, value) in attributes {
+            self.set(name, value);
+        }
+    }
+}
+
+impl IntoIterator for Item {
+    type Item = (Name, Value);
+    type IntoIter = std::vec::IntoIter<(Name, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}

@@ -1,0 +1,31 @@
+//! A table of items behind one port, [`Table`]: what the engine needs of DynamoDB, and no more.
+//!
+//! - Items, conditions, updates and transactions are plain data, so an implementation in memory decides what DynamoDB does.
+//! - There are two implementations: DynamoDB's, in `aws`, and [`MemoryTable`]. [`conformance`] holds both to the same
+//!   behaviour.
+//! - Every limit that a caller can meet is DynamoDB's own, and an implementation refuses what DynamoDB refuses.
+
+mod action;
+pub mod conformance;
+mod error;
+mod item;
+mod memory;
+mod number;
+mod port;
+
+pub use action::{Action, Condition, Update};
+pub use error::{Reason, TableError};
+pub use item::{Item, Name, Value};
+pub use memory::{Change, MemoryTable};
+pub use port::{Page, Query, Reply, Scan, Schema, SortKey, Table};
+
+/// The largest item, in bytes of its names and values (DynamoDB).
+pub const MAX_ITEM_BYTES: usize = 400 * 1_024;
+/// Keys of one batch (DynamoDB's `BatchGetItem`).
+pub const MAX_BATCH_KEYS: usize = 100;
+/// Actions of one transaction (DynamoDB).
+pub const MAX_ACTIONS: usize = 100;
+/// Bytes of the items of one transaction (DynamoDB).
+pub const MAX_TRANSACTION_BYTES: usize = 4 * 1_024 * 1_024;
+/// Bytes of the items that a query or a scan reads for one page (DynamoDB).
+pub const MAX_PAGE_BYTES: usize = 1_024 * 1_024;

@@ -1,0 +1,168 @@
+//! The port.
+
+use std::fmt;
+
+use futures::future::BoxFuture;
+use sitemap::mapping::{KeyAttribute, KeyType};
+
+use crate::action::{Action, Condition, Update};
+use crate::error::TableError;
+use crate::item::{Item, Name, Value};
+
+/// What a call comes to.
+pub type Reply<'a, T> = BoxFuture<'a, Result<T, TableError>>;
+
+/// The primary key of a table: the partition key, and the sort key if there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schema(Vec<KeyAttribute>);
+
+impl Schema {
+    /// A key of these attributes: one or two.
+    #[must_use]
+    pub fn of(attributes: &[KeyAttribute]) -> Self {
+        Self(attributes.to_vec())
+    }
+
+    /// A key of texts with these names: one or two.
+    #[must_use]
+    pub fn of_texts(names: &[&str]) -> Self {
+        let attribute = |name: &&str| KeyAttribute {
+            name: (*name).to_owned(),
+            key_type: KeyType::Text,
+        };
+        Self(names.iter().map(attribute).collect())
+    }
+
+    /// Its attributes, the partition key first.
+    #[must_use]
+    pub fn attributes(&self) -> &[KeyAttribute] {
+        &self.0
+    }
+
+    /// The names of its attributes, that of the partition key first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|attribute| attribute.name.as_str())
+    }
+}
+
+/// Which sort keys of a partition are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SortKey {
+    /// Every one.
+    #[default]
+    Any,
+    /// Those that begin so.
+    BeginsWith(String),
+}
+
+/// A read of one partition, in the order of its sort keys. Strongly consistent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// The partition key.
+    pub partition: Value,
+    /// Which of its items.
+    pub sort: SortKey,
+    /// Whether the order is the reverse one.
+    pub reverse: bool,
+    /// Items of a page at most.
+    pub limit: Option<u32>,
+    /// The primary key behind which it begins.
+    pub after: Option<Item>,
+}
+
+impl Query {
+    /// All of a partition.
+    #[must_use]
+    pub fn of(partition: impl Into<Value>) -> Self {
+        Self {
+            partition: partition.into(),
+            sort: SortKey::Any,
+            reverse: false,
+            limit: None,
+            after: None,
+        }
+    }
+
+    /// Those items alone whose sort keys begin so.
+    #[must_use]
+    pub fn beginning_with(self, prefix: impl Into<String>) -> Self {
+        let sort = SortKey::BeginsWith(prefix.into());
+        Self { sort, ..self }
+    }
+
+    /// The last ones first.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            reverse: true,
+            ..self
+        }
+    }
+
+    /// So many items a page at most.
+    #[must_use]
+    pub fn limited(self, limit: u32) -> Self {
+        let limit = Some(limit);
+        Self { limit, ..self }
+    }
+}
+
+/// A read of the whole table, in an order of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// The primary key behind which it begins.
+    pub after: Option<Item>,
+    /// Items read for a page at most.
+    pub limit: Option<u32>,
+    /// The attributes that are wanted; `None` for all.
+    pub attributes: Option<Vec<Name>>,
+    /// Whether it is strongly consistent.
+    pub consistent: bool,
+}
+
+/// A page of a query or a scan. It may be empty and not the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// The items.
+    pub items: Vec<Item>,
+    /// The primary key behind which the next page begins; `None` at the end.
+    pub next: Option<Item>,
+}
+
+/// A table.
+///
+/// - Reads are strongly consistent, unless a scan is asked not to be.
+/// - A write happens as a whole or not at all, and only if its condition holds at that moment.
+/// - Of an error other than [`TableError::ConditionFailed`], [`TableError::Cancelled`] and [`TableError::Refused`], nobody
+///   knows whether the write happened.
+pub trait Table: fmt::Debug + Send + Sync {
+    /// The item with this primary key.
+    fn get(&self, key: Item) -> Reply<'_, Option<Item>>;
+
+    /// The items with these primary keys that exist, in no order; of each the attributes that are wanted, or all. The keys
+    /// differ from each other, and there are [`MAX_BATCH_KEYS`](crate::MAX_BATCH_KEYS) at most. The second list are keys
+    /// that were left for another call.
+    fn batch_get(
+        &self,
+        keys: Vec<Item>,
+        attributes: Option<Vec<Name>>,
+    ) -> Reply<'_, (Vec<Item>, Vec<Item>)>;
+
+    /// A page of a partition.
+    fn query(&self, query: Query) -> Reply<'_, Page>;
+
+    /// A page of the table.
+    fn scan(&self, scan: Scan) -> Reply<'_, Page>;
+
+    /// Writes an item in place of the one with its key.
+    fn put(&self, item: Item, condition: Option<Condition>) -> Reply<'_, ()>;
+
+    /// Changes attributes of an item, and returns all it has then.
+    fn update(&self, key: Item, update: Update, condition: Option<Condition>) -> Reply<'_, Item>;
+
+    /// Deletes an item, if there is one.
+    fn delete(&self, key: Item, condition: Option<Condition>) -> Reply<'_, ()>;
+
+    /// Does all actions, [`MAX_ACTIONS`](crate::MAX_ACTIONS) at most, or none of them.
+    fn transact(&self, actions: Vec<Action>) -> Reply<'_, ()>;
+}

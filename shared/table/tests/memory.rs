@@ -1,0 +1,46 @@
+//! The table in memory does what every table does.
+
+use std::sync::{Arc, Mutex};
+
+use table::{Action, Condition, Item, MemoryTable, Table, Update, conformance};
+
+#[tokio::test]
+async fn the_table_in_memory_conforms() {
+    conformance::run(async || MemoryTable::new(conformance::schema())).await;
+}
+
+#[tokio::test]
+async fn each_change_is_told_once_and_a_write_without_one_is_not() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    let table = MemoryTable::watched(conformance::schema(), move |change| {
+        let seen = (
+            change.key.clone(),
+            change.old.is_some(),
+            change.new.is_some(),
+        );
+        heard.lock().unwrap().push(seen);
+    });
+    let key = |sk: &str| Item::new().with("pk", "p").with("sk", sk);
+    let item = || key("a").with("n", 1);
+    table.put(item(), None).await.unwrap();
+    table.put(item(), None).await.unwrap();
+    table
+        .update(key("a"), Update::new().add("n", 1), None)
+        .await
+        .unwrap();
+    let lost = table.put(item(), Some(Condition::lacks("pk"))).await;
+    assert!(lost.unwrap_err().is_condition_failed());
+    table.delete(key("b"), None).await.unwrap();
+    let both = vec![Action::delete(key("a")), Action::put(key("b"))];
+    table.transact(both).await.unwrap();
+    let told = told.lock().unwrap();
+    let expected = [
+        (key("a"), false, true),
+        (key("a"), true, true),
+        (key("a"), true, false),
+        (key("b"), false, true),
+    ];
+    assert_eq!(*told, expected);
+    assert_eq!((table.len(), table.is_empty()), (1, false));
+}

@@ -1,0 +1,165 @@
+//! A search engine's endpoint on loopback, which answers as it is told to.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use sweep::Endpoint;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+/// What becomes of one request.
+#[derive(Clone, Debug)]
+pub(super) enum Answer {
+    /// A status, and header lines.
+    Status(u16, String),
+    /// 200, a byte at a time.
+    Slow,
+    /// Nothing, for ever.
+    Hang,
+    /// A part of an answer, and nothing more.
+    Half,
+    /// The connection is closed.
+    Close,
+    /// 200, once the semaphore has a permit.
+    Held(Arc<Semaphore>),
+}
+
+impl Answer {
+    /// A status alone.
+    pub(super) fn status(status: u16) -> Self {
+        Self::Status(status, String::new())
+    }
+}
+
+/// What was sent.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    /// The lines before the body.
+    pub(super) head: String,
+    /// The body.
+    pub(super) json: Value,
+}
+
+impl Request {
+    /// The URLs that it tells of, in order.
+    pub(super) fn urls(&self) -> Vec<String> {
+        let urls = self.json["urlList"].as_array().unwrap();
+        let mut urls: Vec<_> = urls
+            .iter()
+            .map(|url| url.as_str().unwrap().to_owned())
+            .collect();
+        urls.sort();
+        urls
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    answers: Mutex<VecDeque<Answer>>,
+    requests: Mutex<Vec<Request>>,
+}
+
+/// The engine. It takes whatever it was given no other answer for.
+pub(super) struct Engine {
+    pub(super) endpoint: Endpoint,
+    state: Arc<State>,
+    task: JoinHandle<()>,
+}
+
+impl Engine {
+    pub(super) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/indexnow", listener.local_addr().unwrap());
+        let state = Arc::new(State::default());
+        let accepting = state.clone();
+        let task = tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(converse(stream, accepting.clone()));
+            }
+        });
+        Self {
+            endpoint: Endpoint::parse(&url).unwrap(),
+            state,
+            task,
+        }
+    }
+
+    /// The next request without an answer gets this one.
+    pub(super) fn answer(&self, answer: Answer) {
+        self.state.answers.lock().unwrap().push_back(answer);
+    }
+
+    /// The requests since it was last asked.
+    pub(super) fn requests(&self) -> Vec<Request> {
+        std::mem::take(&mut self.state.requests.lock().unwrap())
+    }
+
+    /// Whether a request has come since it was last asked.
+    pub(super) fn was_called(&self) -> bool {
+        !self.state.requests.lock().unwrap().is_empty()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn converse(mut stream: TcpStream, state: Arc<State>) {
+    let request = read(&mut stream).await;
+    state.requests.lock().unwrap().push(request);
+    let answer = state.answers.lock().unwrap().pop_front();
+    let text = |status, lines: &str| {
+        format!("HTTP/1.1 {status} Whatever\r\n{lines}content-length: 0\r\n\r\n")
+    };
+    let sent = match answer.unwrap_or(Answer::status(200)) {
+        Answer::Status(status, lines) => stream.write_all(text(status, &lines).as_bytes()).await,
+        Answer::Slow => {
+            for byte in text(200, "").bytes() {
+                stream.write_all(&[byte]).await.unwrap();
+                stream.flush().await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        }
+        Answer::Hang => std::future::pending().await,
+        Answer::Half => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncont").await.unwrap();
+            std::future::pending().await
+        }
+        Answer::Close => Ok(()),
+        Answer::Held(gate) => {
+            gate.acquire().await.unwrap().forget();
+            stream.write_all(text(200, "").as_bytes()).await
+        }
+    };
+    sent.unwrap();
+}
+
+async fn read(stream: &mut TcpStream) -> Request {
+    let mut bytes = Vec::new();
+    loop {
+        assert!(
+            stream.read_buf(&mut bytes).await.unwrap() > 0,
+            "a whole request"
+        );
+        let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+            continue;
+        };
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+        let length = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("content-length")
+                .then(|| value.trim().parse::<usize>().unwrap())
+        });
+        if let Ok(json) = serde_json::from_slice(&bytes[end + 4..]) {
+            assert_eq!(length, Some(bytes.len() - end - 4));
+            return Request { head, json };
+        }
+    }
+}
