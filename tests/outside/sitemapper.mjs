@@ -17,5 +17,5 @@ for (const url of urls) {
   if (errors.length > 0) throw new Error(JSON.stringify(errors));
   found.push(...sites);
 }
-console.log(JSON.stringify(found));
-process.exit();
+// Ended once it is written: a pipe takes 64 KiB at a time.
+process.stdout.write(JSON.stringify(found), () => process.exit());
