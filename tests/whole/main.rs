@@ -8,6 +8,7 @@
 mod archives;
 mod bad_input;
 mod closing;
+mod conformance;
 mod crash;
 mod explain;
 mod feed;

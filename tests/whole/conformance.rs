@@ -1,0 +1,50 @@
+//! The embedded servers do what the ports promise, over HTTP and through the real SDK.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use aws::{Aws, DynamoDbTable, S3Objects};
+use engine::content::SourceTable;
+use local::stack::{Options, Stack};
+use local::tables::create_source;
+use table::conformance::schema;
+
+/// A mapping of a table with the key of the suite's.
+const MAPPING: &str = r#"{"key": [{"pk": "S"}, {"sk": "S"}], "fields": {"type": {"constant": "post"}, "url": "url"}}"#;
+
+/// Makes tables and buckets of their own for each case.
+struct Maker {
+    aws: Aws,
+    made: AtomicU32,
+}
+
+impl Maker {
+    fn name(&self) -> String {
+        format!("conformance-{}", self.made.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn table(&self) -> DynamoDbTable {
+        let name = self.name();
+        let table = SourceTable::new(name.clone(), MAPPING).unwrap();
+        create_source(&self.aws, &table).await.unwrap();
+        DynamoDbTable::new(self.aws.clone(), name, schema())
+    }
+
+    async fn bucket(&self) -> S3Objects {
+        let name = self.name();
+        let request = self.aws.s3().await.create_bucket().bucket(&name);
+        request.send().await.unwrap();
+        S3Objects::new(self.aws.clone(), name)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_servers_conform() {
+    let stack = Stack::start(Options::default()).await.unwrap();
+    let maker = Maker {
+        aws: stack.aws.clone(),
+        made: AtomicU32::new(0),
+    };
+    table::conformance::run(async || maker.table().await).await;
+    objects::conformance::run(async || maker.bucket().await).await;
+    stack.stop().await.unwrap();
+}
