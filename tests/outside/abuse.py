@@ -437,7 +437,7 @@ def damaged_bucket(stack, _):
         stack.expect(answer and answer.status == 503, f"a bomb at {path}: {answer and answer.status}")
     found = stack.log.read_text().count("longer than its metadata says")
     stack.expect(found == 2 * len(bombs), f"{found} bombs were found out")
-    return "4 × 4 objects and a bomb; failing calls and broken bodies: functions/http/tests/front"
+    return "4 × 4 objects and a bomb; failing calls and broken bodies: shared/front/tests/requests"
 
 
 CHECKS = [load, slow_clients, unknown_paths, large_heads, traversal, injection, unkeyed_headers, ranges_and_conditions,

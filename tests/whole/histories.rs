@@ -16,8 +16,6 @@
 //! A history that fails is shortened and printed, to be kept as a test in `regressions`.
 
 mod audit;
-mod history;
-mod oracle;
 mod reader;
 mod regressions;
 mod run;
@@ -31,8 +29,8 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tokio::task::JoinError;
 
-use history::{History, history};
 use run::{Report, run};
+use sim::history::{History, history};
 
 /// Histories of one run, unless `WAYMARK_CASES` says otherwise: some 5,000 steps. A soak runs 64 and more of a seed.
 const CASES: u32 = 32;

@@ -101,6 +101,11 @@ impl MemoryTable {
         self.lock().is_empty()
     }
 
+    /// Drops all items, and tells of no change: the table is a new one.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, Items> {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,161 +1,32 @@
-//! What must be so at rest: what is listed, every row (`rows`), and every object (`objects`).
-
-mod objects;
-mod rows;
+//! What must be so at rest: every row and every object (`sim::audit`), and what crawlers are told.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 
-use ::objects::ObjectKey;
-use engine::keys::{self, Key};
 use harness::World;
-use serde_json::Value;
+use objects::ObjectKey;
+use sim::audit::{Rows, Tally, same, text_of};
+use sim::history::{RECORDED, SITES};
+use sim::oracle::{Oracle, Truth};
 
-use super::history::{KNOWN, SITES};
-use super::oracle::{Oracle, Truth};
-
-/// A row's attributes.
-type Row = BTreeMap<String, String>;
-
-/// The sitemap table, by primary key.
-struct Rows(BTreeMap<(String, String), Row>);
-
-impl Rows {
-    fn get(&self, key: &Key) -> Option<&Row> {
-        self.0.get(&(key.pk.clone(), key.sk.clone()))
-    }
-
-    fn keys(&self) -> impl Iterator<Item = Key> {
-        let keys = self.0.keys().cloned();
-        keys.map(|(pk, sk)| Key { pk, sk })
-    }
-
-    /// Those whose partition key begins so: partition key, sort key, attributes.
-    fn of<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str, &'a Row)> {
-        let rows = self.0.iter().map(|((pk, sk), row)| (&**pk, &**sk, row));
-        rows.filter(move |(pk, ..)| pk.starts_with(prefix))
-    }
-}
-
-/// What is allowed and counted.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
-    /// Entries, and those of them that list videos or news.
-    pub(super) entries: u64,
-    pub(super) videos: u64,
-    pub(super) news: u64,
-    /// Rows by kind.
-    pub(super) rows: BTreeMap<String, u64>,
-    /// Slots given back.
-    pub(super) free: u64,
-    /// Slots below their shard's highest that are neither taken nor free: none will have them.
-    pub(super) leaked: u64,
-    /// Ledgers of records that are gone, with a fence and nothing else.
-    pub(super) fences: u64,
-}
-
-impl Tally {
-    /// Adds up.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.entries += other.entries;
-        self.videos += other.videos;
-        self.news += other.news;
-        for (kind, count) in &other.rows {
-            *self.rows.entry(kind.clone()).or_default() += count;
-        }
-        self.free += other.free;
-        self.leaked += other.leaked;
-        self.fences += other.fences;
-    }
-}
-
-/// Fails with the first thing that is not as it should be. With `orphaned` the site that is one by its record
-/// has neither that nor a row, and what was published of it may be anything.
+/// Fails with the first thing that is not as it should be.
 pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Result<Tally, String> {
     let rows = Rows(world.rows("").await);
-    let mut tally = Tally::default();
-    for (pk, ..) in rows.of("") {
-        *tally.rows.entry(kind(pk).to_owned()).or_default() += 1;
-    }
-    let truth = rows::records(&rows, oracle, orphaned, &mut tally)?;
-    rows::slots(&rows, oracle, &mut tally)?;
-    rows::notices(&rows, oracle)?;
-    for (site, host) in SITES.iter().enumerate() {
-        match rows.get(&keys::site(host)) {
-            Some(row) => {
-                settings(row, oracle, site)?;
-                objects::objects(world, &rows, row, oracle, site).await?;
+    let mut published = BTreeMap::new();
+    for host in SITES {
+        let objects = &world.stack.objects;
+        for key in objects.list(host).await.map_err(text_of)? {
+            if let Some(found) = objects.get(&key).await.map_err(text_of)? {
+                published.insert(key, found);
             }
-            None if site < KNOWN || oracle.settings[site].is_some() => {
-                return Err(format!("{host} has no row"));
-            }
-            None if orphaned => continue,
-            None => {}
         }
-        listed(world, oracle, &truth, site).await?;
+    }
+    let (truth, tally) = sim::audit::audit(&rows, &published, oracle, orphaned)?;
+    for site in 0..SITES.len() {
+        if !(orphaned && site == RECORDED) {
+            listed(world, oracle, &truth, site).await?;
+        }
     }
     Ok(tally)
-}
-
-/// The kind of a row with this partition key.
-pub(super) fn kind(pk: &str) -> &str {
-    pk.split('#').next().unwrap_or_default()
-}
-
-fn check<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Result<(), String> {
-    if found == expected {
-        Ok(())
-    } else {
-        Err(format!("{what}: {found:?}, expected {expected:?}"))
-    }
-}
-
-/// As [`check`], of sets: what differs is told.
-fn same<T: Ord + Debug>(
-    what: &str,
-    found: &BTreeSet<T>,
-    expected: &BTreeSet<T>,
-) -> Result<(), String> {
-    let more: Vec<_> = found.difference(expected).collect();
-    let less: Vec<_> = expected.difference(found).collect();
-    if more.is_empty() && less.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("{what}: not expected {more:?}, missing {less:?}"))
-    }
-}
-
-fn text_of(error: impl ToString) -> String {
-    error.to_string()
-}
-
-/// A site's row says what its record does, and holds nothing up.
-fn settings(row: &Row, oracle: &Oracle, site: usize) -> Result<(), String> {
-    let what = format!("{} {}", row["pk"], row["settings"]);
-    check(&what, &row.get("hold"), &None)?;
-    let settings: Value = serde_json::from_str(&row["settings"]).map_err(text_of)?;
-    let is_public = oracle.is_public(site);
-    check(&what, &settings["public"], &is_public.into())?;
-    if !is_public {
-        return Ok(());
-    }
-    let (entries, bytes) = oracle.limits(site);
-    check(&what, &settings["entries_per_sitemap"], &entries.into())?;
-    check(&what, &settings["byte_limit"], &bytes.into())?;
-    let record = oracle.settings[site].map(|settings| Oracle::site_record(site, &settings));
-    for field in [
-        "stylesheet",
-        "feed",
-        "video_series",
-        "news_series",
-        "news_name",
-    ] {
-        let said = record.as_ref().map(|record| &record[field]);
-        if let Some(said) = said {
-            check(&format!("{field} of {what}"), &&settings[field], &said)?;
-        }
-    }
-    Ok(())
 }
 
 /// What crawlers are told of a site.
@@ -164,7 +35,7 @@ async fn listed(world: &World, oracle: &Oracle, truth: &Truth, site: usize) -> R
     let index = crawler.get("/sitemap_index.xml").await;
     if !oracle.is_public(site) {
         if index.status != 404 {
-            check(SITES[site], &index.index(), &Vec::new())?;
+            sim::audit::check(SITES[site], &index.index(), &Vec::new())?;
         }
         for object in world
             .stack
@@ -178,7 +49,7 @@ async fn listed(world: &World, oracle: &Oracle, truth: &Truth, site: usize) -> R
                 let answer = crawler.get(&path).await;
                 // Closed not long ago, it is empty.
                 if answer.status != 404 {
-                    check(&path, &answer.urlset(&path), &Vec::new())?;
+                    sim::audit::check(&path, &answer.urlset(&path), &Vec::new())?;
                 }
             }
         }

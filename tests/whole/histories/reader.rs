@@ -16,7 +16,7 @@ use harness::{Crawler, Response};
 use http::Method;
 use http::header::ACCEPT_ENCODING;
 
-use super::history::SITES;
+use sim::history::SITES;
 
 /// How long the reader may take for two looks at all sites.
 const LOOKS: Duration = Duration::from_secs(120);

@@ -3,8 +3,8 @@
 //! The model, the reviews and the generated histories found them; `docs/TESTING.md` tells of the former.
 
 use super::attempt;
-use super::history::{Changed::*, Step::*};
-use super::history::{DEFAULT, History, MANY_IMAGES, PAGE, Page, Settings, Step};
+use sim::history::{Changed::*, Step::*};
+use sim::history::{DEFAULT, History, MANY_IMAGES, PAGE, Page, Settings, Step};
 
 /// Times that each history is repeated.
 const TIMES: u64 = 4;

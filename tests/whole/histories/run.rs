@@ -16,10 +16,11 @@ use local::event_source::Faults;
 use local::stack::{Options, SECOND_LOOK};
 use local::target::Target;
 
-use super::audit::{Tally, audit, kind};
-use super::history::{History, KNOWN, MOST_CROWD, PAGE, Page, RECORDED, SITES, Settings, Step};
-use super::oracle::Oracle;
+use super::audit::audit;
 use super::reader::{Board, Reader, Seen};
+use sim::audit::{Tally, kind};
+use sim::history::{History, KNOWN, MOST_CROWD, PAGE, Page, RECORDED, SITES, Settings, Step};
+use sim::oracle::Oracle;
 
 /// How likely each fault is, for each delivery.
 const FAULTS: f64 = 0.12;

@@ -63,7 +63,7 @@ fn the_distribution_brings_the_function_its_paths_and_no_others() {
         "/sitemap-view.css",
         "/sitemap-view.js",
     ] {
-        assert!(http_function::is_routed(path), "{path} is answered");
+        assert!(front::is_routed(path), "{path} is answered");
         assert!(taken(path), "{path} is taken");
     }
     for path in [
@@ -78,7 +78,7 @@ fn the_distribution_brings_the_function_its_paths_and_no_others() {
         "/a.xml.gz",
         "/robots.txt.gz",
     ] {
-        assert!(!http_function::is_routed(path), "{path} is not answered");
+        assert!(!front::is_routed(path), "{path} is not answered");
         assert!(!taken(path), "{path} is the site's");
     }
     for pattern in &patterns {
@@ -97,7 +97,7 @@ fn the_distribution_keys_by_what_answers_depend_on_and_may_call_the_function() {
     let key = &resources["CachePolicy"]["Properties"]["CachePolicyConfig"]["ParametersInCacheKeyAndForwardedToOrigin"];
     assert_eq!(
         texts(&key["HeadersConfig"]["Headers"]),
-        [http_function::SITE_HOST_HEADER, "sec-fetch-dest"]
+        [front::SITE_HOST_HEADER, "sec-fetch-dest"]
     );
     assert_eq!(key["EnableAcceptEncodingGzip"].as_bool(), Some(true));
     for (kind, behaviour) in [

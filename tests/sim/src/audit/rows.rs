@@ -6,9 +6,9 @@ use engine::keys::{self, Key, RowKey, prefix};
 use engine::ledgers::rows_of;
 use sitemap::plan::Ledger;
 
-use super::super::history::{RECORDED, SITES};
-use super::super::oracle::{Entry, Oracle, PagePart, Truth};
 use super::{Rows, Tally, check, same, text_of};
+use crate::history::{RECORDED, SITES};
+use crate::oracle::{Entry, Oracle, PagePart, Truth};
 
 /// Slots of a segment.
 const SEGMENT_SLOTS: u32 = 500;

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use harness::with;
 use serde_json::{Value, json};
 use sitemap::loc::Loc;
 use sitemap::plan::Translation;
 use sitemap::time::When;
 
-use super::super::history::{
+use super::{HIGH_BYTE_LIMIT, LOW_BYTE_LIMIT, Oracle};
+use crate::history::{
     Changed, Film, GROUPS, LANGUAGES, PART_URLS, Page, SERIES, SITES, STYLESHEETS, Settings, State,
     TERMS, TYPES,
 };
-use super::{HIGH_BYTE_LIMIT, LOW_BYTE_LIMIT, Oracle};
 
 /// The title of every page that has one.
 pub(super) const TITLE: &str = "Rust & <more>";
@@ -49,7 +48,7 @@ pub(super) fn translation(page: &Page, loc: &str) -> Option<(String, Translation
     let (group, language) = page.group.zip(page.language)?;
     let translation = Translation {
         language: LANGUAGES[language].0.to_owned(),
-        href: Loc::parse_any(loc).unwrap(),
+        href: Loc::parse_any(loc).expect("a page's address"),
         x_default: page.x_default,
     };
     Some((GROUPS[group].to_owned(), translation))
@@ -73,7 +72,7 @@ pub(super) fn images(page: &Page) -> Vec<String> {
 
 impl Oracle {
     /// The record of a page.
-    pub(in super::super) fn record(&self, id: &str, page: &Page) -> Value {
+    pub fn record(&self, id: &str, page: &Page) -> Value {
         let text = |hours| When::at(self.at(hours)).to_string();
         let mut terms: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (of, (taxonomy, term)) in TERMS.into_iter().enumerate() {
@@ -125,7 +124,7 @@ impl Oracle {
     }
 
     /// The record of a site.
-    pub(in super::super) fn site_record(site: usize, settings: &Settings) -> Value {
+    pub fn site_record(site: usize, settings: &Settings) -> Value {
         let mut types: BTreeMap<&str, Value> = BTreeMap::new();
         let mut set = |kind: usize, field: Value| {
             let settings = types.entry(TYPES[kind]).or_insert_with(|| json!({}));
@@ -156,6 +155,15 @@ impl Oracle {
             "indexnow_key": settings.told.then(|| format!("key-of-{}", SITES[site].replace('.', "-"))),
         })
     }
+}
+
+/// A record with other fields.
+fn with(record: &Value, fields: Value) -> Value {
+    let mut record = record.clone();
+    if let (Value::Object(record), Value::Object(fields)) = (&mut record, fields) {
+        record.extend(fields);
+    }
+    record
 }
 
 /// The name under which news are published.

@@ -5,16 +5,16 @@ use std::ops::Range;
 use proptest::prelude::*;
 
 /// The sites. The first two are named by the deployment; the third is one only while there is a record of it.
-pub(super) const SITES: [&str; 3] = ["www.example.com", "shop.example", "blog.example"];
+pub const SITES: [&str; 3] = ["www.example.com", "shop.example", "blog.example"];
 /// How many of the sites the deployment names.
-pub(super) const KNOWN: usize = 2;
+pub const KNOWN: usize = 2;
 /// The site that is one by its record alone.
-pub(super) const RECORDED: usize = 2;
+pub const RECORDED: usize = 2;
 /// The pages' types. Two have the names of the series that videos and news are listed in, and one the name that the pages of
 /// such a type have then.
-pub(super) const TYPES: [&str; 5] = ["post", "page", "video", "news", "news-pages"];
+pub const TYPES: [&str; 5] = ["post", "page", "video", "news", "news-pages"];
 /// The series of videos and of news, as sites may name them; the first are the defaults.
-pub(super) const SERIES: [(&str, &str); 5] = [
+pub const SERIES: [(&str, &str); 5] = [
     ("video", "news"),
     ("clips", "news"),
     ("post", "bulletin"),
@@ -22,32 +22,32 @@ pub(super) const SERIES: [(&str, &str); 5] = [
     ("news-pages", "news"),
 ];
 /// The style sheets that sites may choose; the first is the default.
-pub(super) const STYLESHEETS: [&str; 3] = ["css", "xsl", "none"];
+pub const STYLESHEETS: [&str; 3] = ["css", "xsl", "none"];
 /// Patterns of parts' addresses. The first makes what is made without one; what the last makes is not of the site.
-pub(super) const PART_URLS: [&str; 3] = [
+pub const PART_URLS: [&str; 3] = [
     "{url}/{part}",
     "{url}?page={part}",
     "https://elsewhere.example/?page={url}&part={part}",
 ];
 /// Terms by taxonomy.
-pub(super) const TERMS: [(&str, &str); 3] = [
+pub const TERMS: [(&str, &str); 3] = [
     ("category", "news"),
     ("category", "a #1/ü"),
     ("tag", "rust"),
 ];
 /// Languages of pages, each with that of their news. The third is the second, written otherwise.
-pub(super) const LANGUAGES: [(&str, &str); 4] =
+pub const LANGUAGES: [(&str, &str); 4] =
     [("en", "en"), ("de", "de"), ("DE", "de"), ("zh-TW", "zh-tw")];
 /// Translation groups.
-pub(super) const GROUPS: [&str; 2] = ["home", "about #2"];
+pub const GROUPS: [&str; 2] = ["home", "about #2"];
 /// Images of a page whose entry is a quarter of the lowest byte limit.
-pub(super) const MANY_IMAGES: u32 = 1_000;
+pub const MANY_IMAGES: u32 = 1_000;
 
 /// Records that are edited one by one. There are fewer paths than records, so that they meet.
 const RECORDS: Range<usize> = 0..8;
 const PATHS: Range<usize> = 0..4;
 /// The most records that come and go as a crowd.
-pub(super) const MOST_CROWD: usize = 30;
+pub const MOST_CROWD: usize = 30;
 /// How many come at once: the n-th is at the n-th path.
 const CROWD: Range<usize> = 5..MOST_CROWD;
 /// The same with many images each: more than fit into one sitemap of the lowest byte limit.
@@ -70,18 +70,19 @@ const LOADED: Range<usize> = 1..60;
 
 /// A history.
 #[derive(Clone, Debug)]
-pub(super) struct History {
+pub struct History {
     /// How many of the steps are done before the functions start: they find a filled table.
-    pub(super) loaded: usize,
+    pub loaded: usize,
     /// What happens.
-    pub(super) steps: Vec<Step>,
+    pub steps: Vec<Step>,
 }
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub enum Step {
     /// A record is written.
     Put(usize, Page),
+    /// A record is deleted.
     Delete(usize),
     /// Many records are written at once, all of them such pages, each at a path of its own.
     Flood(usize, Page),
@@ -103,35 +104,53 @@ pub(super) enum Step {
 
 /// What a record says, as far as histories vary it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page {
-    pub(super) site: usize,
-    pub(super) path: usize,
+pub struct Page {
+    /// Which of [`SITES`].
+    pub site: usize,
+    /// The number of its path.
+    pub path: usize,
     /// Whether its address is that which this part of the page at the path has by default.
-    pub(super) under: Option<u32>,
-    pub(super) kind: usize,
-    pub(super) state: State,
-    pub(super) changed: Changed,
-    pub(super) images: u32,
+    pub under: Option<u32>,
+    /// Which of [`TYPES`].
+    pub kind: usize,
+    /// Whether it may be listed.
+    pub state: State,
+    /// When it last changed.
+    pub changed: Changed,
+    /// How many images it has.
+    pub images: u32,
     /// Hours from the world's beginning.
-    pub(super) from: Option<i64>,
-    pub(super) until: Option<i64>,
-    pub(super) parts: u32,
+    pub from: Option<i64>,
+    /// The same, of its end.
+    pub until: Option<i64>,
+    /// How many parts it says it has.
+    pub parts: u32,
     /// Its terms, a bit for each.
-    pub(super) terms: u8,
+    pub terms: u8,
     /// The term whose archive it is.
-    pub(super) archive: Option<usize>,
-    pub(super) titled: bool,
-    pub(super) film: Film,
-    pub(super) news: bool,
-    pub(super) language: Option<usize>,
-    pub(super) group: Option<usize>,
-    pub(super) x_default: bool,
+    pub archive: Option<usize>,
+    /// Whether it has a title.
+    pub titled: bool,
+    /// Its videos.
+    pub film: Film,
+    /// Whether it says that it is news.
+    pub news: bool,
+    /// Which of [`LANGUAGES`].
+    pub language: Option<usize>,
+    /// Which of [`GROUPS`].
+    pub group: Option<usize>,
+    /// Whether it is its group's default.
+    pub x_default: bool,
 }
 
+/// Whether a page may be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub enum State {
+    /// It may.
     Listed,
+    /// It is not published.
     Draft,
+    /// It asks not to be.
     Noindex,
     /// Another address stands for it.
     Elsewhere,
@@ -139,8 +158,10 @@ pub(super) enum State {
 
 /// The videos of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Film {
+pub enum Film {
+    /// It has none.
     None,
+    /// One that is never over.
     Plain,
     /// One that is over so many hours after the world's beginning.
     Until(i64),
@@ -152,7 +173,7 @@ pub(super) enum Film {
 
 /// When a page says that it last changed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Changed {
+pub enum Changed {
     /// On a day of January 2026.
     Day(u32),
     /// So many hours after the world's beginning: not said while it is to come.
@@ -165,33 +186,37 @@ pub(super) enum Changed {
 
 /// What a site's record says.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    pub(super) capacity: u32,
-    pub(super) public: bool,
+pub struct Settings {
+    /// Entries of a sitemap at most.
+    pub capacity: u32,
+    /// Whether anything of it may be seen.
+    pub public: bool,
     /// A type that is not.
-    pub(super) hidden: Option<usize>,
+    pub hidden: Option<usize>,
     /// Whether it asks for the lowest byte limit.
-    pub(super) tight: bool,
+    pub tight: bool,
     /// How the series of videos and news are called.
-    pub(super) series: usize,
+    pub series: usize,
     /// Under which name its news are published, if they are.
-    pub(super) publication: Option<u32>,
+    pub publication: Option<u32>,
     /// A type whose pages are news.
-    pub(super) news: Option<usize>,
+    pub news: Option<usize>,
     /// Whether a page is news for being published alone.
-    pub(super) published_only: bool,
+    pub published_only: bool,
     /// Whether it has a language, English.
-    pub(super) language: bool,
+    pub language: bool,
     /// How the addresses of a type's parts are made.
-    pub(super) part_url: Option<(usize, usize)>,
-    pub(super) feed: bool,
-    pub(super) stylesheet: usize,
+    pub part_url: Option<(usize, usize)>,
+    /// Whether it has a feed.
+    pub feed: bool,
+    /// Which of [`STYLESHEETS`].
+    pub stylesheet: usize,
     /// Whether search engines are told of changes.
-    pub(super) told: bool,
+    pub told: bool,
 }
 
 /// What it says that has no record.
-pub(super) const DEFAULT: Settings = Settings {
+pub const DEFAULT: Settings = Settings {
     capacity: 1_000,
     public: true,
     hidden: None,
@@ -209,7 +234,7 @@ pub(super) const DEFAULT: Settings = Settings {
 
 impl Page {
     /// How many parts of it may be listed: of an archive the first alone.
-    pub(super) fn listed_parts(&self) -> u32 {
+    pub fn listed_parts(&self) -> u32 {
         if self.archive.is_some() {
             1
         } else {
@@ -219,7 +244,7 @@ impl Page {
 }
 
 /// A page that is nothing but a page.
-pub(super) const PAGE: Page = Page {
+pub const PAGE: Page = Page {
     site: 0,
     path: 0,
     under: None,
@@ -378,7 +403,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Any history.
-pub(super) fn history() -> impl Strategy<Value = History> {
+pub fn history() -> impl Strategy<Value = History> {
     let loaded = prop_oneof![2 => Just(0), 1 => LOADED];
     (loaded, prop::collection::vec(step(), STEPS))
         .prop_map(|(loaded, steps)| History { loaded, steps })
@@ -386,7 +411,7 @@ pub(super) fn history() -> impl Strategy<Value = History> {
 
 impl History {
     /// The history without some of its steps.
-    pub(super) fn without(&self, range: Range<usize>) -> Self {
+    pub fn without(&self, range: Range<usize>) -> Self {
         let mut steps = self.steps.clone();
         let loaded = (0..self.loaded)
             .filter(|step| !range.contains(step))

@@ -13,65 +13,75 @@ use std::collections::{BTreeMap, BTreeSet};
 use sitemap::plan::{Term, Translation};
 use sitemap::time::When;
 
-use super::history::{Changed, DEFAULT, Film, KNOWN, Page, SITES, Settings, State, TERMS};
+use crate::history::{Changed, DEFAULT, Film, KNOWN, Page, SITES, Settings, State, TERMS};
 
 /// The lowest byte limit that a site can ask for.
-pub(super) const LOW_BYTE_LIMIT: usize = 1_000_000;
+pub const LOW_BYTE_LIMIT: usize = 1_000_000;
 /// What sitemaps.org allows.
 const HIGH_BYTE_LIMIT: usize = 52_428_800;
 /// Hours for which a page is news, and a change stands in the feed.
 const RECENT_HOURS: i64 = 48;
 
 /// The world as it should be.
-pub(super) struct Oracle {
+pub struct Oracle {
     /// When it began, in Unix seconds.
-    pub(super) begun: i64,
-    pub(super) now: i64,
+    pub begun: i64,
+    /// What time it is, in Unix seconds.
+    pub now: i64,
     /// By the record's id.
-    pub(super) pages: BTreeMap<String, Page>,
-    pub(super) settings: [Option<Settings>; SITES.len()],
+    pub pages: BTreeMap<String, Page>,
+    /// What the sites' records say.
+    pub settings: [Option<Settings>; SITES.len()],
     /// The sites that have ever had search engines told of changes.
-    pub(super) ever_told: [bool; SITES.len()],
+    pub ever_told: [bool; SITES.len()],
 }
 
 /// A site's host, and a loc on it.
-pub(super) type Address = (String, String);
+pub type Address = (String, String);
 /// A record's id, and the part of its page.
-pub(super) type PagePart = (String, u32);
+pub type PagePart = (String, u32);
 
 /// What is so if these pages have these addresses.
 #[derive(Debug, Default)]
-pub(super) struct Truth {
+pub struct Truth {
     /// For each address that must be listed, the pages that claim it: one of them has it.
-    pub(super) claimants: BTreeMap<Address, BTreeSet<PagePart>>,
+    pub claimants: BTreeMap<Address, BTreeSet<PagePart>>,
     /// What is listed of the pages that have one.
-    pub(super) listed: BTreeMap<PagePart, Listed>,
+    pub listed: BTreeMap<PagePart, Listed>,
 }
 
 /// What follows from a page's being listed.
 #[derive(Debug)]
-pub(super) struct Listed {
-    pub(super) address: Address,
-    pub(super) entries: Vec<Entry>,
+pub struct Listed {
+    /// Where.
+    pub address: Address,
+    /// Its entries.
+    pub entries: Vec<Entry>,
     /// The archives that it is a page of, with its lastmod there.
-    pub(super) terms: Vec<(Term, Option<When>)>,
+    pub terms: Vec<(Term, Option<When>)>,
     /// What it is in which translation group.
-    pub(super) group: Option<(String, Translation)>,
+    pub group: Option<(String, Translation)>,
     /// Whether its changes stand in the feed.
-    pub(super) fed: bool,
+    pub fed: bool,
 }
 
 /// An entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
-    pub(super) series: String,
-    pub(super) lastmod: Option<String>,
-    pub(super) images: Vec<String>,
-    pub(super) xml: String,
+pub struct Entry {
+    /// The series that it is in.
+    pub series: String,
+    /// Its lastmod.
+    pub lastmod: Option<String>,
+    /// Its images' addresses.
+    pub images: Vec<String>,
+    /// What is written of it.
+    pub xml: String,
 }
 
 impl Oracle {
-    pub(super) fn new(now: i64) -> Self {
+    /// A world without content that begins now.
+    #[must_use]
+    pub fn new(now: i64) -> Self {
         Self {
             begun: now,
             now,
@@ -86,7 +96,7 @@ impl Oracle {
     }
 
     /// A page as it is edited now.
-    pub(super) fn edited(&self, page: Page) -> Page {
+    pub fn edited(&self, page: Page) -> Page {
         let changed = match page.changed {
             Changed::Ago(hours) => Changed::Hour((self.now - self.begun) / 3_600 - hours),
             changed => changed,
@@ -100,12 +110,12 @@ impl Oracle {
     }
 
     /// Whether anything of a site may be seen.
-    pub(super) fn is_public(&self, site: usize) -> bool {
+    pub fn is_public(&self, site: usize) -> bool {
         self.settings(site).is_some_and(|settings| settings.public)
     }
 
     /// Entries and bytes that a sitemap of the site may have.
-    pub(super) fn limits(&self, site: usize) -> (usize, usize) {
+    pub fn limits(&self, site: usize) -> (usize, usize) {
         let Some(Settings {
             capacity, tight, ..
         }) = self.settings(site)
@@ -132,13 +142,13 @@ impl Oracle {
     }
 
     /// The term whose pages decide about an archive. One that may not be listed whatever they are asks for none.
-    pub(super) fn archive(&self, page: &Page) -> Option<Term> {
+    pub fn archive(&self, page: &Page) -> Option<Term> {
         self.eligible(page)?;
         Some(term(page.site, page.archive?))
     }
 
     /// What must be so, with the owners that were found.
-    pub(super) fn truth(&self, owners: &BTreeMap<Address, PagePart>) -> Truth {
+    pub fn truth(&self, owners: &BTreeMap<Address, PagePart>) -> Truth {
         let owned = |id: &str, part, address: &Address| {
             let owner = owners.get(address);
             owner.is_some_and(|(of, its)| (of.as_str(), *its) == (id, part))
@@ -236,7 +246,7 @@ impl Oracle {
     }
 
     /// When time alone may next change something of a page. `fed` is since when it stands in the feed.
-    pub(super) fn due(&self, page: &Page, listed: bool, fed: Option<i64>) -> Option<i64> {
+    pub fn due(&self, page: &Page, listed: bool, fed: Option<i64>) -> Option<i64> {
         let film = match page.film {
             Film::Until(hours) | Film::Both(hours) => Some(self.at(hours)),
             Film::None | Film::Plain | Film::Broken => None,
@@ -253,7 +263,7 @@ impl Oracle {
     }
 
     /// Whether a change of that time still stands in the feed.
-    pub(super) fn is_recent(&self, at: i64) -> bool {
+    pub fn is_recent(&self, at: i64) -> bool {
         (self.begun..=self.now).contains(&at) && self.now < at + RECENT_HOURS * 3_600
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use sitemap::plan::Translation;
 use sitemap::time::When;
 
-use super::super::history::{Film, LANGUAGES, Page, SERIES, Settings, TERMS, TYPES};
 use super::records::{FILM, TITLE, images, publication};
 use super::{Entry, Oracle};
+use crate::history::{Film, LANGUAGES, Page, SERIES, Settings, TERMS, TYPES};
 
 /// The language of news whose page has none, on sites that have one.
 const SITE_NEWS_LANGUAGE: &str = "en";
@@ -16,7 +16,7 @@ const TAGS: &str = "tag";
 
 impl Oracle {
     /// What is listed of a page: itself, its videos, and itself as news. `members` are those of its translation group.
-    pub(super) fn entries(
+    pub fn entries(
         &self,
         id: &str,
         page: &Page,

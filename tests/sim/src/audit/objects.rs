@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
+use bytes::Bytes;
 use engine::keys::{self, prefix};
 use flate2::read::GzDecoder;
-use harness::World;
-use objects::ObjectKey;
+use objects::{ObjectKey, ObjectMeta};
 use serde_json::Value;
 use sitemap::member::{Builder, Built, Frame, Member, Segment};
 use sitemap::plan::Series;
 use sitemap::time::When;
 
-use super::super::history::SITES;
-use super::super::oracle::Oracle;
-use super::{Row, Rows, check, text_of};
+use super::{Objects, Row, Rows, check, text_of};
+use crate::history::SITES;
+use crate::oracle::Oracle;
 
 /// What a site's documents name as their style sheet, by its row.
 struct Framing {
@@ -57,8 +57,8 @@ struct Index {
 }
 
 /// A site's objects are what they would be if they were built from the rows now, and the summaries say so.
-pub(super) async fn objects(
-    world: &World,
+pub(super) fn objects(
+    objects: &Objects,
     rows: &Rows,
     row: &Row,
     oracle: &Oracle,
@@ -76,9 +76,7 @@ pub(super) async fn objects(
     let summaries = rows.of(&partition).filter(|(pk, ..)| *pk == partition);
     let summaries: BTreeMap<&str, &Row> = summaries.map(|(_, sk, row)| (sk, row)).collect();
     let mut summarised = BTreeSet::new();
-    let mut published = world.stack.objects.list(host).await.map_err(text_of)?;
-    published.sort();
-    for object in &published {
+    for object in objects.keys().filter(|object| object.site() == host) {
         let ObjectKey::Shard { series, n, .. } = object else {
             continue;
         };
@@ -93,7 +91,7 @@ pub(super) async fn objects(
             epoch,
             frame,
         )?;
-        same(world, object, &expected).await?;
+        same(objects, object, &expected)?;
         let directory = expected.built.directory;
         let (_, limit) = oracle.limits(site);
         if directory.document_bytes() > limit as u64 {
@@ -129,21 +127,17 @@ pub(super) async fn objects(
         site: site_host,
         n: 1,
     };
-    same(
-        world,
-        &key,
-        &index.document(epoch, Frame::index(framing.path(None))),
-    )
-    .await?;
-    feed(world, rows, host).await?;
+    let index = index.document(epoch, Frame::index(framing.path(None)));
+    same(objects, &key, &index)?;
+    feed(objects, rows, host)?;
     let stamp = format!("{epoch:016x}-{version}");
-    site_files(world, host, &stamp, oracle.is_public(site)).await
+    site_files(objects, host, &stamp, oracle.is_public(site))
 }
 
 /// The feed has the changes that there are rows of, the newest first.
-async fn feed(world: &World, rows: &Rows, host: &str) -> Result<(), String> {
+fn feed(objects: &Objects, rows: &Rows, host: &str) -> Result<(), String> {
     let site = host.to_owned();
-    let feed = text(world, &ObjectKey::Feed { site }).await?;
+    let feed = text(objects, &ObjectKey::Feed { site })?;
     let entries = feed.split("<entry>").skip(1);
     let published = entries.map(|entry| Some(between(entry, "id")?.to_owned()));
     let published: Option<Vec<_>> = published.collect();
@@ -163,18 +157,19 @@ fn between<'a>(xml: &'a str, element: &str) -> Option<&'a str> {
 }
 
 /// robots.txt and the site file.
-async fn site_files(world: &World, host: &str, stamp: &str, public: bool) -> Result<(), String> {
+fn site_files(objects: &Objects, host: &str, stamp: &str, public: bool) -> Result<(), String> {
     let site = || host.to_owned();
-    let robots = text(world, &ObjectKey::Robots { site: site() }).await?;
+    let robots = text(objects, &ObjectKey::Robots { site: site() })?;
     let index = format!("Sitemap: https://{host}/sitemap_index.xml\n");
     check(&robots, &robots.contains(&index), &public)?;
     check(&robots, &robots.contains(stamp), &false)?;
     let key = ObjectKey::Robots { site: site() };
-    let found = world.stack.objects.head(&key).await.map_err(text_of)?;
-    let document = found.and_then(|meta| meta.document);
-    let found = document.map(|document| document.stamp);
-    check("robots.txt", &found.as_deref(), &Some(stamp))?;
-    let file = text(world, &ObjectKey::SiteFile { site: site() }).await?;
+    let document = objects
+        .get(&key)
+        .and_then(|(meta, _)| meta.document.as_ref());
+    let found = document.map(|document| document.stamp.as_str());
+    check("robots.txt", &found, &Some(stamp))?;
+    let file = text(objects, &ObjectKey::SiteFile { site: site() })?;
     let file: Value = serde_json::from_str(&file).map_err(text_of)?;
     check("site file", &file["stamp"], &stamp.into())?;
     check("site file", &file["public"], &public.into())
@@ -241,11 +236,10 @@ fn shard(
 }
 
 /// An object is these bytes, its metadata describe them, and whoever inflates it reads this text.
-async fn same(world: &World, object: &ObjectKey, expected: &Expected) -> Result<(), String> {
-    let found = world.stack.objects.get(object).await.map_err(text_of)?;
-    let (meta, bytes) = found.ok_or_else(|| format!("{object} is not there"))?;
+fn same(objects: &Objects, object: &ObjectKey, expected: &Expected) -> Result<(), String> {
+    let (meta, bytes) = find(objects, object)?;
     let mut document = String::new();
-    GzDecoder::new(&*bytes)
+    GzDecoder::new(&**bytes)
         .read_to_string(&mut document)
         .map_err(|error| format!("{object}: {error}"))?;
     let Expected { built, frame, xml } = expected;
@@ -256,17 +250,16 @@ async fn same(world: &World, object: &ObjectKey, expected: &Expected) -> Result<
         &format!("{prolog}{xml}{epilogue}"),
     )?;
     let directory = &built.directory;
-    if *bytes != *built.bytes {
-        let found = Member::parse(&bytes).map_err(text_of)?;
+    if **bytes != *built.bytes {
+        let found = Member::parse(bytes).map_err(text_of)?;
         let found = (found.directory().epoch, &found.directory().segments);
         let built = (directory.epoch, &directory.segments);
         return Err(format!(
             "{object} is not what is built: {found:?} for {built:?}"
         ));
     }
-    let meta = meta
-        .document
-        .ok_or_else(|| format!("{object} has no metadata"))?;
+    let meta = meta.document.clone();
+    let meta = meta.ok_or_else(|| format!("{object} has no metadata"))?;
     let found = (meta.digest, meta.bytes, meta.entries, meta.stamp);
     let stamp = format!("{:016x}-{}", directory.epoch, directory.generation());
     let (bytes, entries) = (directory.document_bytes(), directory.entries());
@@ -277,8 +270,12 @@ async fn same(world: &World, object: &ObjectKey, expected: &Expected) -> Result<
     )
 }
 
-async fn text(world: &World, object: &ObjectKey) -> Result<String, String> {
-    let found = world.stack.objects.get(object).await.map_err(text_of)?;
-    let (_, bytes) = found.ok_or_else(|| format!("{object} is not there"))?;
+fn find<'a>(objects: &'a Objects, object: &ObjectKey) -> Result<&'a (ObjectMeta, Bytes), String> {
+    let found = objects.get(object);
+    found.ok_or_else(|| format!("{object} is not there"))
+}
+
+fn text(objects: &Objects, object: &ObjectKey) -> Result<String, String> {
+    let (_, bytes) = find(objects, object)?;
     String::from_utf8(bytes.to_vec()).map_err(text_of)
 }

@@ -1,0 +1,181 @@
+//! What must be so at rest: what is listed, every row (`rows`), and every object (`objects`).
+
+mod objects;
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use ::objects::{ObjectKey, ObjectMeta};
+use bytes::Bytes;
+use engine::keys::{self, Key};
+use serde_json::Value;
+
+use crate::history::{KNOWN, SITES};
+use crate::oracle::{Oracle, Truth};
+
+/// A row's attributes.
+pub type Row = BTreeMap<String, String>;
+
+/// The bucket.
+pub type Objects = BTreeMap<ObjectKey, (ObjectMeta, Bytes)>;
+
+/// The sitemap table, by primary key.
+#[derive(Debug)]
+pub struct Rows(pub BTreeMap<(String, String), Row>);
+
+impl Rows {
+    fn get(&self, key: &Key) -> Option<&Row> {
+        self.0.get(&(key.pk.clone(), key.sk.clone()))
+    }
+
+    fn keys(&self) -> impl Iterator<Item = Key> {
+        let keys = self.0.keys().cloned();
+        keys.map(|(pk, sk)| Key { pk, sk })
+    }
+
+    /// Those whose partition key begins so: partition key, sort key, attributes.
+    fn of<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str, &'a Row)> {
+        let rows = self.0.iter().map(|((pk, sk), row)| (&**pk, &**sk, row));
+        rows.filter(move |(pk, ..)| pk.starts_with(prefix))
+    }
+}
+
+/// What is allowed and counted.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Entries.
+    pub entries: u64,
+    /// Entries that list videos.
+    pub videos: u64,
+    /// Entries that list news.
+    pub news: u64,
+    /// Rows by kind.
+    pub rows: BTreeMap<String, u64>,
+    /// Slots given back.
+    pub free: u64,
+    /// Slots below their shard's highest that are neither taken nor free: none will have them.
+    pub leaked: u64,
+    /// Ledgers of records that are gone, with a fence and nothing else.
+    pub fences: u64,
+}
+
+impl Tally {
+    /// Adds up.
+    pub fn add(&mut self, other: &Self) {
+        self.entries += other.entries;
+        self.videos += other.videos;
+        self.news += other.news;
+        for (kind, count) in &other.rows {
+            *self.rows.entry(kind.clone()).or_default() += count;
+        }
+        self.free += other.free;
+        self.leaked += other.leaked;
+        self.fences += other.fences;
+    }
+}
+
+/// Compares rows and objects with what the oracle says, and returns what must be listed. `orphaned` says that the site that
+/// is one by its record has neither that nor a row: what was published of it may be anything.
+///
+/// # Errors
+///
+/// The first thing that is not as it should be.
+pub fn audit(
+    rows: &Rows,
+    published: &Objects,
+    oracle: &Oracle,
+    orphaned: bool,
+) -> Result<(Truth, Tally), String> {
+    let mut tally = Tally::default();
+    for (pk, ..) in rows.of("") {
+        *tally.rows.entry(kind(pk).to_owned()).or_default() += 1;
+    }
+    let truth = rows::records(rows, oracle, orphaned, &mut tally)?;
+    rows::slots(rows, oracle, &mut tally)?;
+    rows::notices(rows, oracle)?;
+    for (site, host) in SITES.iter().enumerate() {
+        match rows.get(&keys::site(host)) {
+            Some(row) => {
+                settings(row, oracle, site)?;
+                objects::objects(published, rows, row, oracle, site)?;
+            }
+            None if site < KNOWN || oracle.settings[site].is_some() => {
+                return Err(format!("{host} has no row"));
+            }
+            None => {}
+        }
+    }
+    Ok((truth, tally))
+}
+
+/// The kind of a row with this partition key.
+pub fn kind(pk: &str) -> &str {
+    pk.split('#').next().unwrap_or_default()
+}
+
+/// Fails if something is other than expected.
+///
+/// # Errors
+///
+/// What it is.
+pub fn check<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Result<(), String> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: {found:?}, expected {expected:?}"))
+    }
+}
+
+/// As [`check`], of sets: what differs is told.
+///
+/// # Errors
+///
+/// What differs.
+pub fn same<T: Ord + Debug>(
+    what: &str,
+    found: &BTreeSet<T>,
+    expected: &BTreeSet<T>,
+) -> Result<(), String> {
+    let more: Vec<_> = found.difference(expected).collect();
+    let less: Vec<_> = expected.difference(found).collect();
+    if more.is_empty() && less.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{what}: not expected {more:?}, missing {less:?}"))
+    }
+}
+
+/// An error's text.
+pub fn text_of(error: impl ToString) -> String {
+    error.to_string()
+}
+
+/// A site's row says what its record does, and holds nothing up.
+fn settings(row: &Row, oracle: &Oracle, site: usize) -> Result<(), String> {
+    let what = format!("{} {}", row["pk"], row["settings"]);
+    check(&what, &row.get("hold"), &None)?;
+    let settings: Value = serde_json::from_str(&row["settings"]).map_err(text_of)?;
+    let is_public = oracle.is_public(site);
+    check(&what, &settings["public"], &is_public.into())?;
+    if !is_public {
+        return Ok(());
+    }
+    let (entries, bytes) = oracle.limits(site);
+    check(&what, &settings["entries_per_sitemap"], &entries.into())?;
+    check(&what, &settings["byte_limit"], &bytes.into())?;
+    let record = oracle.settings[site].map(|settings| Oracle::site_record(site, &settings));
+    for field in [
+        "stylesheet",
+        "feed",
+        "video_series",
+        "news_series",
+        "news_name",
+    ] {
+        let said = record.as_ref().map(|record| &record[field]);
+        if let Some(said) = said {
+            check(&format!("{field} of {what}"), &&settings[field], &said)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! What goes wrong with a call, and how long it takes.
+
+use std::time::Duration;
+
+use crate::runtime::Sim;
+
+/// Microseconds of a call's way, one way: most calls, and one in a hundred and in a thousand.
+const WAYS: [(u64, u64); 3] = [(1_000, 1_000), (10, 20_000), (1, 300_000)];
+/// How long a client waits for an answer that does not come: the functions' limit of one try.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// One of so many failures outlasts the client's tries.
+const OUTLASTING: u64 = 8;
+/// Seconds after which a request may still arrive.
+const LATEST: u64 = 60;
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is done, and answered.
+    Done,
+    /// It is not done: there are too many.
+    Throttled,
+    /// It is not done, and the answer is an error.
+    FailedBefore,
+    /// It is done, and the answer is an error.
+    FailedAfter,
+    /// It is done, and there is no answer.
+    Unanswered,
+    /// It is done long after its caller has given up waiting.
+    Late,
+}
+
+/// How likely calls fail. Cloning shares the world.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    pub(crate) sim: Sim,
+    rate: f64,
+}
+
+impl Faults {
+    /// So many of all calls fail, each way as often as any other.
+    #[must_use]
+    pub fn new(sim: Sim, rate: f64) -> Self {
+        Self { sim, rate }
+    }
+
+    /// How many fail.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// What becomes of a call, and whether the client tries it again, as it does with most that fail: what was done is done
+    /// once more then.
+    pub(crate) fn draw(&self) -> (Fate, bool) {
+        if !self.sim.happens(self.rate) {
+            return (Fate::Done, false);
+        }
+        let fate = match self.sim.below(5) {
+            0 => Fate::Throttled,
+            1 => Fate::FailedBefore,
+            2 => Fate::FailedAfter,
+            3 => Fate::Unanswered,
+            _ => Fate::Late,
+        };
+        (fate, self.sim.below(OUTLASTING) != 0)
+    }
+
+    /// The client's pause before it tries again.
+    pub(crate) async fn pause(&self) {
+        let millis = self.sim.below(1_000);
+        self.sim.sleep(Duration::from_millis(millis)).await;
+    }
+
+    /// A call's way to the service, or back.
+    pub(crate) async fn way(&self) {
+        let micros = self.micros();
+        self.sim.sleep(Duration::from_micros(micros)).await;
+    }
+
+    fn micros(&self) -> u64 {
+        let drawn = self.sim.below(1_000);
+        let (_, least) = match drawn {
+            0 => WAYS[2],
+            1..=10 => WAYS[1],
+            _ => WAYS[0],
+        };
+        least + self.sim.below(least)
+    }
+
+    /// Waits as long as a caller does.
+    pub(crate) async fn patience(&self) {
+        self.sim.sleep(PATIENCE).await;
+    }
+
+    /// The way of a request that is late: it arrives before its caller gives up, or long after.
+    pub(crate) async fn late(&self) {
+        let seconds = 1 + self.sim.below(LATEST);
+        self.sim.sleep(Duration::from_secs(seconds)).await;
+    }
+}

@@ -1,0 +1,410 @@
+//! Lets a history happen, with faults, and compares what comes of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::AddAssign;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::audit::{Tally, audit, kind};
+use crate::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, Step, history};
+use crate::oracle::Oracle;
+use crate::runtime::{Sim, mix};
+use crate::world::{Options, World, digest};
+
+/// How many of the calls fail, and how many of the functions' runs end somewhere: one of these for a history.
+const RATES: [(f64, f64); 4] = [(0.0, 0.0), (0.000_5, 0.01), (0.002, 0.05), (0.02, 0.1)];
+/// Longer than a site file is believed, in seconds.
+const SITE_FILE_AGE: i64 = 10;
+/// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
+const LOOKS: u32 = 2;
+/// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
+/// gone.
+const GRACE_HOURS: i64 = 48;
+/// Repairs until one that finds nothing: what the faults have hindered, the next one does.
+const REPAIRS: u32 = 6;
+
+/// What runs were.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Histories.
+    pub histories: u64,
+    /// Actions of them.
+    pub steps: u64,
+    /// Calls of tables and buckets.
+    pub calls: u64,
+    /// Virtual seconds.
+    pub seconds: u64,
+    /// Comparisons of everything, and those that needed another sweep.
+    pub rests: u64,
+    /// See [`Report::rests`].
+    pub late: u64,
+    /// Rows and objects lost.
+    pub lost: u64,
+    /// What was found at the ends.
+    pub tally: Tally,
+}
+
+impl AddAssign<&Self> for Report {
+    fn add_assign(&mut self, other: &Self) {
+        self.histories += other.histories;
+        self.steps += other.steps;
+        self.calls += other.calls;
+        self.seconds += other.seconds;
+        self.rests += other.rests;
+        self.late += other.late;
+        self.lost += other.lost;
+        self.tally.add(&other.tally);
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            histories,
+            steps,
+            calls,
+            seconds,
+            rests,
+            late,
+            lost,
+            tally,
+        } = self;
+        writeln!(
+            f,
+            "{histories} histories: {steps} steps, {calls} calls, {seconds} virtual seconds, {lost} losses; all compared \
+             {rests} times, {late} of them after another sweep"
+        )?;
+        write!(
+            f,
+            "left at the ends: {} entries, {} of videos and {} of news; {} free slots, {} that leaked, {} lone fences",
+            tally.entries, tally.videos, tally.news, tally.free, tally.leaked, tally.fences
+        )
+    }
+}
+
+/// What came of a history.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What it was.
+    pub report: Report,
+    /// Of all calls, their answers and times, and of all that was left.
+    pub digest: u64,
+    /// The first thing that was not as it should be.
+    pub violation: Option<String>,
+}
+
+/// The history of a case, and the seed of its world.
+#[must_use]
+pub fn drawn(seed: u64, case: u64) -> (u64, History) {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes[8..16].copy_from_slice(&case.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let tree = (proptest::num::u64::ANY, history()).new_tree(&mut runner);
+    tree.expect("a history is drawn").current()
+}
+
+/// Lets a history happen in a world of this seed.
+#[must_use]
+pub fn run(seed: u64, history: &History) -> Outcome {
+    let sim = Sim::new(seed);
+    let history = history.clone();
+    let inner = sim.clone();
+    let happened = catch_unwind(AssertUnwindSafe(|| {
+        sim.run(async move { happen(inner, history).await })
+    }));
+    let (report, left, violation) = happened.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+        let text = text.unwrap_or_else(|| "a panic".to_owned());
+        (Report::default(), 0, Some(format!("a panic: {text}")))
+    });
+    let (calls, count) = sim.digest();
+    let report = Report {
+        histories: 1,
+        calls: count,
+        seconds: sim.elapsed().as_secs(),
+        ..report
+    };
+    Outcome {
+        report,
+        digest: mix(calls ^ left),
+        violation,
+    }
+}
+
+async fn happen(sim: Sim, history: History) -> (Report, u64, Option<String>) {
+    let (calls, runs) = RATES[usize::try_from(sim.below(RATES.len() as u64)).unwrap_or(0)];
+    let shards = 1 + usize::try_from(sim.below(3)).unwrap_or(0);
+    let options = Options {
+        calls,
+        runs,
+        shards,
+    };
+    let mut run = Run {
+        world: World::new(&sim, options),
+        oracle: Oracle::new(sim.now()),
+        passed: 0,
+        dropped: false,
+        orphaned: false,
+        lost: false,
+        report: Report::default(),
+    };
+    let violation = run.happen(&history).await.err();
+    let left = digest(&run.world.rows().await, &run.world.published().await);
+    (run.report, left, violation)
+}
+
+/// A history under way.
+struct Run {
+    world: World,
+    oracle: Oracle,
+    /// Hours passed since everything was last published.
+    passed: i64,
+    /// Whether the table was dropped since then.
+    dropped: bool,
+    /// Whether the site that is one by its record has objects and neither a record nor a row: then they stay as they are.
+    orphaned: bool,
+    /// Whether anything was lost since everything was last compared.
+    lost: bool,
+    report: Report,
+}
+
+impl Run {
+    async fn happen(&mut self, history: &History) -> Result<(), String> {
+        let (loaded, rest) = history.steps.split_at(history.loaded);
+        for step in loaded {
+            // Nothing is published yet.
+            let needs_functions = matches!(
+                step,
+                Step::DropTable | Step::LoseRow(_) | Step::LoseObject(_) | Step::Rest
+            );
+            if !needs_functions {
+                self.step(step).await?;
+            }
+        }
+        self.world.begin();
+        for step in rest {
+            self.step(step).await?;
+            // Edits follow each other at once, or after some seconds.
+            let pause = self.world.sim.below(4_000_000);
+            if pause < 3_000_000 {
+                let pause = std::time::Duration::from_micros(pause);
+                self.world.sim.sleep(pause).await;
+            }
+        }
+        self.rest().await
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), String> {
+        self.report.steps += 1;
+        self.oracle.now = self.world.sim.now();
+        match step {
+            Step::Put(id, page) => self.put(format!("r{id}"), *page).await,
+            Step::Delete(id) => self.delete(&format!("r{id}")).await,
+            Step::Flood(count, page) => {
+                for n in 0..*count {
+                    self.put(format!("c{n}"), Page { path: n, ..*page }).await;
+                }
+            }
+            Step::Clear => {
+                for n in 0..MOST_CROWD {
+                    let id = format!("c{n}");
+                    if self.oracle.pages.contains_key(&id) {
+                        self.delete(&id).await;
+                    }
+                }
+            }
+            Step::Site(site, settings) => self.settings(*site, settings).await,
+            Step::Pass(hours) => self.pass(*hours).await?,
+            Step::DropTable => self.drop_table().await?,
+            Step::LoseRow(at) => self.lose_row(*at).await,
+            Step::LoseObject(at) => {
+                self.rest().await?;
+                self.lose_object(*at).await;
+                self.rest().await?;
+            }
+            Step::Rest => self.rest().await?,
+        }
+        Ok(())
+    }
+
+    async fn put(&mut self, id: String, page: Page) {
+        let page = self.oracle.edited(page);
+        self.world.put(&self.oracle.record(&id, &page)).await;
+        self.oracle.pages.insert(id, page);
+    }
+
+    async fn delete(&mut self, id: &str) {
+        self.world.delete(id).await;
+        self.oracle.pages.remove(id);
+    }
+
+    async fn settings(&mut self, site: usize, settings: &Option<Settings>) {
+        self.oracle.settings[site] = *settings;
+        self.oracle.ever_told[site] |= settings.is_some_and(|settings| settings.told);
+        if site == RECORDED {
+            self.orphaned = settings.is_none() && (self.orphaned || self.dropped);
+        }
+        match settings {
+            Some(settings) => self.world.put(&Oracle::site_record(site, settings)).await,
+            None => self.world.delete(&format!("site/{}", SITES[site])).await,
+        }
+    }
+
+    async fn pass(&mut self, hours: i64) -> Result<(), String> {
+        if self.passed + hours >= GRACE_HOURS {
+            self.world.settle().await?;
+            self.passed = 0;
+        }
+        self.passed += hours;
+        self.world.sim.leap(hours * 3_600);
+        Ok(())
+    }
+
+    async fn drop_table(&mut self) -> Result<(), String> {
+        // No timer may ring meanwhile either.
+        self.world.settle().await?;
+        self.world.sweep().await?;
+        self.world.settle().await?;
+        self.world.drop_sitemap_table();
+        self.dropped = true;
+        if self.oracle.settings[RECORDED].is_none() {
+            self.orphaned = true;
+        }
+        Ok(())
+    }
+
+    async fn lose_row(&mut self, at: usize) {
+        // Each kind of row as often as any other.
+        let mut kinds: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        for (pk, sk) in self.world.rows().await.0.into_keys() {
+            let of_kind = kinds.entry(kind(&pk).to_owned()).or_default();
+            of_kind.push((pk, sk));
+        }
+        let kinds: Vec<_> = kinds.into_values().collect();
+        if kinds.is_empty() {
+            return;
+        }
+        let keys = &kinds[at % kinds.len()];
+        let (pk, sk) = &keys[at / kinds.len() % keys.len()];
+        self.world.lose_row(pk, sk).await;
+        self.report.lost += 1;
+        self.lost = true;
+        // Nobody knows it then.
+        self.orphaned |=
+            *pk == engine::keys::site(SITES[KNOWN]).pk && self.oracle.settings[KNOWN].is_none();
+    }
+
+    async fn lose_object(&mut self, at: usize) {
+        let mut objects: Vec<_> = self.world.published().await.into_keys().collect();
+        objects.retain(|key| !(self.orphaned && key.site() == SITES[KNOWN]));
+        if objects.is_empty() {
+            return;
+        }
+        let key = &objects[at % objects.len()];
+        self.world.lose_object(key, at).await;
+        self.report.lost += 1;
+        self.lost = true;
+    }
+
+    /// Has the audit repair what was lost.
+    async fn repair(&self) -> Result<(), String> {
+        let mut left = Vec::new();
+        for _ in 0..REPAIRS {
+            self.world.sweep().await.ok();
+            self.world.settle().await?;
+            if let Some(findings) = self.world.audit(true).await? {
+                if findings.is_empty() {
+                    return self.world.settle().await;
+                }
+                left = findings;
+            }
+        }
+        Err(format!("never repaired: {left:#?}"))
+    }
+
+    /// Waits until nothing is left to do, then compares: what differs is an error.
+    async fn rest(&mut self) -> Result<(), String> {
+        self.report.rests += 1;
+        if self.lost {
+            self.repair().await?;
+        }
+        let mut found = Err("not looked at".to_owned());
+        for look in 0..LOOKS {
+            self.world.settle().await?;
+            self.world.sweep().await?;
+            self.world.settle().await?;
+            self.world.sim.leap(SITE_FILE_AGE);
+            self.oracle.now = self.world.sim.now();
+            let (rows, published) = (self.world.rows().await, self.world.published().await);
+            found = audit(&rows, &published, &self.oracle, self.orphaned);
+            self.report.late += u64::from(look == 1);
+            if found.is_ok() {
+                break;
+            }
+        }
+        let (_, tally) = found?;
+        self.report.tally = tally;
+        if !self.lost && !self.orphaned {
+            let findings = self.world.audit(false).await?.unwrap_or_default();
+            if !findings.is_empty() {
+                return Err(format!("the audit finds what is not so: {findings:#?}"));
+            }
+        }
+        self.passed = 0;
+        self.dropped = false;
+        self.lost = false;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::hash_map::RandomState;
+    use std::hash::BuildHasher;
+
+    use super::*;
+
+    /// Actions of all histories of one run of the tests; `WAYMARK_STEPS` is another number.
+    const STEPS: u64 = 1_000;
+
+    fn number(name: &str) -> Option<u64> {
+        std::env::var(name).ok()?.parse().ok()
+    }
+
+    #[test]
+    fn a_seed_repeats_to_the_call() {
+        let (seed, history) = drawn(7, 2);
+        let (once, again) = (run(seed, &history), run(seed, &history));
+        assert_eq!(once.violation, None);
+        assert_eq!(once.digest, again.digest);
+        assert_eq!(once.report.calls, again.report.calls);
+        assert!(once.report.calls > 1_000);
+        assert_ne!(run(seed + 1, &history).digest, once.digest);
+    }
+
+    #[test]
+    fn whatever_happens_the_published_set_is_the_eligible_set() {
+        let seed = number("WAYMARK_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
+        let steps = number("WAYMARK_STEPS").unwrap_or(STEPS);
+        println!("WAYMARK_SEED={seed} WAYMARK_STEPS={steps}");
+        let mut total = Report::default();
+        for case in 0.. {
+            let (world, history) = drawn(seed, case);
+            let outcome = run(world, &history);
+            if let Some(violation) = outcome.violation {
+                panic!("waymark-sim --seed {seed} --case {case}: {violation}");
+            }
+            total += &outcome.report;
+            if total.steps >= steps {
+                break;
+            }
+        }
+        println!("{total}");
+    }
+}

@@ -1,0 +1,395 @@
+//! A deployment in a simulated world.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::content::Content;
+use engine::keys;
+use engine::metrics::Metrics;
+use engine::reconcile::{KnownSites, Reconciler};
+use engine::regenerate::index::IndexLimits;
+use engine::regenerate::{Regenerator, subject};
+use engine::stream::StreamRecord;
+use engine::sweep::audit::{Audit, Finding, beginning};
+use engine::sweep::sweep;
+use engine::{Env, SitemapTable};
+use objects::{MemoryObjects, ObjectKey, Objects};
+use serde_json::Value as Json;
+use table::{Item, MemoryTable, Query, Scan, Schema, Table, Value};
+
+use crate::audit::{Objects as Published, Row, Rows};
+use crate::event_source::{Function, Mapping, Stream, invoke};
+use crate::faults::Faults;
+use crate::history::{KNOWN, SITES};
+use crate::runtime::{Sim, mix};
+use crate::tables::{SimObjects, SimTable};
+
+/// How often the sweep runs.
+const SWEEP_PERIOD: Duration = Duration::from_secs(60);
+/// Its time limit.
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(60);
+/// The audit's pause before it looks again.
+const SECOND_LOOK: Duration = Duration::from_secs(5);
+/// How long nothing may come to rest, in virtual time.
+const SETTLES: Duration = Duration::from_secs(86_400);
+/// The time between two looks whether everything is at rest.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// What is drawn for a world.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How many of the calls fail.
+    pub calls: f64,
+    /// How many of the functions' runs end somewhere, or freeze.
+    pub runs: f64,
+    /// Stream shards.
+    pub shards: usize,
+}
+
+/// A deployment.
+pub struct World {
+    /// Its time.
+    pub sim: Sim,
+    content: MemoryTable,
+    sitemap: MemoryTable,
+    objects: MemoryObjects,
+    streams: [Stream; 2],
+    /// The functions' state: calls take time and fail.
+    functions: Regenerator,
+    /// The operator's: calls do neither.
+    operator: Regenerator,
+    options: Options,
+    faults: Faults,
+    /// Whether the functions run.
+    begun: bool,
+}
+
+impl World {
+    /// A deployment without content, whose functions do not run yet.
+    #[must_use]
+    pub fn new(sim: &Sim, options: Options) -> Self {
+        let streams = [4, 1].map(|factor| Stream::new(sim.clone(), options.shards * factor));
+        let [changes, rows] = streams.clone();
+        let content = MemoryTable::watched(Schema::of_texts(&["id"]), move |change| {
+            let id = change.key.text("id").unwrap_or_default();
+            changes.push(id, record(change.key, change.new.is_none()));
+        });
+        let sitemap = MemoryTable::watched(Schema::of_texts(&["pk", "sk"]), move |change| {
+            let record = record(change.key, change.new.is_none());
+            if subject(&record).is_some() {
+                rows.push(change.key.text("pk").unwrap_or_default(), record);
+            }
+        });
+        let objects = MemoryObjects::default();
+        let faults = Faults::new(sim.clone(), options.calls);
+        let table = |table: &MemoryTable| SimTable::new(table.clone(), faults.clone());
+        let env = sim.env();
+        let functions = regenerator(
+            Arc::new(table(&content)),
+            Arc::new(table(&sitemap)),
+            Arc::new(SimObjects::new(objects.clone(), faults.clone())),
+            &env,
+        );
+        let operator = regenerator(
+            Arc::new(content.clone()),
+            Arc::new(sitemap.clone()),
+            Arc::new(objects.clone()),
+            &env,
+        );
+        Self {
+            sim: sim.clone(),
+            content,
+            sitemap,
+            objects,
+            streams,
+            functions,
+            operator,
+            options,
+            faults,
+            begun: false,
+        }
+    }
+
+    /// Starts the functions.
+    pub fn begin(&mut self) {
+        self.begun = true;
+        let [changes, rows] = &self.streams;
+        let reconciler = Arc::new(self.functions.reconciler.clone());
+        let mapping = |batch, seconds| Mapping {
+            batch,
+            window: Duration::from_secs(1),
+            timeout: Duration::from_secs(seconds),
+        };
+        let ingest: Function = Arc::new(move |records| {
+            let reconciler = Arc::clone(&reconciler);
+            Box::pin(async move { engine::ingest::ingest(&reconciler, &records).await })
+        });
+        let regenerator = Arc::new(self.functions.clone());
+        let regenerate: Function = Arc::new(move |records| {
+            let regenerator = Arc::clone(&regenerator);
+            Box::pin(async move { regenerator.regenerate(&records).await })
+        });
+        let (faults, runs) = (&self.faults, self.options.runs);
+        changes.connect(mapping(200, 60), faults, runs, &ingest);
+        rows.connect(mapping(1_000, 300), faults, runs, &regenerate);
+        let sim = self.sim.clone();
+        let functions = self.functions.clone();
+        drop(self.sim.spawn(async move {
+            loop {
+                sim.sleep(SWEEP_PERIOD).await;
+                let functions = functions.clone();
+                let swept = async move {
+                    let Regenerator {
+                        reconciler,
+                        objects,
+                        ..
+                    } = &functions;
+                    sweep(reconciler, &**objects, SECOND_LOOK, None).await
+                };
+                // What failed, the next one does.
+                drop(invoke(&sim, runs, SWEEP_TIMEOUT, swept).await);
+            }
+        }));
+    }
+
+    /// Writes a record.
+    pub async fn put(&self, record: &Json) {
+        let put = self.content.put(item(record), None);
+        put.await.expect("a record that the table takes");
+    }
+
+    /// Deletes a record.
+    pub async fn delete(&self, id: &str) {
+        let delete = self.content.delete(Item::new().with("id", id), None);
+        delete.await.expect("a delete");
+    }
+
+    /// The rows of the sitemap table.
+    pub async fn rows(&self) -> Rows {
+        let mut rows = BTreeMap::new();
+        let mut after = None;
+        loop {
+            let scan = Scan {
+                after,
+                ..Scan::default()
+            };
+            let page = self.sitemap.scan(scan).await.expect("a scan");
+            for item in &page.items {
+                let row = row(item);
+                rows.insert((row["pk"].clone(), row["sk"].clone()), row);
+            }
+            after = page.next;
+            if after.is_none() {
+                return Rows(rows);
+            }
+        }
+    }
+
+    /// The objects in the bucket.
+    pub async fn published(&self) -> Published {
+        let mut published = BTreeMap::new();
+        for host in SITES {
+            for key in self.objects.list(host).await.expect("a listing") {
+                if let Some(object) = self.objects.get(&key).await.expect("an object") {
+                    published.insert(key, object);
+                }
+            }
+        }
+        published
+    }
+
+    /// Deletes a row, as nobody does: it is lost.
+    pub async fn lose_row(&self, pk: &str, sk: &str) {
+        let key = Item::new().with("pk", pk).with("sk", sk);
+        self.sitemap.delete(key, None).await.expect("a delete");
+    }
+
+    /// Loses or damages an object.
+    pub async fn lose_object(&self, key: &ObjectKey, at: usize) {
+        let found = self.objects.get(key).await.expect("an object");
+        match found {
+            Some((_, bytes)) if at % 2 == 1 && !bytes.is_empty() => {
+                let half = bytes.slice(..bytes.len() / 2);
+                self.objects.damage(key, Bytes::copy_from_slice(&half));
+            }
+            _ => drop(self.objects.lose(key)),
+        }
+    }
+
+    /// Drops the sitemap table, and its stream with it, and makes a new one.
+    pub fn drop_sitemap_table(&self) {
+        self.sitemap.clear();
+        self.streams[1].clear();
+    }
+
+    /// Waits until nothing is left to do. Nothing is as long as the functions do not run.
+    ///
+    /// # Errors
+    ///
+    /// What is, after a day.
+    pub async fn settle(&self) -> Result<(), String> {
+        let limit = self.sim.elapsed() + SETTLES;
+        if !self.begun {
+            return Ok(());
+        }
+        loop {
+            let [changes, rows] = self.streams.each_ref().map(Stream::waiting);
+            let key = keys::job();
+            let job = Query::of(key.pk.as_str());
+            let job = self.sitemap.query(job).await.expect("a query");
+            let scan = job
+                .items
+                .iter()
+                .find(|item| item.text("sk") == Some(&key.sk));
+            if changes + rows == 0 && scan.is_none() {
+                return Ok(());
+            }
+            if self.sim.elapsed() > limit {
+                return Err(format!(
+                    "not at rest after {SETTLES:?}: {changes} records and {rows} rows are not handled, the scan is {scan:?}"
+                ));
+            }
+            self.sim.sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// What the clock's next call would do, without faults.
+    ///
+    /// # Errors
+    ///
+    /// If it fails.
+    pub async fn sweep(&self) -> Result<(), String> {
+        let Regenerator {
+            reconciler,
+            objects,
+            ..
+        } = &self.operator;
+        let swept = sweep(reconciler, &**objects, SECOND_LOOK, None).await;
+        swept.map_err(|error| format!("a sweep: {error}"))
+    }
+
+    /// Audits everything: what was found that is not harmless. `None` if a scan is under way.
+    ///
+    /// # Errors
+    ///
+    /// If it fails.
+    pub async fn audit(&self, repair: bool) -> Result<Option<Vec<Finding>>, String> {
+        let text = |error: engine::error::StoreError| format!("the audit: {error}");
+        let Regenerator {
+            reconciler,
+            objects,
+            ..
+        } = &self.operator;
+        if matches!(reconciler.table.job().await, Ok(Some(_))) {
+            return Ok(None);
+        }
+        let audit = Audit {
+            reconciler,
+            objects: &**objects,
+            repair,
+            second_look: SECOND_LOOK,
+        };
+        let published = objects.sites().await.map_err(|error| error.to_string())?;
+        let mut progress = beginning(self.sim.now());
+        let mut findings = Vec::new();
+        while progress.step.is_some() {
+            let page = audit.page(&mut progress, &published).await;
+            findings.extend(page.map_err(text)?);
+        }
+        findings.retain(|finding| !finding.problem.is_harmless());
+        Ok(Some(findings))
+    }
+}
+
+fn regenerator(
+    content: Arc<dyn Table>,
+    sitemap: Arc<dyn Table>,
+    objects: Arc<dyn Objects>,
+    env: &Env,
+) -> Regenerator {
+    let known = SITES[..KNOWN].iter().map(|site| (*site).to_owned());
+    Regenerator {
+        reconciler: Reconciler {
+            content: Content::new(content, env.clone()),
+            table: SitemapTable::new(sitemap, env.clone()),
+            known: KnownSites::Only(known.collect()),
+            env: env.clone(),
+            metrics: Metrics::default(),
+        },
+        objects,
+        limits: IndexLimits::default(),
+    }
+}
+
+fn record(key: &Item, removed: bool) -> StreamRecord {
+    StreamRecord {
+        key: key.clone(),
+        removed,
+        ..StreamRecord::default()
+    }
+}
+
+/// A row's attributes as texts.
+fn row(item: &Item) -> Row {
+    let attributes = item.iter();
+    attributes
+        .map(|(name, value)| {
+            let text = match value {
+                Value::Text(text) | Value::Number(text) => text.clone(),
+                other => format!("{other:?}"),
+            };
+            (name.to_string(), text)
+        })
+        .collect()
+}
+
+/// A record as an item.
+fn item(record: &Json) -> Item {
+    let fields = record.as_object().expect("records are objects");
+    let fields = fields.iter();
+    fields
+        .map(|(name, field)| (name.clone().into(), value(field)))
+        .collect()
+}
+
+fn value(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => Value::number(number),
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Array(values) => Value::List(values.iter().map(value).collect()),
+        Json::Object(fields) => {
+            let fields = fields.iter();
+            Value::Map(
+                fields
+                    .map(|(name, field)| (name.clone(), value(field)))
+                    .collect(),
+            )
+        }
+    }
+}
+
+/// A digest of rows and objects.
+#[must_use]
+pub fn digest(rows: &Rows, published: &Published) -> u64 {
+    let mut digest = 0;
+    let mut note = |text: &str| {
+        digest = text
+            .bytes()
+            .fold(digest, |digest, byte| mix(digest ^ u64::from(byte)));
+    };
+    for row in rows.0.values() {
+        for (name, value) in row {
+            note(name);
+            note(value);
+        }
+    }
+    for (key, (meta, _)) in published {
+        note(&key.path());
+        note(&meta.etag);
+    }
+    digest
+}
