@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -23,6 +24,9 @@ const LOOKS: u32 = 2;
 /// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
 /// gone.
 const GRACE_HOURS: i64 = 48;
+/// After this time no run and no request of before goes on: twice the longest time limit of a function, and the latest that a
+/// request arrives, for each call that such a run still makes.
+const LONGEST_RUN: Duration = Duration::from_secs(1_200);
 /// Repairs until one that finds nothing: what the faults have hindered, the next one does.
 const REPAIRS: u32 = 6;
 
@@ -193,7 +197,7 @@ impl Run {
             // Edits follow each other at once, or after some seconds.
             let pause = self.world.sim.below(4_000_000);
             if pause < 3_000_000 {
-                let pause = std::time::Duration::from_micros(pause);
+                let pause = Duration::from_micros(pause);
                 self.world.sim.sleep(pause).await;
             }
         }
@@ -267,6 +271,9 @@ impl Run {
     }
 
     async fn drop_table(&mut self) -> Result<(), String> {
+        // A deployment gives the new table another name: what is still on its way to the old one does not reach it.
+        self.world.settle().await?;
+        self.world.sim.sleep(LONGEST_RUN).await;
         // No timer may ring meanwhile either.
         self.world.settle().await?;
         self.world.sweep().await?;
