@@ -5,7 +5,7 @@
 // It must not throw, whatever a viewer sends: CloudFront would answer 503. A header is replaced or deleted whole, since a new
 // value beside the viewer's multiValue would be ignored.
 
-// The names of crawlers, as functions/http knows them: User-Agent does not get as far as there.
+// The names of crawlers, as shared/front knows them: User-Agent does not get as far as there.
 const BOTS = ['bot', 'crawl', 'spider', 'slurp', 'google-', 'googleother', 'mediapartners'];
 
 // All values of a header or a parameter of the query, which may be there once, several times or not at all.

@@ -7,7 +7,7 @@ import sys
 
 from lxml import etree
 
-ASSETS = pathlib.Path(__file__).resolve().parents[2] / "functions/http/src/assets"
+ASSETS = pathlib.Path(__file__).resolve().parents[2] / "shared/front/src/assets"
 SITEMAPS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 NAMESPACES = " ".join([
     SITEMAPS, 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"', 'xmlns:xhtml="http://www.w3.org/1999/xhtml"',

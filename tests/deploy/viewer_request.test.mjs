@@ -168,7 +168,7 @@ test('a request of any length is reduced in no time', () => {
   assert.ok(process.cpuUsage(begun).user < 5_000_000);
 });
 
-/// What functions/http/src/view.rs decides, from the request as it came.
+/// What shared/front/src/view.rs decides, from the request as it came.
 function isView(headers, query) {
   const all = (name) => headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value);
   return all('sec-fetch-dest')[0] === 'document'
@@ -176,7 +176,7 @@ function isView(headers, query) {
     && !query.split('&').includes(XML_QUERY);
 }
 
-const VIEW = read('functions/http/src/view.rs');
+const VIEW = read('shared/front/src/view.rs');
 const BOTS = [...VIEW.match(/const BOTS: [^=]*= \[(.*?)\n\];/s)[1].matchAll(/^ +"([^"]+)",/gm)].map(([, bot]) => bot);
 const XML_QUERY = VIEW.match(/const XML_QUERY: &str = "([^"]+)"/)[1];
 
@@ -188,7 +188,7 @@ test('the names of crawlers are those that http knows', () => {
 });
 
 test('the header is the one that http reads', () => {
-  const [, name] = read('functions/http/src/host.rs').match(/SITE_HOST_HEADER: &str = "([^"]+)"/);
+  const [, name] = read('shared/front/src/host.rs').match(/SITE_HOST_HEADER: &str = "([^"]+)"/);
   assert.ok(SOURCE.includes(`headers['${name}'] = { value: host };`), name);
 });
 

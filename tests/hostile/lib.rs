@@ -15,33 +15,6 @@ mod request;
 mod settings;
 mod time;
 
-/// The parsers of `http`, which knows the SDK as a whole: a fuzzer would have to build and instrument that.
-#[expect(
-    dead_code,
-    unreachable_pub,
-    reason = "the function uses more of them than the checks do"
-)]
-#[path = "../../functions/http/src"]
-mod front {
-    #[path = "asset.rs"]
-    pub(crate) mod asset;
-    #[path = "form.rs"]
-    pub(crate) mod form;
-    #[path = "host.rs"]
-    pub(crate) mod host;
-    #[path = "inflater.rs"]
-    pub(crate) mod inflater;
-    #[path = "locs.rs"]
-    pub(crate) mod locs;
-    #[path = "negotiation.rs"]
-    pub(crate) mod negotiation;
-    #[path = "route.rs"]
-    pub(crate) mod route;
-    #[path = "validators.rs"]
-    pub(crate) mod validators;
-}
-use front::{asset, form};
-
 /// Panics if what must hold for any input does not hold for this one.
 pub type Check = fn(&[u8]);
 

@@ -5,11 +5,11 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use sitemap::record::is_type_name;
 use sitemap::site::is_site_host;
 
-use crate::form::Variant;
-use crate::front::host::{SITE_HOST_HEADER, named};
-use crate::front::negotiation::accepts_gzip;
-use crate::front::route::Route;
-use crate::front::validators::{Validators, is_conditional};
+use front::form::Variant;
+use front::host::{SITE_HOST_HEADER, named};
+use front::negotiation::accepts_gzip;
+use front::route::Route;
+use front::validators::{Validators, is_conditional};
 
 /// The first line is a path, each other one a header.
 pub(crate) fn check(data: &[u8]) {

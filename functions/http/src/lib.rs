@@ -1,66 +1,17 @@
-//! The function that crawlers and people reach.
+//! The function that crawlers and people reach: [`front`] on Lambda.
 //!
-//! A request names a site in a header and a document in its path; the document is read from the bucket and streamed
-//! in the form that was asked for: as XML or text, each plain, as gzip or as a gzip file. A person who opens it in a browser sees a page.
-//!
-//! ```text
-//! request ─▶ route ─▶ site file ─▶ object ─▶ representation ─▶ 304, a checked body, or the view
-//! ```
-//!
-//! - The function keeps no state but the site files of the last seconds, and writes nothing.
-//! - A client gets gzip only if it asked for it, and XML whatever its Accept says.
-//! - ETag and Last-Modified are the document's, not the object's: equal documents have equal tags.
-//! - No damaged object is sent as if it were whole: one of up to [`MAX_WHOLE_BYTES`] is checked before the status is
-//!   sent, a larger one breaks off where a reader can see it.
-//!
-//! # The view for people
-//!
-//! A browser's navigation (`Sec-Fetch-Dest: document`, and no crawler's User-Agent) to a sitemap or an index that is
-//! there gets an HTML page in place of it. The page's script fetches the document as anybody does, and shows it as a
-//! table. With `?view=xml`, a navigation gets the XML.
-//!
-//! Whatever a navigation gets at such an address, page or XML, is `private, no-store`. What is left to keep depends on
-//! host, path, Accept-Encoding and on this being no navigation. So a CDN
-//!
-//! - sets [`SITE_HOST_HEADER`] to the viewer's host;
-//! - has in its cache's key the host, the path, Accept-Encoding and Sec-Fetch-Dest, the last made `document` or nothing
-//!   by its viewer-request function, so that a document is kept at most twice;
-//! - hands on, without keying by it, User-Agent and the query. If it does not, its function has to remove Sec-Fetch-Dest
-//!   itself, from requests of crawlers and from those that ask for `view=xml`.
-//!
-//! [`SiteFront`] is the one router, behind Lambda's adapter and on a plain server alike.
+//! The front reads the bucket alone. This crate gives it the path as the client sent it, the clock and the metrics.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use aws::Timeouts;
-
-mod asset;
-mod body;
-mod closed;
-mod form;
-mod front;
-mod host;
-mod inflater;
-mod locs;
-mod negotiation;
-mod representation;
-mod route;
-mod sending;
-mod site_files;
-mod validators;
-mod view;
-
-pub use body::Body;
-pub use front::SiteFront;
-pub use host::SITE_HOST_HEADER;
-pub use sending::MAX_WHOLE_BYTES;
-pub use site_files::{MAX_CACHED_SITES, MAX_SITE_FILE_BYTES, SITE_FILE_TTL_SECONDS};
-
-/// Whether a path is one that the function answers with more than 404: what a CDN has to bring it, beside a site's own.
-#[must_use]
-pub fn is_routed(path: &str) -> bool {
-    route::Route::parse(path).is_some()
-}
+use aws::{Clock, Timeouts};
+use engine::metrics::{BODIES_BROKEN, Metrics};
+use front::{Body, Runtime, SiteFront};
+use futures::future::BoxFuture;
+use http::{Request, Response};
+use lambda_http::RequestExt;
+use objects::{ObjectError, ObjectKey, Objects};
 
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 2] = [aws::environment::BUCKET_NAME, aws::environment::STACK_NAME];
@@ -70,3 +21,99 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     attempt: Duration::from_secs(3),
     operation: Duration::from_secs(8),
 };
+
+/// Returns the front for the sites in this bucket. It counts the bodies that break off in these metrics.
+#[must_use]
+pub fn site_front(objects: Arc<dyn Objects>, clock: Clock, metrics: Metrics) -> SiteFront {
+    let process = Arc::new(Process { clock, metrics });
+    SiteFront::new(objects, process, TIMEOUTS.operation)
+}
+
+/// Answers a request. Its body is not read.
+pub async fn respond<B>(front: &SiteFront, request: Request<B>) -> Response<Body> {
+    let (request, _) = request.into_parts();
+    // Lambda's adapter resolves `..` in the URI and keeps the raw path beside it. A plain server has no raw path.
+    let path = match request.raw_http_path() {
+        "" => request.uri.path(),
+        raw => raw,
+    };
+    front.respond(&request, path).await
+}
+
+#[derive(Debug)]
+struct Process {
+    clock: Clock,
+    metrics: Metrics,
+}
+
+impl Runtime for Process {
+    fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    fn sleep(&self, pause: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(pause))
+    }
+
+    /// Writes the line at once: the invocation may be over.
+    fn body_broke(&self, _: &ObjectKey, _: &ObjectError) {
+        self.metrics.note(&BODIES_BROKEN, 1);
+        self.metrics.emit(self.clock.now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use http::StatusCode;
+    use objects::MemoryObjects;
+
+    use super::*;
+
+    const NOW: i64 = 1_767_323_045;
+
+    #[tokio::test]
+    async fn the_route_is_that_of_the_raw_path() {
+        let objects = Arc::new(MemoryObjects::default());
+        let front = site_front(objects, Clock::stopped(NOW), Metrics::default());
+        for (raw, uri, status) in [
+            ("", "/sitemap.xml", StatusCode::MOVED_PERMANENTLY),
+            ("/sitemap.xml", "/", StatusCode::MOVED_PERMANENTLY),
+            ("/a/../sitemap.xml", "/sitemap.xml", StatusCode::NOT_FOUND),
+        ] {
+            let request = Request::builder()
+                .uri(uri)
+                .header(front::SITE_HOST_HEADER, "www.example.com");
+            let request = request.body(()).unwrap().with_raw_http_path(raw);
+            let response = respond(&front, request).await;
+            assert_eq!(response.status(), status, "{raw:?} {uri}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_breaks_off_is_a_line_of_metrics_of_its_own() {
+        let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+        let sink = Arc::clone(&lines);
+        let metrics = Metrics::of("test", move |line| {
+            sink.lock().unwrap().push(line.to_owned());
+        });
+        let clock = Clock::stopped(NOW);
+        let process = Process { clock, metrics };
+        let key = ObjectKey::Robots {
+            site: "www.example.com".to_owned(),
+        };
+        let error = ObjectError::Damaged {
+            what: key.path(),
+            message: "it is empty".to_owned(),
+        };
+        for written in 1..=2 {
+            process.body_broke(&key, &error);
+            let lines = lines.lock().unwrap();
+            assert_eq!(lines.len(), written);
+            let last = lines.last().unwrap();
+            assert!(last.contains("\"BodiesBroken\":1"), "{last}");
+            assert!(last.contains(&format!("\"Timestamp\":{NOW}000")), "{last}");
+        }
+    }
+}

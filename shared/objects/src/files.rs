@@ -5,6 +5,21 @@ use std::fmt;
 /// All that is published lies under this prefix, and `http` may read nothing else.
 pub const PUBLISHED_PREFIX: &str = "published/";
 
+/// Joins a series' name and its shard's number in a file name: `post-sitemap2.xml`.
+pub const SHARD_INFIX: &str = "-sitemap";
+
+/// Begins the file name of every index; the numbers of the further ones follow it.
+pub const INDEX_STEM: &str = "sitemap_index";
+
+/// File name of the feed.
+pub const FEED_FILE: &str = "feed.atom";
+
+/// File name of robots.txt.
+pub const ROBOTS_FILE: &str = "robots.txt";
+
+/// File name of the site file.
+const SITE_FILE: &str = "site.json";
+
 /// A published object. Its S3 key, content type, content encoding and cache lifetime follow from it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKey {
@@ -58,13 +73,13 @@ impl ObjectKey {
     #[must_use]
     pub fn file_name(&self) -> String {
         match self {
-            Self::Shard { series, n: 1, .. } => format!("{series}-sitemap.xml"),
-            Self::Shard { series, n, .. } => format!("{series}-sitemap{n}.xml"),
-            Self::Index { n: 1, .. } => "sitemap_index.xml".to_owned(),
-            Self::Index { n, .. } => format!("sitemap_index{n}.xml"),
-            Self::Feed { .. } => "feed.atom".to_owned(),
-            Self::Robots { .. } => "robots.txt".to_owned(),
-            Self::SiteFile { .. } => "site.json".to_owned(),
+            Self::Shard { series, n: 1, .. } => format!("{series}{SHARD_INFIX}.xml"),
+            Self::Shard { series, n, .. } => format!("{series}{SHARD_INFIX}{n}.xml"),
+            Self::Index { n: 1, .. } => format!("{INDEX_STEM}.xml"),
+            Self::Index { n, .. } => format!("{INDEX_STEM}{n}.xml"),
+            Self::Feed { .. } => FEED_FILE.to_owned(),
+            Self::Robots { .. } => ROBOTS_FILE.to_owned(),
+            Self::SiteFile { .. } => SITE_FILE.to_owned(),
         }
     }
 
@@ -80,9 +95,9 @@ impl ObjectKey {
         let (site, file) = path.strip_prefix(PUBLISHED_PREFIX)?.split_once('/')?;
         let site = site.to_owned();
         let key = match file {
-            "feed.atom" => Self::Feed { site },
-            "robots.txt" => Self::Robots { site },
-            "site.json" => Self::SiteFile { site },
+            FEED_FILE => Self::Feed { site },
+            ROBOTS_FILE => Self::Robots { site },
+            SITE_FILE => Self::SiteFile { site },
             _ => {
                 let stem = file.strip_suffix(".xml")?;
                 let number = |n: &str| {
@@ -92,11 +107,11 @@ impl ObjectKey {
                         n.parse().ok()
                     }
                 };
-                if let Some(n) = stem.strip_prefix("sitemap_index") {
+                if let Some(n) = stem.strip_prefix(INDEX_STEM) {
                     let n = number(n)?;
                     Self::Index { site, n }
                 } else {
-                    let (series, n) = stem.rsplit_once("-sitemap")?;
+                    let (series, n) = stem.rsplit_once(SHARD_INFIX)?;
                     let (series, n) = (series.to_owned(), number(n)?);
                     Self::Shard { site, series, n }
                 }

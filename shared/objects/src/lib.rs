@@ -14,7 +14,7 @@ mod memory;
 mod port;
 mod site_file;
 
-pub use files::{ObjectKey, PUBLISHED_PREFIX};
+pub use files::{FEED_FILE, INDEX_STEM, ObjectKey, PUBLISHED_PREFIX, ROBOTS_FILE, SHARD_INFIX};
 pub use memory::MemoryObjects;
 pub use port::{
     BodyStream, Document, ObjectError, ObjectMeta, Objects, Precondition, Put, Reply, stamp,

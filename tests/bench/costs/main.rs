@@ -17,10 +17,11 @@ use aws::S3Objects;
 use count::{Counter, Tallies, Tally};
 use engine::keys::prefix;
 use engine::metrics::Metrics;
+use front::SITE_HOST_HEADER;
 use harness::{SITE, World, post, with};
 use http::{Method, Request};
 use http_body_util::BodyExt;
-use http_function::{SITE_HOST_HEADER, SiteFront};
+use http_function::{respond, site_front};
 use local::invocation::{HTTP, Observer, SWEEP, invoke};
 use local::stack::Options;
 use local::tables::{BUCKET, SITEMAP_TABLE};
@@ -202,7 +203,7 @@ async fn requests(world: &World, counter: &Counter) -> Vec<(&'static str, Tallie
     let interceptors = vec![counter.interceptor()];
     let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, interceptors);
     let objects = S3Objects::new(aws, BUCKET.to_owned());
-    let front = SiteFront::new(Arc::new(objects), world.clock.clone(), Metrics::default());
+    let front = site_front(Arc::new(objects), world.clock.clone(), Metrics::default());
     let observer: Arc<dyn Observer> = Arc::new(counter.clone());
     let ask = async |path: &str, headers: &[(&str, &str)]| {
         let mut request = Request::builder().method(Method::GET).uri(path);
@@ -211,7 +212,7 @@ async fn requests(world: &World, counter: &Counter) -> Vec<(&'static str, Tallie
         }
         let request = request.body(()).expect("a request");
         let running = async {
-            let response = front.respond(request).await;
+            let response = respond(&front, request).await;
             let (parts, body) = response.into_parts();
             let bytes = body.collect().await.expect("a whole body").to_bytes();
             (parts, bytes.len())

@@ -11,10 +11,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use front::{Body, SITE_HOST_HEADER};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderValue};
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Empty, Full};
-use http_function::{Body, SITE_HOST_HEADER, SiteFront};
+use http_function::{respond, site_front};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use objects::Objects;
@@ -42,7 +43,7 @@ pub(super) fn serve_sites(
     objects: Arc<dyn Objects>,
     hosts: Hosts,
 ) -> Result<Server, ListenError> {
-    let front = Arc::new(SiteFront::new(
+    let front = Arc::new(site_front(
         objects,
         options.clock.clone(),
         options.metrics.clone(),
@@ -66,7 +67,7 @@ pub(super) fn serve_sites(
             if let Some(site) = site {
                 request.headers_mut().insert(SITE_HOST_HEADER, site);
             }
-            Ok(invoke(HTTP, observer, front.respond(request)).await)
+            Ok(invoke(HTTP, observer, respond(&front, request)).await)
         }
     });
     Server::start("the sites", options.port, service)

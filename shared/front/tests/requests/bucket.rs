@@ -1,6 +1,6 @@
 //! A bucket in memory, and the members in it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ pub(crate) struct Bucket(pub(crate) Arc<State>);
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    pub(crate) objects: Mutex<HashMap<String, Stored>>,
+    pub(crate) objects: Mutex<BTreeMap<String, Stored>>,
     pub(crate) calls: Mutex<Vec<&'static str>>,
     /// The keys that were asked for.
     pub(crate) keys: Mutex<BTreeSet<String>>,

@@ -9,7 +9,8 @@ pub const SITE_HOST_HEADER: &str = "x-waymark-host";
 
 /// The site that a request names, fit to stand in an object key, or nothing: a dot alone or a slash in it would
 /// lead out of the site's folder.
-pub(crate) fn named(headers: &HeaderMap) -> Option<&str> {
+#[must_use]
+pub fn named(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(SITE_HOST_HEADER).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return None;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use front::{SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};
 use http::Method;
-use http_function::{SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};
 
 use crate::bucket::{document, index, shard};
 use crate::fixture::*;

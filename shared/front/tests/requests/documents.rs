@@ -1,7 +1,7 @@
 //! The forms of a document, their headers, and conditional requests.
 
+use front::SITE_HOST_HEADER;
 use http::{Method, StatusCode};
-use http_function::SITE_HOST_HEADER;
 
 use crate::bucket::{document, shard, stored};
 use crate::fixture::*;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use front::{MAX_CACHED_SITES, SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};
 use http::Method;
-use http_function::{MAX_CACHED_SITES, SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};
 use objects::ObjectKey;
 
 use crate::bucket::{document, shard, stored};

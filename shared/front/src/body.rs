@@ -14,8 +14,7 @@ use flate2::write::GzEncoder;
 use futures::{Stream, StreamExt, TryStreamExt, pin_mut, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full};
-use objects::ObjectError;
-use objects::{BodyStream, ObjectKey};
+use objects::{BodyStream, ObjectError, ObjectKey};
 use sitemap::member::{PLAIN_HEADER, payload_offset};
 
 use crate::inflater::{Inflater, STEP_BYTES, TRAILER_BYTES};

@@ -3,9 +3,9 @@
 use flate2::Crc;
 use sitemap::time::When;
 
-/// A file of the function's own.
+/// A file of the front's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asset {
+pub enum Asset {
     /// Shows the XML of every document, for a browser that opens it raw.
     Css,
     /// The same as XSLT, for indexes and pages.
@@ -31,12 +31,14 @@ impl Asset {
     ];
 
     /// The asset of a path.
-    pub(crate) fn parse(path: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(path: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|asset| asset.path() == path)
     }
 
     /// Its path on every site.
-    pub(crate) fn path(self) -> &'static str {
+    #[must_use]
+    pub fn path(self) -> &'static str {
         match self {
             Self::Css => "/sitemap.css",
             Self::Xsl => "/sitemap.xsl",
@@ -48,7 +50,8 @@ impl Asset {
     }
 
     /// The Content-Type.
-    pub(crate) fn content_type(self) -> &'static str {
+    #[must_use]
+    pub fn content_type(self) -> &'static str {
         match self {
             Self::Css | Self::ViewCss => "text/css; charset=utf-8",
             Self::Xsl | Self::VideoXsl | Self::NewsXsl => "application/xslt+xml; charset=utf-8",
@@ -57,7 +60,8 @@ impl Asset {
     }
 
     /// The file.
-    pub(crate) fn text(self) -> &'static str {
+    #[must_use]
+    pub fn text(self) -> &'static str {
         match self {
             Self::Css => include_str!("assets/sitemap.css"),
             Self::Xsl => include_str!("assets/sitemap.xsl"),
@@ -70,7 +74,8 @@ impl Asset {
 
     /// When its text last changed, in Unix seconds. It is written down here: the build's time would change without the
     /// text, and instances of one deployment must not differ.
-    pub(crate) fn changed(self) -> Option<i64> {
+    #[must_use]
+    pub fn changed(self) -> Option<i64> {
         let at = match self {
             Self::Css | Self::Xsl | Self::VideoXsl | Self::NewsXsl => "2026-11-21T08:22:56Z",
             Self::ViewCss => "2026-11-21T08:35:47Z",
@@ -80,7 +85,8 @@ impl Asset {
     }
 
     /// What its ETag is made from: other texts have others.
-    pub(crate) fn digest(self) -> String {
+    #[must_use]
+    pub fn digest(self) -> String {
         let mut crc = Crc::new();
         crc.update(self.text().as_bytes());
         format!("{:08x}-{}", crc.sum(), crc.amount())

@@ -1,15 +1,16 @@
 //! A site, and the requests for it.
 
 use std::io::Read;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use aws::Clock;
-use engine::metrics::Metrics;
 use flate2::read::GzDecoder;
-use http::{HeaderMap, Method, Request, StatusCode};
+use front::{Body, Runtime, SITE_HOST_HEADER, SiteFront};
+use futures::future::BoxFuture;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use http_function::{SITE_HOST_HEADER, SiteFront};
-use objects::ObjectKey;
+use objects::{ObjectError, ObjectKey};
 use sitemap::member::PLAIN_HEADER;
 
 use crate::bucket::{Bucket, document, shard, stored};
@@ -19,6 +20,7 @@ pub(crate) const DIGEST: &str = "0123abcd";
 /// Fri, 02 Jan 2026 03:04:05 GMT.
 pub(crate) const CHANGED: i64 = 1_767_323_045;
 pub(crate) const GRACE_SECONDS: i64 = 3_600;
+const BODY_TIMEOUT: Duration = Duration::from_secs(8);
 pub(crate) const DATE: &str = "Fri, 02 Jan 2026 03:04:05 GMT";
 pub(crate) const XML_TYPE: &str = "application/xml; charset=utf-8";
 pub(crate) const TEXT_TYPE: &str = "text/plain; charset=utf-8";
@@ -33,10 +35,30 @@ pub(crate) const ROBOTS: &str = "User-agent: *\nDisallow:\n";
 /// A front before a public site with an index, `post-sitemap.xml`, `post-sitemap2.xml` and robots.txt.
 pub(crate) struct Fixture {
     pub(crate) bucket: Bucket,
-    clock: Clock,
-    pub(crate) front: SiteFront,
-    /// The lines of metrics.
-    pub(crate) counted: Arc<Mutex<Vec<String>>>,
+    pub(crate) process: Arc<Process>,
+    front: SiteFront,
+}
+
+/// A process whose clock the test moves.
+#[derive(Debug)]
+pub(crate) struct Process {
+    now: AtomicI64,
+    /// The objects whose bodies broke off.
+    pub(crate) broken: Mutex<Vec<ObjectKey>>,
+}
+
+impl Runtime for Process {
+    fn now(&self) -> i64 {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    fn sleep(&self, pause: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(pause))
+    }
+
+    fn body_broke(&self, key: &ObjectKey, _: &ObjectError) {
+        self.broken.lock().unwrap().push(key.clone());
+    }
 }
 
 impl Fixture {
@@ -59,23 +81,25 @@ impl Fixture {
         for n in [1, 2] {
             bucket.insert(&shard("post", n), document(URLSET, 2));
         }
-        let clock = Clock::stopped(CHANGED);
-        let counted: Arc<Mutex<Vec<String>>> = Arc::default();
-        let lines = Arc::clone(&counted);
-        let metrics = Metrics::of("test", move |line| {
-            lines.lock().unwrap().push(line.to_owned());
+        let process = Arc::new(Process {
+            now: AtomicI64::new(CHANGED),
+            broken: Mutex::default(),
         });
-        let front = SiteFront::new(Arc::new(bucket.clone()), clock.clone(), metrics);
+        let front = SiteFront::new(Arc::new(bucket.clone()), process.clone(), BODY_TIMEOUT);
         Self {
             bucket,
-            clock,
+            process,
             front,
-            counted,
         }
     }
 
     pub(crate) fn wait(&self, seconds: i64) {
-        self.clock.advance(seconds);
+        self.process.now.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    pub(crate) async fn respond(&self, request: Request<()>) -> Response<Body> {
+        let (request, ()) = request.into_parts();
+        self.front.respond(&request, request.uri.path()).await
     }
 
     pub(crate) async fn send(
@@ -88,11 +112,8 @@ impl Fixture {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let (parts, body) = self
-            .front
-            .respond(request.body(()).unwrap())
-            .await
-            .into_parts();
+        let response = self.respond(request.body(()).unwrap()).await;
+        let (parts, body) = response.into_parts();
         let Ok(body) = body.collect().await;
         Answer {
             status: parts.status,

@@ -12,7 +12,8 @@ type Weight = u16;
 const FULL_WEIGHT: Weight = 1000;
 
 /// Whether to answer with gzip: it is acceptable, and identity is not expressly preferred to it.
-pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
+#[must_use]
+pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let mut gzip = None;
     let mut identity = None;
     let mut any = None;

@@ -4,13 +4,13 @@ use bytes::{Buf, Bytes};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 /// The most that one step puts out: deflate may turn a kilobyte into a megabyte, and a step must not.
-pub(crate) const STEP_BYTES: usize = 64 * 1024;
+pub const STEP_BYTES: usize = 64 * 1024;
 
 /// CRC-32 and length, after the deflate data.
-pub(crate) const TRAILER_BYTES: usize = 8;
+pub const TRAILER_BYTES: usize = 8;
 
 /// A member's payload on its way to a document.
-pub(crate) struct Inflater {
+pub struct Inflater {
     inflate: Decompress,
     step: Vec<u8>,
     crc: Crc,
@@ -22,7 +22,8 @@ pub(crate) struct Inflater {
 
 impl Inflater {
     /// For a document of so many bytes.
-    pub(crate) fn new(expected: u64) -> Self {
+    #[must_use]
+    pub fn new(expected: u64) -> Self {
         Self {
             inflate: Decompress::new(false),
             step: Vec::with_capacity(STEP_BYTES),
@@ -39,7 +40,7 @@ impl Inflater {
     /// # Errors
     ///
     /// What is wrong with the payload.
-    pub(crate) fn step(&mut self, input: &mut Bytes) -> Result<Option<Bytes>, &'static str> {
+    pub fn step(&mut self, input: &mut Bytes) -> Result<Option<Bytes>, &'static str> {
         while !self.ended {
             let (read, written) = (self.inflate.total_in(), self.step.len());
             let status = self
@@ -73,7 +74,7 @@ impl Inflater {
     /// # Errors
     ///
     /// What was not.
-    pub(crate) fn finish(&self) -> Result<(), &'static str> {
+    pub fn finish(&self) -> Result<(), &'static str> {
         let Some((crc, length)) = self.trailer.split_first_chunk::<4>() else {
             return Err("its end is missing");
         };

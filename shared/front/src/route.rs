@@ -2,15 +2,13 @@
 //!
 //! Paths are compared as they arrive: nothing is percent-decoded, so an encoded slash or dot names nothing.
 
+use objects::{FEED_FILE, INDEX_STEM, ROBOTS_FILE, SHARD_INFIX};
 use sitemap::site::{FOREIGN_INDEX_SERIES, MAX_SERIES_BYTES};
 
 use crate::asset::Asset;
 use crate::form::Form;
 
-/// The path of the index, to which other systems' names for it lead.
-pub(crate) const INDEX_PATH: &str = "/sitemap_index.xml";
-
-/// Where other systems keep their index, and crawlers look without being told.
+/// Where other systems keep their index, and crawlers look without being told. They redirect to the first index.
 const INDEX_ALIASES: [&str; 4] = [
     "/sitemap.xml",
     "/wp-sitemap.xml",
@@ -18,18 +16,12 @@ const INDEX_ALIASES: [&str; 4] = [
     "/sitemapindex.xml",
 ];
 
-/// What an index's name begins with; the further ones' numbers follow.
-const INDEX_STEM: &str = "sitemap_index";
-
 /// How long an IndexNow key is (<https://www.indexnow.org/documentation>).
 const INDEXNOW_KEY_BYTES: std::ops::RangeInclusive<usize> = 8..=128;
 
-/// What stands between a series' name and its shard's number.
-const SHARD_INFIX: &str = "-sitemap";
-
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
+pub enum Route {
     /// An index.
     Index {
         /// From 1.
@@ -60,19 +52,21 @@ pub(crate) enum Route {
 
 impl Route {
     /// The route of a path, or nothing where there can be no document.
-    pub(crate) fn parse(path: &str) -> Option<Self> {
-        match path {
-            "/robots.txt" => return Some(Self::Robots),
-            "/feed.atom" => return Some(Self::Feed),
-            _ if INDEX_ALIASES.contains(&path) => {
-                return Some(Self::Redirect(INDEX_PATH.to_owned()));
-            }
-            _ => {}
+    #[must_use]
+    pub fn parse(path: &str) -> Option<Self> {
+        if INDEX_ALIASES.contains(&path) {
+            return Some(Self::to_first_index(Form::Xml));
         }
         if let Some(asset) = Asset::parse(path) {
             return Some(Self::Asset(asset));
         }
-        let (stem, form) = split_extension(path.strip_prefix('/')?)?;
+        let file = path.strip_prefix('/')?;
+        match file {
+            ROBOTS_FILE => return Some(Self::Robots),
+            FEED_FILE => return Some(Self::Feed),
+            _ => {}
+        }
+        let (stem, form) = split_extension(file)?;
         let document = Self::index(stem, form).or_else(|| Self::shard(stem, form));
         let is_key = || form == Form::Text && is_indexnow_key(stem);
         document.or_else(|| is_key().then(|| Self::KeyFile(stem.to_owned())))
@@ -85,9 +79,13 @@ impl Route {
             return None;
         }
         Some(match number {
-            Number::Redundant => Self::Redirect(format!("/{INDEX_STEM}{}", form.extension())),
+            Number::Redundant => Self::to_first_index(form),
             Number::Own(n) => Self::Index { n, form },
         })
+    }
+
+    fn to_first_index(form: Form) -> Self {
+        Self::Redirect(format!("/{INDEX_STEM}{}", form.extension()))
     }
 
     fn shard(stem: &str, form: Form) -> Option<Self> {

@@ -11,7 +11,7 @@ const MAX_HTTP_DATE_SECONDS: i64 = 253_402_300_799;
 
 /// What a later request may compare its copy with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Validators {
+pub struct Validators {
     etag: HeaderValue,
     /// Unix seconds, between the epoch and [`MAX_HTTP_DATE_SECONDS`].
     changed: Option<i64>,
@@ -20,7 +20,8 @@ pub(crate) struct Validators {
 impl Validators {
     /// The strong ETag `"<tag>"`, and the time of the last change in Unix seconds if it is known. Nothing if the tag
     /// cannot stand in an ETag.
-    pub(crate) fn new(tag: &str, changed: Option<i64>) -> Option<Self> {
+    #[must_use]
+    pub fn new(tag: &str, changed: Option<i64>) -> Option<Self> {
         let is_tag = !tag.is_empty() && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         let etag = is_tag.then(|| HeaderValue::try_from(format!("\"{tag}\"")).ok())??;
         let changed = changed.map(|seconds| seconds.clamp(0, MAX_HTTP_DATE_SECONDS));
@@ -28,12 +29,14 @@ impl Validators {
     }
 
     /// The ETag.
-    pub(crate) fn etag(&self) -> &HeaderValue {
+    #[must_use]
+    pub fn etag(&self) -> &HeaderValue {
         &self.etag
     }
 
     /// Last-Modified.
-    pub(crate) fn last_modified(&self) -> Option<HeaderValue> {
+    #[must_use]
+    pub fn last_modified(&self) -> Option<HeaderValue> {
         let seconds = u64::try_from(self.changed?).ok()?;
         HeaderValue::try_from(httpdate::fmt_http_date(
             UNIX_EPOCH + Duration::from_secs(seconds),
@@ -42,7 +45,8 @@ impl Validators {
     }
 
     /// Whether the copy that a conditional request speaks of is this one.
-    pub(crate) fn match_request(&self, headers: &HeaderMap) -> bool {
+    #[must_use]
+    pub fn match_request(&self, headers: &HeaderMap) -> bool {
         if headers.contains_key(IF_NONE_MATCH) {
             return headers
                 .get_all(IF_NONE_MATCH)
@@ -58,7 +62,8 @@ impl Validators {
 }
 
 /// Whether a request has a condition that [`Validators::match_request`] reads.
-pub(crate) fn is_conditional(headers: &HeaderMap) -> bool {
+#[must_use]
+pub fn is_conditional(headers: &HeaderMap) -> bool {
     headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MODIFIED_SINCE)
 }
 

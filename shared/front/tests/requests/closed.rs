@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use http_function::SITE_FILE_TTL_SECONDS;
+use front::SITE_FILE_TTL_SECONDS;
 use objects::ObjectKey;
 
 use crate::bucket::{document, index, shard, stored};

@@ -2,7 +2,7 @@
 
 /// The form that a path's extension asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// The document.
     Xml,
     /// The document as a gzip file.
@@ -15,7 +15,8 @@ pub(crate) enum Form {
 
 impl Form {
     /// How its paths end.
-    pub(crate) fn extension(self) -> &'static str {
+    #[must_use]
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Xml => ".xml",
             Self::Gz => ".xml.gz",
@@ -25,12 +26,14 @@ impl Form {
     }
 
     /// Whether it is a list of pages, which an index does not have.
-    pub(crate) fn is_text(self) -> bool {
+    #[must_use]
+    pub fn is_text(self) -> bool {
         matches!(self, Self::Text | Self::TextGz)
     }
 
     /// What is sent of the form to one who reads gzip, or does not.
-    pub(crate) fn variant(self, accepts_gzip: bool) -> Variant {
+    #[must_use]
+    pub fn variant(self, accepts_gzip: bool) -> Variant {
         match self {
             Self::Xml if accepts_gzip => Variant::Gzip,
             Self::Xml => Variant::Identity,
@@ -44,7 +47,7 @@ impl Form {
 
 /// The bytes that are sent: each has an ETag of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Variant {
+pub enum Variant {
     /// The object as it is stored, for one that is not stored compressed.
     Stored,
     /// The same, compressed on the way, as an encoding.
@@ -65,7 +68,8 @@ pub(crate) enum Variant {
 
 impl Variant {
     /// What tells its ETag from the document's.
-    pub(crate) fn tag_suffix(self) -> &'static str {
+    #[must_use]
+    pub fn tag_suffix(self) -> &'static str {
         match self {
             Self::Stored | Self::Identity => "",
             Self::Gzip | Self::StoredGzip => "-gzip",
@@ -77,12 +81,14 @@ impl Variant {
     }
 
     /// Whether it is the document under its own path, which a navigation sees as a page.
-    pub(crate) fn is_document(self) -> bool {
+    #[must_use]
+    pub fn is_document(self) -> bool {
         matches!(self, Self::Identity | Self::Gzip)
     }
 
     /// Whether gzip is its encoding. A gzip file has none: it is the file that was asked for.
-    pub(crate) fn is_encoded(self) -> bool {
+    #[must_use]
+    pub fn is_encoded(self) -> bool {
         matches!(self, Self::Gzip | Self::StoredGzip | Self::TextGzip)
     }
 }

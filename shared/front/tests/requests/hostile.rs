@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use front::{MAX_SITE_FILE_BYTES, SITE_HOST_HEADER};
 use http::Method;
-use http_function::{MAX_SITE_FILE_BYTES, SITE_HOST_HEADER};
 use objects::ObjectKey;
 use proptest::prelude::*;
 
@@ -104,7 +104,7 @@ proptest! {
         let fixture = Fixture::new();
         let request = http::Request::builder().uri(&path).header(SITE_HOST_HEADER, site.as_bytes()).body(());
         if let Ok(request) = request {
-            runtime().block_on(fixture.front.respond(request));
+            runtime().block_on(fixture.respond(request));
         }
         for key in fixture.bucket.0.keys.lock().unwrap().iter() {
             let parts: Vec<&str> = key.split('/').collect();

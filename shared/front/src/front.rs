@@ -1,20 +1,16 @@
 //! From a request to a response.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use aws::Clock;
 use bytes::Bytes;
-use engine::metrics::Metrics;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION, RETRY_AFTER,
 };
 use http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use lambda_http::RequestExt;
-use objects::ObjectError;
-use objects::{BodyStream, ObjectKey, ObjectMeta, Objects};
-use objects::{Closure, SiteFile};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use objects::{BodyStream, Closure, ObjectError, ObjectKey, ObjectMeta, Objects, SiteFile};
 use tracing::error;
 
 use crate::asset::Asset;
@@ -25,7 +21,8 @@ use crate::host;
 use crate::negotiation::accepts_gzip;
 use crate::representation::Representation;
 use crate::route::Route;
-use crate::sending::{self, Breaks};
+use crate::runtime::Runtime;
+use crate::sending::Sending;
 use crate::site_files::SiteFiles;
 use crate::validators::{self, Validators};
 use crate::view;
@@ -61,52 +58,54 @@ const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=ut
 /// - What went wrong is in the log, never in a response.
 pub struct SiteFront {
     objects: Arc<dyn Objects>,
-    clock: Clock,
+    runtime: Arc<dyn Runtime>,
     sites: SiteFiles,
-    breaks: Breaks,
+    sending: Sending,
 }
 
 impl SiteFront {
-    /// A front before this bucket, which counts there what goes wrong after a status is sent.
+    /// Returns a front for the sites in this bucket. An object that is checked before it is sent has to arrive within
+    /// `body_timeout`.
     #[must_use]
-    pub fn new(objects: Arc<dyn Objects>, clock: Clock, metrics: Metrics) -> Self {
+    pub fn new(
+        objects: Arc<dyn Objects>,
+        runtime: Arc<dyn Runtime>,
+        body_timeout: Duration,
+    ) -> Self {
         Self {
             objects,
-            clock: clock.clone(),
+            runtime: Arc::clone(&runtime),
             sites: SiteFiles::default(),
-            breaks: Breaks { metrics, clock },
+            sending: Sending {
+                runtime,
+                body_timeout,
+            },
         }
     }
 
-    /// Answers a request. Its body is not read.
-    pub async fn respond<B>(&self, request: Request<B>) -> Response<Body> {
-        let (parts, _) = request.into_parts();
-        // Boxed: with the SDK's futures inside, one flat state machine is deeper than the compiler lays out.
-        let mut response = match Box::pin(self.answer(&parts)).await {
+    /// Answers a request for `path`, the path as the client sent it: an adapter may have resolved `..` in the URI.
+    pub async fn respond(&self, request: &Parts, path: &str) -> Response<Body> {
+        // Boxed, so that the futures that await a response stay small.
+        let mut response = match Box::pin(self.answer(request, path)).await {
             Ok(response) => response,
             Err(error) => {
-                error!(path = parts.uri.path(), %error, "could not answer");
+                error!(path = request.uri.path(), %error, "could not answer");
                 unavailable()
             }
         };
         let headers = response.headers_mut();
         headers.insert(X_ROBOTS_TAG, X_ROBOTS_TAG_VALUE);
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        if parts.method == Method::HEAD {
+        if request.method == Method::HEAD {
             *response.body_mut() = body::empty();
         }
         response
     }
 
-    async fn answer(&self, request: &Parts) -> Result<Response<Body>, ObjectError> {
+    async fn answer(&self, request: &Parts, path: &str) -> Result<Response<Body>, ObjectError> {
         if request.method != Method::GET && request.method != Method::HEAD {
             return Ok(method_not_allowed());
         }
-        // Lambda's adapter resolves `..` in the URI, so there the raw path stands beside it.
-        let path = match request.raw_http_path() {
-            "" => request.uri.path(),
-            raw => raw,
-        };
         let (Some(host), Some(route)) = (host::named(&request.headers), Route::parse(path)) else {
             return Ok(not_found());
         };
@@ -135,7 +134,7 @@ impl SiteFront {
                 )
             }
         };
-        let now = self.clock.now();
+        let now = self.runtime.now();
         let is_closed = |file: &SiteFile| matches!(closure(file, &route), Closure::Closed(_));
         let file = self.sites.get(&*self.objects, host, now, is_closed).await?;
         let Some(file) = file else {
@@ -217,7 +216,7 @@ impl SiteFront {
         found: &Representation,
         stored: BodyStream,
     ) -> Result<Response<Body>, ObjectError> {
-        let (length, body) = sending::open(found, stored, &self.breaks).await?;
+        let (length, body) = self.sending.open(found, stored).await?;
         Ok(ok(found.headers(length), body))
     }
 }

@@ -1,6 +1,6 @@
 //! What a site serves beside its first index and its shards.
 
-use http_function::SITE_FILE_TTL_SECONDS;
+use front::SITE_FILE_TTL_SECONDS;
 
 use crate::bucket::{document, index, shard, stored};
 use crate::fixture::*;

@@ -25,7 +25,7 @@ const ENTITIES: [(&[u8], u8); 5] = [
 
 /// Finds the locs of a document that comes in pieces.
 #[derive(Debug, Default)]
-pub(crate) struct Locs {
+pub struct Locs {
     /// From the last tag that may go on in the next piece.
     unread: Vec<u8>,
     found: u64,
@@ -37,7 +37,7 @@ impl Locs {
     /// # Errors
     ///
     /// What is wrong with the document.
-    pub(crate) fn push(&mut self, piece: &[u8], lines: &mut BytesMut) -> Result<(), &'static str> {
+    pub fn push(&mut self, piece: &[u8], lines: &mut BytesMut) -> Result<(), &'static str> {
         self.unread.extend_from_slice(piece);
         let mut done = 0;
         loop {
@@ -72,7 +72,7 @@ impl Locs {
     /// # Errors
     ///
     /// What is wrong with the document.
-    pub(crate) fn finish(&self, entries: u64) -> Result<(), &'static str> {
+    pub fn finish(&self, entries: u64) -> Result<(), &'static str> {
         if self.found == entries {
             Ok(())
         } else {

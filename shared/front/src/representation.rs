@@ -4,8 +4,7 @@ use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LAST_MODIFIED, VARY,
 };
 use http::{HeaderMap, HeaderValue};
-use objects::ObjectError;
-use objects::{Document, ObjectKey, ObjectMeta};
+use objects::{Document, ObjectError, ObjectKey, ObjectMeta};
 use sitemap::site::MAX_BYTES;
 
 use crate::form::Variant;

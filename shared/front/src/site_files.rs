@@ -1,12 +1,10 @@
 //! What must be known of a site.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::TryStreamExt;
-use objects::ObjectError;
-use objects::SiteFile;
-use objects::{ObjectKey, Objects};
+use objects::{ObjectError, ObjectKey, Objects, SiteFile};
 use tracing::warn;
 
 /// For how long a site file is believed: a site that turns private is so here after this many seconds.
@@ -25,7 +23,7 @@ pub const MAX_SITE_FILE_BYTES: usize = 128 * 1024;
 /// - One that has expired serves on while the bucket fails.
 #[derive(Debug, Default)]
 pub(crate) struct SiteFiles {
-    read: Mutex<HashMap<String, Read>>,
+    read: Mutex<BTreeMap<String, Read>>,
 }
 
 #[derive(Debug)]
@@ -94,7 +92,7 @@ impl SiteFiles {
     }
 
     /// Every change is one call on the map, so a panic elsewhere cannot have left it half-changed.
-    fn read(&self) -> MutexGuard<'_, HashMap<String, Read>> {
+    fn read(&self) -> MutexGuard<'_, BTreeMap<String, Read>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
