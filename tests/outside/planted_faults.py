@@ -27,7 +27,7 @@ ROUND, LEDGERS, ACTIONS, SEGMENTS, SITES, SLOTS, RELATIONS, INGEST, SWEEP, REGEN
 PUBLISH, SCAN, INDEX = (f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "scan", "index"])
 AUDIT, OBJECTS, ROWS = (f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows"])
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
-PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "functions/http/src/front.rs"
+PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/front.rs"
 
 # A condition that always holds, in terms that DynamoDB accepts.
 ALWAYS = 'Condition::has("pk").or(Condition::lacks("pk"))'

@@ -23,7 +23,7 @@ pub struct Fenced {
     /// The fence's token: random, never a counter, since a ledger may be deleted and come back.
     pub token: String,
     /// What it holds; the default if there was none, which a plan without a ledger deletes again. After
-    /// [`Ledgers::fence_verified`], what of it is true.
+    /// [`SitemapTable::fence_verified`], what of it is true.
     pub ledger: Ledger,
     /// Whether there was none.
     pub new: bool,
@@ -76,7 +76,7 @@ impl SitemapTable {
         })
     }
 
-    /// As [`Ledgers::fence`], and then holds the ledger against the rows: it says no more than they do. `found` are
+    /// As [`SitemapTable::fence`], and then holds the ledger against the rows: it says no more than they do. `found` are
     /// rows that seem to be the record's: those that are, it takes in. A ledger that cannot be read is as good as lost.
     pub async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, StoreError> {
         let mut fenced = match self.fence(id).await {
