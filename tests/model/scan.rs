@@ -1,7 +1,7 @@
 //! The scan and the hold: the first load of a filled table while records and settings go on changing.
 //!
-//! As in `engine::regenerate::scan`, `engine::sites`, and the parts of `ingest` and `regenerate` that ask for the hold. There is
-//! one site, loaded from a table that holds records whose events are long gone. That a publisher leaves no older state
+//! As in `engine::regenerate::scan`, `engine::sites`, and the parts of `ingest` and `regenerate` that ask for the hold.
+//! There is one site, loaded from a table that holds records whose events are long gone. That a publisher leaves no older state
 //! behind is for the model of publishing: here it is one step.
 
 mod steps;

@@ -239,6 +239,8 @@ FAULTS = {
          "        self.transact_once(vec![action.when(unchanged)]).await")],
     "a request that comes twice puts an old token back into the scan's row": [
         (SITES, '.set_missing("token", self.env.token())', '.set("token", self.env.token())')],
+    "a slice forgets the sites that began to wait while it ran": [
+        (SITES, '.and(same_waiting);', ';\n        drop(same_waiting);')],
     "a scan does not look for the objects of an older table": [
         (SLOTS, "for key in objects.list(site).await? {", "for key in objects.list(site).await?.into_iter().take(0) {")],
     # The clock.
@@ -246,7 +248,7 @@ FAULTS = {
         (SWEEP, "_ if cursor < this_hour - 1 => reconciler.table.set_cursor(this_hour - 1).await,",
          "_ if cursor < this_hour + 1 => reconciler.table.set_cursor(this_hour + 1).await,")],
     "a permanent failure hides one that will pass": [
-        (SWEEP, "if failure.as_ref().is_none_or(StoreError::is_permanent) {", "if failure.is_none() {")],
+        (SWEEP, "if failure.as_ref().is_none_or(EngineError::is_permanent) {", "if failure.is_none() {")],
     # The audit.
     "a repair believes the ledger": [
         (ROUND, "self.table.fence_verified(page, found).await", "{ let _ = found; self.table.fence(page).await }")],

@@ -32,8 +32,8 @@ use tokio::task::JoinError;
 use run::{Report, run};
 use sim::history::{History, history};
 
-/// Histories of one run, unless `WAYMARK_CASES` says otherwise: some 5,000 steps. A soak runs 64 and more of a seed.
-const CASES: u32 = 32;
+/// Histories of one run, unless `WAYMARK_CASES` says otherwise: some 1,200 steps, a minute. A soak runs 64 and more of a seed.
+const CASES: u32 = 8;
 /// Histories that happen at the same time: each waits for its event sources much of the time.
 const AT_ONCE: u32 = 4;
 /// For how long a failing history is shortened.

@@ -8,7 +8,7 @@ use aws::environment::sitemap_table;
 use aws::failures::FailureBucket;
 use aws::{Aws, Timeouts};
 use bytes::Bytes;
-use engine::error::StoreError;
+use engine::error::EngineError;
 use futures::TryStreamExt;
 use harness::SITE;
 use objects::{Document, ObjectKey, Objects, Precondition};
@@ -59,7 +59,7 @@ async fn silent(silence: Silence) -> String {
     endpoint
 }
 
-async fn ends<T, E: Into<StoreError>>(
+async fn ends<T, E: Into<EngineError>>(
     call: &str,
     silence: Silence,
     outcome: impl Future<Output = Result<T, E>>,

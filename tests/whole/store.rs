@@ -1,4 +1,4 @@
-//! The ports' conformance suite, on the adapters that are deployed, over HTTP against the embedded servers.
+//! The engine's reads, fences and commits one by one, over HTTP against the embedded servers.
 
 use aws::{Aws, Timeouts};
 use bytes::Bytes;

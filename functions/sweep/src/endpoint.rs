@@ -14,7 +14,7 @@ use engine::sweep::notices::{Answer, SearchEngines, TIMEOUT};
 use futures::future::BoxFuture;
 use sitemap::loc::{Loc, LocError};
 
-/// The environment variable that holds the endpoint's URL; empty, nobody is told.
+/// The environment variable that holds the endpoint's URL. If it is empty, no search engine is notified.
 pub const INDEXNOW_ENDPOINT: &str = "INDEXNOW_ENDPOINT";
 
 /// Why a text is no endpoint.

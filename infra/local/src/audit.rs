@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::error::StoreError;
+use engine::error::EngineError;
 use engine::sweep::audit::{Audit, Finding, beginning};
 
 use crate::target::{Misread, Target};
@@ -32,7 +32,7 @@ pub async fn audit(
     repair: bool,
     pause: Duration,
     mut report: impl FnMut(&Finding),
-) -> Result<Ended, StoreError> {
+) -> Result<Ended, EngineError> {
     let Target {
         reconciler,
         objects,
@@ -50,7 +50,7 @@ pub async fn audit(
         }
         match reconciler.table.job().await {
             Ok(Some(_)) => return Ok(Ended::Busy),
-            Ok(None) | Err(StoreError::Damaged { .. }) => {}
+            Ok(None) | Err(EngineError::Damaged { .. }) => {}
             Err(error) => return Err(error),
         }
         let published = objects.sites().await?;

@@ -8,7 +8,7 @@ use aws::Clock;
 use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
 use engine::content::SourceTable;
-use engine::error::StoreError;
+use engine::error::EngineError;
 use local::content::LoadError;
 use local::mapping::{self as mappings, ItemError};
 use local::output::Output;
@@ -83,7 +83,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     NoStack(#[from] NoStack),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] EngineError),
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
     #[error("{}: {error}", file.display())]

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use engine::content::RESERVED_ID;
-use engine::error::StoreError;
+use engine::error::EngineError;
 use engine::keys::{self, ShardId};
 use sitemap::loc::Loc;
 use sitemap::plan::{Address, Claim, Ledger};
@@ -45,7 +45,7 @@ impl std::fmt::Display for Explanation {
 /// # Errors
 ///
 /// If a table fails.
-pub async fn explain(target: &Target, what: &str) -> Result<Explanation, StoreError> {
+pub async fn explain(target: &Target, what: &str) -> Result<Explanation, EngineError> {
     let pages = match Loc::parse_any(what) {
         Ok(loc) => pages_at(target, &loc).await?,
         Err(_) => pages_of(target, what).await?,
@@ -77,7 +77,7 @@ pub async fn explain(target: &Target, what: &str) -> Result<Explanation, StoreEr
 }
 
 /// The records with this id, or at this address if nobody else is there, that no function reads because of their ids.
-async fn reserved(target: &Target, what: &str, alone: bool) -> Result<Vec<String>, StoreError> {
+async fn reserved(target: &Target, what: &str, alone: bool) -> Result<Vec<String>, EngineError> {
     let content = &target.reconciler.content;
     match Loc::parse_any(what) {
         Ok(loc) if alone => content.reserved_at(&loc).await,
@@ -87,7 +87,7 @@ async fn reserved(target: &Target, what: &str, alone: bool) -> Result<Vec<String
 }
 
 /// The page that has the address, then those that wait for it; if nobody has it, the records that name it.
-async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, StoreError> {
+async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, EngineError> {
     let address = Address {
         site: host(loc),
         loc: loc.clone(),
@@ -123,7 +123,7 @@ async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, StoreError>
 }
 
 /// A record's page and its other parts, if there is such a record or a ledger of one that is gone.
-async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, StoreError> {
+async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, EngineError> {
     if id.is_empty() || id.len() > MAX_KEY_BYTES {
         return Ok(Vec::new());
     }
@@ -146,7 +146,7 @@ async fn one_sided(
     target: &Target,
     page: &str,
     ledger: Option<&Ledger>,
-) -> Result<Vec<Loc>, StoreError> {
+) -> Result<Vec<Loc>, EngineError> {
     let Some(Address { loc, .. }) = ledger.and_then(|ledger| ledger.claim.as_ref()) else {
         return Ok(Vec::new());
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::SitemapTable;
-use engine::error::StoreError;
+use engine::error::EngineError;
 use engine::keys::{self, RowKey};
 use engine::rows::Holds;
 use sitemap::plan::Ledger;
@@ -72,7 +72,7 @@ impl LeftOut {
     /// # Errors
     ///
     /// If the table fails.
-    pub async fn of(table: &SitemapTable, examples: usize) -> Result<Self, StoreError> {
+    pub async fn of(table: &SitemapTable, examples: usize) -> Result<Self, EngineError> {
         let mut found = Self::default();
         let mut after = None;
         loop {

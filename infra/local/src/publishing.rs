@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::error::StoreError;
+use engine::error::EngineError;
 use engine::reconcile::Reconciler;
 use engine::sites::{Pass, Step};
 use engine::slots::shards_of;
@@ -52,7 +52,7 @@ impl Publishing {
     /// # Errors
     ///
     /// If a table cannot be described.
-    pub async fn of(stack: &Stack) -> Result<Self, StoreError> {
+    pub async fn of(stack: &Stack) -> Result<Self, EngineError> {
         Ok(Self {
             reconciler: stack.reconciler.clone(),
             objects: stack.objects.clone(),
@@ -66,7 +66,7 @@ impl Publishing {
     /// # Errors
     ///
     /// If a table or the bucket fails.
-    pub async fn show(&self) -> Result<Infallible, StoreError> {
+    pub async fn show(&self) -> Result<Infallible, EngineError> {
         let mut shown: Option<(Stage, Progress)> = None;
         // The sitemaps to be published, in the scan's order: listed once.
         let mut sitemaps = None;
@@ -117,7 +117,7 @@ impl Publishing {
     async fn sitemaps<'a>(
         &self,
         sites: impl IntoIterator<Item = &'a String>,
-    ) -> Result<Vec<(String, String)>, StoreError> {
+    ) -> Result<Vec<(String, String)>, EngineError> {
         let mut places = Vec::new();
         for site in sites {
             let shards = shards_of(&self.reconciler.table, &*self.objects, site).await?;

@@ -9,7 +9,7 @@ use std::fmt;
 use aws::failures::FailureBucket;
 use aws_lambda_events::event::dynamodb::Event;
 use engine::content::SourceTable;
-use engine::error::StoreError;
+use engine::error::EngineError;
 use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
 use objects::ObjectError;
@@ -80,7 +80,7 @@ pub async fn redrive(
     target: &Target,
     failures: &FailureBucket,
     mut report: impl FnMut(&str, &Outcome),
-) -> Result<usize, StoreError> {
+) -> Result<usize, EngineError> {
     let mut left = 0;
     for key in failures.keys().await? {
         let outcome = hand_over(target, failures, &key).await;

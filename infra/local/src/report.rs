@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::error::StoreError;
+use engine::error::EngineError;
 
 use crate::left_out::LeftOut;
 use crate::stack::Stack;
@@ -36,7 +36,7 @@ impl Report {
     /// # Errors
     ///
     /// If a table fails.
-    pub async fn of(stack: &Stack, left_out: LeftOut) -> Result<Self, StoreError> {
+    pub async fn of(stack: &Stack, left_out: LeftOut) -> Result<Self, EngineError> {
         let mut report = Self {
             records: stack.count_records().await?,
             left_out,

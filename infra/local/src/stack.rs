@@ -11,7 +11,7 @@ use aws::environment::{content, sitemap_table};
 use aws::{Aws, Clock, S3Objects};
 use aws_sdk_dynamodb::config::SharedInterceptor;
 use engine::content::SourceTable;
-use engine::error::StoreError;
+use engine::error::EngineError;
 use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::Regenerator;
@@ -141,7 +141,7 @@ pub enum StackError {
     },
     /// A table or the bucket fails.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] EngineError),
     /// A stream is no longer read.
     #[error(transparent)]
     Broken(#[from] Broken),
@@ -464,7 +464,7 @@ impl Stack {
     /// # Errors
     ///
     /// If a table cannot be described.
-    pub async fn count_records(&self) -> Result<u64, StoreError> {
+    pub async fn count_records(&self) -> Result<u64, EngineError> {
         let source = self.options.source.as_ref().map(SourceTable::name);
         let mut records = 0;
         for table in std::iter::once(CONTENT_TABLE).chain(source) {
@@ -489,7 +489,7 @@ impl Stack {
     }
 
     async fn refresh_hosts(&self) -> Result<(), StackError> {
-        let hosts = self.objects.sites().await.map_err(StoreError::from)?;
+        let hosts = self.objects.sites().await.map_err(EngineError::from)?;
         remember(&self.hosts, hosts);
         Ok(())
     }

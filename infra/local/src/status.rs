@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::error::StoreError;
+use engine::error::EngineError;
 use engine::notices::Pause;
 use engine::sites::{Hold, Job, Step};
 use engine::sweep::notices::refusal_reason;
@@ -17,7 +17,7 @@ use crate::text::Text;
 /// # Errors
 ///
 /// If a table or the bucket fails.
-pub async fn status(target: &Target) -> Result<Text, StoreError> {
+pub async fn status(target: &Target) -> Result<Text, EngineError> {
     let table = &target.reconciler.table;
     let mut text = Text::default();
     let job = table.job().await?;

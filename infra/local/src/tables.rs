@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{
 };
 use aws_sdk_s3::operation::create_bucket::CreateBucketError;
 use engine::content::SourceTable;
-use engine::error::StoreError;
+use engine::error::EngineError;
 use sitemap::mapping::{KeyAttribute, KeyType as AttributeType};
 
 /// The content table's name.
@@ -41,7 +41,7 @@ pub enum CreateError {
     },
     /// A table of the user's cannot be described.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] EngineError),
     /// S3 refused.
     #[error("failed to create bucket {BUCKET}: {0}")]
     Bucket(String),
@@ -96,9 +96,9 @@ pub async fn create_source(aws: &Aws, source: &SourceTable) -> Result<(), Create
 /// # Errors
 ///
 /// If the table cannot be described.
-pub(crate) async fn count(aws: &Aws, table: &str) -> Result<u64, StoreError> {
+pub(crate) async fn count(aws: &Aws, table: &str) -> Result<u64, EngineError> {
     let request = aws.dynamodb().await.describe_table().table_name(table);
-    let output = request.send().await.map_err(|error| StoreError::Service {
+    let output = request.send().await.map_err(|error| EngineError::Service {
         operation: "DescribeTable",
         message: error.into_service_error().to_string(),
     })?;

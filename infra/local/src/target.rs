@@ -6,7 +6,7 @@ use std::time::Duration;
 use aws::environment::{self, EnvironmentError, content, sitemap_table};
 use aws::{Aws, Clock, S3Objects, Timeouts};
 use engine::content::{NO_SOURCE, SourceTable};
-use engine::error::StoreError;
+use engine::error::EngineError;
 use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
 use objects::Objects;
@@ -92,13 +92,13 @@ impl Target {
     /// # Errors
     ///
     /// If a table or the bucket fails.
-    pub async fn misread(&self) -> Result<Option<Misread>, StoreError> {
+    pub async fn misread(&self) -> Result<Option<Misread>, EngineError> {
         let Reconciler { content, table, .. } = &self.reconciler;
         let read = content.revision();
         for site in self.objects.sites().await? {
             let row = match table.site(&site).await {
                 // One that is lost or damaged is made again by the functions, and so are all its pages.
-                Err(StoreError::Damaged { .. }) => None,
+                Err(EngineError::Damaged { .. }) => None,
                 row => row?,
             };
             let Some(row) = row.filter(|row| row.source != read) else {

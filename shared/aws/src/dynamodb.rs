@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{
     KeysAndAttributes, Put, ReturnValue, TransactWriteItem,
 };
 use engine::content::source::Description;
-use engine::error::StoreError;
+use engine::error::EngineError;
 use table::{
     Action, Condition, Item, Name, Page, Query, Reason, Reply, Scan, Schema, Table, TableError,
     Update, Value,
@@ -41,7 +41,7 @@ impl DynamoDbTable {
         Self { aws, name, schema }
     }
 
-    /// The names of the partition key and of the sort key, which is empty if there is none.
+    /// Returns the names of the partition key and of the sort key. The latter is empty if the table has no sort key.
     fn key_names(&self) -> (String, String) {
         let mut names = self.schema.names().map(str::to_owned);
         let partition = names.next().unwrap_or_default();
@@ -381,8 +381,8 @@ pub fn attribute_value(value: Value) -> AttributeValue {
 ///
 /// # Errors
 ///
-/// If there is none, or it may not be described.
-pub async fn describe(aws: &Aws, table: &str) -> Result<Description, StoreError> {
+/// If the table does not exist, or the caller may not describe it.
+pub async fn describe(aws: &Aws, table: &str) -> Result<Description, EngineError> {
     let request = aws.dynamodb().await.describe_table().table_name(table);
     let output = request.send().await;
     let output = output.map_err(failed("DescribeTable"))?;

@@ -1,7 +1,7 @@
 //! The truth, which Waymark only reads: its own content table, and beside it, if there is one, a table of the user's.
 //!
 //! A record's id says which of the two it is in: one of the user's table begins with
-//! [`SOURCE_MARK`]. Whoever reads records need not know more.
+//! [`SOURCE_MARK`]. Readers of records need not know more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use sitemap::record::ContentRecord;
 use table::{Item, Scan, Table, Value as Attribute};
 
 use crate::env::Env;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::sitemap_table::batch_get;
 use crate::stream::StreamRecord;
 
@@ -74,12 +74,12 @@ impl Content {
         self.source.as_ref().map(|source| &source.mapped)
     }
 
-    /// Why the item behind a record's id is no page, if there is one and it is none.
+    /// Returns why the item with a record's id is not a page. Returns `None` if it is one, or if there is no item.
     ///
     /// # Errors
     ///
     /// If the table fails.
-    pub async fn mismatch(&self, id: &str) -> Result<Option<String>, StoreError> {
+    pub async fn mismatch(&self, id: &str) -> Result<Option<String>, EngineError> {
         let Some(source) = self.source.as_ref().filter(|_| id.starts_with(SOURCE_MARK)) else {
             return Ok(None);
         };
@@ -92,7 +92,7 @@ impl Content {
     /// # Errors
     ///
     /// If the table fails.
-    pub async fn is_reserved(&self, id: &str) -> Result<bool, StoreError> {
+    pub async fn is_reserved(&self, id: &str) -> Result<bool, EngineError> {
         Ok(id.starts_with(SOURCE_MARK) && self.own_item(id).await?.is_some())
     }
 
@@ -101,7 +101,7 @@ impl Content {
     /// # Errors
     ///
     /// If the table fails.
-    pub async fn reserved_at(&self, loc: &Loc) -> Result<Vec<String>, StoreError> {
+    pub async fn reserved_at(&self, loc: &Loc) -> Result<Vec<String>, EngineError> {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
             let scan = Scan {
@@ -124,12 +124,12 @@ impl Content {
         }
     }
 
-    async fn own_item(&self, id: &str) -> Result<Option<Item>, StoreError> {
+    async fn own_item(&self, id: &str) -> Result<Option<Item>, EngineError> {
         Ok(self.own.get(key(id)).await?)
     }
 
     /// A page of the own table.
-    async fn scan_own(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, StoreError> {
+    async fn scan_own(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, EngineError> {
         let after = from.map(|id| id.strip_prefix(OWN_CURSOR).unwrap_or(id));
         let scan = Scan {
             after: after.map(key),
@@ -197,7 +197,7 @@ fn json_number(number: &str) -> Value {
 }
 
 impl Content {
-    /// The id of the record that a stream record is about; nothing if that is none.
+    /// Returns the id of the record that a stream record is about. Returns `None` if that item is not a record.
     pub fn id_of(&self, record: &StreamRecord) -> Option<String> {
         if let Some(source) = self.source_of(record) {
             return source.id_of_item(&record.key);
@@ -234,7 +234,7 @@ impl Content {
     }
 
     /// The raw value of an item, read consistently.
-    pub async fn item(&self, id: &str) -> Result<Option<Value>, StoreError> {
+    pub async fn item(&self, id: &str) -> Result<Option<Value>, EngineError> {
         if id.starts_with(SOURCE_MARK) {
             return match &self.source {
                 Some(source) => source.item(id).await,
@@ -248,7 +248,7 @@ impl Content {
     pub async fn records(
         &self,
         ids: &[String],
-    ) -> Result<BTreeMap<String, ContentRecord>, StoreError> {
+    ) -> Result<BTreeMap<String, ContentRecord>, EngineError> {
         let (mapped, own): (Vec<&String>, Vec<&String>) =
             ids.iter().partition(|id| id.starts_with(SOURCE_MARK));
         let mut records = BTreeMap::new();
@@ -266,7 +266,7 @@ impl Content {
 
     /// Up to `limit` records from a place on, in the tables' own order, one table after the other. A page may be empty
     /// before the end.
-    pub async fn scan(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, StoreError> {
+    pub async fn scan(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, EngineError> {
         match (&self.source, from) {
             (Some(source), Some(after)) if after.starts_with(SOURCE_MARK) => {
                 source.scan(after, limit).await

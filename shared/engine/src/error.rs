@@ -6,7 +6,7 @@ use table::TableError;
 /// An error that a caller may act on. Lost races are not errors: the calls that can lose say so in their results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum EngineError {
     /// The service answered with an error, or did not answer, after the client's own retries.
     #[error("{operation} failed: {message}")]
     Service {
@@ -41,7 +41,7 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
+impl EngineError {
     /// Whether trying again cannot help. Whoever handles a batch records such an error and goes on: it must not hold up
     /// the other records.
     #[must_use]
@@ -80,7 +80,7 @@ impl StoreError {
     }
 }
 
-impl From<TableError> for StoreError {
+impl From<TableError> for EngineError {
     fn from(error: TableError) -> Self {
         match error {
             TableError::Refused { operation, message } => Self::Refused { operation, message },
@@ -96,7 +96,7 @@ impl From<TableError> for StoreError {
     }
 }
 
-impl From<ObjectError> for StoreError {
+impl From<ObjectError> for EngineError {
     fn from(error: ObjectError) -> Self {
         match error {
             ObjectError::Unavailable { operation, message } => Self::Service { operation, message },

@@ -7,7 +7,7 @@ use sitemap::time::When;
 use table::{Item, Query};
 use tracing::warn;
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys;
 use crate::sitemap_table::SitemapTable;
 
@@ -19,7 +19,7 @@ impl SitemapTable {
         site: &str,
         days: RangeInclusive<i64>,
         most: usize,
-    ) -> Result<Vec<Change>, StoreError> {
+    ) -> Result<Vec<Change>, EngineError> {
         let mut changes = Vec::new();
         for day in days.rev() {
             let left = u32::try_from(most - changes.len()).unwrap_or(u32::MAX);

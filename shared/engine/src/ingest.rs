@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::concurrency::concurrently;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys;
 use crate::metrics;
 use crate::reconcile::{Reconciled, Reconciler};
@@ -96,10 +96,10 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
 }
 
 /// Which of these are items that are no pages and for which nothing is placed: in a table that holds users and orders too,
-/// most events are theirs, and a fence for each would be two writes. The item is read before the ledger: whoever fences
+/// most events are theirs, and a fence for each would be two writes. The item is read before the ledger: a run that fences
 /// after that reads an item that is no older. Whoever has fenced before it may have read an older one and be about to place
 /// it: so a fence alone counts as a ledger.
-async fn foreign(reconciler: &Reconciler, ids: &[String]) -> Result<BTreeSet<String>, StoreError> {
+async fn foreign(reconciler: &Reconciler, ids: &[String]) -> Result<BTreeSet<String>, EngineError> {
     let (content, table) = (&reconciler.content, &reconciler.table);
     let suspects = ids.iter().filter(|id| content.may_be_foreign(id));
     let suspects: Vec<String> = suspects.cloned().collect();
@@ -123,7 +123,7 @@ async fn foreign(reconciler: &Reconciler, ids: &[String]) -> Result<BTreeSet<Str
 async fn left_to_scan(
     reconciler: &Reconciler,
     ids: &[String],
-) -> Result<BTreeSet<String>, StoreError> {
+) -> Result<BTreeSet<String>, EngineError> {
     let Some(job) = reconciler.table.job().await? else {
         return Ok(BTreeSet::new());
     };

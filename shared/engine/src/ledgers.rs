@@ -6,7 +6,7 @@ use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan};
 use table::{Item, MAX_ACTIONS, Update};
 
 use self::actions::Actions;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{self, Key};
 use crate::sitemap_table::{SitemapTable, Transacted, damaged, item_key};
 use crate::slots::Offer;
@@ -49,7 +49,7 @@ pub enum Commit {
 }
 
 /// A ledger's body; nothing if there is only a fence's token.
-pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, StoreError> {
+pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, EngineError> {
     let Some(body) = item.text("body") else {
         return Ok(None);
     };
@@ -60,7 +60,7 @@ pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, Stor
 
 impl SitemapTable {
     /// Puts a fresh token into the page's ledger and returns what it holds. Must precede every other read.
-    pub async fn fence(&self, id: &str) -> Result<Fenced, StoreError> {
+    pub async fn fence(&self, id: &str) -> Result<Fenced, EngineError> {
         let key = keys::ledger(id);
         let token = self.env.token();
         let fence = Update::new().set("token", token.as_str());
@@ -78,9 +78,9 @@ impl SitemapTable {
 
     /// As [`SitemapTable::fence`], and then holds the ledger against the rows: it says no more than they do. `found` are
     /// rows that seem to be the record's: those that are, it takes in. A ledger that cannot be read is as good as lost.
-    pub async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, StoreError> {
+    pub async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, EngineError> {
         let mut fenced = match self.fence(id).await {
-            Err(StoreError::Damaged { .. }) => {
+            Err(EngineError::Damaged { .. }) => {
                 self.delete(&keys::ledger(id)).await?;
                 self.fence(id).await?
             }
@@ -103,14 +103,14 @@ impl SitemapTable {
     }
 
     /// The token of the fence that a page's ledger is under; nothing if there is no such row. Read consistently.
-    pub async fn token(&self, id: &str) -> Result<Option<String>, StoreError> {
+    pub async fn token(&self, id: &str) -> Result<Option<String>, EngineError> {
         let item = self.item(&keys::ledger(id)).await?;
         Ok(item.and_then(|item| item.text("token").map(str::to_owned)))
     }
 
     /// The highest part of a record's page that has a ledger, be it with a fence alone; 0 if there is none. Read
     /// consistently.
-    pub async fn highest_part(&self, id: &str) -> Result<u32, StoreError> {
+    pub async fn highest_part(&self, id: &str) -> Result<u32, EngineError> {
         let items = self.partition(&keys::ledger(id).pk).await?;
         let parts = items
             .iter()
@@ -119,7 +119,7 @@ impl SitemapTable {
     }
 
     /// Who but `id` has the claim of an address.
-    pub async fn claim(&self, address: &Address, id: &str) -> Result<Claim, StoreError> {
+    pub async fn claim(&self, address: &Address, id: &str) -> Result<Claim, EngineError> {
         let key = keys::claim(&address.site, address.loc.as_str());
         let Some(item) = self.item(&key).await? else {
             return Ok(Claim::Free);
@@ -137,7 +137,7 @@ impl SitemapTable {
     }
 
     /// Whether anybody has the address of a claim's partition, and the records that wait for it.
-    pub async fn waiters(&self, claim_pk: &str) -> Result<(bool, Vec<String>), StoreError> {
+    pub async fn waiters(&self, claim_pk: &str) -> Result<(bool, Vec<String>), EngineError> {
         let items = self.partition(claim_pk).await?;
         let keys = || items.iter().filter_map(|item| item.text("sk"));
         let owned = keys().any(|sk| sk == keys::ALONE);
@@ -152,7 +152,7 @@ impl SitemapTable {
         fenced: &Fenced,
         plan: &Plan,
         offers: &[Offer],
-    ) -> Result<Commit, StoreError> {
+    ) -> Result<Commit, EngineError> {
         let mut actions = Actions::default();
         actions.ledger(id, &fenced.token, plan);
         let mut insertions = Vec::new();
@@ -188,7 +188,7 @@ impl SitemapTable {
     }
 
     /// A record's ledger, without a fence.
-    pub async fn ledger(&self, id: &str) -> Result<Option<Ledger>, StoreError> {
+    pub async fn ledger(&self, id: &str) -> Result<Option<Ledger>, EngineError> {
         let key = keys::ledger(id);
         match self.item(&key).await? {
             Some(item) => read_ledger(&key, &item),

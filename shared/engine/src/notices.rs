@@ -3,7 +3,7 @@
 use table::{Condition, Item, Query};
 use tracing::warn;
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{self, NOTICE_PARTITIONS};
 use crate::sitemap_table::SitemapTable;
 
@@ -46,7 +46,7 @@ pub struct Refused {
 
 impl SitemapTable {
     /// Up to [`PAGE`] notices of a site with this first digit.
-    pub async fn notices(&self, site: &str, digit: char) -> Result<Vec<Notice>, StoreError> {
+    pub async fn notices(&self, site: &str, digit: char) -> Result<Vec<Notice>, EngineError> {
         let pk = keys::notice_partition(site, digit);
         let limit = u32::try_from(PAGE).unwrap_or(u32::MAX);
         let mut notices = Vec::new();
@@ -66,14 +66,14 @@ impl SitemapTable {
     }
 
     /// Deletes a notice, unless its URL has changed since.
-    pub async fn drop_notice(&self, site: &str, notice: &Notice) -> Result<(), StoreError> {
+    pub async fn drop_notice(&self, site: &str, notice: &Notice) -> Result<(), EngineError> {
         let unchanged = Condition::equals("at", notice.at);
         let key = keys::notice(site, &notice.loc);
         self.delete_if(&key, unchanged).await.map(drop)
     }
 
     /// A site's pause, also one that is over.
-    pub async fn pause(&self, site: &str) -> Result<Option<Pause>, StoreError> {
+    pub async fn pause(&self, site: &str) -> Result<Option<Pause>, EngineError> {
         // One that cannot be read is over.
         let pause = self.item(&keys::notice_pause(site)).await?;
         Ok(pause.and_then(|item| {
@@ -86,7 +86,7 @@ impl SitemapTable {
     }
 
     /// Begins a site's pause, or ends it and forgets what was refused.
-    pub async fn set_pause(&self, site: &str, pause: Option<Pause>) -> Result<(), StoreError> {
+    pub async fn set_pause(&self, site: &str, pause: Option<Pause>) -> Result<(), EngineError> {
         let key = keys::notice_pause(site);
         let Some(pause) = pause else {
             return self.delete(&key).await;

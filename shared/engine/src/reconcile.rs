@@ -11,7 +11,7 @@ use sitemap::site::SiteSettings;
 
 use crate::content::Content;
 use crate::env::Env;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{self, Key};
 use crate::metrics::{self, Metrics};
 use crate::sitemap_table::SitemapTable;
@@ -123,7 +123,7 @@ impl Reconciler {
         &self,
         pages: &[String],
         evict: Option<(&Series, &BTreeMap<String, Slot>)>,
-    ) -> Vec<Result<Reconciled, StoreError>> {
+    ) -> Vec<Result<Reconciled, EngineError>> {
         let terms = Terms {
             evict,
             ..Terms::default()
@@ -132,7 +132,10 @@ impl Reconciler {
     }
 
     /// As [`Reconciler::reconcile`], and nobody is told of what changes: it is not the pages that did.
-    pub async fn reconcile_quietly(&self, pages: &[String]) -> Vec<Result<Reconciled, StoreError>> {
+    pub async fn reconcile_quietly(
+        &self,
+        pages: &[String],
+    ) -> Vec<Result<Reconciled, EngineError>> {
         let terms = Terms {
             quiet: true,
             ..Terms::default()
@@ -145,7 +148,7 @@ impl Reconciler {
     pub async fn repair(
         &self,
         found: &BTreeMap<String, Vec<Key>>,
-    ) -> Vec<Result<Reconciled, StoreError>> {
+    ) -> Vec<Result<Reconciled, EngineError>> {
         let pages: Vec<String> = found.keys().cloned().collect();
         let terms = Terms {
             found: Some(found),
@@ -166,12 +169,12 @@ impl Reconciler {
         record: Option<&ContentRecord>,
         site: Option<&SiteSettings>,
         ledger: &Ledger,
-    ) -> Result<Option<Plan>, StoreError> {
+    ) -> Result<Option<Plan>, EngineError> {
         let now = self.env.now();
         let (id, part) = keys::page_parts(page);
         let planned = plan::Page { record, part, site };
         let read = match self.read(page, planned, ledger, now).await {
-            Err(StoreError::Damaged { .. }) => return Ok(None),
+            Err(EngineError::Damaged { .. }) => return Ok(None),
             read => read?,
         };
         let group = match planned.wanted_group(read.newest, now) {
@@ -189,7 +192,7 @@ impl Reconciler {
         &self,
         pages: &[String],
         terms: Terms<'_>,
-    ) -> Vec<Result<Reconciled, StoreError>> {
+    ) -> Vec<Result<Reconciled, EngineError>> {
         let tried = self.rounds(pages, terms).await;
         let mut outcomes = Vec::with_capacity(pages.len());
         for (page, mut tried) in pages.iter().zip(tried) {
@@ -221,7 +224,7 @@ impl Reconciler {
         id: &str,
         mut tried: Tried,
         terms: Terms<'_>,
-    ) -> Result<Reconciled, StoreError> {
+    ) -> Result<Reconciled, EngineError> {
         let mut outcome = tried.outcome;
         for round in 0..TRIES {
             self.env.backoff(round).await;
@@ -240,7 +243,7 @@ impl Reconciler {
                 return Ok(outcome);
             }
         }
-        Err(StoreError::Contended {
+        Err(EngineError::Contended {
             what: format!("the parts of {id}"),
             tries: TRIES,
         })
@@ -252,7 +255,7 @@ impl Reconciler {
         id: &str,
         page: &Tried,
         terms: Terms<'_>,
-    ) -> Result<Tried, StoreError> {
+    ) -> Result<Tried, EngineError> {
         let terms = Terms {
             under: Some(&page.token),
             ..terms
@@ -281,12 +284,12 @@ impl Reconciler {
     }
 
     /// The rounds of one page.
-    async fn try_one(&self, page: &str, terms: Terms<'_>) -> Result<Tried, StoreError> {
+    async fn try_one(&self, page: &str, terms: Terms<'_>) -> Result<Tried, EngineError> {
         let mut tried = self.rounds(&[page.to_owned()], terms).await;
         tried.pop().expect("an outcome for each page")
     }
 
-    async fn rounds(&self, pages: &[String], terms: Terms<'_>) -> Vec<Result<Tried, StoreError>> {
+    async fn rounds(&self, pages: &[String], terms: Terms<'_>) -> Vec<Result<Tried, EngineError>> {
         let mut outcomes = Outcomes::new();
         let mut pending: Vec<&str> = pages.iter().map(String::as_str).collect();
         for round in 0..TRIES {
@@ -300,7 +303,7 @@ impl Reconciler {
             };
             pending = self.round(&pending, terms, &mut outcomes).await;
             if round + 1 < PASSING_TRIES {
-                let passing = |tried: &Result<Tried, StoreError>| {
+                let passing = |tried: &Result<Tried, EngineError>| {
                     let error = tried.as_ref().err();
                     error.is_some_and(|error| !error.is_permanent())
                 };
@@ -310,7 +313,7 @@ impl Reconciler {
         }
         let mut outcome = |page: &String| {
             let lost = || {
-                Err(StoreError::Contended {
+                Err(EngineError::Contended {
                     what: format!("record {page}"),
                     tries: TRIES,
                 })

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::concurrency::concurrently;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{ShardId, Subject};
 use crate::metrics::{self, Metric};
 use crate::reconcile::Reconciler;
@@ -120,7 +120,7 @@ impl Regenerator {
         metrics.note_since(metric, since, env.now());
     }
 
-    fn count_failure(&self, error: &StoreError) {
+    fn count_failure(&self, error: &EngineError) {
         let metric = if error.is_permanent() {
             &metrics::CHANGES_IMPOSSIBLE
         } else {
@@ -136,7 +136,7 @@ impl Regenerator {
         body: Bytes,
         document: &Document,
         precondition: &Precondition,
-    ) -> Result<Put, StoreError> {
+    ) -> Result<Put, EngineError> {
         let bytes = body.len() as u64;
         let put = self.objects.put(key, body, document, precondition).await?;
         if put == Put::Done {
@@ -151,7 +151,11 @@ impl Regenerator {
     }
 
     /// Does what follows from a change, the first of which was made at `since`.
-    async fn other_changed(&self, subject: &Subject, since: Option<i64>) -> Result<(), StoreError> {
+    async fn other_changed(
+        &self,
+        subject: &Subject,
+        since: Option<i64>,
+    ) -> Result<(), EngineError> {
         match subject {
             Subject::Segment(..) => Ok(()),
             Subject::Index(site) => {
@@ -188,7 +192,7 @@ impl Regenerator {
     /// Reconciles the records that wait for an address until one of them has it, then the others, who learn whose it is
     /// now, also if that is none of them. All at once, each would be offered a slot, and all but one of these would stay
     /// a hole.
-    async fn hand_over(&self, claim_pk: &str) -> Result<(), StoreError> {
+    async fn hand_over(&self, claim_pk: &str) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
         let (mut owned, waiters) = table.waiters(claim_pk).await?;
         let (mut waiters, mut outcome) = (waiters.as_slice(), Ok(()));
@@ -202,7 +206,7 @@ impl Regenerator {
     }
 
     /// Reconciles records and goes on behind those that can never succeed: they must not keep it from the others.
-    async fn reconcile_all(&self, ids: &[String]) -> Result<(), StoreError> {
+    async fn reconcile_all(&self, ids: &[String]) -> Result<(), EngineError> {
         for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(ids, None).await) {
             step_over(id, outcome)?;
         }
@@ -211,14 +215,14 @@ impl Regenerator {
 
     /// A site's row, if index, robots.txt and site file may be published: not before a first load is complete, unless
     /// they are those of a private site.
-    async fn released(&self, site: &str) -> Result<Option<SiteRow>, StoreError> {
+    async fn released(&self, site: &str) -> Result<Option<SiteRow>, EngineError> {
         let row = self.reconciler.table.site(site).await?;
         Ok(row.filter(|row| row.hold == Hold::Released || !row.settings.public))
     }
 }
 
 /// Goes on behind what can never succeed, with nothing: one record, shard or site must not hold up the others.
-fn step_over<T>(what: &str, outcome: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+fn step_over<T>(what: &str, outcome: Result<T, EngineError>) -> Result<Option<T>, EngineError> {
     match outcome {
         Err(error) if error.is_permanent() => {
             error!(what, %error, "stepped over");

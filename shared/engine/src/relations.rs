@@ -6,7 +6,7 @@ use sitemap::plan::{MAX_GROUP, Term, Translation, Translations};
 use table::{Item, Name, Query, Value};
 use tracing::warn;
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{self, RowKey};
 use crate::sitemap_table::{SitemapTable, item_key};
 
@@ -48,13 +48,13 @@ impl SitemapTable {
         pk: &str,
         prefix: &str,
         limit: Option<u32>,
-    ) -> Result<Vec<Item>, StoreError> {
+    ) -> Result<Vec<Item>, EngineError> {
         let query = Query::of(pk).beginning_with(prefix);
         self.first(Query { limit, ..query }).await
     }
 
     /// The newest page of an archive.
-    pub async fn newest(&self, term: &Term) -> Result<Newest, StoreError> {
+    pub async fn newest(&self, term: &Term) -> Result<Newest, EngineError> {
         let query = Query::of(keys::term_partition(term)).reversed().limited(1);
         let items = self.first(query).await?;
         let key = items.first().and_then(item_key);
@@ -66,13 +66,13 @@ impl SitemapTable {
     }
 
     /// The records that are the page of a term's partition.
-    pub async fn archives(&self, term_pk: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn archives(&self, term_pk: &str) -> Result<Vec<String>, EngineError> {
         let items = self.beginning_with(term_pk, keys::ARCHIVE, None).await?;
         Ok(without_prefix(&items, keys::ARCHIVE).collect())
     }
 
     /// The members of a translation group.
-    pub async fn translations(&self, group: &str) -> Result<Translations, StoreError> {
+    pub async fn translations(&self, group: &str) -> Result<Translations, EngineError> {
         let pk = keys::group_partition(group);
         let items = self
             .beginning_with(&pk, keys::MEMBER, Some(MEMBERS_READ))
@@ -89,14 +89,14 @@ impl SitemapTable {
     }
 
     /// The records that are members of a group's partition, at least as many as it may have.
-    pub async fn members(&self, group_pk: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn members(&self, group_pk: &str) -> Result<Vec<String>, EngineError> {
         let limit = Some(MEMBERS_READ);
         let items = self.beginning_with(group_pk, keys::MEMBER, limit).await?;
         Ok(without_prefix(&items, keys::MEMBER).collect())
     }
 
     /// The records that wait in a group's partition and find room in it.
-    pub async fn admitted(&self, group_pk: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn admitted(&self, group_pk: &str) -> Result<Vec<String>, EngineError> {
         let members = self.members(group_pk).await?.len();
         let room = u32::try_from(MAX_GROUP.saturating_sub(members)).unwrap_or(0);
         if room == 0 {

@@ -10,7 +10,7 @@ use sitemap::member::SEGMENT_SLOTS;
 use sitemap::plan::{Ledger, Series, Slot, Translation};
 use table::{Action, Condition, Item, Query, Update};
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{self, Key, RowKey, ShardId};
 use crate::ledgers::read_ledger;
 use crate::relations::read_translation;
@@ -27,7 +27,7 @@ pub struct Row {
     /// What its key says; nothing if no key of ours is so.
     pub kind: Option<RowKey>,
     /// What it holds, or which attribute is missing or wrong.
-    pub holds: Result<Holds, StoreError>,
+    pub holds: Result<Holds, EngineError>,
 }
 
 /// What a row holds.
@@ -130,7 +130,7 @@ fn read(item: &Item) -> Option<Row> {
     Some(Row { key, kind, holds })
 }
 
-fn read_entry(key: &Key, item: &Item) -> Result<Option<(String, String)>, StoreError> {
+fn read_entry(key: &Key, item: &Item) -> Result<Option<(String, String)>, EngineError> {
     item.number::<u64>("version")
         .ok_or_else(|| damaged(key, "version"))?;
     match (item.text("owner"), read_rendered(key, item)?) {
@@ -148,20 +148,20 @@ impl SitemapTable {
         &self,
         after: Option<&Key>,
         limit: u32,
-    ) -> Result<(Vec<Row>, Option<Key>), StoreError> {
+    ) -> Result<(Vec<Row>, Option<Key>), EngineError> {
         let (items, next) = self.scan(after, limit).await?;
         Ok((items.iter().filter_map(read).collect(), next))
     }
 
     /// The rows with these keys that exist, read consistently.
-    pub async fn rows_with(&self, keys: &BTreeSet<Key>) -> Result<BTreeMap<Key, Row>, StoreError> {
+    pub async fn rows_with(&self, keys: &BTreeSet<Key>) -> Result<BTreeMap<Key, Row>, EngineError> {
         let items = self.items(keys).await?;
         let rows = items.iter().filter_map(read);
         Ok(rows.map(|row| (row.key.clone(), row)).collect())
     }
 
     /// The positions of a shard that were given back.
-    pub async fn free_positions(&self, shard: &ShardId) -> Result<BTreeSet<u32>, StoreError> {
+    pub async fn free_positions(&self, shard: &ShardId) -> Result<BTreeSet<u32>, EngineError> {
         let query = Query::of(keys::free_partition(&shard.series));
         let items = self.all(query.beginning_with(keys::free_prefix(shard.n)));
         let items = items.await?;
@@ -172,18 +172,18 @@ impl SitemapTable {
     }
 
     /// Deletes a row that says something untrue, or nothing.
-    pub async fn drop_row(&self, key: &Key) -> Result<(), StoreError> {
+    pub async fn drop_row(&self, key: &Key) -> Result<(), EngineError> {
         self.delete(key).await
     }
 
     /// Makes an entry's row that cannot be read an empty one, which its segment's publisher can add up.
-    pub async fn empty(&self, key: &Key) -> Result<(), StoreError> {
+    pub async fn empty(&self, key: &Key) -> Result<(), EngineError> {
         // Lower than what it was, perhaps: the segment's stamp is compared with the object's after this.
         self.put(Item::from(key).with("version", 1)).await
     }
 
     /// Raises a segment's stamp: its event has the shard published, over whatever stands there with a lower one.
-    pub async fn lift(&self, shard: &ShardId, segment: u32, by: u64) -> Result<(), StoreError> {
+    pub async fn lift(&self, shard: &ShardId, segment: u32, by: u64) -> Result<(), EngineError> {
         let (n, i) = (shard.n, segment * SEGMENT_SLOTS);
         let key = keys::entry(&shard.series, Slot { n, i });
         let update = Update::new().add("version", by);
@@ -191,14 +191,14 @@ impl SitemapTable {
     }
 
     /// Raises the version of a site's settings: its event has index, robots.txt and site file published.
-    pub async fn lift_site(&self, host: &str) -> Result<(), StoreError> {
+    pub async fn lift_site(&self, host: &str) -> Result<(), EngineError> {
         let (key, update) = (keys::site(host), Update::new().add("version", 1));
         let lifted = self.update_if(&key, update, Condition::has("pk"));
         lifted.await.map(drop)
     }
 
     /// Gives back a slot that was offered and never used. False if it is used by now.
-    pub async fn give_back(&self, series: &Series, slot: Slot) -> Result<bool, StoreError> {
+    pub async fn give_back(&self, series: &Series, slot: Slot) -> Result<bool, EngineError> {
         // The row's version rises, and if there was no row there is one: a run that was offered the slot by the counter
         // writes into it only if there is none.
         let raise = Update::new().add("version", 1);
@@ -209,7 +209,7 @@ impl SitemapTable {
     }
 
     /// Makes a series at least so large: its counter goes on behind what has rows, and publishing reads them.
-    pub async fn grow(&self, series: &Series, least: Extent) -> Result<(), StoreError> {
+    pub async fn grow(&self, series: &Series, least: Extent) -> Result<(), EngineError> {
         let key = keys::series(series);
         let item = self.item(&key).await?.unwrap_or_default();
         let current: Option<(u32, u32)> = item.number("next_n").zip(item.number("next_i"));
@@ -233,14 +233,14 @@ impl SitemapTable {
     }
 
     /// How far the audit is; nothing if there was none yet, or its row cannot be read.
-    pub async fn audit(&self) -> Result<Option<AuditProgress>, StoreError> {
+    pub async fn audit(&self) -> Result<Option<AuditProgress>, EngineError> {
         let item = self.item(&keys::audit()).await?;
         let progress = item.as_ref().and_then(|item| item.text("progress"));
         Ok(progress.and_then(|progress| serde_json::from_str(progress).ok()))
     }
 
     /// Notes how far it is.
-    pub async fn note_audit(&self, progress: &AuditProgress) -> Result<(), StoreError> {
+    pub async fn note_audit(&self, progress: &AuditProgress) -> Result<(), EngineError> {
         let progress = serde_json::to_string(progress).expect("progress has text keys alone");
         let item = Item::from(&keys::audit()).with("progress", progress);
         self.put(item).await

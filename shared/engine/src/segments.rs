@@ -7,7 +7,7 @@ use sitemap::plan::{Rendered, Slot};
 use sitemap::time::When;
 use table::{Condition, Item, Update};
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{self, Key, ShardId};
 use crate::sitemap_table::{SitemapTable, damaged};
 
@@ -79,7 +79,7 @@ impl Summary {
 }
 
 /// What is rendered in an entry's row; nothing if the slot is empty.
-pub(crate) fn read_rendered(key: &Key, item: &Item) -> Result<Option<Rendered>, StoreError> {
+pub(crate) fn read_rendered(key: &Key, item: &Item) -> Result<Option<Rendered>, EngineError> {
     let Some(xml) = item.text("xml") else {
         return Ok(None);
     };
@@ -94,7 +94,7 @@ pub(crate) fn read_rendered(key: &Key, item: &Item) -> Result<Option<Rendered>, 
 }
 
 /// A summary's row.
-pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, StoreError> {
+pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, EngineError> {
     let lastmod = item.text("lastmod").map(When::parse).transpose();
     let number = |name| item.number(name).ok_or_else(|| damaged(key, name));
     Ok(Summary {
@@ -107,7 +107,7 @@ pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, StoreError
 
 impl SitemapTable {
     /// The rows of a segment, read consistently.
-    pub async fn segment(&self, shard: &ShardId, segment: u32) -> Result<SegmentRows, StoreError> {
+    pub async fn segment(&self, shard: &ShardId, segment: u32) -> Result<SegmentRows, EngineError> {
         let pk = keys::segment(shard, segment);
         let mut rows = SegmentRows::default();
         for item in self.partition(&pk).await? {
@@ -130,7 +130,7 @@ impl SitemapTable {
     }
 
     /// The owners of a segment's entries: position, record id and bytes.
-    pub async fn owners(&self, shard: &ShardId, segment: u32) -> Result<Vec<Owner>, StoreError> {
+    pub async fn owners(&self, shard: &ShardId, segment: u32) -> Result<Vec<Owner>, EngineError> {
         let items = self.partition(&keys::segment(shard, segment)).await?;
         let owner = |item: &Item| {
             let slot = Slot {
@@ -150,7 +150,7 @@ impl SitemapTable {
 
 impl SitemapTable {
     /// All of a site, in the order of series and number, read consistently.
-    pub async fn summaries(&self, site: &str) -> Result<BTreeMap<ShardId, Summary>, StoreError> {
+    pub async fn summaries(&self, site: &str) -> Result<BTreeMap<ShardId, Summary>, EngineError> {
         let pk = keys::index_partition(site);
         let mut summaries = BTreeMap::new();
         for item in self.partition(&pk).await? {
@@ -164,7 +164,7 @@ impl SitemapTable {
     }
 
     /// Writes a summary if its generation is higher than what stands there.
-    pub async fn summarise(&self, shard: &ShardId, summary: &Summary) -> Result<(), StoreError> {
+    pub async fn summarise(&self, shard: &ShardId, summary: &Summary) -> Result<(), EngineError> {
         let update = Update::new()
             .set("generation", summary.generation)
             .set("entries", summary.entries)

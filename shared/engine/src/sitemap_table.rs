@@ -8,7 +8,7 @@ use table::{
 };
 
 use crate::env::Env;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::Key;
 
 /// Rounds for keys that a table left for another call.
@@ -40,7 +40,7 @@ impl SitemapTable {
     }
 
     /// An item.
-    pub(crate) async fn item(&self, key: &Key) -> Result<Option<Item>, StoreError> {
+    pub(crate) async fn item(&self, key: &Key) -> Result<Option<Item>, EngineError> {
         Ok(self.table.get(key.into()).await?)
     }
 
@@ -48,18 +48,18 @@ impl SitemapTable {
     pub(crate) async fn items(
         &self,
         keys: impl IntoIterator<Item = &Key>,
-    ) -> Result<Vec<Item>, StoreError> {
+    ) -> Result<Vec<Item>, EngineError> {
         let keys = keys.into_iter().map(Item::from).collect();
         batch_get(&*self.table, &self.env, keys, None).await
     }
 
     /// The items of a partition in the order of their sort keys.
-    pub(crate) async fn partition(&self, pk: &str) -> Result<Vec<Item>, StoreError> {
+    pub(crate) async fn partition(&self, pk: &str) -> Result<Vec<Item>, EngineError> {
         self.all(Query::of(pk)).await
     }
 
     /// All that a query finds.
-    pub(crate) async fn all(&self, query: Query) -> Result<Vec<Item>, StoreError> {
+    pub(crate) async fn all(&self, query: Query) -> Result<Vec<Item>, EngineError> {
         let (mut items, mut after) = (Vec::new(), None);
         loop {
             let query = Query {
@@ -76,12 +76,12 @@ impl SitemapTable {
     }
 
     /// A page of what a query finds.
-    pub(crate) async fn page(&self, query: Query) -> Result<Page, StoreError> {
+    pub(crate) async fn page(&self, query: Query) -> Result<Page, EngineError> {
         Ok(self.table.query(query).await?)
     }
 
     /// The first page of what a query finds.
-    pub(crate) async fn first(&self, query: Query) -> Result<Vec<Item>, StoreError> {
+    pub(crate) async fn first(&self, query: Query) -> Result<Vec<Item>, EngineError> {
         Ok(self.page(query).await?.items)
     }
 
@@ -90,7 +90,7 @@ impl SitemapTable {
         &self,
         after: Option<&Key>,
         limit: u32,
-    ) -> Result<(Vec<Item>, Option<Key>), StoreError> {
+    ) -> Result<(Vec<Item>, Option<Key>), EngineError> {
         let scan = Scan {
             after: after.map(Item::from),
             limit: Some(limit),
@@ -102,7 +102,7 @@ impl SitemapTable {
     }
 
     /// Writes an item over whatever is there.
-    pub(crate) async fn put(&self, item: Item) -> Result<(), StoreError> {
+    pub(crate) async fn put(&self, item: Item) -> Result<(), EngineError> {
         Ok(self.table.put(item, None).await?)
     }
 
@@ -111,12 +111,12 @@ impl SitemapTable {
         &self,
         item: Item,
         condition: Condition,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, EngineError> {
         held(self.table.put(item, Some(condition)).await).map(|done| done.is_some())
     }
 
     /// Changes attributes of an item, whatever it holds, and returns all it holds then.
-    pub(crate) async fn update(&self, key: &Key, update: Update) -> Result<Item, StoreError> {
+    pub(crate) async fn update(&self, key: &Key, update: Update) -> Result<Item, EngineError> {
         Ok(self.table.update(key.into(), update, None).await?)
     }
 
@@ -126,12 +126,12 @@ impl SitemapTable {
         key: &Key,
         update: Update,
         condition: Condition,
-    ) -> Result<Option<Item>, StoreError> {
+    ) -> Result<Option<Item>, EngineError> {
         held(self.table.update(key.into(), update, Some(condition)).await)
     }
 
     /// Deletes an item, whatever it holds.
-    pub(crate) async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+    pub(crate) async fn delete(&self, key: &Key) -> Result<(), EngineError> {
         Ok(self.table.delete(key.into(), None).await?)
     }
 
@@ -140,12 +140,12 @@ impl SitemapTable {
         &self,
         key: &Key,
         condition: Condition,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, EngineError> {
         held(self.table.delete(key.into(), Some(condition)).await).map(|done| done.is_some())
     }
 
     /// Does all actions or none of them. This is the one place that says what a cancelled transaction means.
-    pub(crate) async fn transact(&self, actions: Vec<Action>) -> Result<Transacted, StoreError> {
+    pub(crate) async fn transact(&self, actions: Vec<Action>) -> Result<Transacted, EngineError> {
         let reasons = match self.table.transact(actions).await {
             Ok(()) => return Ok(Transacted::Done),
             Err(TableError::Cancelled { reasons }) => reasons,
@@ -157,7 +157,7 @@ impl SitemapTable {
         });
         if let Some(message) = refused {
             let operation = "TransactWriteItems";
-            return Err(StoreError::Refused { operation, message });
+            return Err(EngineError::Refused { operation, message });
         }
         let failed = reasons.iter().enumerate();
         let failed = failed.filter(|(_, reason)| **reason == Reason::ConditionFailed);
@@ -174,11 +174,11 @@ impl SitemapTable {
     /// # Errors
     ///
     /// Also if other writers were under way: the caller cannot know what they do.
-    pub(crate) async fn transact_once(&self, actions: Vec<Action>) -> Result<bool, StoreError> {
+    pub(crate) async fn transact_once(&self, actions: Vec<Action>) -> Result<bool, EngineError> {
         match self.transact(actions).await? {
             Transacted::Done => Ok(true),
             Transacted::Failed(_) => Ok(false),
-            Transacted::Contended => Err(StoreError::Contended {
+            Transacted::Contended => Err(EngineError::Contended {
                 what: "a transaction".to_owned(),
                 tries: 1,
             }),
@@ -187,7 +187,7 @@ impl SitemapTable {
 }
 
 /// What a write came to; `None` if its condition did not hold.
-fn held<T>(result: Result<T, TableError>) -> Result<Option<T>, StoreError> {
+fn held<T>(result: Result<T, TableError>) -> Result<Option<T>, EngineError> {
     match result {
         Ok(done) => Ok(Some(done)),
         Err(error) if error.is_condition_failed() => Ok(None),
@@ -201,13 +201,13 @@ pub(crate) async fn batch_get(
     env: &Env,
     keys: Vec<Item>,
     attributes: Option<&[Name]>,
-) -> Result<Vec<Item>, StoreError> {
+) -> Result<Vec<Item>, EngineError> {
     let mut items = Vec::new();
     for keys in keys.chunks(MAX_BATCH_KEYS) {
         let mut wanted = keys.to_vec();
         for round in 0.. {
             if round == BATCH_ROUNDS {
-                return Err(StoreError::Contended {
+                return Err(EngineError::Contended {
                     what: "BatchGetItem".to_owned(),
                     tries: round,
                 });
@@ -243,8 +243,8 @@ pub(crate) fn item_key(item: &Item) -> Option<Key> {
 }
 
 /// The error of an item of ours that lacks an attribute or has a wrong one.
-pub(crate) fn damaged(key: &Key, name: &str) -> StoreError {
-    StoreError::Damaged {
+pub(crate) fn damaged(key: &Key, name: &str) -> EngineError {
+    EngineError::Damaged {
         what: format!("{} {}", key.pk, key.sk),
         message: format!("attribute {name} is missing or wrong"),
     }

@@ -16,7 +16,7 @@ use sitemap::stylesheet;
 use table::{Action, Condition, Item, Update, Value};
 
 use crate::content::NO_SOURCE;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{self, Key};
 use crate::sitemap_table::{SitemapTable, damaged};
 use objects::Closings;
@@ -115,7 +115,7 @@ fn hold_name(hold: Hold) -> Option<&'static str> {
 }
 
 /// A site's row.
-pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> {
+pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, EngineError> {
     let damaged = |name| damaged(&keys::site(host), name);
     let settings = item.text("settings").ok_or_else(|| damaged("settings"))?;
     let count = |name| match item.get(name) {
@@ -150,7 +150,7 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, StoreError> 
 }
 
 /// The scan's row.
-pub(crate) fn read_job(key: &Key, item: &Item) -> Result<Job, StoreError> {
+pub(crate) fn read_job(key: &Key, item: &Item) -> Result<Job, EngineError> {
     let pass = item
         .text("pass")
         .map(serde_json::from_str)
@@ -172,7 +172,7 @@ pub(crate) fn read_job(key: &Key, item: &Item) -> Result<Job, StoreError> {
 
 impl SitemapTable {
     /// A site's row, read consistently.
-    pub async fn site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+    pub async fn site(&self, host: &str) -> Result<Option<SiteRow>, EngineError> {
         self.item(&keys::site(host))
             .await?
             .map(|item| read_site(host, &item))
@@ -186,7 +186,7 @@ impl SitemapTable {
         settings: &SiteSettings,
         source: &str,
         now: i64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), EngineError> {
         let row = Item::from(&keys::site(&settings.host))
             .with("epoch", self.env.random())
             .with("hold", "loading")
@@ -202,7 +202,7 @@ impl SitemapTable {
     }
 
     /// Puts a fresh token into a site's row and returns both; nothing if there is no row.
-    pub async fn fence_site(&self, host: &str) -> Result<Option<(String, SiteRow)>, StoreError> {
+    pub async fn fence_site(&self, host: &str) -> Result<Option<(String, SiteRow)>, EngineError> {
         let token = self.env.token();
         let fence = Update::new().set("token", token.as_str());
         let key = keys::site(host);
@@ -222,7 +222,7 @@ impl SitemapTable {
         settings: &SiteSettings,
         source: &str,
         now: i64,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, EngineError> {
         // While the token stands, so do the settings that this reads.
         let Some(row) = self.site(&settings.host).await? else {
             return Ok(false);
@@ -252,7 +252,7 @@ impl SitemapTable {
         version: u64,
         indexes: u32,
         index_objects: u32,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, EngineError> {
         let update = Update::new()
             .set("indexes", indexes)
             .set("index_objects", index_objects)
@@ -264,7 +264,7 @@ impl SitemapTable {
     }
 
     /// Moves a site's hold on. Nothing happens if it is not `from`.
-    pub async fn move_hold(&self, host: &str, from: Hold, to: Hold) -> Result<(), StoreError> {
+    pub async fn move_hold(&self, host: &str, from: Hold, to: Hold) -> Result<(), EngineError> {
         let update = Update::new().set_or_remove("hold", hold_name(to));
         let is_there = Condition::equals("hold", hold_name(from).unwrap_or_default());
         self.update_if(&keys::site(host), update, is_there).await?;
@@ -282,12 +282,12 @@ impl SitemapTable {
     }
 
     /// Lets a site wait for the scan.
-    pub async fn enqueue_site(&self, host: &str) -> Result<(), StoreError> {
+    pub async fn enqueue_site(&self, host: &str) -> Result<(), EngineError> {
         self.transact_once(vec![self.enqueue(host)]).await.map(drop)
     }
 
     /// The scan, if there is anything to do.
-    pub async fn job(&self) -> Result<Option<Job>, StoreError> {
+    pub async fn job(&self) -> Result<Option<Job>, EngineError> {
         let key = keys::job();
         let Some(item) = self.item(&key).await? else {
             return Ok(None);
@@ -297,7 +297,7 @@ impl SitemapTable {
 
     /// Writes what is left to do if the scan's row is still as it was read; deletes the row if that is nothing. The write is
     /// the event for the next slice. False if the row is another by now.
-    pub async fn advance_job(&self, before: &Job, job: Option<&Job>) -> Result<bool, StoreError> {
+    pub async fn advance_job(&self, before: &Job, job: Option<&Job>) -> Result<bool, EngineError> {
         let key = keys::job();
         let action = match job {
             None => Action::delete(&key),

@@ -9,7 +9,7 @@ use objects::{ObjectKey, Objects};
 use sitemap::plan::{Series, Slot};
 use table::{Condition, Item, Query, Update};
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{self, Key, ShardId};
 use crate::sitemap_table::{SitemapTable, damaged};
 
@@ -51,7 +51,7 @@ pub async fn shards_of(
     table: &SitemapTable,
     objects: &dyn Objects,
     site: &str,
-) -> Result<BTreeSet<(String, ShardId)>, StoreError> {
+) -> Result<BTreeSet<(String, ShardId)>, EngineError> {
     let mut shards = BTreeSet::new();
     for (series, extent) in table.series(site).await? {
         for n in 1..=extent.shards {
@@ -99,13 +99,13 @@ impl SitemapTable {
         count: usize,
         capacity: u32,
         avoid: Option<u32>,
-    ) -> Result<Vec<Offer>, StoreError> {
+    ) -> Result<Vec<Offer>, EngineError> {
         let offer = |slot, given_back| Offer {
             series: series.clone(),
             slot,
             given_back,
         };
-        let free = async || -> Result<Vec<Slot>, StoreError> {
+        let free = async || -> Result<Vec<Slot>, EngineError> {
             let query = Query::of(keys::free_partition(series)).limited(FREE_SLOTS_READ);
             let items = self.first(query).await?;
             Ok(items
@@ -145,12 +145,12 @@ impl SitemapTable {
     }
 
     /// Forgets that a slot was given back: it turned out to be occupied.
-    pub async fn forget_free(&self, offer: &Offer) -> Result<(), StoreError> {
+    pub async fn forget_free(&self, offer: &Offer) -> Result<(), EngineError> {
         self.delete(&keys::free(&offer.series, offer.slot)).await
     }
 
     /// The series of a site, each with its extent.
-    pub async fn series(&self, site: &str) -> Result<Vec<(Series, Extent)>, StoreError> {
+    pub async fn series(&self, site: &str) -> Result<Vec<(Series, Extent)>, EngineError> {
         let items = self.partition(&keys::series_partition(site)).await?;
         let series = |item: &Item| {
             let name = item.text("sk")?.to_owned();
@@ -166,7 +166,7 @@ impl SitemapTable {
     }
 
     /// How far a series has grown.
-    pub async fn extent(&self, series: &Series) -> Result<Extent, StoreError> {
+    pub async fn extent(&self, series: &Series) -> Result<Extent, EngineError> {
         Ok(self
             .item(&keys::series(series))
             .await?
@@ -186,7 +186,7 @@ pub(crate) fn extent(item: &Item) -> Extent {
 }
 
 /// The slot that a series' row says is next.
-fn counter(key: &Key, item: &Item) -> Result<Slot, StoreError> {
+fn counter(key: &Key, item: &Item) -> Result<Slot, EngineError> {
     let number = |name| item.number(name).ok_or_else(|| damaged(key, name));
     Ok(Slot {
         n: number("next_n")?,
@@ -202,7 +202,7 @@ impl SitemapTable {
         count: usize,
         capacity: u32,
         avoid: Option<u32>,
-    ) -> Result<Vec<Slot>, StoreError> {
+    ) -> Result<Vec<Slot>, EngineError> {
         let key = keys::series(series);
         for round in 0..COUNTER_TRIES {
             self.env.backoff(round).await;
@@ -230,7 +230,7 @@ impl SitemapTable {
                 return Ok(slots);
             }
         }
-        Err(StoreError::Contended {
+        Err(EngineError::Contended {
             what: format!("{} {}", key.pk, key.sk),
             tries: COUNTER_TRIES,
         })

@@ -12,7 +12,7 @@ pub mod notices;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::metrics;
 use crate::reconcile::{KnownSites, Reconciled, Reconciler};
 use crate::rows::AuditProgress;
@@ -52,7 +52,7 @@ pub async fn sweep(
     objects: &dyn Objects,
     second_look: Duration,
     engines: Option<&dyn SearchEngines>,
-) -> Result<(), StoreError> {
+) -> Result<(), EngineError> {
     let published = objects.sites().await?;
     let mut hosts: BTreeSet<&str> = published.iter().map(String::as_str).collect();
     if let KnownSites::Only(known) = &reconciler.known {
@@ -80,7 +80,7 @@ pub async fn sweep(
 }
 
 /// A site that should have a row has one, which says what it should, and does not wait for a scan that nobody does.
-async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), StoreError> {
+async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineError> {
     // Before the row: a site that is put on hold after this look is on the list too.
     let job = reconciler.table.job().await?;
     let Some(row) = reconciler.refresh_site(host).await? else {
@@ -101,7 +101,7 @@ async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), StoreErro
 }
 
 /// Writes the scan's row again if nothing has happened to it: the write is the event for the next slice.
-async fn wake_scan(reconciler: &Reconciler) -> Result<(), StoreError> {
+async fn wake_scan(reconciler: &Reconciler) -> Result<(), EngineError> {
     let Some(job) = reconciler.table.job().await? else {
         return Ok(());
     };
@@ -114,7 +114,7 @@ async fn wake_scan(reconciler: &Reconciler) -> Result<(), StoreError> {
 }
 
 /// Begins an audit when one is due, and does a slice of the one under way.
-async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), StoreError> {
+async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), EngineError> {
     let table = &audit.reconciler.table;
     let now = audit.reconciler.env.now();
     let moves = |job: &Job| {
@@ -127,7 +127,7 @@ async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), Store
         Ok(Some(job)) if moves(&job) => return Ok(()),
         Ok(Some(_)) => {}
         // One whose row cannot be read is the audit's to mend.
-        Ok(None) | Err(StoreError::Damaged { .. }) => {}
+        Ok(None) | Err(EngineError::Damaged { .. }) => {}
         Err(error) => return Err(error),
     }
     let mut progress = match table.audit().await? {
@@ -171,14 +171,14 @@ async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), Store
 }
 
 /// Reconciles the records whose timers are due, from the cursor's hour on.
-async fn ring_timers(reconciler: &Reconciler) -> Result<(), StoreError> {
+async fn ring_timers(reconciler: &Reconciler) -> Result<(), EngineError> {
     let now = reconciler.env.now();
     let this_hour = now.div_euclid(3_600);
     let Some(cursor) = reconciler.table.cursor().await? else {
         // None was ever needed, or it was lost: then the audit finds whose time has come.
         return reconciler.table.set_cursor(this_hour - 1).await;
     };
-    let mut failure: Option<StoreError> = None;
+    let mut failure: Option<EngineError> = None;
     for hour in cursor..=this_hour {
         let timers = reconciler.table.timers(hour).await?;
         let due: Vec<_> = timers
@@ -200,7 +200,7 @@ async fn ring_timers(reconciler: &Reconciler) -> Result<(), StoreError> {
                     Err(error) => {
                         error!(record = id, %error, "a due record was not reconciled");
                         // A permanent one must not hide one that will pass: that holds the cursor.
-                        if failure.as_ref().is_none_or(StoreError::is_permanent) {
+                        if failure.as_ref().is_none_or(EngineError::is_permanent) {
                             failure = Some(error);
                         }
                     }

@@ -21,12 +21,14 @@ use crate::record::{ContentRecord, Problem};
 
 mod grammar;
 mod key;
+mod number;
 mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
 
 pub use key::{KeyAttribute, KeyType, KeyValue};
+pub use number::Number;
 
 use source::{Lack, Path, Source};
 

@@ -283,8 +283,13 @@ async fn sets_are_united_and_never_empty(table: &dyn Table) {
             .expect("an update");
     }
     let sites = BTreeSet::from(["a".to_owned(), "b".to_owned()]);
+    let sites = Value::TextSet(sites);
     let item = get(table, key("p", "s")).await.unwrap_or_default();
-    assert_eq!(item.get("sites"), Some(&Value::TextSet(sites)));
+    assert_eq!(item.get("sites"), Some(&sites));
+    let same = Some(Condition::equals("sites", sites));
+    let put = table.put(key("p", "s"), same.clone());
+    put.await.expect("equal sets");
+    assert_failed(table.put(key("p", "s"), same).await);
     let empty = key("p", "t").with("sites", Value::TextSet(BTreeSet::new()));
     assert_refused(table.put(empty, None).await);
 }

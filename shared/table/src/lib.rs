@@ -10,7 +10,6 @@ pub mod conformance;
 mod error;
 mod item;
 mod memory;
-mod number;
 mod port;
 
 pub use action::{Action, Condition, Update};

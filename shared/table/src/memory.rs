@@ -10,12 +10,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sitemap::mapping::KeyType;
+use sitemap::mapping::{KeyType, Number};
 
 use crate::action::{Action, Condition, Update};
 use crate::error::{Reason, TableError};
 use crate::item::{Item, Name, Value};
-use crate::number::Number;
 use crate::port::{Page, Query, Reply, Scan, Schema, SortKey, Table};
 use crate::{MAX_ACTIONS, MAX_BATCH_KEYS, MAX_ITEM_BYTES, MAX_PAGE_BYTES, MAX_TRANSACTION_BYTES};
 

@@ -276,7 +276,7 @@ impl World {
     ///
     /// If it fails.
     pub async fn audit(&self, repair: bool) -> Result<Option<Vec<Finding>>, String> {
-        let text = |error: engine::error::StoreError| format!("the audit: {error}");
+        let text = |error: engine::error::EngineError| format!("the audit: {error}");
         let Regenerator {
             reconciler,
             objects,

@@ -12,7 +12,7 @@ use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use aws_sdk_dynamodb::types::AttributeValue;
 use engine::SitemapTable;
-use engine::error::StoreError;
+use engine::error::EngineError;
 use engine::keys::{self, Key, prefix};
 use engine::regenerate::Regenerator;
 use engine::sites::{Hold, Job, Pass, Step};
@@ -107,7 +107,7 @@ impl Hands {
         let running = sweep(reconciler, &**objects, Duration::ZERO, None);
         let swept = invoke(SWEEP, Some(self.observer.clone()), running).await;
         assert!(
-            matches!(swept, Ok(()) | Err(StoreError::Damaged { .. })),
+            matches!(swept, Ok(()) | Err(EngineError::Damaged { .. })),
             "{swept:?}"
         );
     }

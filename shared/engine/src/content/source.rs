@@ -10,7 +10,7 @@ use table::{Item, Name, Scan, Value as Attribute};
 
 use super::{ScanPage, Source, value};
 use crate::env::Env;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::sha256_hex;
 use crate::sitemap_table::batch_get;
 
@@ -127,7 +127,7 @@ impl SourceTable {
 }
 
 impl Source {
-    pub(super) async fn item(&self, id: &str) -> Result<Option<Value>, StoreError> {
+    pub(super) async fn item(&self, id: &str) -> Result<Option<Value>, EngineError> {
         let Some(key) = self.mapped.key_of(id) else {
             return Ok(None);
         };
@@ -140,7 +140,7 @@ impl Source {
         &self,
         env: &Env,
         ids: &[&String],
-    ) -> Result<BTreeMap<String, ContentRecord>, StoreError> {
+    ) -> Result<BTreeMap<String, ContentRecord>, EngineError> {
         let mapping = self.mapped.mapping();
         let keys = self.mapped.keys_of(ids);
         let attributes = mapping.attributes().map(names);
@@ -154,7 +154,7 @@ impl Source {
     }
 
     /// The pages from behind this id on; from the beginning behind what is none.
-    pub(super) async fn scan(&self, after: &str, limit: u32) -> Result<ScanPage, StoreError> {
+    pub(super) async fn scan(&self, after: &str, limit: u32) -> Result<ScanPage, EngineError> {
         let mapping = self.mapped.mapping();
         let scan = Scan {
             after: self.mapped.key_of(after),

@@ -10,7 +10,7 @@ use sitemap::site::SITE_TYPE;
 
 use super::{Reconciled, Reconciler, Terms, Tried};
 use crate::concurrency::concurrently;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys;
 use crate::ledgers::{Commit, Fenced};
 use crate::metrics;
@@ -21,7 +21,7 @@ use crate::slots::Offer;
 const CONCURRENCY: usize = 16;
 
 /// The rows of sites by host.
-type SiteMap = BTreeMap<String, Result<Option<SiteRow>, StoreError>>;
+type SiteMap = BTreeMap<String, Result<Option<SiteRow>, EngineError>>;
 
 /// What was read for a page's plan beside its record and ledger.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Read {
 }
 
 /// How the pages of a batch ended so far.
-pub(super) type Outcomes<'a> = BTreeMap<&'a str, Result<Tried, StoreError>>;
+pub(super) type Outcomes<'a> = BTreeMap<&'a str, Result<Tried, EngineError>>;
 
 /// What is true of the pages of a batch: their records, and their sites.
 struct Truth {
@@ -54,7 +54,7 @@ struct Planned<'a> {
 
 impl Truth {
     /// A page's site: its record's, or where it was listed if its record is gone.
-    fn site(&self, page: &str, ledger: &Ledger) -> Option<&Result<Option<SiteRow>, StoreError>> {
+    fn site(&self, page: &str, ledger: &Ledger) -> Option<&Result<Option<SiteRow>, EngineError>> {
         let record = self.records.get(keys::page_parts(page).0);
         self.sites
             .get(record.map_or(&ledger.site, |record| &record.site))
@@ -317,7 +317,7 @@ impl Reconciler {
         planned: plan::Page<'_>,
         ledger: &Ledger,
         now: i64,
-    ) -> Result<Read, StoreError> {
+    ) -> Result<Read, EngineError> {
         let newest = match planned.wanted_term(now) {
             Some(term) => self.table.newest(&term).await?,
             None => Newest::Unread,
@@ -376,7 +376,7 @@ impl Reconciler {
         plans: &[Planned<'_>],
         sites: &SiteMap,
         terms: Terms<'_>,
-    ) -> BTreeMap<Series, Result<Vec<Offer>, StoreError>> {
+    ) -> BTreeMap<Series, Result<Vec<Offer>, EngineError>> {
         let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
         for series in plans.iter().flat_map(|planned| planned.plan.needs_slots()) {
             *wanted.entry(series).or_default() += 1;
@@ -404,7 +404,7 @@ impl Reconciler {
         &self,
         planned: &Planned<'_>,
         offers: &[Offer],
-    ) -> Result<Option<Tried>, StoreError> {
+    ) -> Result<Option<Tried>, EngineError> {
         let Planned {
             page, fenced, plan, ..
         } = planned;

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sitemap::site::{SITE_ID_PREFIX, SiteSettings, is_settings, is_site_host};
 
 use super::{Reconciler, TRIES};
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::sites::{RENDER_VERSION, SiteRow};
 
 impl Reconciler {
@@ -14,7 +14,7 @@ impl Reconciler {
     /// # Errors
     ///
     /// If a table fails.
-    pub async fn ensure_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+    pub async fn ensure_site(&self, host: &str) -> Result<Option<SiteRow>, EngineError> {
         match self.table.site(host).await? {
             Some(row) if self.is_current(&row) => Ok(Some(row)),
             Some(_) => Box::pin(self.reconcile_site(host)).await,
@@ -36,7 +36,7 @@ impl Reconciler {
     }
 
     /// What a site's record says, or the defaults of a known site that has none.
-    async fn settings(&self, host: &str) -> Result<Option<SiteSettings>, StoreError> {
+    async fn settings(&self, host: &str) -> Result<Option<SiteSettings>, EngineError> {
         let settings = match self.recorded(host).await? {
             Some(item) => SiteSettings::parse(host, &item),
             None if self.known.include(host) => SiteSettings::default_for(host),
@@ -49,7 +49,7 @@ impl Reconciler {
     }
 
     /// A site's record of settings.
-    async fn recorded(&self, host: &str) -> Result<Option<Value>, StoreError> {
+    async fn recorded(&self, host: &str) -> Result<Option<Value>, EngineError> {
         let id = format!("{SITE_ID_PREFIX}{host}");
         let item = self.content.item(&id).await?;
         Ok(item.filter(|item| is_settings(&id, item)))
@@ -61,7 +61,7 @@ impl Reconciler {
     /// # Errors
     ///
     /// If a table fails, or every try was lost.
-    pub async fn refresh_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+    pub async fn refresh_site(&self, host: &str) -> Result<Option<SiteRow>, EngineError> {
         let Some(row) = self.ensure_site(host).await? else {
             return Ok(None);
         };
@@ -81,7 +81,7 @@ impl Reconciler {
     /// # Errors
     ///
     /// If a table fails, or every try was lost.
-    pub async fn reconcile_site(&self, host: &str) -> Result<Option<SiteRow>, StoreError> {
+    pub async fn reconcile_site(&self, host: &str) -> Result<Option<SiteRow>, EngineError> {
         for round in 0..TRIES {
             self.env.backoff(round).await;
             let Some((token, row)) = self.table.fence_site(host).await? else {
@@ -106,7 +106,7 @@ impl Reconciler {
                 return self.table.site(host).await;
             }
         }
-        Err(StoreError::Contended {
+        Err(EngineError::Contended {
             what: format!("site {host}"),
             tries: TRIES,
         })

@@ -8,7 +8,7 @@
 //! - Each put has a fresh token for a stamp, which the bucket stores behind the document: equal documents have different
 //!   S3 ETags, and the slow run fails. The public ETag and Last-Modified follow the document.
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::sha256_hex;
 use objects::{Document, ObjectKey, Put};
 use sitemap::feed::{Feed, MAX_FEED_ENTRIES, render};
@@ -30,7 +30,7 @@ impl Regenerator {
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_feed(&self, site: &str) -> Result<(), StoreError> {
+    pub async fn publish_feed(&self, site: &str) -> Result<(), EngineError> {
         let key = ObjectKey::Feed {
             site: site.to_owned(),
         };
@@ -90,7 +90,7 @@ impl Regenerator {
                 Put::Lost => {}
             }
         }
-        Err(StoreError::Contended {
+        Err(EngineError::Contended {
             what: key.to_string(),
             tries: TRIES,
         })

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::ShardId;
 use crate::metrics;
 use crate::segments::Summary;
@@ -62,7 +62,7 @@ impl Regenerator {
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_index(&self, site: &str) -> Result<bool, StoreError> {
+    pub async fn publish_index(&self, site: &str) -> Result<bool, EngineError> {
         let table = &self.reconciler.table;
         // Only how many objects to look at: they come before the rows that decide.
         let Some(row) = self.released(site).await? else {
@@ -109,7 +109,7 @@ impl Regenerator {
                 return Ok(written);
             }
         }
-        Err(StoreError::Contended {
+        Err(EngineError::Contended {
             what: key(site, 1).to_string(),
             tries: TRIES,
         })
@@ -122,7 +122,7 @@ impl Regenerator {
         objects: &[Option<ObjectMeta>],
         pages: &[Page],
         generation: u64,
-    ) -> Result<Option<usize>, StoreError> {
+    ) -> Result<Option<usize>, EngineError> {
         let frame = index_frame(&row.settings);
         let wanted = stamp(row.epoch, generation);
         // Lines that others push on into the next index are listed there before they leave the one they were in, and so

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::ShardId;
 use crate::metrics;
 use crate::segments::Summary;
@@ -59,7 +59,7 @@ impl Regenerator {
         &self,
         shard: &ShardId,
         touched: Option<&BTreeSet<u32>>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, EngineError> {
         let mut touched = touched;
         for _ in 0..TRIES {
             match self.try_publish(shard, touched).await? {
@@ -90,7 +90,7 @@ impl Regenerator {
                 }
             }
         }
-        Err(StoreError::Contended {
+        Err(EngineError::Contended {
             what: format!("shard {shard}"),
             tries: TRIES,
         })
@@ -100,7 +100,7 @@ impl Regenerator {
         &self,
         shard: &ShardId,
         touched: Option<&BTreeSet<u32>>,
-    ) -> Result<Outcome, StoreError> {
+    ) -> Result<Outcome, EngineError> {
         let key = shard.object();
         let table = &self.reconciler.table;
         let current = self.objects.get(&key).await?;
@@ -195,7 +195,7 @@ impl Regenerator {
         site: &SiteRow,
         shard: &ShardId,
         directory: &Directory,
-    ) -> Result<Option<Outcome>, StoreError> {
+    ) -> Result<Option<Outcome>, EngineError> {
         let (bytes, limit) = (directory.document_bytes(), site.settings.byte_limit);
         if bytes <= limit {
             return Ok(None);
@@ -213,7 +213,7 @@ impl Regenerator {
         shard: &ShardId,
         segments: usize,
         excess: u64,
-    ) -> Result<BTreeMap<String, Slot>, StoreError> {
+    ) -> Result<BTreeMap<String, Slot>, EngineError> {
         let mut slots = BTreeMap::new();
         let mut bytes = 0;
         for k in (0..u32::try_from(segments).unwrap_or(u32::MAX)).rev() {
@@ -237,7 +237,7 @@ impl Regenerator {
 }
 
 /// How many segments a shard can have.
-async fn segments_of(table: &SitemapTable, shard: &ShardId) -> Result<u32, StoreError> {
+async fn segments_of(table: &SitemapTable, shard: &ShardId) -> Result<u32, EngineError> {
     Ok(table
         .extent(&shard.series)
         .await?

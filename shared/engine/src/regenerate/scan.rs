@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys;
 use crate::metrics;
 use crate::sites::{Hold, Job, Pass, Step};
@@ -31,7 +31,7 @@ impl Regenerator {
     /// # Errors
     ///
     /// If a table or the bucket fails. The row is as it was.
-    pub async fn scan_slice(&self) -> Result<(), StoreError> {
+    pub async fn scan_slice(&self) -> Result<(), EngineError> {
         let Some(job) = self.reconciler.table.job().await? else {
             return Ok(());
         };
@@ -86,7 +86,7 @@ impl Regenerator {
         mut pass: Pass,
         mut after: Option<String>,
         until: &Deadline,
-    ) -> Result<Pass, StoreError> {
+    ) -> Result<Pass, EngineError> {
         loop {
             let page = self.reconciler.content.scan(after.as_deref(), PAGE).await?;
             let served = page
@@ -121,7 +121,7 @@ impl Regenerator {
         mut pass: Pass,
         after: Option<(String, String)>,
         until: &Deadline,
-    ) -> Result<Option<Pass>, StoreError> {
+    ) -> Result<Option<Pass>, EngineError> {
         let table = &self.reconciler.table;
         let mut done = None;
         for site in &pass.sites {
@@ -172,7 +172,7 @@ impl Regenerator {
     }
 
     /// Lets the row of a site on hold know of the indexes that a dropped table has left: they have to be emptied.
-    async fn take_over_indexes(&self, site: &str) -> Result<(), StoreError> {
+    async fn take_over_indexes(&self, site: &str) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
         let row = table.site(site).await?;
         let Some(row) = row.filter(|row| row.hold == Hold::Publishing) else {
@@ -191,7 +191,7 @@ impl Regenerator {
         {
             return Ok(());
         }
-        Err(StoreError::Contended {
+        Err(EngineError::Contended {
             what: format!("site {site}"),
             tries: 1,
         })

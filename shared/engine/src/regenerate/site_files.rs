@@ -3,7 +3,7 @@
 //! Each is published by the steps of a shard: the object first, then the site's row, then a put under the object's ETag
 //! if their stamp, the row's epoch and version, differs.
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::sha256_hex;
 use crate::sites::SiteRow;
 use objects::SiteFile;
@@ -31,7 +31,7 @@ impl Regenerator {
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_site_files(&self, site: &str) -> Result<(), StoreError> {
+    pub async fn publish_site_files(&self, site: &str) -> Result<(), EngineError> {
         self.publish_text(
             &ObjectKey::Robots {
                 site: site.to_owned(),
@@ -43,7 +43,7 @@ impl Regenerator {
     }
 
     /// Publishes the site file as the site's row is now or later.
-    pub(crate) async fn publish_site_file(&self, site: &str) -> Result<(), StoreError> {
+    pub(crate) async fn publish_site_file(&self, site: &str) -> Result<(), EngineError> {
         let site = site.to_owned();
         self.publish_text(&ObjectKey::SiteFile { site }, site_file)
             .await
@@ -53,7 +53,7 @@ impl Regenerator {
         &self,
         key: &ObjectKey,
         make: fn(&SiteRow) -> String,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), EngineError> {
         for _ in 0..TRIES {
             let current = self.objects.head(key).await?;
             let Some(row) = self.released(key.site()).await? else {
@@ -87,7 +87,7 @@ impl Regenerator {
                 Put::Lost => {}
             }
         }
-        Err(StoreError::Contended {
+        Err(EngineError::Contended {
             what: key.to_string(),
             tries: TRIES,
         })

@@ -94,14 +94,22 @@ fn scanning(job: &Job) -> Job {
     }
 }
 
+fn table(repeating: &Repeating) -> SitemapTable {
+    SitemapTable::new(Arc::new(repeating.clone()), Env::new(Still::default()))
+}
+
+fn repeating() -> Repeating {
+    Repeating {
+        table: MemoryTable::new(Schema::of_texts(&["pk", "sk"])),
+        last: Arc::default(),
+    }
+}
+
 /// A slice reads the row, and others do their work; the request that had the first site wait comes once more, since its
 /// answer was lost. The slice that has read the row as it was must not end with what it knows.
 async fn check(second_is_scanned: bool) {
-    let repeating = Repeating {
-        table: MemoryTable::new(Schema::of_texts(&["pk", "sk"])),
-        last: Arc::default(),
-    };
-    let table = SitemapTable::new(Arc::new(repeating.clone()), Env::new(Still::default()));
+    let repeating = repeating();
+    let table = table(&repeating);
     let job = async || table.job().await.unwrap().unwrap();
     table.enqueue_site("a.example").await.unwrap();
     let first = repeating.last.lock().unwrap().clone();
@@ -143,4 +151,24 @@ async fn check(second_is_scanned: bool) {
 async fn a_site_is_not_forgotten_when_an_older_request_comes_twice() {
     check(false).await;
     check(true).await;
+}
+
+#[tokio::test]
+async fn a_slice_loses_to_a_site_that_begins_to_wait() {
+    let table = table(&repeating());
+    table.enqueue_site("a.example").await.unwrap();
+    let read = table.job().await.unwrap().unwrap();
+    table.enqueue_site("b.example").await.unwrap();
+    let advanced = table.advance_job(&read, Some(&scanning(&read))).await;
+    assert!(!advanced.unwrap(), "b.example would be forgotten");
+    assert!(!table.advance_job(&read, None).await.unwrap());
+    // A site that waits already changes nothing.
+    let read = table.job().await.unwrap().unwrap();
+    table.enqueue_site("b.example").await.unwrap();
+    assert!(
+        table
+            .advance_job(&read, Some(&scanning(&read)))
+            .await
+            .unwrap()
+    );
 }

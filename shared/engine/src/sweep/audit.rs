@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{Key, ShardId};
 use crate::metrics;
 use crate::reconcile::Reconciler;
@@ -184,7 +184,7 @@ impl Audit<'_> {
         &self,
         progress: &mut AuditProgress,
         published: &[String],
-    ) -> Result<Vec<Finding>, StoreError> {
+    ) -> Result<Vec<Finding>, EngineError> {
         let (suspects, next) = match progress.step.clone() {
             None => return Ok(Vec::new()),
             Some(AuditStep::Rows { after }) => {
@@ -216,8 +216,8 @@ impl Audit<'_> {
     async fn confirmed(
         &self,
         suspects: Vec<Suspect>,
-        again: impl Future<Output = Result<Vec<Suspect>, StoreError>> + Send,
-    ) -> Result<Vec<Suspect>, StoreError> {
+        again: impl Future<Output = Result<Vec<Suspect>, EngineError>> + Send,
+    ) -> Result<Vec<Suspect>, EngineError> {
         if suspects.is_empty() {
             return Ok(suspects);
         }
@@ -232,7 +232,7 @@ impl Audit<'_> {
     }
 
     /// Repairs what can be repaired, and returns how much of it was not harmless.
-    async fn make_good(&self, suspects: &[Suspect]) -> Result<u64, StoreError> {
+    async fn make_good(&self, suspects: &[Suspect]) -> Result<u64, EngineError> {
         let table = &self.reconciler.table;
         let mut records: BTreeMap<String, Vec<Key>> = BTreeMap::new();
         let mut left = BTreeSet::new();
@@ -279,7 +279,7 @@ impl Audit<'_> {
         &self,
         shard: &ShardId,
         positions: &BTreeSet<u32>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), EngineError> {
         for i in positions {
             let slot = Slot { n: shard.n, i: *i };
             self.reconciler.table.give_back(&shard.series, slot).await?;
@@ -287,7 +287,11 @@ impl Audit<'_> {
         Ok(())
     }
 
-    async fn lift(&self, shard: &ShardId, segments: &BTreeMap<u32, u64>) -> Result<(), StoreError> {
+    async fn lift(
+        &self,
+        shard: &ShardId,
+        segments: &BTreeMap<u32, u64>,
+    ) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
         // What is published of a series reaches as far as the series does.
         let last = segments.keys().next_back().copied().unwrap_or_default();
@@ -317,7 +321,7 @@ pub fn beginning(now: i64) -> AuditProgress {
 }
 
 /// Goes on behind what can never succeed, with false: it must not keep the audit from the rest.
-fn step_over(what: &str, outcome: Result<(), StoreError>) -> Result<bool, StoreError> {
+fn step_over(what: &str, outcome: Result<(), EngineError>) -> Result<bool, EngineError> {
     match outcome {
         Err(error) if error.is_permanent() => {
             warn!(what, %error, "not repaired");

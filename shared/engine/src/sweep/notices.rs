@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::concurrency::concurrently;
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::NOTICE_PARTITIONS;
 use crate::metrics::{self, Metrics};
 use crate::notices::{Notice, PAGE, Pause, Refused};
@@ -140,7 +140,7 @@ pub(crate) async fn tell(
     reconciler: &Reconciler,
     engines: Option<&dyn SearchEngines>,
     hosts: &BTreeSet<&str>,
-) -> Result<(), StoreError> {
+) -> Result<(), EngineError> {
     let Reconciler { table, metrics, .. } = reconciler;
     let now = reconciler.env.now();
     let mut budget = Budget {
@@ -202,7 +202,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    async fn tell(&self, budget: &mut Budget, now: i64) -> Result<(), StoreError> {
+    async fn tell(&self, budget: &mut Budget, now: i64) -> Result<(), EngineError> {
         let (table, host) = (self.table, self.row.settings.host.as_str());
         let mut pause = table.pause(host).await?;
         if pause.is_some_and(|pause| now < pause.until) {
@@ -285,7 +285,7 @@ impl Site<'_> {
     }
 }
 
-async fn drop_all(table: &SitemapTable, site: &str, notices: &[Notice]) -> Result<(), StoreError> {
+async fn drop_all(table: &SitemapTable, site: &str, notices: &[Notice]) -> Result<(), EngineError> {
     let drops = notices.iter().map(|notice| table.drop_notice(site, notice));
     concurrently(CALLS, drops).await.into_iter().collect()
 }

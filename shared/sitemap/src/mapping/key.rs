@@ -6,13 +6,10 @@
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
 use super::SOURCE_MARK;
+use super::number::Number;
 
 /// Bytes of a partition key and of a sort key (DynamoDB).
 const MAX_KEY_BYTES: [usize; 2] = [2_048, 1_024];
-/// Digits of a number (DynamoDB).
-const MAX_DIGITS: usize = 38;
-/// Decimal exponents of a number (DynamoDB); those of the smallest and the largest.
-const EXPONENTS: std::ops::RangeInclusive<i32> = -130..=125;
 const SEPARATOR: char = '/';
 
 /// An attribute of a primary key.
@@ -93,82 +90,23 @@ impl KeyValue {
         }
     }
 
-    /// The same for every way to write the value: a number's sign, its digits and the power of ten behind them. No id is
-    /// made of it: DynamoDB writes numbers otherwise.
+    /// The same for every way to write the value. No id is made of it: an id has a number as the table writes it.
     #[must_use]
     pub fn canonical(self) -> Self {
-        let Self::Number(text) = &self else {
-            return self;
-        };
-        let Some(Decimal {
-            whole,
-            fraction,
-            exponent,
-        }) = Decimal::read(text)
-        else {
-            return self;
-        };
-        let sign = if text.starts_with('-') { "-" } else { "" };
-        let digits = format!("{whole}{fraction}");
-        let kept = digits.trim_end_matches('0');
-        let power =
-            (digits.len() - kept.len()) as i64 - fraction.len() as i64 + i64::from(exponent);
-        Self::Number(match kept.trim_start_matches('0') {
-            "" => "0".to_owned(),
-            digits => format!("{sign}{digits}E{power}"),
-        })
+        match &self {
+            Self::Number(text) => Number::parse(text).map_or(self, |it| Self::Number(it.text())),
+            Self::Text(_) | Self::Binary(_) => self,
+        }
     }
 
     /// Whether DynamoDB takes it: one key that it does not take fails the request for a hundred others.
     fn is_accepted(&self, max_bytes: usize) -> bool {
         match self {
             Self::Text(text) => (1..=max_bytes).contains(&text.len()),
-            Self::Number(number) => is_number(number),
+            Self::Number(number) => Number::parse(number).is_some(),
             Self::Binary(bytes) => (1..=max_bytes).contains(&bytes.len()),
         }
     }
-}
-
-/// A number's digits before and behind the point, and the power of ten that they are multiplied by.
-struct Decimal<'a> {
-    whole: &'a str,
-    fraction: &'a str,
-    exponent: i32,
-}
-
-impl<'a> Decimal<'a> {
-    fn read(text: &'a str) -> Option<Self> {
-        let text = text.strip_prefix('-').unwrap_or(text);
-        let (digits, exponent) = match text.split_once(['e', 'E']) {
-            None => (text, 0),
-            Some((digits, exponent)) => (digits, exponent.parse().ok()?),
-        };
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-        let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        (all_digits(whole) && all_digits(fraction)).then_some(Self {
-            whole,
-            fraction,
-            exponent,
-        })
-    }
-}
-
-/// Whether a text is a number as DynamoDB takes them.
-fn is_number(text: &str) -> bool {
-    Decimal::read(text).is_some_and(|decimal| {
-        let Decimal {
-            whole,
-            fraction,
-            exponent,
-        } = decimal;
-        let significant = format!("{whole}{fraction}");
-        // The order of magnitude, near enough: the text is at most as long as the digits and the exponents allow.
-        let shift = i32::try_from(whole.len()).unwrap_or(i32::MAX) - 1;
-        significant.trim_matches('0').len() <= MAX_DIGITS
-            && text.trim_start_matches('-').len() <= MAX_DIGITS + 256
-            && EXPONENTS.contains(&exponent)
-            && EXPONENTS.contains(&(exponent + shift))
-    })
 }
 
 pub(super) fn id(key: &[KeyValue]) -> String {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{ShardId, sha256_hex};
 use crate::rows::AuditStep;
 use crate::segments::Summary;
@@ -38,7 +38,7 @@ impl Audit<'_> {
         &self,
         sites: &BTreeSet<String>,
         after: Option<(String, String)>,
-    ) -> Result<(Vec<Suspect>, Option<AuditStep>), StoreError> {
+    ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
         let (host, path) = match after {
             Some((host, path)) => (sites.range(host.clone()..).next(), (host, path)),
             None => (sites.first(), Default::default()),
@@ -85,7 +85,7 @@ impl Audit<'_> {
     }
 
     /// A site whose objects can be judged: published, and with rows that can be read.
-    async fn site(&self, host: &str) -> Result<Option<Site>, StoreError> {
+    async fn site(&self, host: &str) -> Result<Option<Site>, EngineError> {
         let table = &self.reconciler.table;
         let read = async || {
             let Some(row) = table
@@ -106,7 +106,7 @@ impl Audit<'_> {
         };
         match read().await {
             // A finding of its own.
-            Err(StoreError::Damaged { .. }) => Ok(None),
+            Err(EngineError::Damaged { .. }) => Ok(None),
             site => site,
         }
     }
@@ -115,7 +115,7 @@ impl Audit<'_> {
         &self,
         site: &Site,
         shard: &ShardId,
-    ) -> Result<Vec<Suspect>, StoreError> {
+    ) -> Result<Vec<Suspect>, EngineError> {
         let key = shard.object();
         let object = self.objects.get(&key).await?;
         let extent = site
@@ -137,7 +137,7 @@ impl Audit<'_> {
         let (mut generation, mut taken, mut end) = (0, BTreeSet::new(), 0);
         for k in 0..segments {
             let rows = match self.reconciler.table.segment(shard, k).await {
-                Err(StoreError::Damaged { .. }) => return Ok(Vec::new()),
+                Err(EngineError::Damaged { .. }) => return Ok(Vec::new()),
                 rows => rows?,
             };
             let old = published.get(k as usize);
@@ -207,7 +207,7 @@ impl Audit<'_> {
         Ok(suspects)
     }
 
-    async fn look_at_site_files(&self, host: &str) -> Result<Vec<Suspect>, StoreError> {
+    async fn look_at_site_files(&self, host: &str) -> Result<Vec<Suspect>, EngineError> {
         let Some(Site { row, summaries, .. }) = self.site(host).await? else {
             return Ok(Vec::new());
         };

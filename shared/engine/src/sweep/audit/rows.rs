@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::StoreError;
+use crate::error::EngineError;
 use crate::keys::{self, Key, RowKey};
 use crate::ledgers::rows_of;
 use crate::rows::{AuditStep, Holds, Row};
@@ -25,7 +25,7 @@ impl Audit<'_> {
         &self,
         after: Option<Key>,
         sites: &mut BTreeSet<String>,
-    ) -> Result<(Vec<Suspect>, Option<AuditStep>), StoreError> {
+    ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
         let table = &self.reconciler.table;
         let (rows, next) = table.rows(after.as_ref(), PAGE).await?;
         for row in &rows {
@@ -55,7 +55,7 @@ impl Audit<'_> {
     pub(super) async fn page_of_records(
         &self,
         after: Option<String>,
-    ) -> Result<(Vec<Suspect>, Option<AuditStep>), StoreError> {
+    ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
         let page = self.reconciler.content.scan(after.as_deref(), PAGE).await?;
         let pages = page.records.into_iter();
         let ids: Vec<String> = pages.map(|(id, _)| keys::page(&id, 1)).collect();
@@ -69,7 +69,7 @@ impl Audit<'_> {
     }
 
     /// Records that have no ledger and should have one.
-    async fn look_at_records(&self, ids: &[String]) -> Result<Vec<Suspect>, StoreError> {
+    async fn look_at_records(&self, ids: &[String]) -> Result<Vec<Suspect>, EngineError> {
         let keys = ids.iter().map(|id| keys::ledger(id)).collect();
         let ledgers = self.reconciler.table.rows_with(&keys).await?;
         let unseen = ids
@@ -104,7 +104,7 @@ impl Audit<'_> {
     }
 
     /// What is wrong with rows, each with the key of the row that showed it.
-    async fn look_at_rows(&self, rows: &[Row]) -> Result<Vec<(Key, Suspect)>, StoreError> {
+    async fn look_at_rows(&self, rows: &[Row]) -> Result<Vec<(Key, Suspect)>, EngineError> {
         let mut wanted = BTreeSet::new();
         // Once for all parts of a page.
         let mut ids = BTreeSet::new();
@@ -155,10 +155,10 @@ impl Audit<'_> {
 
     /// Whether a scan serves a site on hold. What is published calls for a scan by itself; of a site on its first load
     /// nothing is yet.
-    async fn look_at_hold(&self, host: &str) -> Result<Option<Suspect>, StoreError> {
+    async fn look_at_hold(&self, host: &str) -> Result<Option<Suspect>, EngineError> {
         let job = match self.reconciler.table.job().await {
             // One that cannot be read is a finding of its own, and dropped: then nobody is served.
-            Err(StoreError::Damaged { .. }) => None,
+            Err(EngineError::Damaged { .. }) => None,
             job => job?,
         };
         let served = job.is_some_and(|job| {
@@ -177,7 +177,7 @@ impl Audit<'_> {
         ledger: &Ledger,
         record: Option<&ContentRecord>,
         sites: &SettledSites,
-    ) -> Result<Option<Suspect>, StoreError> {
+    ) -> Result<Option<Suspect>, EngineError> {
         // A record whose id is too long for a key stands under a hash of it.
         if id.starts_with(keys::HASHED_ID) {
             return Ok(None);
@@ -219,14 +219,14 @@ impl Audit<'_> {
     async fn settled_sites<'r>(
         &self,
         records: impl Iterator<Item = &'r ContentRecord>,
-    ) -> Result<SettledSites, StoreError> {
+    ) -> Result<SettledSites, EngineError> {
         let hosts: BTreeSet<&String> = records.map(|record| &record.site).collect();
         let mut sites = BTreeMap::new();
         for host in hosts {
             let settled = match self.reconciler.table.site(host).await {
                 Ok(Some(row)) => (row.hold == Hold::Released).then_some(Some(row.settings)),
                 Ok(None) => Some(None),
-                Err(StoreError::Damaged { .. }) => None,
+                Err(EngineError::Damaged { .. }) => None,
                 Err(error) => return Err(error),
             };
             sites.insert(host.clone(), settled);

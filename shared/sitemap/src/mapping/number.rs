@@ -1,4 +1,4 @@
-//! Numbers as DynamoDB keeps them: decimal, of at most 38 digits, each with one text.
+//! Numbers as DynamoDB keeps them: decimal, with at most 38 digits. One number has many spellings and one text.
 
 use std::cmp::Ordering;
 
@@ -6,10 +6,12 @@ use std::cmp::Ordering;
 const MAX_DIGITS: usize = 38;
 /// Powers of ten of a number's first digit (DynamoDB): those of the smallest and the largest.
 const POWERS: std::ops::RangeInclusive<i64> = -130..=125;
+/// Characters of a number without its sign: as many as the digits and the powers allow.
+const MAX_TEXT: usize = MAX_DIGITS + 256;
 
 /// A number: `0.d₁d₂d₃… × 10^point`, or zero without digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Number {
+pub struct Number {
     negative: bool,
     /// Neither the first nor the last is 0.
     digits: Vec<u8>,
@@ -17,21 +19,26 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    /// Reads a number in any of the forms that DynamoDB takes; `None` if it is none, or one that DynamoDB cannot keep.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    /// Reads any spelling of a number. Returns `None` if the text is not a number, or is one that DynamoDB cannot keep.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
-            None => (false, text.strip_prefix('+').unwrap_or(text)),
+            None => (false, text),
         };
+        if rest.len() > MAX_TEXT {
+            return None;
+        }
         let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
             None => (rest, 0),
         };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let all = [whole, fraction].concat();
-        if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+        let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !is_digits(whole) || !is_digits(fraction) || !POWERS.contains(&i64::from(exponent)) {
             return None;
         }
+        let all = [whole, fraction].concat();
         let kept = all.trim_start_matches('0');
         let leading = i64::try_from(all.len() - kept.len()).ok()?;
         let digits = kept.trim_end_matches('0').as_bytes().to_vec();
@@ -52,8 +59,9 @@ impl Number {
         })
     }
 
-    /// Its one text, without an exponent.
-    pub(crate) fn text(&self) -> String {
+    /// Returns its one text, which has no exponent.
+    #[must_use]
+    pub fn text(&self) -> String {
         let digits: String = self.digits.iter().map(|digit| *digit as char).collect();
         let length = i64::try_from(digits.len()).unwrap_or(i64::MAX);
         let zeros = |count: i64| "0".repeat(usize::try_from(count).unwrap_or(0));
@@ -103,9 +111,8 @@ mod tests {
             ("0", "0"),
             ("-0.00", "0"),
             ("007", "7"),
-            ("+7", "7"),
             ("1.50", "1.5"),
-            ("-.5", "-0.5"),
+            ("-0.50", "-0.5"),
             ("1e3", "1000"),
             ("12.5E-4", "0.00125"),
             ("100", "100"),
@@ -115,6 +122,8 @@ mod tests {
         }
         for text in [
             "",
+            "+7",
+            "-.5",
             "-",
             ".",
             "1.2.3",
