@@ -13,11 +13,10 @@
 //! WAYMARK_CASES=2000 cargo test --test whole histories::whatever -- --nocapture
 //! ```
 //!
-//! A history that fails is shortened and printed, to be kept as a test in `regressions`.
+//! A history that fails is printed, to be tried in the simulated world, which shortens it (`tests/sim/src/regressions.rs`).
 
 mod audit;
 mod reader;
-mod regressions;
 mod run;
 
 use std::hash::{BuildHasher, RandomState};
@@ -36,22 +35,10 @@ use sim::history::{History, history};
 const CASES: u32 = 8;
 /// Histories that happen at the same time: each waits for its event sources much of the time.
 const AT_ONCE: u32 = 4;
-/// For how long a failing history is shortened.
-const SHORTENING: Duration = Duration::from_secs(120);
-/// Times that a shorter history may succeed before it is taken for innocent: faults strike as they like.
-const SHORTENING_TRIES: u32 = 2;
 /// How long what a history leaves running may take to end: a failed one is not waited for.
 const ENDS: Duration = Duration::from_secs(10);
 /// Characters of a reason that are told: it may quote a document.
 const TOLD: usize = 2_000;
-
-/// A history that failed.
-struct Failure {
-    case: u32,
-    seed: u64,
-    history: History,
-    reason: String,
-}
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
@@ -96,34 +83,6 @@ fn text_of<T>(ended: Result<T, JoinError>) -> String {
         .unwrap_or_default()
 }
 
-/// Leaves steps out for as long as it fails all the same: halves first, single ones last.
-fn shorten(mut failure: Failure) -> Failure {
-    let begun = Instant::now();
-    let mut length = failure.history.steps.len().div_ceil(2);
-    loop {
-        let mut at = 0;
-        while at < failure.history.steps.len() {
-            if begun.elapsed() > SHORTENING {
-                return failure;
-            }
-            let end = (at + length).min(failure.history.steps.len());
-            let shorter = failure.history.without(at..end);
-            let fails = (0..SHORTENING_TRIES).find_map(|_| attempt(failure.seed, &shorter).err());
-            match fails {
-                Some(reason) => {
-                    failure.history = shorter;
-                    failure.reason = reason;
-                }
-                None => at = end,
-            }
-        }
-        if length == 1 {
-            return failure;
-        }
-        length = length.div_ceil(2);
-    }
-}
-
 #[test]
 fn whatever_happens_the_published_set_is_the_eligible_set() {
     let seed = number("WAYMARK_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
@@ -145,12 +104,8 @@ fn whatever_happens_the_published_set_is_the_eligible_set() {
                         Ok(done) => report.lock().unwrap().add(&done),
                         Err(reason) => {
                             println!("case {case} fails: {reason}");
-                            failure.lock().unwrap().get_or_insert(Failure {
-                                case,
-                                seed: faults,
-                                history,
-                                reason,
-                            });
+                            let mut failure = failure.lock().unwrap();
+                            failure.get_or_insert((case, faults, history, reason));
                         }
                     }
                 }
@@ -159,13 +114,8 @@ fn whatever_happens_the_published_set_is_the_eligible_set() {
     });
     let seconds = begun.elapsed().as_secs();
     println!("in {seconds} s: {}", report.into_inner().unwrap());
-    if let Some(failure) = failure.into_inner().unwrap() {
-        let Failure {
-            case,
-            seed: faults,
-            history: History { loaded, steps },
-            reason,
-        } = shorten(failure);
+    if let Some((case, faults, history, reason)) = failure.into_inner().unwrap() {
+        let History { loaded, steps } = history;
         panic!(
             "case {case} of WAYMARK_SEED={seed}: {reason}\nreplay({faults}, {loaded}, &{steps:?})"
         );

@@ -16,7 +16,7 @@ pub type Reply<'a, T> = BoxFuture<'a, Result<T, ObjectError>>;
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, ObjectError>> + Send>>;
 
 /// Why a call of the bucket has no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObjectError {
     /// There was no answer, one of a service that is out of order, or a body that broke off. A put may have happened.
@@ -38,7 +38,7 @@ pub enum ObjectError {
 }
 
 /// What an object's metadata says of the document in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Document {
     /// A digest of the document, lower-case hex: equal for equal documents, whatever their stamps. The public ETag is
     /// made from it.
@@ -61,7 +61,7 @@ pub fn stamp(epoch: u64, generation: u64) -> String {
 }
 
 /// An object without its body.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObjectMeta {
     /// S3's ETag, for `If-Match` alone.
     pub etag: String,
@@ -72,7 +72,7 @@ pub struct ObjectMeta {
 }
 
 /// What must hold for a put to happen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Precondition {
     /// There is no such object (`If-None-Match: *`).
     Absent,
@@ -81,7 +81,7 @@ pub enum Precondition {
 }
 
 /// How a put ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum Put {
     /// Written.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::item::{Item, Name, Value};
 
 /// What must hold of an item for a write to happen. An item that does not exist lacks every attribute.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// It has the attribute. With an attribute of the primary key: it exists.
     Has(Name),
@@ -61,7 +61,7 @@ impl Condition {
 
 /// What becomes of an item's attributes. Each attribute is named once; those of the primary key are not. An item that does
 /// not exist is made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Update {
     /// Attributes that get a value.
     pub set: Vec<(Name, Value)>,
@@ -127,7 +127,7 @@ impl Update {
 }
 
 /// One part of a transaction. A transaction names no item twice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Writes an item in place of the one with its key.
     Put {

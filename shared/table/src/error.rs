@@ -1,7 +1,7 @@
 //! What a caller of a table may act on.
 
 /// Why a call of a table has no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
     /// The condition of a write did not hold. Nothing was written.
@@ -43,7 +43,7 @@ pub enum TableError {
 }
 
 /// What became of one action of a cancelled transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// It was not the reason.
     Innocent,

@@ -46,7 +46,7 @@ impl Schema {
 }
 
 /// Which sort keys of a partition are wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SortKey {
     /// Every one.
     #[default]
@@ -56,7 +56,7 @@ pub enum SortKey {
 }
 
 /// A read of one partition, in the order of its sort keys. Strongly consistent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Query {
     /// The partition key.
     pub partition: Value,
@@ -108,7 +108,7 @@ impl Query {
 }
 
 /// A read of the whole table, in an order of its own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scan {
     /// The primary key behind which it begins.
     pub after: Option<Item>,
@@ -121,7 +121,7 @@ pub struct Scan {
 }
 
 /// A page of a query or a scan. It may be empty and not the last.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Page {
     /// The items.
     pub items: Vec<Item>,

@@ -17,17 +17,7 @@ use futures::future::{BoxFuture, Either, select};
 
 use crate::faults::Faults;
 use crate::runtime::{Sim, Sleep, mix};
-
-/// How a stream is read, as `template.yaml` says.
-#[derive(Clone, Copy, Debug)]
-pub struct Mapping {
-    /// Records of a batch at most.
-    pub batch: usize,
-    /// How long a batch waits to fill.
-    pub window: Duration,
-    /// The function's time limit.
-    pub timeout: Duration,
-}
+use crate::template::Mapping;
 
 /// Calls the function.
 pub type Function = Arc<dyn Fn(Vec<StreamRecord>) -> BoxFuture<'static, Handled> + Send + Sync>;
@@ -39,24 +29,29 @@ pub struct Stream {
     lanes: Arc<Vec<Mutex<Lane>>>,
     /// Sequence numbers given.
     count: Arc<Mutex<u64>>,
+    /// What was given up, as the failure bucket has it.
+    failures: Arc<Mutex<Vec<StreamRecord>>>,
 }
 
 #[derive(Debug, Default)]
 struct Lane {
-    /// What is not handled yet.
-    records: VecDeque<StreamRecord>,
+    /// What is not handled yet, and when it happened in the world's time.
+    records: VecDeque<(Duration, StreamRecord)>,
     waker: Option<Waker>,
 }
 
 impl Stream {
-    /// A stream of so many lanes.
+    /// A stream of so many stream shards, each read in as many lanes as the mapping says.
     #[must_use]
-    pub fn new(sim: Sim, lanes: usize) -> Self {
-        let lanes = (0..lanes).map(|_| Mutex::default()).collect();
+    pub fn new(sim: Sim, shards: usize, mapping: &Mapping) -> Self {
+        let lanes = (0..shards * mapping.factor)
+            .map(|_| Mutex::default())
+            .collect();
         Self {
             sim,
             lanes: Arc::new(lanes),
             count: Arc::default(),
+            failures: Arc::default(),
         }
     }
 
@@ -81,7 +76,7 @@ impl Stream {
             .fold(7, |hash, byte| mix(hash ^ u64::from(byte)));
         let at = usize::try_from(hash % self.lanes.len() as u64).unwrap_or(0);
         let mut lane = self.lane(at);
-        lane.records.push_back(record);
+        lane.records.push_back((self.sim.elapsed(), record));
         let waker = lane.waker.take();
         drop(lane);
         if let Some(waker) = waker {
@@ -104,7 +99,14 @@ impl Stream {
         }
     }
 
-    /// Reads the stream for ever.
+    /// Takes what was given up, to hand it to the function once more.
+    #[must_use]
+    pub fn take_failures(&self) -> Vec<StreamRecord> {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut failures)
+    }
+
+    /// Reads the stream for ever. So many of the function's `runs` end somewhere.
     pub fn connect(&self, mapping: Mapping, faults: &Faults, runs: f64, function: &Function) {
         for at in 0..self.lanes.len() {
             let reader = Reader {
@@ -141,7 +143,11 @@ impl Reader {
             }
             let (mut most, mut tries) = (self.mapping.batch, 0_u32);
             // What was handled must go before anything else is taken in.
-            while let Some(handled) = self.try_batch(most).await {
+            loop {
+                self.give_up();
+                let Some(handled) = self.try_batch(most).await else {
+                    break;
+                };
                 match handled {
                     Some(count @ 1..) => {
                         let mut lane = self.stream.lane(self.at);
@@ -150,6 +156,7 @@ impl Reader {
                         break;
                     }
                     Some(0) => {}
+                    None if !self.mapping.bisects => {}
                     None => most = (most.min(self.stream.lane(self.at).records.len()) / 2).max(1),
                 }
                 tries += 1;
@@ -157,6 +164,18 @@ impl Reader {
                 sim.sleep(pause + Duration::from_millis(sim.below(500)))
                     .await;
             }
+        }
+    }
+
+    /// Puts what is too old among the failures.
+    fn give_up(&self) {
+        let now = self.stream.sim.elapsed();
+        let mut lane = self.stream.lane(self.at);
+        let too_old = |at: &Duration| now.saturating_sub(*at) > self.mapping.record_age;
+        while lane.records.front().is_some_and(|(at, _)| too_old(at)) {
+            let failures = &self.stream.failures;
+            let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+            failures.extend(lane.records.pop_front().map(|(_, record)| record));
         }
     }
 
@@ -179,7 +198,8 @@ impl Reader {
     async fn try_batch(&self, most: usize) -> Option<Option<usize>> {
         let records: Vec<StreamRecord> = {
             let lane = self.stream.lane(self.at);
-            lane.records.iter().take(most).cloned().collect()
+            let records = lane.records.iter().take(most);
+            records.map(|(_, record)| record.clone()).collect()
         };
         if records.is_empty() {
             return None;
@@ -191,7 +211,7 @@ impl Reader {
         let run = (self.function)(records);
         let handled = invoke(&self.stream.sim, self.runs, self.mapping.timeout, run).await;
         // The answer may be lost.
-        let handled = handled.filter(|_| !self.stream.sim.happens(self.faults.rate()));
+        let handled = handled.filter(|_| !self.faults.happens());
         Some(handled.map(|handled| {
             match handled {
                 Handled::All => numbers.len(),
@@ -212,7 +232,11 @@ pub async fn invoke<T: Send + 'static>(
     timeout: Duration,
     run: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
-    let end = if !sim.happens(rate) {
+    let falters = sim.happens(rate);
+    if falters {
+        sim.note_fault();
+    }
+    let end = if !falters {
         End::Never
     } else if sim.below(2) == 0 {
         End::Dies

@@ -1,5 +1,6 @@
 //! What goes wrong with a call, and how long it takes.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::runtime::Sim;
@@ -13,8 +14,12 @@ const OUTLASTING: u64 = 8;
 /// Seconds after which a request may still arrive.
 const LATEST: u64 = 60;
 
+/// Seconds within which an outage begins, and how many it lasts at most.
+const LATEST_OUTAGE: u64 = 900;
+const LONGEST_OUTAGE: u64 = 3_600;
+
 /// What becomes of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
     /// It is done, and answered.
     Done,
@@ -35,25 +40,58 @@ pub enum Fate {
 pub struct Faults {
     pub(crate) sim: Sim,
     rate: f64,
+    /// When the service is out of order, in the world's time.
+    outage: Range<Duration>,
 }
 
 impl Faults {
     /// So many of all calls fail, each way as often as any other.
     #[must_use]
     pub fn new(sim: Sim, rate: f64) -> Self {
-        Self { sim, rate }
+        Self {
+            sim,
+            rate,
+            outage: Duration::ZERO..Duration::ZERO,
+        }
     }
 
-    /// How many fail.
+    /// The same with a service that will be out of order for a time, which is drawn.
     #[must_use]
-    pub fn rate(&self) -> f64 {
-        self.rate
+    pub fn with_outage(self) -> Self {
+        let begin = Duration::from_secs(self.sim.below(LATEST_OUTAGE));
+        let length = Duration::from_secs(self.sim.below(LONGEST_OUTAGE));
+        Self {
+            outage: begin..begin + length,
+            ..self
+        }
+    }
+
+    /// Whether a fault strikes that is as likely as a failing call.
+    pub(crate) fn happens(&self) -> bool {
+        self.strikes(self.rate)
+    }
+
+    /// Whether a transaction meets another of one of its items.
+    pub(crate) fn conflicts(&self) -> bool {
+        self.strikes(self.rate / 4.0)
+    }
+
+    fn strikes(&self, rate: f64) -> bool {
+        let happens = self.sim.happens(rate);
+        if happens {
+            self.sim.note_fault();
+        }
+        happens
     }
 
     /// What becomes of a call, and whether the client tries it again, as it does with most that fail: what was done is done
     /// once more then.
     pub(crate) fn draw(&self) -> (Fate, bool) {
-        if !self.sim.happens(self.rate) {
+        if self.outage.contains(&self.sim.elapsed()) {
+            self.sim.note_fault();
+            return (Fate::FailedBefore, false);
+        }
+        if !self.happens() {
             return (Fate::Done, false);
         }
         let fate = match self.sim.below(5) {

@@ -11,7 +11,10 @@ pub mod event_source;
 pub mod faults;
 pub mod history;
 pub mod oracle;
+#[cfg(test)]
+mod regressions;
 pub mod run;
 pub mod runtime;
 pub mod tables;
+pub mod template;
 pub mod world;

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use clap::Parser;
-use sim::run::{Outcome, Report, drawn, run};
+use sim::run::{Report, drawn, run_all, run_case, shortened};
 use sim::runtime::mix;
 
 /// Run histories of the engine in a simulated world.
@@ -38,10 +36,14 @@ fn main() -> ExitCode {
     if log {
         tracing_subscriber::fmt().without_time().init();
     }
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how long a run takes is no part of the simulated world"
+    )]
     let begun = Instant::now();
     let outcomes = match case {
-        Some(case) => BTreeMap::from([(case, outcome(seed, case))]),
-        None => all(seed, steps),
+        Some(case) => BTreeMap::from([(case, run_case(seed, case))]),
+        None => run_all(seed, steps),
     };
     let (mut total, mut digest, mut violations) = (Report::default(), seed, 0);
     for (case, outcome) in &outcomes {
@@ -50,49 +52,18 @@ fn main() -> ExitCode {
         if let Some(violation) = &outcome.violation {
             violations += 1;
             println!("case {case} of seed {seed}: {violation}");
+            if violations == 1 {
+                let (world, history) = drawn(seed, *case);
+                println!("shorter: {}", shortened(world, &history));
+            }
         }
     }
     let seconds = begun.elapsed().as_secs_f64();
     println!("{total}");
     println!("{seconds:.1} s");
     println!(
-        "seed {seed}: {} steps, {} calls, digest {digest:016x}, {violations} violations",
-        total.steps, total.calls
+        "seed {seed}: {} steps, {} faults, digest {digest:016x}, {violations} violations",
+        total.steps, total.faults
     );
     ExitCode::from(u8::from(violations > 0))
-}
-
-fn outcome(seed: u64, case: u64) -> Outcome {
-    let (world, history) = drawn(seed, case);
-    run(world, &history)
-}
-
-/// Histories in the order of their numbers until they have so many steps, on all cores.
-fn all(seed: u64, steps: u64) -> BTreeMap<u64, Outcome> {
-    // How many there are follows from what is drawn alone, and so does the digest.
-    let (mut count, mut drawn_steps) = (0, 0);
-    while drawn_steps < steps {
-        let (_, history) = drawn(seed, count);
-        drawn_steps += history.steps.len() as u64;
-        count += 1;
-    }
-    let (next, outcomes) = (AtomicU64::new(0), Mutex::new(BTreeMap::new()));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..cores {
-            scope.spawn(|| {
-                loop {
-                    let case = next.fetch_add(1, Ordering::Relaxed);
-                    if case >= count {
-                        return;
-                    }
-                    let outcome = outcome(seed, case);
-                    if let Ok(mut outcomes) = outcomes.lock() {
-                        outcomes.insert(case, outcome);
-                    }
-                }
-            });
-        }
-    });
-    outcomes.into_inner().unwrap_or_default()
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use proptest::strategy::{Strategy, ValueTree};
@@ -39,6 +41,8 @@ pub struct Report {
     pub steps: u64,
     /// Calls of tables and buckets.
     pub calls: u64,
+    /// Faults that struck: calls and runs that failed, answers that were lost or late.
+    pub faults: u64,
     /// Virtual seconds.
     pub seconds: u64,
     /// Comparisons of everything, and those that needed another sweep.
@@ -56,6 +60,7 @@ impl AddAssign<&Self> for Report {
         self.histories += other.histories;
         self.steps += other.steps;
         self.calls += other.calls;
+        self.faults += other.faults;
         self.seconds += other.seconds;
         self.rests += other.rests;
         self.late += other.late;
@@ -70,6 +75,7 @@ impl fmt::Display for Report {
             histories,
             steps,
             calls,
+            faults,
             seconds,
             rests,
             late,
@@ -78,8 +84,8 @@ impl fmt::Display for Report {
         } = self;
         writeln!(
             f,
-            "{histories} histories: {steps} steps, {calls} calls, {seconds} virtual seconds, {lost} losses; all compared \
-             {rests} times, {late} of them after another sweep"
+            "{histories} histories: {steps} steps, {calls} calls, {faults} faults, {lost} losses in {seconds} virtual seconds; \
+             all compared {rests} times, {late} of them after another sweep"
         )?;
         write!(
             f,
@@ -112,6 +118,45 @@ pub fn drawn(seed: u64, case: u64) -> (u64, History) {
     tree.expect("a history is drawn").current()
 }
 
+/// Runs the history of a case.
+#[must_use]
+pub fn run_case(seed: u64, case: u64) -> Outcome {
+    let (world, history) = drawn(seed, case);
+    run(world, &history)
+}
+
+/// Runs histories in the order of their numbers until they have so many steps, on all cores.
+#[must_use]
+pub fn run_all(seed: u64, steps: u64) -> BTreeMap<u64, Outcome> {
+    // How many there are follows from what is drawn alone, and so does the digest.
+    let (mut count, mut drawn_steps) = (0, 0);
+    while drawn_steps < steps {
+        let (_, history) = drawn(seed, count);
+        drawn_steps += history.steps.len() as u64;
+        count += 1;
+    }
+    let (next, outcomes) = (AtomicU64::new(0), Mutex::new(BTreeMap::new()));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let case = next.fetch_add(1, Ordering::Relaxed);
+                    if case >= count {
+                        return;
+                    }
+                    let outcome = run_case(seed, case);
+                    let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+                    outcomes.insert(case, outcome);
+                }
+            });
+        }
+    });
+    outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Lets a history happen in a world of this seed.
 #[must_use]
 pub fn run(seed: u64, history: &History) -> Outcome {
@@ -127,18 +172,43 @@ pub fn run(seed: u64, history: &History) -> Outcome {
         let text = text.unwrap_or_else(|| "a panic".to_owned());
         (Report::default(), 0, Some(format!("a panic: {text}")))
     });
-    let (calls, count) = sim.digest();
+    let (calls, faults) = sim.counts();
     let report = Report {
         histories: 1,
-        calls: count,
+        calls,
+        faults,
         seconds: sim.elapsed().as_secs(),
         ..report
     };
     Outcome {
         report,
-        digest: mix(calls ^ left),
+        digest: mix(sim.digest() ^ left),
         violation,
     }
+}
+
+/// Leaves steps out of a history for as long as something is wrong in this world all the same: halves first, single ones
+/// last. What it leaves is a line for `regressions`.
+#[must_use]
+pub fn shortened(seed: u64, history: &History) -> String {
+    let mut history = history.clone();
+    let mut violation = run(seed, &history).violation.unwrap_or_default();
+    let mut length = history.steps.len().div_ceil(2);
+    while length > 0 {
+        let mut at = 0;
+        while at < history.steps.len() {
+            let end = (at + length).min(history.steps.len());
+            let shorter = history.without(at..end);
+            match run(seed, &shorter).violation {
+                Some(other) => (history, violation) = (shorter, other),
+                None => at = end,
+            }
+        }
+        // From 1 to the end.
+        length = if length == 1 { 0 } else { length.div_ceil(2) };
+    }
+    let History { loaded, steps } = history;
+    format!("{violation}\nreplay({seed}, {loaded}, &{steps:?});")
 }
 
 async fn happen(sim: Sim, history: History) -> (Report, u64, Option<String>) {
@@ -378,8 +448,12 @@ mod tests {
     use super::*;
 
     /// Actions of all histories of one run of the tests; `WAYMARK_STEPS` is another number.
-    const STEPS: u64 = 1_000;
+    const STEPS: u64 = 20_000;
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what is asked for, not what happens"
+    )]
     fn number(name: &str) -> Option<u64> {
         std::env::var(name).ok()?.parse().ok()
     }
@@ -401,16 +475,15 @@ mod tests {
         let steps = number("WAYMARK_STEPS").unwrap_or(STEPS);
         println!("WAYMARK_SEED={seed} WAYMARK_STEPS={steps}");
         let mut total = Report::default();
-        for case in 0.. {
-            let (world, history) = drawn(seed, case);
-            let outcome = run(world, &history);
+        for (case, outcome) in run_all(seed, steps) {
             if let Some(violation) = outcome.violation {
-                panic!("waymark-sim --seed {seed} --case {case}: {violation}");
+                let (world, history) = drawn(seed, case);
+                let shortened = shortened(world, &history);
+                panic!(
+                    "waymark-sim --seed {seed} --case {case}: {violation}\nshorter: {shortened}"
+                );
             }
             total += &outcome.report;
-            if total.steps >= steps {
-                break;
-            }
         }
         println!("{total}");
     }

@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -26,8 +27,10 @@ struct State {
     random: u64,
     /// A digest of all that was noted.
     digest: u64,
-    /// Calls that were noted.
+    /// Calls begun.
     calls: u64,
+    /// Faults that struck.
+    faults: u64,
     tasks: Vec<Option<Task>>,
     /// Places in `tasks` that are free.
     free: Vec<usize>,
@@ -104,6 +107,7 @@ impl Sim {
             random: seed,
             digest: seed,
             calls: 0,
+            faults: 0,
             tasks: Vec::new(),
             free: Vec::new(),
             ready: Vec::new(),
@@ -125,10 +129,16 @@ impl Sim {
         let done = self.spawn(main);
         loop {
             if let Some(output) = done.take() {
-                // What is left running ends with the runtime: tasks hold it, and it holds them.
+                // What is left running ends with the runtime: tasks hold it, and it holds them. To drop one may wake others.
                 let tasks = std::mem::take(&mut self.lock().tasks);
                 drop(tasks);
-                self.lock().pauses.clear();
+                let mut state = self.lock();
+                let left = (
+                    std::mem::take(&mut state.ready),
+                    std::mem::take(&mut state.pauses),
+                );
+                drop(state);
+                drop(left);
                 return output;
             }
             self.step();
@@ -270,18 +280,34 @@ impl Sim {
         unit < probability
     }
 
-    /// Takes a call and its answer into the digest, with the time.
-    pub fn note(&self, call: u64) {
-        let mut state = self.lock();
-        state.calls += 1;
-        state.digest = mix(state.digest ^ mix(call).wrapping_add(state.now));
+    /// Counts a call, and takes its digest into the world's.
+    pub fn note_call(&self, request: u64) {
+        self.lock().calls += 1;
+        self.note(request);
     }
 
-    /// The digest of all that was noted, and how many calls that were.
+    /// Takes the digest of something that happened into the world's, with the time.
+    pub fn note(&self, digest: u64) {
+        let mut state = self.lock();
+        state.digest = mix(state.digest ^ mix(digest).wrapping_add(state.now));
+    }
+
+    /// Counts a fault.
+    pub fn note_fault(&self) {
+        self.lock().faults += 1;
+    }
+
+    /// The digest of all that was noted.
     #[must_use]
-    pub fn digest(&self) -> (u64, u64) {
+    pub fn digest(&self) -> u64 {
+        self.lock().digest
+    }
+
+    /// How many calls were made, and how many faults struck.
+    #[must_use]
+    pub fn counts(&self) -> (u64, u64) {
         let state = self.lock();
-        (state.digest, state.calls)
+        (state.calls, state.faults)
     }
 
     /// What the engine takes from this world.
@@ -322,6 +348,34 @@ impl State {
     fn below(&mut self, limit: u64) -> u64 {
         let product = u128::from(self.next_random()) * u128::from(limit);
         u64::try_from(product >> 64).unwrap_or(0)
+    }
+}
+
+/// A digest of a value: the same in each process, which the standard hasher's is not.
+#[must_use]
+pub fn digest_of(value: &impl Hash) -> u64 {
+    let mut digest = Digest(0);
+    value.hash(&mut digest);
+    digest.finish()
+}
+
+struct Digest(u64);
+
+impl Hasher for Digest {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        mix(self.0)
     }
 }
 
@@ -451,7 +505,7 @@ mod tests {
             }
         });
         let log = log.lock().unwrap().clone();
-        (log, sim.digest().0)
+        (log, sim.digest())
     }
 
     #[test]

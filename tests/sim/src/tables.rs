@@ -1,9 +1,9 @@
 //! A table and a bucket whose calls take time and fail.
 
-use std::fmt;
-use std::sync::Arc;
+use std::hash::Hash;
 
-use ::bytes::Bytes;
+use bytes::Bytes;
+use futures::stream;
 use objects::{
     BodyStream, Document, MemoryObjects, ObjectError, ObjectKey, ObjectMeta, Objects, Precondition,
     Put,
@@ -14,7 +14,7 @@ use table::{
 };
 
 use crate::faults::{Fate, Faults};
-use crate::runtime::mix;
+use crate::runtime::digest_of;
 
 /// A table behind a network.
 #[derive(Clone, Debug)]
@@ -39,50 +39,49 @@ impl SimTable {
         Self { table, faults }
     }
 
-    fn call<'a, T: fmt::Debug + Send + 'static>(
+    fn call<'a, R, T, F>(
         &'a self,
         operation: &'static str,
-        call: impl Fn(MemoryTable) -> BoxedCall<T> + Clone + Send + Sync + 'static,
-    ) -> Reply<'a, T> {
+        request: R,
+        call: impl Fn(MemoryTable, R) -> F + Copy + Send + Sync + 'static,
+    ) -> Reply<'a, T>
+    where
+        R: Clone + Hash + Send + Sync + 'static,
+        T: Hash + Send + 'static,
+        F: Future<Output = Result<T, TableError>> + Send + 'static,
+    {
+        let message = || "simulated".to_owned();
         let unavailable = move || TableError::Unavailable {
             operation,
-            message: "simulated".to_owned(),
+            message: message(),
         };
         let throttled = move || TableError::Throttled {
             operation,
-            message: "simulated".to_owned(),
+            message: message(),
         };
-        Box::pin(async move {
-            let table = self.table.clone();
-            carried(
-                &self.faults,
-                operation,
-                move || call(table.clone()),
-                unavailable,
-                throttled,
-            )
-            .await
-        })
+        let noted = digest_of(&(operation, &request));
+        let table = self.table.clone();
+        let call = move || call(table.clone(), request.clone());
+        Box::pin(carried(&self.faults, noted, call, unavailable, throttled))
     }
 }
 
-type BoxedCall<T> = futures::future::BoxFuture<'static, Result<T, TableError>>;
-
-/// Carries a call to a service and its answer back.
+/// Carries a call to a service and its answer back. `noted` is the request's part of the digest.
 async fn carried<T, E, F>(
     faults: &Faults,
-    operation: &'static str,
+    noted: u64,
     call: impl Fn() -> F + Clone + Send + Sync + 'static,
     unavailable: impl Fn() -> E,
     throttled: impl Fn() -> E,
 ) -> Result<T, E>
 where
     F: Future<Output = Result<T, E>> + Send + 'static,
-    T: Send + 'static,
-    E: Send + 'static,
+    T: Hash + Send + 'static,
+    E: Hash + Send + 'static,
 {
     let (fate, is_tried_again) = faults.draw();
     let sim = &faults.sim;
+    sim.note_call(noted);
     faults.way().await;
     let answer = match fate {
         Fate::Done => call().await,
@@ -114,21 +113,18 @@ where
     } else {
         answer
     };
-    let outcome = u64::from(answer.is_ok());
-    let name = operation
-        .bytes()
-        .fold(0, |name, byte| mix(name ^ u64::from(byte)));
-    sim.note(name ^ (fate as u64) << 8 ^ outcome);
     faults.way().await;
+    sim.note(digest_of(&(fate, &answer)));
     answer
 }
 
 impl Table for SimTable {
     fn get(&self, key: Item) -> Reply<'_, Option<Item>> {
-        self.call("GetItem", move |table| {
-            let key = key.clone();
-            Box::pin(async move { table.get(key).await })
-        })
+        self.call(
+            "GetItem",
+            key,
+            |table, key| async move { table.get(key).await },
+        )
     }
 
     fn batch_get(
@@ -138,70 +134,75 @@ impl Table for SimTable {
     ) -> Reply<'_, (Vec<Item>, Vec<Item>)> {
         let mut keys = keys;
         // A part is left for another call.
-        let left = if keys.len() > 1 && self.faults.sim.happens(self.faults.rate()) {
+        let left = if keys.len() > 1 && self.faults.happens() {
             keys.split_off(keys.len() / 2)
         } else {
             Vec::new()
         };
-        self.call("BatchGetItem", move |table| {
-            let (keys, attributes, left) = (keys.clone(), attributes.clone(), left.clone());
-            Box::pin(async move {
+        self.call(
+            "BatchGetItem",
+            (keys, attributes, left),
+            |table, (keys, attributes, left)| async move {
                 let (found, mut more) = table.batch_get(keys, attributes).await?;
                 more.extend(left);
                 Ok((found, more))
-            })
-        })
+            },
+        )
     }
 
     fn query(&self, query: Query) -> Reply<'_, Page> {
-        self.call("Query", move |table| {
-            let query = query.clone();
-            Box::pin(async move { table.query(query).await })
+        self.call("Query", query, |table, query| async move {
+            table.query(query).await
         })
     }
 
     fn scan(&self, scan: Scan) -> Reply<'_, Page> {
-        self.call("Scan", move |table| {
-            let scan = scan.clone();
-            Box::pin(async move { table.scan(scan).await })
-        })
+        self.call(
+            "Scan",
+            scan,
+            |table, scan| async move { table.scan(scan).await },
+        )
     }
 
     fn put(&self, item: Item, condition: Option<Condition>) -> Reply<'_, ()> {
-        self.call("PutItem", move |table| {
-            let (item, condition) = (item.clone(), condition.clone());
-            Box::pin(async move { table.put(item, condition).await })
-        })
+        self.call(
+            "PutItem",
+            (item, condition),
+            |table, (item, condition)| async move { table.put(item, condition).await },
+        )
     }
 
     fn update(&self, key: Item, update: Update, condition: Option<Condition>) -> Reply<'_, Item> {
-        self.call("UpdateItem", move |table| {
-            let (key, update, condition) = (key.clone(), update.clone(), condition.clone());
-            Box::pin(async move { table.update(key, update, condition).await })
-        })
+        self.call(
+            "UpdateItem",
+            (key, update, condition),
+            |table, (key, update, condition)| async move { table.update(key, update, condition).await },
+        )
     }
 
     fn delete(&self, key: Item, condition: Option<Condition>) -> Reply<'_, ()> {
-        self.call("DeleteItem", move |table| {
-            let (key, condition) = (key.clone(), condition.clone());
-            Box::pin(async move { table.delete(key, condition).await })
-        })
+        self.call(
+            "DeleteItem",
+            (key, condition),
+            |table, (key, condition)| async move { table.delete(key, condition).await },
+        )
     }
 
     fn transact(&self, actions: Vec<Action>) -> Reply<'_, ()> {
         // Another write of one of the items is under way.
-        let conflict = self.faults.sim.happens(self.faults.rate() / 4.0);
-        self.call("TransactWriteItems", move |table| {
-            let actions = actions.clone();
-            Box::pin(async move {
+        let conflict = self.faults.conflicts();
+        self.call(
+            "TransactWriteItems",
+            (actions, conflict),
+            |table, (actions, conflict)| async move {
                 if conflict {
                     let mut reasons = vec![Reason::Innocent; actions.len()];
                     reasons[0] = Reason::Conflict;
                     return Err(TableError::Cancelled { reasons });
                 }
                 table.transact(actions).await
-            })
-        })
+            },
+        )
     }
 }
 
@@ -212,39 +213,32 @@ impl SimObjects {
         Self { objects, faults }
     }
 
-    fn call<'a, T: Send + 'static>(
+    fn call<'a, R, T, F>(
         &'a self,
         operation: &'static str,
-        call: impl Fn(MemoryObjects) -> futures::future::BoxFuture<'static, Result<T, ObjectError>>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
-    ) -> objects::Reply<'a, T> {
+        request: R,
+        call: impl Fn(MemoryObjects, R) -> F + Copy + Send + Sync + 'static,
+    ) -> objects::Reply<'a, T>
+    where
+        R: Clone + Hash + Send + Sync + 'static,
+        T: Hash + Send + 'static,
+        F: Future<Output = Result<T, ObjectError>> + Send + 'static,
+    {
         let unavailable = move || ObjectError::Unavailable {
             operation,
             message: "simulated".to_owned(),
         };
-        Box::pin(async move {
-            let objects = self.objects.clone();
-            carried(
-                &self.faults,
-                operation,
-                move || call(objects.clone()),
-                unavailable,
-                unavailable,
-            )
-            .await
-        })
+        let noted = digest_of(&(operation, &request));
+        let objects = self.objects.clone();
+        let call = move || call(objects.clone(), request.clone());
+        Box::pin(carried(&self.faults, noted, call, unavailable, unavailable))
     }
 }
 
 impl Objects for SimObjects {
     fn head<'a>(&'a self, key: &'a ObjectKey) -> objects::Reply<'a, Option<ObjectMeta>> {
-        let key = Arc::new(key.clone());
-        self.call("HeadObject", move |objects| {
-            let key = Arc::clone(&key);
-            Box::pin(async move { objects.head(&key).await })
+        self.call("HeadObject", key.clone(), |objects, key| async move {
+            objects.head(&key).await
         })
     }
 
@@ -252,18 +246,18 @@ impl Objects for SimObjects {
         &'a self,
         key: &'a ObjectKey,
     ) -> objects::Reply<'a, Option<(ObjectMeta, BodyStream)>> {
-        let key = Arc::new(key.clone());
-        self.call("GetObject", move |objects| {
-            let key = Arc::clone(&key);
-            Box::pin(async move { objects.open(&key).await })
+        Box::pin(async move {
+            let found = self.get(key).await?;
+            Ok(found.map(|(meta, body)| {
+                let body: BodyStream = Box::pin(stream::iter([Ok(body)]));
+                (meta, body)
+            }))
         })
     }
 
     fn get<'a>(&'a self, key: &'a ObjectKey) -> objects::Reply<'a, Option<(ObjectMeta, Bytes)>> {
-        let key = Arc::new(key.clone());
-        self.call("GetObject", move |objects| {
-            let key = Arc::clone(&key);
-            Box::pin(async move { objects.get(&key).await })
+        self.call("GetObject", key.clone(), |objects, key| async move {
+            objects.get(&key).await
         })
     }
 
@@ -274,27 +268,26 @@ impl Objects for SimObjects {
         document: &'a Document,
         precondition: &'a Precondition,
     ) -> objects::Reply<'a, Put> {
-        let put = Arc::new((key.clone(), body, document.clone(), precondition.clone()));
-        self.call("PutObject", move |objects| {
-            let put = Arc::clone(&put);
-            Box::pin(async move {
-                let (key, body, document, precondition) = &*put;
-                objects.put(key, body.clone(), document, precondition).await
-            })
-        })
+        self.call(
+            "PutObject",
+            (key.clone(), body, document.clone(), precondition.clone()),
+            |objects, (key, body, document, precondition)| async move {
+                objects.put(&key, body, &document, &precondition).await
+            },
+        )
     }
 
     fn list<'a>(&'a self, site: &'a str) -> objects::Reply<'a, Vec<ObjectKey>> {
-        let site = site.to_owned();
-        self.call("ListObjectsV2", move |objects| {
-            let site = site.clone();
-            Box::pin(async move { objects.list(&site).await })
-        })
+        self.call(
+            "ListObjectsV2",
+            site.to_owned(),
+            |objects, site| async move { objects.list(&site).await },
+        )
     }
 
     fn sites(&self) -> objects::Reply<'_, Vec<String>> {
-        self.call("ListObjectsV2", move |objects| {
-            Box::pin(async move { objects.sites().await })
+        self.call("ListObjectsV2", (), |objects, ()| async move {
+            objects.sites().await
         })
     }
 }

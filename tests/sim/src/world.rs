@@ -11,7 +11,7 @@ use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
-use engine::stream::StreamRecord;
+use engine::stream::{Handled, StreamRecord};
 use engine::sweep::audit::{Audit, Finding, beginning};
 use engine::sweep::sweep;
 use engine::{Env, SitemapTable};
@@ -20,16 +20,15 @@ use serde_json::Value as Json;
 use table::{Item, MemoryTable, Query, Scan, Schema, Table, Value};
 
 use crate::audit::{Objects as Published, Row, Rows};
-use crate::event_source::{Function, Mapping, Stream, invoke};
+use crate::event_source::{Function, Stream, invoke};
 use crate::faults::Faults;
 use crate::history::{KNOWN, SITES};
 use crate::runtime::{Sim, mix};
 use crate::tables::{SimObjects, SimTable};
+use crate::template::TEMPLATE;
 
-/// How often the sweep runs.
-const SWEEP_PERIOD: Duration = Duration::from_secs(60);
-/// Its time limit.
-const SWEEP_TIMEOUT: Duration = Duration::from_secs(60);
+/// In one of so many worlds with faults a service is out of order for a time.
+const OUTAGE_ONE_IN: u64 = 4;
 /// The audit's pause before it looks again.
 const SECOND_LOOK: Duration = Duration::from_secs(5);
 /// How long nothing may come to rest, in virtual time.
@@ -61,6 +60,7 @@ pub struct World {
     /// The operator's: calls do neither.
     operator: Regenerator,
     options: Options,
+    /// Of the answers of the functions.
     faults: Faults,
     /// Whether the functions run.
     begun: bool,
@@ -70,7 +70,8 @@ impl World {
     /// A deployment without content, whose functions do not run yet.
     #[must_use]
     pub fn new(sim: &Sim, options: Options) -> Self {
-        let streams = [4, 1].map(|factor| Stream::new(sim.clone(), options.shards * factor));
+        let mappings = [TEMPLATE.content, TEMPLATE.sitemap];
+        let streams = mappings.map(|mapping| Stream::new(sim.clone(), options.shards, &mapping));
         let [changes, rows] = streams.clone();
         let content = MemoryTable::watched(Schema::of_texts(&["id"]), move |change| {
             let id = change.key.text("id").unwrap_or_default();
@@ -84,12 +85,18 @@ impl World {
         });
         let objects = MemoryObjects::default();
         let faults = Faults::new(sim.clone(), options.calls);
-        let table = |table: &MemoryTable| SimTable::new(table.clone(), faults.clone());
+        // One service may be out of order for a time.
+        let down = options.calls > 0.0 && sim.below(OUTAGE_ONE_IN) == 0;
+        let service = down.then(|| sim.below(3));
+        let faults_of = |number| match service == Some(number) {
+            true => faults.clone().with_outage(),
+            false => faults.clone(),
+        };
         let env = sim.env();
         let functions = regenerator(
-            Arc::new(table(&content)),
-            Arc::new(table(&sitemap)),
-            Arc::new(SimObjects::new(objects.clone(), faults.clone())),
+            Arc::new(SimTable::new(content.clone(), faults_of(0))),
+            Arc::new(SimTable::new(sitemap.clone(), faults_of(1))),
+            Arc::new(SimObjects::new(objects.clone(), faults_of(2))),
             &env,
         );
         let operator = regenerator(
@@ -117,11 +124,6 @@ impl World {
         self.begun = true;
         let [changes, rows] = &self.streams;
         let reconciler = Arc::new(self.functions.reconciler.clone());
-        let mapping = |batch, seconds| Mapping {
-            batch,
-            window: Duration::from_secs(1),
-            timeout: Duration::from_secs(seconds),
-        };
         let ingest: Function = Arc::new(move |records| {
             let reconciler = Arc::clone(&reconciler);
             Box::pin(async move { engine::ingest::ingest(&reconciler, &records).await })
@@ -132,13 +134,14 @@ impl World {
             Box::pin(async move { regenerator.regenerate(&records).await })
         });
         let (faults, runs) = (&self.faults, self.options.runs);
-        changes.connect(mapping(200, 60), faults, runs, &ingest);
-        rows.connect(mapping(1_000, 300), faults, runs, &regenerate);
+        changes.connect(TEMPLATE.content, faults, runs, &ingest);
+        rows.connect(TEMPLATE.sitemap, faults, runs, &regenerate);
         let sim = self.sim.clone();
         let functions = self.functions.clone();
+        let (period, timeout) = (TEMPLATE.sweep_period, TEMPLATE.sweep_timeout);
         drop(self.sim.spawn(async move {
             loop {
-                sim.sleep(SWEEP_PERIOD).await;
+                sim.sleep(period).await;
                 let functions = functions.clone();
                 let swept = async move {
                     let Regenerator {
@@ -149,7 +152,7 @@ impl World {
                     sweep(reconciler, &**objects, SECOND_LOOK, None).await
                 };
                 // What failed, the next one does.
-                drop(invoke(&sim, runs, SWEEP_TIMEOUT, swept).await);
+                drop(invoke(&sim, runs, timeout, swept).await);
             }
         }));
     }
@@ -243,7 +246,7 @@ impl World {
                 .items
                 .iter()
                 .find(|item| item.text("sk") == Some(&key.sk));
-            if changes + rows == 0 && scan.is_none() {
+            if changes + rows == 0 && scan.is_none() && !self.redrive().await {
                 return Ok(());
             }
             if self.sim.elapsed() > limit {
@@ -253,6 +256,16 @@ impl World {
             }
             self.sim.sleep(LOOK_EVERY).await;
         }
+    }
+
+    /// Hands what was given up to the functions again, as an operator does. Says whether there was anything.
+    async fn redrive(&self) -> bool {
+        let [changes, rows] = self.streams.each_ref().map(Stream::take_failures);
+        let is_any = !changes.is_empty() || !rows.is_empty();
+        let ingested = engine::ingest::ingest(&self.operator.reconciler, &changes).await;
+        let regenerated = self.operator.regenerate(&rows).await;
+        assert_eq!((ingested, regenerated), (Handled::All, Handled::All));
+        is_any
     }
 
     /// What the clock's next call would do, without faults.

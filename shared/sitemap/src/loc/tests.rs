@@ -331,6 +331,31 @@ fn a_stored_url_keeps_the_spelling_that_keys_were_made_from() {
     assert_eq!(damaged.as_str(), "https://a.example/%3Cb%3E");
 }
 
+#[test]
+fn most_urls_are_taken_as_they_are() {
+    for plain in [
+        "https://www.example.com/",
+        "https://a.example/b-c/?page=2",
+        "http://a/b:c@d",
+    ] {
+        assert_eq!(Loc::plain(plain).unwrap().as_str(), plain);
+    }
+    for other in [
+        "https://a.example",
+        "https://a.example:80/",
+        "https://A.example/",
+        "https://a.1/",
+        "https://xn--a.example/",
+        "https://a.example/./b",
+        "https://a.example/%62",
+        "https://a.example/ü",
+        "https://a.example/?it's",
+        "ftp://a.example/",
+    ] {
+        assert_eq!(Loc::plain(other), None, "{other}");
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read_as_itself(
@@ -346,6 +371,22 @@ proptest! {
             crate::xml::escape(loc.as_str(), &mut as_text);
             prop_assert_eq!(as_loc, as_text);
             prop_assert_eq!(Loc::parse_any(loc.as_str()), Ok(loc));
+        }
+    }
+
+    #[test]
+    fn what_is_taken_as_it_is_would_be_parsed_to_itself(
+        scheme in "https?",
+        host in "([a-z0-9-]{1,4}|xn--[a-z]{1,2}|0x[0-9a-f])(\\.([a-z0-9-]{0,3}|com)){0,3}",
+        rest in "([a-z0-9._~/!$&()*+,;=:@?'%#-]|/\\.\\.?/?){0,12}",
+    ) {
+        let raw = format!("{scheme}://{host}/{rest}");
+        if let Some(plain) = Loc::plain(&raw) {
+            prop_assert_eq!(plain.as_str(), &raw);
+            let parsed = parse(&raw).and_then(Loc::within_limit);
+            prop_assert_eq!(parsed.as_ref(), Ok(&plain));
+            let origin = Origin::parse(&format!("{scheme}://{host}"))?;
+            prop_assert_eq!(Loc::parse(&raw, &origin), Ok(plain));
         }
     }
 

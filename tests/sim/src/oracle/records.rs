@@ -9,8 +9,8 @@ use sitemap::time::When;
 
 use super::{HIGH_BYTE_LIMIT, LOW_BYTE_LIMIT, Oracle};
 use crate::history::{
-    Changed, Film, GROUPS, LANGUAGES, PART_URLS, Page, SERIES, SITES, STYLESHEETS, Settings, State,
-    TERMS, TYPES,
+    Changed, Film, GROUPS, LANGUAGES, MANY_IMAGES, MANY_IMAGES_DIGITS, PART_URLS, Page, SERIES,
+    SITES, STYLESHEETS, Settings, State, TERMS, TYPES,
 };
 
 /// The title of every page that has one.
@@ -65,8 +65,13 @@ pub(super) fn modified(page: &Page, begun: i64) -> Option<When> {
 }
 
 pub(super) fn images(page: &Page) -> Vec<String> {
+    let digits = if page.images == MANY_IMAGES {
+        MANY_IMAGES_DIGITS
+    } else {
+        1
+    };
     (0..page.images)
-        .map(|n| format!("https://i.example/{n:0>180}"))
+        .map(|n| format!("https://i.example/{n:0>digits$}"))
         .collect()
 }
 
@@ -117,9 +122,11 @@ impl Oracle {
             ("translation_group", page.group.map(|of| GROUPS[of].into())),
         ];
         let given = optional.into_iter();
-        given.fold(record, |record, (field, value)| match value {
-            Some(value) => with(&record, json!({field: value})),
-            None => record,
+        given.fold(record, |mut record, (field, value)| {
+            if let Some(value) = value {
+                record[field] = value;
+            }
+            record
         })
     }
 
@@ -128,7 +135,9 @@ impl Oracle {
         let mut types: BTreeMap<&str, Value> = BTreeMap::new();
         let mut set = |kind: usize, field: Value| {
             let settings = types.entry(TYPES[kind]).or_insert_with(|| json!({}));
-            *settings = with(settings, field);
+            if let (Value::Object(settings), Value::Object(field)) = (settings, field) {
+                settings.extend(field);
+            }
         };
         if let Some(kind) = settings.hidden {
             set(kind, json!({"public": false}));
@@ -155,15 +164,6 @@ impl Oracle {
             "indexnow_key": settings.told.then(|| format!("key-of-{}", SITES[site].replace('.', "-"))),
         })
     }
-}
-
-/// A record with other fields.
-fn with(record: &Value, fields: Value) -> Value {
-    let mut record = record.clone();
-    if let (Value::Object(record), Value::Object(fields)) = (&mut record, fields) {
-        record.extend(fields);
-    }
-    record
 }
 
 /// The name under which news are published.

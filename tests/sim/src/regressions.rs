@@ -2,12 +2,12 @@
 //!
 //! The model, the reviews and the generated histories found them; `docs/TESTING.md` tells of the former.
 
-use super::attempt;
-use sim::history::{Changed::*, Step::*};
-use sim::history::{DEFAULT, History, MANY_IMAGES, PAGE, Page, Settings, Step};
+use crate::history::{Changed::*, Step::*};
+use crate::history::{DEFAULT, History, MANY_IMAGES, PAGE, Page, Settings, Step};
+use crate::run::run;
 
-/// Times that each history is repeated.
-const TIMES: u64 = 4;
+/// Worlds in which each history happens.
+const TIMES: u64 = 16;
 
 const SMALL: Settings = Settings {
     capacity: 1,
@@ -28,8 +28,8 @@ fn replay(seed: u64, loaded: usize, steps: &[Step]) {
     let steps = steps.to_vec();
     let history = History { loaded, steps };
     for seed in seed..seed + TIMES {
-        if let Err(reason) = attempt(seed, &history) {
-            panic!("under the faults of {seed}: {reason}");
+        if let Some(violation) = run(seed, &history).violation {
+            panic!("in the world of seed {seed}: {violation}");
         }
     }
 }
