@@ -5,6 +5,7 @@
     planted_faults.py --only NAME     this one; may be given several times
     planted_faults.py --list          what there is
     planted_faults.py --check         only that every fault's text still occurs once in the code
+    planted_faults.py --simulated     by generated histories in the simulated world alone: after how many steps
     planted_faults.py --tree DIR      in this copy and its own target folder, instead of target/planted
 
 Each fault leaves out one thing that ARCHITECTURE.md says must be there. The directed tests run first, and the generated
@@ -35,14 +36,19 @@ ALWAYS = 'Condition::has("pk").or(Condition::lacks("pk"))'
 # builds and which of its tests run. Left out is what knows nothing of the protocols.
 SKIPPED = [word for name in ["template::", "bad_input::", "store::a_client", "store::no_client"] for word in ("--skip", name)]
 QUICK = ["races::", "store::", "conformance::"]
-WHOLE, ENGINE = ["--test", "whole"], ["--package", "waymark-engine", "--lib"]
+WHOLE = ["--test", "whole"]
+ENGINE, SIM = (["--package", f"waymark-{name}", "--lib"] for name in ["engine", "sim"])
 STAGES = {
     "races and conformance": (WHOLE, [*QUICK, *SKIPPED]),
     "directed tests": (WHOLE, [word for name in [*QUICK, "loss::", "histories::"] for word in ("--skip", name)] + SKIPPED),
     "the engine's own tests": (ENGINE, []),
+    "the simulated world": (SIM, []),
     "losses": (WHOLE, ["loss::"]),
     "histories": (WHOLE, ["histories::"]),
 }
+# The simulated world runs these folders' code, and no other.
+SIMULATED = tuple(f"shared/{name}/" for name in ["sitemap", "table", "objects", "engine"])
+SIMULATED_SEED = 7
 # A fault may keep the tests from ending: seconds, far above what they need.
 TIME_LIMIT = 900
 
@@ -381,6 +387,27 @@ def caught_by(tree, target, cases, log):
     return []
 
 
+def simulated(tree, target, steps, log):
+    """After how many steps generated histories fail, and how; nothing if they do not."""
+    environment = dict(os.environ, CARGO_TARGET_DIR=str(target), CARGO_TERM_COLOR="never", RUST_BACKTRACE="0")
+    build = ["cargo", "build", "--quiet", "--package", "waymark-sim"]
+    built = subprocess.run(build, cwd=tree, env=environment, text=True, capture_output=True)
+    if built.returncode != 0:
+        raise Broken("does not compile:\n" + built.stderr[-3000:])
+    command = [target / "debug/waymark-sim", "--seed", str(SIMULATED_SEED), "--steps", str(steps), "--first"]
+    try:
+        run = subprocess.run(command, text=True, capture_output=True, env=environment, timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        return f"they do not end in {TIME_LIMIT} s"
+    log.write(run.stdout + run.stderr)
+    log.flush()
+    found = re.search(rf"^case \d+ of seed {SIMULATED_SEED}: (.*)", run.stdout, re.MULTILINE)
+    count = re.search(rf"^seed {SIMULATED_SEED}: (\d+) steps", run.stdout, re.MULTILINE)
+    if not count:
+        return f"they die: {run.stderr[-200:]}"
+    return found and f"{count[1]} steps: {found[1][:120]}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="NAME", help="a fault's name, or a part of it")
@@ -388,9 +415,12 @@ def main():
     parser.add_argument("--check", action="store_true", help="only that each fault's text occurs once")
     parser.add_argument("--tree", type=pathlib.Path, metavar="DIR", help="a copy to work in; it is left as it was")
     parser.add_argument("--cases", type=int, default=60, help="histories to generate")
+    parser.add_argument("--simulated", action="store_true", help="generated histories in the simulated world alone")
+    parser.add_argument("--steps", type=int, default=100_000, help="how many of them, at most")
     arguments = parser.parse_args()
     faults = {name: edits for name, edits in FAULTS.items()
-              if not arguments.only or any(part in name for part in arguments.only)}
+              if (not arguments.only or any(part in name for part in arguments.only))
+              and (not arguments.simulated or all(file.startswith(SIMULATED) for file, _, _ in edits))}
     if not faults:
         parser.error("no fault has such a name")
     if arguments.list:
@@ -414,9 +444,17 @@ def main():
     width = max(map(len, faults))
     missed = []
     with open(target / "planted_faults.log", "w") as log:
+        def look():
+            """What finds the fault that is in the copy now."""
+            if arguments.simulated:
+                return simulated(tree, target, arguments.steps, log)
+            failed = caught_by(tree, target, arguments.cases, log)
+            others = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+            return failed and failed[0] + others
+
         begun = time.monotonic()
-        if failed := caught_by(tree, target, arguments.cases, log):
-            raise Broken(f"without a fault, these fail: {', '.join(failed)}; see {log.name}")
+        if found := look():
+            raise Broken(f"without a fault, this fails: {found}; see {log.name}")
         print(f"{'(none)':{width}}  all pass, {time.monotonic() - begun:.0f} s", flush=True)
         for name, edits in faults.items():
             begun = time.monotonic()
@@ -425,17 +463,16 @@ def main():
             try:
                 for path, (_, after) in files.items():
                     path.write_text(after)
-                failed = caught_by(tree, target, arguments.cases, log)
+                found = look()
             except Broken as broken:
                 raise Broken(f"{name}: {broken}") from None
             finally:
                 for path, (before, _) in files.items():
                     path.write_text(before)
-            if not failed:
+            if not found:
                 missed.append(name)
-            others = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
             seconds = time.monotonic() - begun
-            print(f"{name:{width}}  {failed[0] + others if failed else 'MISSED'}, {seconds:.0f} s", flush=True)
+            print(f"{name:{width}}  {found or 'MISSED'}, {seconds:.0f} s", flush=True)
     print(f"{len(faults) - len(missed)} of {len(faults)} caught")
     return 1 if missed else 0
 

@@ -21,6 +21,9 @@ struct Arguments {
     /// Run this history alone
     #[arg(long)]
     case: Option<u64>,
+    /// End at the first violation, and do not look for a shorter history
+    #[arg(long)]
+    first: bool,
     /// Print what the functions log
     #[arg(long)]
     log: bool,
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         seed,
         steps,
         case,
+        first,
         log,
     } = Arguments::parse();
     if log {
@@ -43,7 +47,7 @@ fn main() -> ExitCode {
     let begun = Instant::now();
     let outcomes = match case {
         Some(case) => BTreeMap::from([(case, run_case(seed, case))]),
-        None => run_all(seed, steps),
+        None => run_all(seed, steps, first),
     };
     let (mut total, mut digest, mut violations) = (Report::default(), seed, 0);
     for (case, outcome) in &outcomes {
@@ -52,7 +56,7 @@ fn main() -> ExitCode {
         if let Some(violation) = &outcome.violation {
             violations += 1;
             println!("case {case} of seed {seed}: {violation}");
-            if violations == 1 {
+            if violations == 1 && !first {
                 let (world, history) = drawn(seed, *case);
                 println!("shorter: {}", shortened(world, &history));
             }

@@ -125,9 +125,10 @@ pub fn run_case(seed: u64, case: u64) -> Outcome {
     run(world, &history)
 }
 
-/// Runs histories in the order of their numbers until they have so many steps, on all cores.
+/// Runs histories in the order of their numbers until they have so many steps, on all cores; with `first`, only until one
+/// violates something. Their outcomes by number.
 #[must_use]
-pub fn run_all(seed: u64, steps: u64) -> BTreeMap<u64, Outcome> {
+pub fn run_all(seed: u64, steps: u64, first: bool) -> BTreeMap<u64, Outcome> {
     // How many there are follows from what is drawn alone, and so does the digest.
     let (mut count, mut drawn_steps) = (0, 0);
     while drawn_steps < steps {
@@ -135,26 +136,33 @@ pub fn run_all(seed: u64, steps: u64) -> BTreeMap<u64, Outcome> {
         drawn_steps += history.steps.len() as u64;
         count += 1;
     }
-    let (next, outcomes) = (AtomicU64::new(0), Mutex::new(BTreeMap::new()));
+    let (next, end) = (AtomicU64::new(0), AtomicU64::new(count));
+    let outcomes = Mutex::new(BTreeMap::new());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..cores {
             scope.spawn(|| {
                 loop {
                     let case = next.fetch_add(1, Ordering::Relaxed);
-                    if case >= count {
+                    if case >= end.load(Ordering::Relaxed) {
                         return;
                     }
                     let outcome = run_case(seed, case);
+                    if first && outcome.violation.is_some() {
+                        end.fetch_min(case + 1, Ordering::Relaxed);
+                    }
                     let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
                     outcomes.insert(case, outcome);
                 }
             });
         }
     });
-    outcomes
+    let mut outcomes = outcomes
         .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
+        .unwrap_or_else(PoisonError::into_inner);
+    // One behind the first that violates something may have been under way.
+    outcomes.split_off(&end.into_inner());
+    outcomes
 }
 
 /// Lets a history happen in a world of this seed.
@@ -475,7 +483,7 @@ mod tests {
         let steps = number("WAYMARK_STEPS").unwrap_or(STEPS);
         println!("WAYMARK_SEED={seed} WAYMARK_STEPS={steps}");
         let mut total = Report::default();
-        for (case, outcome) in run_all(seed, steps) {
+        for (case, outcome) in run_all(seed, steps, true) {
             if let Some(violation) = outcome.violation {
                 let (world, history) = drawn(seed, case);
                 let shortened = shortened(world, &history);
