@@ -66,9 +66,11 @@ FAULTS = {
     "a commit does not check the ledger's token": [
         (ACTIONS, '.when(Condition::equals("token", token))', f'.when(Condition::equals("token", token).or({ALWAYS}))')],
     "a fence keeps the token of an earlier one": [
-        (LEDGERS, 'Update::new().set("token", token.as_str())', 'Update::new().set_missing("token", token.as_str())'),
+        ("shared/engine/src/sitemap_table.rs", 'Update::new().set("token", token.as_str())', 'Update::new().set_missing("token", token.as_str())'),
         (LEDGERS, "        Ok(Fenced {\n            token,",
          '        let token = item.text("token").unwrap_or_default().to_owned();\n        Ok(Fenced {\n            token,')],
+    "the client tries a fence again with the same token": [
+        ("shared/engine/src/sitemap_table.rs", '.set("token", token.as_str()).once();', '.set("token", token.as_str());')],
     "a lost commit is not tried again": [
         (ROUND, "Ok(None) => lost.push(page),",
          "Ok(None) if false => lost.push(page),\n"
@@ -277,7 +279,7 @@ FAULTS = {
     "the audit looks for no record without a ledger": [
         (ROWS, "if unseen.is_empty() {", "if true {")],
     "an entry's digest leaves its lastmod out": [
-        (PLAN, "self.lastmod.map(|at| at.to_string()).unwrap_or_default();", "String::new();")],
+        ("shared/sitemap/src/plan/change.rs", "self.lastmod.map(|at| at.to_string()).unwrap_or_default();", "String::new();")],
     "an audit judges what it cannot read": [
         ("infra/local/src/audit.rs", "if let Some(misread) = target.misread().await? {",
          "if let Some(misread) = target.misread().await?.filter(|_| false) {")],

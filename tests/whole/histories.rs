@@ -1,9 +1,9 @@
 //! Generated histories with faults, against an oracle: whatever happens, the published set is the eligible set.
 //!
 //! - A history is a hundred and more edits of a few records of three sites, so that they collide, with changed settings,
-//!   floods, leaps of time and dropped tables between them (`history`). The oracle says what must be listed (`oracle`).
+//!   floods, leaps of time and dropped tables between them (`sim::history`). The oracle says what must be listed (`sim::oracle`).
 //! - It happens while event sources duplicate, delay, split, reorder, lose answers and stop functions anywhere, and calls
-//!   fail before and after they took effect (`run`), and while a crawler reads (`reader`).
+//!   fail before and after they took effect (`run`), and while a crawler reads (`sim::reader`).
 //! - Whenever it rests, and at its end, every page, row and object is compared (`audit`).
 //!
 //! `WAYMARK_CASES` sets the number of histories, `WAYMARK_SEED` what is drawn; the faults are drawn from it too, but when
@@ -16,7 +16,6 @@
 //! A history that fails is printed, to be tried in the simulated world, which shortens it (`tests/sim/src/regressions.rs`).
 
 mod audit;
-mod reader;
 mod run;
 
 use std::hash::{BuildHasher, RandomState};

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::error::Error;
 
+use aws_sdk_dynamodb::Config;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::primitives::Blob;
@@ -215,16 +217,20 @@ impl Table for DynamoDbTable {
             let condition = condition.map(|condition| expression.condition(&condition));
             let client = self.aws.dynamodb().await;
             let request = client.update_item().table_name(&self.name);
-            let output = request
+            let request = request
                 .set_key(Some(sdk_item(key)))
                 .update_expression(change)
                 .set_condition_expression(condition)
                 .set_expression_attribute_names(expression.names())
                 .set_expression_attribute_values(expression.values())
-                .return_values(ReturnValue::AllNew)
-                .send()
-                .await
-                .map_err(failed("UpdateItem"))?;
+                .return_values(ReturnValue::AllNew);
+            let output = if update.once {
+                let once = Config::builder().retry_config(RetryConfig::disabled());
+                request.customize().config_override(once).send().await
+            } else {
+                request.send().await
+            };
+            let output = output.map_err(failed("UpdateItem"))?;
             Ok(output.attributes.map(item).unwrap_or_default())
         })
     }

@@ -47,10 +47,16 @@ impl Env {
         self.0.now()
     }
 
+    /// The time since some moment in the past. It never goes back.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+
     /// The moment this long from now.
     #[must_use]
     pub fn deadline(&self, after: Duration) -> Deadline {
-        let (env, until) = (self.clone(), self.0.elapsed() + after);
+        let (env, until) = (self.clone(), self.elapsed() + after);
         Deadline { env, until }
     }
 
@@ -100,6 +106,6 @@ impl Deadline {
     /// Whether it has passed.
     #[must_use]
     pub fn has_passed(&self) -> bool {
-        self.env.0.elapsed() >= self.until
+        self.env.elapsed() >= self.until
     }
 }

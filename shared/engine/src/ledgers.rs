@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan};
-use table::{Item, MAX_ACTIONS, Update};
+use table::{Item, MAX_ACTIONS};
 
 use self::actions::Actions;
 use crate::error::EngineError;
@@ -62,9 +62,8 @@ impl SitemapTable {
     /// Puts a fresh token into the page's ledger and returns what it holds. Must precede every other read.
     pub async fn fence(&self, id: &str) -> Result<Fenced, EngineError> {
         let key = keys::ledger(id);
-        let token = self.env.token();
-        let fence = Update::new().set("token", token.as_str());
-        let item = self.update(&key, fence).await?;
+        let fenced = self.fence_row(&key, None).await?;
+        let (token, item) = fenced.unwrap_or_default();
         let ledger = read_ledger(&key, &item)?;
         Ok(Fenced {
             token,

@@ -9,6 +9,8 @@
 
 pub mod concurrency;
 pub mod content;
+#[cfg(test)]
+mod doubles;
 mod env;
 pub mod error;
 pub mod feed;

@@ -14,6 +14,10 @@ use crate::keys::Key;
 /// Rounds for keys that a table left for another call.
 const BATCH_ROUNDS: u32 = 10;
 
+/// Tries of a fence, and the round of backoff before which they begin: the SDK's numbers for what it tries itself.
+const FENCE_TRIES: u32 = 3;
+const FENCE_BACKOFF: u32 = 4;
+
 /// The sitemap table.
 #[derive(Clone, Debug)]
 pub struct SitemapTable {
@@ -128,6 +132,30 @@ impl SitemapTable {
         condition: Condition,
     ) -> Result<Option<Item>, EngineError> {
         held(self.table.update(key.into(), update, Some(condition)).await)
+    }
+
+    /// Puts a fresh token into a row and returns both. `None` if the condition did not hold.
+    ///
+    /// Each try has a token of its own, which is sent once. A try that was given up may arrive when another run has fenced:
+    /// with the token that this run goes by, it would take that fence back.
+    pub(crate) async fn fence_row(
+        &self,
+        key: &Key,
+        condition: Option<Condition>,
+    ) -> Result<Option<(String, Item)>, EngineError> {
+        let mut tries = 1;
+        loop {
+            let token = self.env.token();
+            let fence = Update::new().set("token", token.as_str()).once();
+            let fenced = self.table.update(key.into(), fence, condition.clone());
+            match held(fenced.await) {
+                Err(error) if tries < FENCE_TRIES && !error.is_permanent() => {
+                    self.env.backoff(FENCE_BACKOFF + tries).await;
+                    tries += 1;
+                }
+                fenced => return Ok(fenced?.map(|item| (token, item))),
+            }
+        }
     }
 
     /// Deletes an item, whatever it holds.
@@ -249,3 +277,6 @@ pub(crate) fn damaged(key: &Key, name: &str) -> EngineError {
         message: format!("attribute {name} is missing or wrong"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use sitemap::member::FORMAT_VERSION;
+use sitemap::RENDER_VERSION;
 use sitemap::site::SiteSettings;
 use sitemap::stylesheet;
 use table::{Action, Condition, Item, Update, Value};
@@ -23,14 +23,6 @@ use objects::Closings;
 
 #[cfg(test)]
 mod tests;
-
-/// What rendered entries look like, and what stands around them. A higher one than a site's makes the scan render every
-/// entry of it again and build every object.
-pub const RENDER_VERSION: u32 = 2;
-const _: () = assert!(
-    FORMAT_VERSION == 1,
-    "a new file format needs a new epoch for every site, which a new RENDER_VERSION gives it: raise both"
-);
 
 /// Whether a site may be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,11 +195,9 @@ impl SitemapTable {
 
     /// Puts a fresh token into a site's row and returns both; nothing if there is no row.
     pub async fn fence_site(&self, host: &str) -> Result<Option<(String, SiteRow)>, EngineError> {
-        let token = self.env.token();
-        let fence = Update::new().set("token", token.as_str());
         let key = keys::site(host);
-        let fenced = self.update_if(&key, fence, Condition::has("pk"));
-        let Some(item) = fenced.await? else {
+        let fenced = self.fence_row(&key, Some(Condition::has("pk")));
+        let Some((token, item)) = fenced.await? else {
             return Ok(None);
         };
         let row = read_site(host, &item)?;

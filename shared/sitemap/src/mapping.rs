@@ -19,6 +19,8 @@ use serde_json::{Map, Value};
 
 use crate::record::{ContentRecord, Problem};
 
+mod condition;
+mod error;
 mod grammar;
 mod key;
 mod number;
@@ -27,33 +29,15 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use key::{KeyAttribute, KeyType, KeyValue};
-pub use number::Number;
+pub use self::error::{MappingError, MappingProblem};
+pub use self::grammar::MAX_MAPPING_BYTES;
+pub use self::key::{KeyAttribute, KeyType, KeyValue, SOURCE_MARK};
+pub use self::number::Number;
 
-use source::{Lack, Path, Source};
-
-/// The first character of the ids of records that are items of another table; the own table's may not begin so.
-pub const SOURCE_MARK: char = '@';
-/// Bytes of a mapping. Lambda allows 4,096 for all environment variables of a function, names included
-/// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>), and the others need some.
-pub const MAX_MAPPING_BYTES: usize = 2_500;
-
-/// The fields without which no page is listed, or which decide about it: a bad one closes the record.
-const CLOSING: [&str; 11] = [
-    "url",
-    "site",
-    "type",
-    "status",
-    "visibility",
-    "noindex",
-    "kind",
-    "published_at",
-    "modified_at",
-    "expires_at",
-    "archive_of",
-];
-/// The fields that every mapping gives.
-const REQUIRED: [&str; 2] = ["type", "url"];
+use self::condition::Condition;
+use self::grammar::ParsedMapping;
+use self::shape::{CLOSING, REQUIRED};
+use self::source::{Lack, Path, Source};
 
 /// A field mapping.
 ///
@@ -87,50 +71,6 @@ pub struct Mapping {
     fields: BTreeMap<String, Source>,
 }
 
-/// What an attribute has to be.
-#[derive(Clone, Debug, PartialEq)]
-enum Condition {
-    /// This text, number or truth value.
-    Is(Value),
-    /// Not there, or null.
-    Absent,
-    /// A text that begins so.
-    Begins(String),
-}
-
-/// What is wrong with a mapping: all of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MappingError(Vec<MappingProblem>);
-
-/// One thing that is wrong with a mapping.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MappingProblem {
-    /// The place in the JSON: `fields.images.each`.
-    pub place: String,
-    /// The reason, for people.
-    pub reason: String,
-}
-
-impl MappingError {
-    /// The problems, at least one.
-    #[must_use]
-    pub fn problems(&self) -> &[MappingProblem] {
-        &self.0
-    }
-}
-
-impl std::error::Error for MappingError {}
-
-impl std::fmt::Display for MappingError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (at, MappingProblem { place, reason }) in self.0.iter().enumerate() {
-            let separator = if at == 0 { "" } else { "; " };
-            write!(f, "{separator}{place}: {reason}")?;
-        }
-        Ok(())
-    }
-}
-
 impl Mapping {
     /// Reads a mapping.
     ///
@@ -138,7 +78,9 @@ impl Mapping {
     ///
     /// Everything that is wrong with it.
     pub fn parse(text: &str) -> Result<Self, MappingError> {
-        grammar::parse(text).map_err(MappingError)
+        let ParsedMapping { key, only, fields } =
+            grammar::parse(text).map_err(MappingError::new)?;
+        Ok(Self { key, only, fields })
     }
 
     /// The table's primary key: the partition key, and the sort key if there is one.
@@ -250,22 +192,5 @@ impl Mapping {
             problems.extend(reason.map(|reason| Problem::new(field, &reason, closes)));
         }
         (Value::Object(fields), problems)
-    }
-}
-
-impl Condition {
-    fn holds(&self, value: Option<&Value>) -> bool {
-        match (self, value) {
-            (Self::Absent, value) => value.is_none(),
-            (_, None) => false,
-            (Self::Begins(prefix), Some(value)) => {
-                value.as_str().is_some_and(|text| text.starts_with(prefix))
-            }
-            // 1 and 1.0 are one number in a table.
-            (Self::Is(Value::Number(wanted)), Some(Value::Number(number))) => {
-                wanted == number || wanted.as_f64() == number.as_f64()
-            }
-            (Self::Is(wanted), Some(value)) => wanted == value,
-        }
     }
 }

@@ -11,6 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::entry::{Alternate, ChangeFreq, Priority};
 use crate::loc::Loc;
+pub use crate::problem::{Problem, cut};
+pub use crate::series::{MAX_TYPE_BYTES, is_type_name};
 use crate::site::{MAX_HOST_BYTES, SITE_TYPE, host_of_site_id, is_settings, is_site_host};
 use crate::time::When;
 use crate::video::{self, Video};
@@ -18,143 +20,19 @@ use crate::video::{self, Video};
 mod fields;
 #[cfg(test)]
 mod tests;
+mod values;
 
-use fields::{Fields, KINDS, STATUSES, VISIBILITIES};
+use self::fields::Fields;
+pub use self::values::{
+    ArchiveOf, Kind, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERM_BYTES, MAX_TERMS, News,
+    Status, Visibility,
+};
+use self::values::{KINDS, STATUSES, VISIBILITIES};
 
-/// Images a page may list (Google's image sitemap guide).
-pub const MAX_IMAGES: usize = 1_000;
-/// Terms a record may have, so that a reconcile stays one transaction.
-pub const MAX_TERMS: usize = 30;
-/// Alternates a record may have: as many as a translation group has members.
-pub const MAX_ALTERNATES: usize = 200;
-/// Parts of a multi-part page.
-pub const MAX_PARTS: u32 = 1_000;
 /// Bytes of a record's id, which stands inside sort keys (DynamoDB: 1,024 bytes).
 pub const MAX_ID_BYTES: usize = 900;
-/// Bytes of a taxonomy's name, of a term and of a group's name: all stand in partition keys (DynamoDB: 2,048 bytes), where
-/// each may take three times as many.
-pub const MAX_TERM_BYTES: usize = 200;
-/// Bytes of a type's name, which becomes part of a path.
-pub const MAX_TYPE_BYTES: usize = 64;
-/// Problems kept for one record; the rest is counted.
-const MAX_PROBLEMS: usize = 20;
 /// Bytes of a host's name, and of a port after it.
 const MAX_SITE_BYTES: usize = MAX_HOST_BYTES + 6;
-/// Characters of a text that is quoted from a record: what is remembered of bad input must stay small.
-const MAX_QUOTED_CHARS: usize = 300;
-
-/// What is wrong with a field.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Problem {
-    /// The field, with a path into it: `images[3].url`.
-    pub field: String,
-    /// The reason, for people.
-    pub reason: String,
-    /// Whether the page is left out for it.
-    pub closes: bool,
-}
-
-impl Problem {
-    /// A problem with a field. Texts that quote a record's own are cut.
-    #[must_use]
-    pub fn new(field: &str, reason: &str, closes: bool) -> Self {
-        Self {
-            field: cut(field),
-            reason: cut(reason),
-            closes,
-        }
-    }
-}
-
-/// A text, cut to what may be remembered of bad input.
-#[must_use]
-pub fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_QUOTED_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-impl std::fmt::Display for Problem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.field, self.reason)
-    }
-}
-
-/// Where a page is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The only one that is listed.
-    Published,
-    /// Not yet finished.
-    Draft,
-    /// Waiting for review.
-    Pending,
-    /// To be published by its author's system.
-    Scheduled,
-    /// For its authors alone.
-    Private,
-    /// Thrown away.
-    Trash,
-    /// Its page answers with an error.
-    Error,
-}
-
-/// Who may see a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visibility {
-    /// Everybody: the only one that is listed.
-    Public,
-    /// Some.
-    Private,
-    /// Who knows the password.
-    Password,
-}
-
-/// What sort of page it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Content: the only one that is listed.
-    Content,
-    /// A page of search results.
-    SearchResults,
-    /// An error page.
-    Error,
-    /// The second or a later page of an archive.
-    PaginatedArchive,
-}
-
-/// Displays the values of a field as records write them.
-macro_rules! display_as_written {
-    ($($type:ty: $names:expr),*) => {$(
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                let name = $names.iter().find(|(_, value)| value == self);
-                f.write_str(name.map_or("", |(name, _)| name))
-            }
-        }
-    )*};
-}
-display_as_written!(Status: STATUSES, Visibility: VISIBILITIES, Kind: KINDS);
-
-/// The archive that a record is the page of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArchiveOf {
-    /// For example `category`.
-    pub taxonomy: String,
-    /// For example `news`.
-    pub term: String,
-}
-
-/// What a record says of itself as a piece of news.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct News {
-    /// Its own, else the page's.
-    pub title: Option<String>,
-    /// Its own, else the page's, else the site's.
-    pub language: Option<String>,
-}
-
 /// A content record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContentRecord {
@@ -332,13 +210,4 @@ fn host_of(url: &str) -> Option<String> {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     })
-}
-
-/// Whether a type may be called so: its series' file is `{type}-sitemap.xml`.
-#[must_use]
-pub fn is_type_name(name: &str) -> bool {
-    (1..=MAX_TYPE_BYTES).contains(&name.len())
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }

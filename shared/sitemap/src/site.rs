@@ -9,10 +9,12 @@ use crate::entry::{ChangeFreq, Priority};
 use crate::language;
 use crate::loc::{LocError, Origin};
 use crate::member::SEGMENT_SLOTS;
-use crate::plan::Series;
-use crate::record::{MAX_TYPE_BYTES, Problem, cut, is_type_name};
+use crate::problem::{Problem, cut};
+use crate::series::{MAX_TYPE_BYTES, Series, is_type_name};
 
 mod robots;
+
+pub use self::robots::MAX_ROBOTS_BYTES;
 
 /// The type of the records that hold settings. No page has it.
 pub const SITE_TYPE: &str = "site";
@@ -31,8 +33,6 @@ pub const MIN_BYTES: u64 = 1_000_000;
 pub const MAX_HOST_BYTES: usize = 253;
 /// Types that a site may say something of: its settings are one item (DynamoDB: 400 KB).
 pub const MAX_TYPES: usize = 1_000;
-/// Bytes of a site's own lines of robots.txt, for the same reason. Every reader takes 500 KiB (RFC 9309).
-pub const MAX_ROBOTS_BYTES: usize = 100_000;
 
 /// Entries a news sitemap may have (Google's news sitemap guide).
 pub const MAX_NEWS_ENTRIES: u32 = 1_000;

@@ -8,7 +8,7 @@
 use serde_json::{Map, Value};
 
 use crate::loc::Loc;
-use crate::record::{Problem, cut};
+use crate::problem::{Problem, cut};
 use crate::time::When;
 use crate::xml;
 

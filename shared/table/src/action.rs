@@ -71,6 +71,9 @@ pub struct Update {
     pub remove: Vec<Name>,
     /// Numbers that are added to attributes, which are 0 if they have no value, and sets that are united with them.
     pub add: Vec<(Name, Value)>,
+    /// Whether the request is sent once at most. A client tries most calls again that had no answer, and what it gave up may
+    /// still arrive, when others have written.
+    pub once: bool,
 }
 
 impl Update {
@@ -114,6 +117,13 @@ impl Update {
     #[must_use]
     pub fn add(mut self, name: impl Into<Name>, number: impl ToString) -> Self {
         self.add.push((name.into(), Value::number(number)));
+        self
+    }
+
+    /// Has the request be sent once at most: if it fails, it may arrive later all the same.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.once = true;
         self
     }
 

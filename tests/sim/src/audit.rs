@@ -58,6 +58,9 @@ pub struct Tally {
     pub leaked: u64,
     /// Ledgers of records that are gone, with a fence and nothing else.
     pub fences: u64,
+    /// Whether the site that is one by its record has objects and neither a record nor a row: nobody knows of it, since its
+    /// row was lost and its record was deleted.
+    pub orphaned: bool,
 }
 
 impl Tally {
@@ -103,7 +106,7 @@ pub fn audit(
             None if site < KNOWN || oracle.settings[site].is_some() => {
                 return Err(format!("{host} has no row"));
             }
-            None => {}
+            None => tally.orphaned |= published.keys().any(|key| key.site() == *host),
         }
     }
     Ok((truth, tally))

@@ -7,10 +7,13 @@
 //! - [`run`] lets a history happen. The same seed gives the same history, to the call: its digest says so.
 
 pub mod audit;
+pub mod document;
 pub mod event_source;
 pub mod faults;
 pub mod history;
 pub mod oracle;
+pub mod public;
+pub mod reader;
 #[cfg(test)]
 mod regressions;
 pub mod run;

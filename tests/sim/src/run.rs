@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use proptest::strategy::{Strategy, ValueTree};
@@ -14,6 +14,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use crate::audit::{Tally, audit, kind};
 use crate::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, Step, history};
 use crate::oracle::Oracle;
+use crate::reader::{Board, Pace, Reader, Seen};
 use crate::runtime::{Sim, mix};
 use crate::world::{Options, World, digest};
 
@@ -29,6 +30,11 @@ const GRACE_HOURS: i64 = 48;
 /// After this time no run and no request of before goes on: twice the longest time limit of a function, and the latest that a
 /// request arrives, for each call that such a run still makes.
 const LONGEST_RUN: Duration = Duration::from_secs(1_200);
+/// How the crawler reads. While services are out of order, moves take as long, and a day is what rest may take.
+const PACE: Pace = Pace {
+    pause: Duration::from_secs(12),
+    transition: Duration::from_secs(86_400),
+};
 /// Repairs until one that finds nothing: what the faults have hindered, the next one does.
 const REPAIRS: u32 = 6;
 
@@ -51,6 +57,8 @@ pub struct Report {
     pub late: u64,
     /// Rows and objects lost.
     pub lost: u64,
+    /// Looks of the crawler at all sites.
+    pub looks: u64,
     /// What was found at the ends.
     pub tally: Tally,
 }
@@ -65,6 +73,7 @@ impl AddAssign<&Self> for Report {
         self.rests += other.rests;
         self.late += other.late;
         self.lost += other.lost;
+        self.looks += other.looks;
         self.tally.add(&other.tally);
     }
 }
@@ -80,12 +89,13 @@ impl fmt::Display for Report {
             rests,
             late,
             lost,
+            looks,
             tally,
         } = self;
         writeln!(
             f,
             "{histories} histories: {steps} steps, {calls} calls, {faults} faults, {lost} losses in {seconds} virtual seconds; \
-             all compared {rests} times, {late} of them after another sweep"
+             all compared {rests} times, {late} of them after another sweep, and read {looks} times meanwhile"
         )?;
         write!(
             f,
@@ -227,8 +237,14 @@ async fn happen(sim: Sim, history: History) -> (Report, u64, Option<String>) {
         runs,
         shards,
     };
+    let world = World::new(&sim, options);
+    let board = Arc::new(Board::new(sim.env()));
+    let reader = Reader::new(world.public(), sim.env(), PACE, Arc::clone(&board));
+    // What it must not see is a panic, which ends the history.
+    drop(sim.spawn(reader.read_for_ever()));
     let mut run = Run {
-        world: World::new(&sim, options),
+        world,
+        board,
         oracle: Oracle::new(sim.now()),
         passed: 0,
         dropped: false,
@@ -237,6 +253,7 @@ async fn happen(sim: Sim, history: History) -> (Report, u64, Option<String>) {
         report: Report::default(),
     };
     let violation = run.happen(&history).await.err();
+    (run.report.looks, _) = run.board.seen();
     let left = digest(&run.world.rows().await, &run.world.published().await);
     (run.report, left, violation)
 }
@@ -244,6 +261,8 @@ async fn happen(sim: Sim, history: History) -> (Report, u64, Option<String>) {
 /// A history under way.
 struct Run {
     world: World,
+    /// What the crawler is told.
+    board: Arc<Board>,
     oracle: Oracle,
     /// Hours passed since everything was last published.
     passed: i64,
@@ -258,6 +277,9 @@ struct Run {
 
 impl Run {
     async fn happen(&mut self, history: &History) -> Result<(), String> {
+        for site in 0..SITES.len() {
+            self.show(site);
+        }
         let (loaded, rest) = history.steps.split_at(history.loaded);
         for step in loaded {
             // Nothing is published yet.
@@ -326,12 +348,31 @@ impl Run {
         self.oracle.pages.remove(id);
     }
 
+    /// Tells the crawler of limits that are higher now.
+    fn show(&self, site: usize) {
+        let (entries, bytes) = self.oracle.limits(site);
+        self.board.change(site, |view| {
+            view.entries = view.entries.max(entries);
+            view.bytes = view.bytes.max(bytes);
+        });
+    }
+
     async fn settings(&mut self, site: usize, settings: &Option<Settings>) {
+        let (was_public, was_orphaned) = (self.oracle.is_public(site), self.orphaned);
         self.oracle.settings[site] = *settings;
         self.oracle.ever_told[site] |= settings.is_some_and(|settings| settings.told);
         if site == RECORDED {
             self.orphaned = settings.is_none() && (self.orphaned || self.dropped);
         }
+        if was_orphaned || was_public != self.oracle.is_public(site) {
+            self.board.change(site, |view| {
+                // What was lost is not made good by settings.
+                if view.seen != Seen::Broken {
+                    view.seen = Seen::Changing;
+                }
+            });
+        }
+        self.show(site);
         match settings {
             Some(settings) => self.world.put(&Oracle::site_record(site, settings)).await,
             None => self.world.delete(&format!("site/{}", SITES[site])).await,
@@ -344,6 +385,9 @@ impl Run {
             self.passed = 0;
         }
         self.passed += hours;
+        for site in 0..SITES.len() {
+            self.board.change(site, |view| view.leaps += 1);
+        }
         self.world.sim.leap(hours * 3_600);
         Ok(())
     }
@@ -360,6 +404,8 @@ impl Run {
         self.dropped = true;
         if self.oracle.settings[RECORDED].is_none() {
             self.orphaned = true;
+            self.board
+                .change(RECORDED, |view| view.seen = Seen::Changing);
         }
         Ok(())
     }
@@ -377,6 +423,7 @@ impl Run {
         }
         let keys = &kinds[at % kinds.len()];
         let (pk, sk) = &keys[at / kinds.len() % keys.len()];
+        self.board.break_all().await;
         self.world.lose_row(pk, sk).await;
         self.report.lost += 1;
         self.lost = true;
@@ -392,6 +439,7 @@ impl Run {
             return;
         }
         let key = &objects[at % objects.len()];
+        self.board.break_all().await;
         self.world.lose_object(key, at).await;
         self.report.lost += 1;
         self.lost = true;
@@ -444,6 +492,17 @@ impl Run {
         self.passed = 0;
         self.dropped = false;
         self.lost = false;
+        for site in 0..SITES.len() {
+            if site == RECORDED && self.orphaned {
+                continue;
+            }
+            let (entries, bytes) = self.oracle.limits(site);
+            let public = self.oracle.is_public(site);
+            self.board.change(site, |view| {
+                view.seen = if public { Seen::Open } else { Seen::Closed };
+                (view.entries, view.bytes) = (entries, bytes);
+            });
+        }
         Ok(())
     }
 }

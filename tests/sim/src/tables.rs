@@ -50,6 +50,22 @@ impl SimTable {
         T: Hash + Send + 'static,
         F: Future<Output = Result<T, TableError>> + Send + 'static,
     {
+        self.call_or_once(operation, request, false, call)
+    }
+
+    /// The same, which the client does not try again if it is to be sent once.
+    fn call_or_once<'a, R, T, F>(
+        &'a self,
+        operation: &'static str,
+        request: R,
+        once: bool,
+        call: impl Fn(MemoryTable, R) -> F + Copy + Send + Sync + 'static,
+    ) -> Reply<'a, T>
+    where
+        R: Clone + Hash + Send + Sync + 'static,
+        T: Hash + Send + 'static,
+        F: Future<Output = Result<T, TableError>> + Send + 'static,
+    {
         let message = || "simulated".to_owned();
         let unavailable = move || TableError::Unavailable {
             operation,
@@ -62,13 +78,24 @@ impl SimTable {
         let noted = digest_of(&(operation, &request));
         let table = self.table.clone();
         let call = move || call(table.clone(), request.clone());
-        Box::pin(carried(&self.faults, noted, call, unavailable, throttled))
+        let fate = self.faults.draw();
+        let fate = if once { (fate.0, false) } else { fate };
+        Box::pin(carried(
+            &self.faults,
+            fate,
+            noted,
+            call,
+            unavailable,
+            throttled,
+        ))
     }
 }
 
-/// Carries a call to a service and its answer back. `noted` is the request's part of the digest.
+/// Carries a call to a service and its answer back, as it is drawn: what becomes of it, and whether the client tries again.
+/// `noted` is the request's part of the digest.
 async fn carried<T, E, F>(
     faults: &Faults,
+    (fate, is_tried_again): (Fate, bool),
     noted: u64,
     call: impl Fn() -> F + Clone + Send + Sync + 'static,
     unavailable: impl Fn() -> E,
@@ -79,7 +106,6 @@ where
     T: Hash + Send + 'static,
     E: Hash + Send + 'static,
 {
-    let (fate, is_tried_again) = faults.draw();
     let sim = &faults.sim;
     sim.note_call(noted);
     faults.way().await;
@@ -173,9 +199,11 @@ impl Table for SimTable {
     }
 
     fn update(&self, key: Item, update: Update, condition: Option<Condition>) -> Reply<'_, Item> {
-        self.call(
+        let once = update.once;
+        self.call_or_once(
             "UpdateItem",
             (key, update, condition),
+            once,
             |table, (key, update, condition)| async move { table.update(key, update, condition).await },
         )
     }
@@ -231,7 +259,15 @@ impl SimObjects {
         let noted = digest_of(&(operation, &request));
         let objects = self.objects.clone();
         let call = move || call(objects.clone(), request.clone());
-        Box::pin(carried(&self.faults, noted, call, unavailable, unavailable))
+        let fate = self.faults.draw();
+        Box::pin(carried(
+            &self.faults,
+            fate,
+            noted,
+            call,
+            unavailable,
+            unavailable,
+        ))
     }
 }
 

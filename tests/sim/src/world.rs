@@ -23,6 +23,7 @@ use crate::audit::{Objects as Published, Row, Rows};
 use crate::event_source::{Function, Stream, invoke};
 use crate::faults::Faults;
 use crate::history::{KNOWN, SITES};
+use crate::public::SimPublic;
 use crate::runtime::{Sim, mix};
 use crate::tables::{SimObjects, SimTable};
 use crate::template::TEMPLATE;
@@ -155,6 +156,14 @@ impl World {
                 drop(invoke(&sim, runs, timeout, swept).await);
             }
         }));
+    }
+
+    /// The sites as the public sees them.
+    #[must_use]
+    pub fn public(&self) -> SimPublic {
+        let faults = Faults::new(self.sim.clone(), 0.0);
+        let objects = SimObjects::new(self.objects.clone(), faults);
+        SimPublic::new(&self.sim, Arc::new(objects))
     }
 
     /// Writes a record.

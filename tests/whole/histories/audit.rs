@@ -22,7 +22,7 @@ pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Res
     }
     let (truth, tally) = sim::audit::audit(&rows, &published, oracle, orphaned)?;
     for site in 0..SITES.len() {
-        if !(orphaned && site == RECORDED) {
+        if !(site == RECORDED && (orphaned || tally.orphaned)) {
             listed(world, oracle, &truth, site).await?;
         }
     }

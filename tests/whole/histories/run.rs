@@ -6,22 +6,31 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::Clock;
 use engine::reconcile::KnownSites;
 use engine::sweep::audit::Finding;
 use engine::sweep::sweep;
+use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
-use harness::{Chaos, Crawler, SITE, World, within};
+use harness::{Chaos, Crawler, Response, SITE, World, within};
+use http::Method;
+use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 use local::audit::{Ended, audit as repair};
 use local::event_source::Faults;
 use local::stack::{Options, SECOND_LOOK};
 use local::target::Target;
 
 use super::audit::audit;
-use super::reader::{Board, Reader, Seen};
 use sim::audit::{Tally, kind};
 use sim::history::{History, KNOWN, MOST_CROWD, PAGE, Page, RECORDED, SITES, Settings, Step};
 use sim::oracle::Oracle;
+use sim::reader::{Board, Pace, Public, Reader, Seen};
 
+/// How the crawler reads. Moves take milliseconds; a machine that has much else to do, with calls that fail, takes seconds.
+const PACE: Pace = Pace {
+    pause: Duration::from_millis(50),
+    transition: Duration::from_secs(60),
+};
 /// How likely each fault is, for each delivery.
 const FAULTS: f64 = 0.12;
 /// How likely each fault is, for each call of the SDK: for half of the histories the former. A call may meet some
@@ -119,6 +128,7 @@ impl fmt::Display for Report {
             free,
             leaked,
             fences,
+            ..
         } = &self.tally;
         writeln!(
             f,
@@ -132,9 +142,29 @@ impl fmt::Display for Report {
 /// Runs a history, with faults drawn from a seed, while a crawler reads.
 pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> {
     beside(seed, history, |crawler, board| {
-        Reader::new(crawler, board).read_for_ever()
+        Reader::new(Http(crawler), Clock::system().env(), PACE, board).read_for_ever()
     })
     .await
+}
+
+/// What the crawler reads over HTTP.
+struct Http(Crawler);
+
+impl Public for Http {
+    fn get<'a>(
+        &'a self,
+        site: &'a str,
+        path: &'a str,
+        encoding: &'a str,
+        unless: &'a str,
+    ) -> BoxFuture<'a, Response> {
+        Box::pin(async move {
+            let crawler = self.0.of(site);
+            let mut headers = vec![(ACCEPT_ENCODING.as_str(), encoding)];
+            headers.extend((!unless.is_empty()).then_some((IF_NONE_MATCH.as_str(), unless)));
+            crawler.request(Method::GET, path, &headers).await
+        })
+    }
 }
 
 /// The same with this reader. It reads for ever: one that ends has seen what it must not, and the history ends with it.
@@ -157,7 +187,7 @@ where
         ..Options::default()
     };
     let world = World::idle(options).await;
-    let board = Arc::new(Board::default());
+    let board = Arc::new(Board::new(Clock::system().env()));
     let mut reader = tokio::spawn(reader(world.crawler.of(SITE), board.clone()));
     let now = world.clock.now();
     let mut run = Run {
@@ -457,6 +487,7 @@ impl Run {
             }
         }
         self.report.tally = found?;
+        self.orphaned |= self.report.tally.orphaned;
         if !self.lost && !self.orphaned {
             self.finds_nothing().await?;
         }

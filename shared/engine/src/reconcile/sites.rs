@@ -5,7 +5,8 @@ use sitemap::site::{SITE_ID_PREFIX, SiteSettings, is_settings, is_site_host};
 
 use super::{Reconciler, TRIES};
 use crate::error::EngineError;
-use crate::sites::{RENDER_VERSION, SiteRow};
+use crate::sites::SiteRow;
+use sitemap::RENDER_VERSION;
 
 impl Reconciler {
     /// A site's row. A site that is known and has none gets one, on hold; one whose entries are of an older rendering,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::shape::{FIELDS, Shape, described};
+use super::condition::Condition;
+use super::error::MappingProblem;
+use super::key::{KeyAttribute, KeyType};
+use super::shape::{FIELDS, REQUIRED, Shape, described};
 use super::source::{Part, Path, Source, Template, shown};
-use super::{
-    Condition, KeyAttribute, KeyType, MAX_MAPPING_BYTES, Mapping, MappingProblem, REQUIRED,
-};
 use crate::record::ContentRecord;
 use crate::site::SITE_TYPE;
 use Shape::{Any, List, Object, Scalar, Terms};
@@ -16,11 +16,23 @@ use Shape::{Any, List, Object, Scalar, Terms};
 const SOURCES: &str =
     "an attribute's path, or an object with one of path, constant, template, list, object, first";
 
+/// Bytes of a mapping. Lambda allows 4,096 for all environment variables of a function, names included
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>), and the others need some.
+pub const MAX_MAPPING_BYTES: usize = 2_500;
+
+/// The parts of a valid mapping.
+pub(super) struct ParsedMapping {
+    /// One attribute or two.
+    pub(super) key: Vec<KeyAttribute>,
+    pub(super) only: Vec<(Path, Vec<Condition>)>,
+    pub(super) fields: BTreeMap<String, Source>,
+}
+
 struct Reader {
     problems: Vec<MappingProblem>,
 }
 
-pub(super) fn parse(text: &str) -> Result<Mapping, Vec<MappingProblem>> {
+pub(super) fn parse(text: &str) -> Result<ParsedMapping, Vec<MappingProblem>> {
     let mut reader = Reader {
         problems: Vec::new(),
     };
@@ -69,7 +81,7 @@ impl Reader {
         }
     }
 
-    fn mapping(&mut self, value: &Value) -> Option<Mapping> {
+    fn mapping(&mut self, value: &Value) -> Option<ParsedMapping> {
         let object = self.object("mapping", value)?;
         self.unknown("", object, &["key", "only", "fields"]);
         let key = self.key(object.get("key"));
@@ -84,7 +96,7 @@ impl Reader {
                 self.problem(&within("fields", field), "missing: every page needs it");
             }
         }
-        Some(Mapping {
+        Some(ParsedMapping {
             key,
             only: only.unwrap_or_default(),
             fields,

@@ -5,9 +5,10 @@
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use super::SOURCE_MARK;
 use super::number::Number;
 
+/// The first character of the ids of records that are items of another table; the own table's may not begin so.
+pub const SOURCE_MARK: char = '@';
 /// Bytes of a partition key and of a sort key (DynamoDB).
 const MAX_KEY_BYTES: [usize; 2] = [2_048, 1_024];
 const SEPARATOR: char = '/';

@@ -70,6 +70,23 @@ pub(super) const FIELDS: Shape = Object(&[
     ),
 ]);
 
+/// The fields without which no page is listed, or which decide about it: a bad one closes the record.
+pub(super) const CLOSING: [&str; 11] = [
+    "url",
+    "site",
+    "type",
+    "status",
+    "visibility",
+    "noindex",
+    "kind",
+    "published_at",
+    "modified_at",
+    "expires_at",
+    "archive_of",
+];
+/// The fields that every mapping gives.
+pub(super) const REQUIRED: [&str; 2] = ["type", "url"];
+
 /// A shape, for people.
 pub(super) fn described(shape: Shape) -> String {
     match shape {

@@ -6,7 +6,7 @@ use std::fmt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use crate::record::cut;
+use crate::problem::cut;
 use crate::time::When;
 
 /// What a step of a URL's path may hold as it is (RFC 3986, unreserved).

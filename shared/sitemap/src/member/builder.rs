@@ -5,7 +5,13 @@ use std::collections::BTreeMap;
 use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::directory::{Block, Directory, SegmentInfo};
-use super::{Frame, LEVEL, MAX_SEGMENTS, Member, Segment, TRAILER_BYTES};
+use super::frame::Frame;
+use super::gzip::TRAILER_BYTES;
+use super::reader::Member;
+use super::segment::{MAX_SEGMENTS, Segment};
+
+/// zlib's level. 9 takes longer and, of blocks as short as these, comes out larger.
+const LEVEL: u32 = 7;
 
 /// A finished member.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,12 +16,14 @@
 use crc32fast::Hasher;
 use sha2::{Digest, Sha256};
 
-use super::{
-    FEXTRA, FORMAT_VERSION, Frame, MAX_SEGMENTS, MemberError, Part, Segment, damaged, digest,
-    first_bytes, header,
-};
+use super::error::{MemberError, Part, damaged};
+use super::frame::Frame;
+use super::gzip::{FEXTRA, TRAILER_BYTES, header};
+use super::segment::{MAX_SEGMENTS, Segment};
 use crate::time::When;
 
+/// The directory's version. One of another version is not spliced on; the file is built whole.
+pub const FORMAT_VERSION: u8 = 1;
 const SUBFIELD: [u8; 2] = *b"WM";
 const BLOCK_BYTES: usize = 24;
 const SEGMENT_BYTES: usize = 8 + 4 + 1 + 8 + BLOCK_BYTES;
@@ -40,7 +42,7 @@ pub(super) const EXTRA_OFFSET: usize = 12;
 /// What the directory says of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentInfo {
-    /// See [`Segment::stamp`](super::Segment::stamp).
+    /// See [`Segment::stamp`].
     pub stamp: u64,
     /// How many entries it holds.
     pub entries: u32,
@@ -194,7 +196,7 @@ impl Directory {
     }
 
     /// CRC-32 and size of the document, as gzip's trailer has them.
-    pub(super) fn trailer(&self) -> [u8; super::TRAILER_BYTES] {
+    pub(super) fn trailer(&self) -> [u8; TRAILER_BYTES] {
         let mut whole = Hasher::new();
         for (_, block) in self.blocks() {
             whole.combine(&Hasher::new_with_initial_len(
@@ -354,4 +356,14 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (taken, left) = rest.split_first_chunk()?;
     *rest = left;
     Some(*taken)
+}
+
+/// The first 8 bytes of the SHA-256: a CRC-32 is too short to tell two contents apart for good.
+pub(super) fn digest(content: &[u8]) -> u64 {
+    u64::from_be_bytes(first_bytes(Sha256::digest(content).into()))
+}
+
+pub(super) fn first_bytes<const N: usize>(hash: [u8; 32]) -> [u8; N] {
+    const { assert!(N <= 32) };
+    std::array::from_fn(|at| hash[at])
 }

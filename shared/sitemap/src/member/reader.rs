@@ -4,8 +4,9 @@ use crc32fast::Hasher;
 use flate2::{Decompress, FlushDecompress, Status};
 use sha2::{Digest, Sha256};
 
-use super::directory::{Block, Directory, EXTRA_OFFSET, SegmentInfo};
-use super::{FEXTRA, MemberError, Part, TRAILER_BYTES, damaged, first_bytes, header};
+use super::directory::{Block, Directory, EXTRA_OFFSET, SegmentInfo, digest, first_bytes};
+use super::error::{MemberError, Part, damaged};
+use super::gzip::{FEXTRA, TRAILER_BYTES, header};
 
 /// A stored member whose directory fits its bytes.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ impl<'a> Member<'a> {
             // An empty segment has no block at all; an empty prolog still has one.
             let absent = matches!(part, Part::Segment(_)) && block.size == 0 && deflated.is_empty();
             let holds = if absent {
-                block.crc == 0 && block.digest == super::digest(b"")
+                block.crc == 0 && block.digest == digest(b"")
             } else {
                 inflates_to(block, deflated, part == Part::Epilogue, &mut buffer)
             };

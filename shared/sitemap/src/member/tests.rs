@@ -5,7 +5,10 @@ use flate2::bufread::GzDecoder;
 use proptest::prelude::*;
 
 use super::directory::Block;
+use super::error::damaged;
+use super::gzip::{FEXTRA, TRAILER_BYTES, header};
 use super::*;
+use crate::time::When;
 
 const EPOCH: u64 = 0x0123_4567_89ab_cdef;
 

@@ -1,6 +1,9 @@
 //! From what is placed and what is wanted, the changes.
 
-use super::{Address, Change, FeedItem, Inputs, Ledger, Placement, Plan, Rendered, Reuse, Series};
+use super::change::{Change, FeedItem, Plan, Rendered, Reuse};
+use super::inputs::Inputs;
+use super::ledger::{Address, Ledger, Placement};
+use crate::series::Series;
 
 /// What is wanted beyond the ledger's own fields.
 #[derive(Default)]

@@ -5,28 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
+use super::ledger::Ledger;
 use super::listing::Listing;
-use super::{Ledger, MAX_GROUP};
+use super::translation::{Translation, Translations};
 use crate::entry::Alternate;
 use crate::language::X_DEFAULT;
-use crate::loc::Loc;
 
-/// What a member of a translation group is to the others.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Translation {
-    /// Its language code.
-    pub language: String,
-    /// Its address, on any site of the deployment.
-    pub href: Loc,
-    /// Whether it is the page for everybody else.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub x_default: bool,
-}
-
-/// The members of a translation group by record id.
-pub type Translations = BTreeMap<String, Translation>;
+/// Pages that can be translations of each other: each of them lists all.
+pub const MAX_GROUP: usize = 200;
 
 impl Listing<'_> {
     /// The alternates to write, and the page's place in its group.

@@ -1,12 +1,19 @@
 //! What follows from a page's being listed.
 
+use super::change::{FeedItem, digest};
 use super::difference::Wanted;
-use super::{Address, FEED_SECONDS, FeedItem, Inputs, Ledger, MAX_FEED_CHARS, Term, digest};
+use super::inputs::Inputs;
+use super::ledger::{Address, Ledger, Term};
 use crate::eligibility;
 use crate::loc::Loc;
 use crate::record::ContentRecord;
 use crate::site::SiteSettings;
 use crate::time::When;
+
+/// Seconds for which a change stands in the feed.
+pub const FEED_SECONDS: i64 = 48 * 3_600;
+/// Characters of a page's title and description in the feed.
+const MAX_FEED_CHARS: usize = 1_000;
 
 /// A page that is listed.
 pub(super) struct Listing<'a> {

@@ -1,8 +1,9 @@
 //! The entries of a page: in its type's series, among the videos, and among the news.
 
+use super::change::Rendered;
 use super::difference::Wanted;
+use super::ledger::Ledger;
 use super::listing::Listing;
-use super::{Ledger, MAX_ENTRY_BYTES, Rendered};
 use crate::eligibility::{self, NewsState};
 use crate::entry::{self, Alternate, Entry, News};
 use crate::language::news_language;
@@ -10,6 +11,10 @@ use crate::loc::Loc;
 use crate::time::When;
 use crate::video::Video;
 use crate::xml;
+
+/// Bytes of one rendered entry, so that its row stays well under DynamoDB's 400 KB and a reconcile under a
+/// transaction's 4 MB.
+pub const MAX_ENTRY_BYTES: usize = 300 * 1024;
 
 impl Listing<'_> {
     /// Renders the page's entries; what of them does not fit, or cannot be written, is noted.

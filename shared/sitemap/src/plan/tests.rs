@@ -1,6 +1,11 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::eligibility::Newest;
+use crate::loc::Loc;
+use crate::record::ContentRecord;
+use crate::site::SiteSettings;
+use crate::time::When;
 
 const NOW: i64 = 1_800_000_000;
 

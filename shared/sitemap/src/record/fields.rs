@@ -4,37 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{
-    ArchiveOf, Kind, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_PROBLEMS, MAX_TERM_BYTES,
-    MAX_TERMS, MAX_TYPE_BYTES, News, Problem, Status, Visibility, cut, is_type_name,
+use super::values::{
+    ArchiveOf, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERM_BYTES, MAX_TERMS, News,
 };
 use crate::entry::{Alternate, ChangeFreq, Priority};
 use crate::language::{is_hreflang, is_language};
 use crate::loc::Loc;
+use crate::problem::{Problem, cut};
+use crate::series::{MAX_TYPE_BYTES, is_type_name};
 use crate::time::When;
 use crate::video::{self, MAX_VIDEOS, Video};
 use crate::xml;
 
-pub(super) const STATUSES: &[(&str, Status)] = &[
-    ("published", Status::Published),
-    ("draft", Status::Draft),
-    ("pending", Status::Pending),
-    ("scheduled", Status::Scheduled),
-    ("private", Status::Private),
-    ("trash", Status::Trash),
-    ("error", Status::Error),
-];
-pub(super) const VISIBILITIES: &[(&str, Visibility)] = &[
-    ("public", Visibility::Public),
-    ("private", Visibility::Private),
-    ("password", Visibility::Password),
-];
-pub(super) const KINDS: &[(&str, Kind)] = &[
-    ("content", Kind::Content),
-    ("search_results", Kind::SearchResults),
-    ("error", Kind::Error),
-    ("paginated_archive", Kind::PaginatedArchive),
-];
+/// Problems kept for one record; the rest is counted.
+pub(super) const MAX_PROBLEMS: usize = 20;
 
 fn is_term(text: &str) -> bool {
     (1..=MAX_TERM_BYTES).contains(&text.len())

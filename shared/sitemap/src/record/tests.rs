@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use super::fields::MAX_PROBLEMS;
 use super::*;
 
 /// The problems of an otherwise good record with these fields, `!` before those that close it.

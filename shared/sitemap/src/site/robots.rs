@@ -10,8 +10,11 @@
 
 use serde_json::Value;
 
-use super::MAX_ROBOTS_BYTES;
-use crate::record::cut;
+use crate::problem::cut;
+
+/// Bytes of a site's own lines of robots.txt: its settings are one item (DynamoDB: 400 KB). Every reader takes 500 KiB
+/// (RFC 9309).
+pub const MAX_ROBOTS_BYTES: usize = 100_000;
 
 /// Fields whose absence allows nothing more.
 const HARMLESS: [&str; 2] = ["allow", "sitemap"];

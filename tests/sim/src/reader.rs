@@ -6,31 +6,53 @@
 //! - In one sitemap a URL stands once, and in one each of the pages', the videos' and the news'. While it moves it may stand
 //!   in two, and while an index lags behind it may list an emptied sitemap: for a time that is bounded.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use harness::{Crawler, Response};
-use http::Method;
-use http::header::ACCEPT_ENCODING;
+use engine::Env;
+use futures::future::BoxFuture;
 
-use sim::history::SITES;
+use crate::document::Response;
+use crate::history::SITES;
+use crate::runtime::digest_of;
 
 /// How long the reader may take for two looks at all sites.
 const LOOKS: Duration = Duration::from_secs(120);
-/// The pause between looks.
-const PAUSE: Duration = Duration::from_millis(50);
-/// How long a URL may stand in the same two sitemaps, or an empty sitemap in an index. Moves take milliseconds; a
-/// machine that has much else to do, with calls that fail, takes seconds.
-const TRANSITION: Duration = Duration::from_secs(60);
+/// How often is asked whether it has.
+const WAIT: Duration = Duration::from_millis(50);
 /// Every so many looks the documents are asked for as they are, and not compressed.
 const IDENTITY: u64 = 4;
+/// Every so many looks they are asked for whether they have changed or not.
+const UNCONDITIONAL: u64 = 8;
+
+/// What a reader reads: the sites as the public sees them.
+pub trait Public: Send + Sync + 'static {
+    /// The answer to a request for a site's document with this Accept-Encoding and, unless it is empty, If-None-Match.
+    fn get<'a>(
+        &'a self,
+        site: &'a str,
+        path: &'a str,
+        encoding: &'a str,
+        unless: &'a str,
+    ) -> BoxFuture<'a, Response>;
+}
+
+/// How a reader reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// The pause between looks, on average.
+    pub pause: Duration,
+    /// How long a URL may stand in the same two sitemaps, or an empty sitemap in an index. Moves take milliseconds, but calls
+    /// fail, and machines have much else to do.
+    pub transition: Duration,
+}
 
 /// What may be seen of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub enum Seen {
     /// All that its index lists.
     Open,
     /// It is being closed or opened: what is listed may be empty.
@@ -43,29 +65,33 @@ pub(super) enum Seen {
 
 /// What a reader may expect of a site.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View {
-    pub(super) seen: Seen,
+pub struct View {
+    /// What may be seen.
+    pub seen: Seen,
     /// Entries of a sitemap, at most.
-    pub(super) entries: usize,
+    pub entries: usize,
     /// Bytes of a sitemap, at most.
-    pub(super) bytes: usize,
+    pub bytes: usize,
     /// Rises with every leap of time. What an index listed before one may be gone after it: no cache has an index for as
     /// long as histories leap.
-    pub(super) leaps: u64,
+    pub leaps: u64,
     /// Rises with every change of the view.
     version: u64,
 }
 
 /// What a history tells its reader, and the reader of itself.
 #[derive(Debug)]
-pub(super) struct Board {
+pub struct Board {
+    env: Env,
     views: Mutex<[View; SITES.len()]>,
     /// Looks at all sites, and the slowest move.
     seen: Mutex<(u64, Duration)>,
 }
 
-impl Default for Board {
-    fn default() -> Self {
+impl Board {
+    /// A board that says of no site what may be seen.
+    #[must_use]
+    pub fn new(env: Env) -> Self {
         let view = View {
             seen: Seen::Changing,
             entries: 0,
@@ -74,74 +100,111 @@ impl Default for Board {
             version: 0,
         };
         Self {
+            env,
             views: Mutex::new([view; SITES.len()]),
             seen: Mutex::default(),
         }
     }
-}
 
-impl Board {
+    fn views(&self) -> MutexGuard<'_, [View; SITES.len()]> {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn looks(&self) -> MutexGuard<'_, (u64, Duration)> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What may be seen of a site.
     fn view(&self, site: usize) -> View {
-        self.views.lock().unwrap()[site]
+        self.views()[site]
     }
 
     /// Changes that.
-    pub(super) fn change(&self, site: usize, change: impl FnOnce(&mut View)) {
-        let view = &mut self.views.lock().unwrap()[site];
+    pub fn change(&self, site: usize, change: impl FnOnce(&mut View)) {
+        let view = &mut self.views()[site];
         change(view);
         view.version += 1;
     }
 
     /// Lets anything be seen of all sites from now on, and waits until the reader knows.
-    pub(super) async fn break_all(&self) {
+    ///
+    /// # Panics
+    ///
+    /// If the reader does not look.
+    pub async fn break_all(&self) {
         for site in 0..SITES.len() {
             self.change(site, |view| view.seen = Seen::Broken);
         }
         // The look under way may have begun before.
         let (begun, _) = self.seen();
-        let deadline = Instant::now() + LOOKS;
+        let deadline = self.env.elapsed() + LOOKS;
         while self.seen().0 < begun + 2 {
             assert!(
-                Instant::now() < deadline,
+                self.env.elapsed() < deadline,
                 "the reader has not looked twice at all sites within {LOOKS:?}"
             );
-            tokio::time::sleep(PAUSE).await;
+            self.env.sleep(WAIT).await;
         }
     }
 
     /// How often the reader looked at all sites, and for how long it saw the slowest move.
-    pub(super) fn seen(&self) -> (u64, Duration) {
-        *self.seen.lock().unwrap()
+    pub fn seen(&self) -> (u64, Duration) {
+        *self.looks()
     }
 }
 
 /// A reader, and what it has seen.
-pub(super) struct Reader {
-    crawler: Crawler,
+pub struct Reader<P> {
+    public: P,
+    env: Env,
+    pace: Pace,
     board: Arc<Board>,
     looks: u64,
     /// Whether anything was listed by each site.
     known: [bool; SITES.len()],
-    /// For each path and ETag a hash of the bytes, for each path and hash the ETag, and for each path Last-Modified.
-    bytes: HashMap<(String, String), u64>,
-    tags: HashMap<(String, u64), String>,
-    last: HashMap<String, SystemTime>,
+    /// What was read last, by what it is.
+    read: BTreeMap<String, Arc<Read>>,
+    /// For each path and ETag a digest of the bytes, for each path and digest the ETag, and for each path Last-Modified.
+    bytes: BTreeMap<(String, String), u64>,
+    tags: BTreeMap<(String, u64), String>,
+    last: BTreeMap<String, SystemTime>,
     /// What is being moved or emptied, by site, and since when it is seen.
-    since: HashMap<(usize, Vec<String>), Instant>,
+    since: BTreeMap<(usize, Vec<String>), Duration>,
 }
 
-impl Reader {
-    pub(super) fn new(crawler: Crawler, board: Arc<Board>) -> Self {
+/// A document that was read.
+struct Read {
+    tag: String,
+    /// The sitemaps that an index lists.
+    lines: Vec<String>,
+    /// The locs and kinds that a sitemap has.
+    entries: Vec<(String, &'static str)>,
+    bytes: usize,
+}
+
+impl<P> fmt::Debug for Reader<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader")
+            .field("looks", &self.looks)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<P: Public> Reader<P> {
+    /// A reader that has seen nothing yet.
+    pub fn new(public: P, env: Env, pace: Pace, board: Arc<Board>) -> Self {
         Self {
-            crawler,
+            public,
+            env,
+            pace,
             board,
             looks: 0,
             known: [false; SITES.len()],
-            bytes: HashMap::new(),
-            tags: HashMap::new(),
-            last: HashMap::new(),
-            since: HashMap::new(),
+            read: BTreeMap::new(),
+            bytes: BTreeMap::new(),
+            tags: BTreeMap::new(),
+            last: BTreeMap::new(),
+            since: BTreeMap::new(),
         }
     }
 
@@ -150,14 +213,16 @@ impl Reader {
     /// # Panics
     ///
     /// If it sees what a crawler must not.
-    pub(super) async fn read_for_ever(mut self) -> Infallible {
+    pub async fn read_for_ever(mut self) -> Infallible {
         loop {
             for site in 0..SITES.len() {
                 self.look(site).await;
             }
             self.looks += 1;
-            self.board.seen.lock().unwrap().0 = self.looks;
-            tokio::time::sleep(PAUSE).await;
+            self.board.looks().0 = self.looks;
+            let pause = u64::try_from(self.pace.pause.as_micros()).unwrap_or(u64::MAX);
+            let pause = Duration::from_micros(self.env.below(2 * pause));
+            self.env.sleep(pause).await;
         }
     }
 
@@ -166,12 +231,11 @@ impl Reader {
         if before.seen == Seen::Broken {
             return;
         }
-        let index = self.get(site, "/sitemap_index.xml").await;
-        if index.status == 404 {
+        let Some(index) = self.get(site, "/sitemap_index.xml").await else {
             assert!(!self.known[site], "the index of {} is gone", SITES[site]);
             return;
-        }
-        let lines = index.index();
+        };
+        let lines = &index.lines;
         let origin = format!("https://{}", SITES[site]);
         self.known[site] |= !lines.is_empty();
         let closed = before.seen == Seen::Closed && !self.changed_since(site, before);
@@ -181,18 +245,16 @@ impl Reader {
         );
         let mut sitemaps: BTreeMap<(String, &'static str), BTreeSet<String>> = BTreeMap::new();
         let mut passing = Vec::new();
-        for (sitemap, _) in lines {
+        for sitemap in lines {
             let path = sitemap.strip_prefix(&origin).expect("on the site");
-            let response = self.get(site, path).await;
-            if response.status == 404 {
+            let Some(read) = self.get(site, path).await else {
                 let now = self.board.view(site);
                 let excused = now.leaps != before.leaps || now.seen == Seen::Broken;
                 assert!(excused, "{sitemap} is listed and not there");
                 continue;
-            }
-            let entries = response.urlset(path);
+            };
             let now = self.board.view(site);
-            let (count, bytes) = (entries.len(), response.body.len());
+            let (count, bytes) = (read.entries.len(), read.bytes);
             assert!(
                 count <= before.entries.max(now.entries),
                 "{sitemap} has {count} entries"
@@ -201,11 +263,11 @@ impl Reader {
                 bytes <= before.bytes.max(now.bytes),
                 "{sitemap} has {bytes} bytes"
             );
-            if entries.is_empty() {
+            if read.entries.is_empty() {
                 passing.push(vec![path.to_owned()]);
             }
-            for (loc, entry) in entries {
-                let others = sitemaps.entry((loc, entry.kind())).or_default();
+            for entry in &read.entries {
+                let others = sitemaps.entry(entry.clone()).or_default();
                 assert!(
                     others.insert(path.to_owned()),
                     "{sitemap} lists a URL twice"
@@ -228,39 +290,52 @@ impl Reader {
         self.since
             .retain(|what, _| what.0 != site || passing.contains(what));
         for what in passing {
-            let since = self.since.entry(what.clone()).or_insert_with(Instant::now);
-            let elapsed = since.elapsed();
-            let slowest = &mut self.board.seen.lock().unwrap().1;
-            *slowest = elapsed.max(*slowest);
+            let now = self.env.elapsed();
+            let since = self.since.entry(what.clone()).or_insert(now);
+            let elapsed = now.saturating_sub(*since);
+            let mut seen = self.board.looks();
+            seen.1 = elapsed.max(seen.1);
+            drop(seen);
             assert!(
-                elapsed < TRANSITION,
-                "for {TRANSITION:?}, in two sitemaps or empty: {what:?}"
+                elapsed < self.pace.transition,
+                "for {elapsed:?}, in two sitemaps or empty: {what:?}"
             );
         }
     }
 
-    async fn get(&mut self, site: usize, path: &str) -> Response {
-        let crawler = self.crawler.of(SITES[site]);
+    /// The document at a path; nothing if there is none.
+    async fn get(&mut self, site: usize, path: &str) -> Option<Arc<Read>> {
         let encoding = if self.looks.is_multiple_of(IDENTITY) {
             "identity"
         } else {
             "gzip"
         };
-        let headers = [(ACCEPT_ENCODING.as_str(), encoding)];
-        let response = crawler.request(Method::GET, path, &headers).await;
         let what = format!("{}{path} as {encoding}", SITES[site]);
-        match response.status {
-            200 => self.validate(what, &response),
-            status => assert_eq!(status, 404, "{what}"),
+        let read = self.read.get(&what).cloned();
+        let read = read.filter(|_| !self.looks.is_multiple_of(UNCONDITIONAL));
+        let unless = read.as_ref().map_or("", |read| &read.tag);
+        let get = self.public.get(SITES[site], path, encoding, unless);
+        let response = get.await;
+        match (response.status, read) {
+            (404, _) => None,
+            (304, Some(read)) => {
+                assert_eq!(response.header("etag"), read.tag, "{what}: ETag of a 304");
+                Some(read)
+            }
+            (200, _) => {
+                self.validate(what.clone(), &response);
+                let index = path == "/sitemap_index.xml";
+                let read = Arc::new(Read::of(path, index, &response));
+                self.read.insert(what, Arc::clone(&read));
+                Some(read)
+            }
+            (status, _) => panic!("{what}: status {status}"),
         }
-        response
     }
 
     /// One ETag, the same bytes; the same bytes, one ETag; and time goes on.
     fn validate(&mut self, what: String, response: &Response) {
-        let mut hasher = DefaultHasher::new();
-        response.sent.hash(&mut hasher);
-        let bytes = hasher.finish();
+        let bytes = digest_of(&response.sent);
         let tag = response.header("etag").to_owned();
         let under_tag = self.bytes.entry((what.clone(), tag.clone()));
         assert_eq!(
@@ -278,5 +353,23 @@ impl Reader {
         let modified = modified.expect("a date");
         let before = self.last.insert(what.clone(), modified);
         assert!(before <= Some(modified), "{what}: Last-Modified goes back");
+    }
+}
+
+impl Read {
+    fn of(path: &str, index: bool, response: &Response) -> Self {
+        let (mut lines, mut entries) = (Vec::new(), Vec::new());
+        if index {
+            lines.extend(response.index().into_iter().map(|(sitemap, _)| sitemap));
+        } else {
+            let urlset = response.urlset(path).into_iter();
+            entries.extend(urlset.map(|(loc, entry)| (loc, entry.kind())));
+        }
+        Self {
+            tag: response.header("etag").to_owned(),
+            lines,
+            entries,
+            bytes: response.body.len(),
+        }
     }
 }

@@ -1,0 +1,115 @@
+//! Doubles for tests of the protocols.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use table::{
+    Action, Condition, Item, MemoryTable, Name, Page, Query, Reply, Scan, Schema, Table,
+    TableError, Update,
+};
+
+use crate::{Env, Environment, SitemapTable};
+
+/// Time stands still, and random numbers count on.
+#[derive(Debug, Default)]
+struct Still(AtomicU64);
+
+impl Environment for Still {
+    fn now(&self) -> i64 {
+        1_800_000_000
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+
+    fn random(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// A table in memory that keeps the last transaction, to do it once more, and may leave an update unanswered.
+#[derive(Clone, Debug)]
+pub(crate) struct Repeating {
+    /// What is in it.
+    pub(crate) table: MemoryTable,
+    /// The last transaction.
+    pub(crate) last: Arc<Mutex<Vec<Action>>>,
+    /// Whether the next update is on its way when its sender gives up.
+    pub(crate) is_held: Arc<AtomicBool>,
+    /// The update that is on its way.
+    pub(crate) held: Arc<Mutex<Option<(Item, Update)>>>,
+}
+
+impl Default for Repeating {
+    fn default() -> Self {
+        Self {
+            table: MemoryTable::new(Schema::of_texts(&["pk", "sk"])),
+            last: Arc::default(),
+            is_held: Arc::default(),
+            held: Arc::default(),
+        }
+    }
+}
+
+impl Repeating {
+    /// The engine's view of it.
+    pub(crate) fn engine(&self) -> SitemapTable {
+        SitemapTable::new(Arc::new(self.clone()), Env::new(Still::default()))
+    }
+}
+
+impl Table for Repeating {
+    fn get(&self, key: Item) -> Reply<'_, Option<Item>> {
+        self.table.get(key)
+    }
+
+    fn batch_get(
+        &self,
+        keys: Vec<Item>,
+        attributes: Option<Vec<Name>>,
+    ) -> Reply<'_, (Vec<Item>, Vec<Item>)> {
+        self.table.batch_get(keys, attributes)
+    }
+
+    fn query(&self, query: Query) -> Reply<'_, Page> {
+        self.table.query(query)
+    }
+
+    fn scan(&self, scan: Scan) -> Reply<'_, Page> {
+        self.table.scan(scan)
+    }
+
+    fn put(&self, item: Item, condition: Option<Condition>) -> Reply<'_, ()> {
+        self.table.put(item, condition)
+    }
+
+    fn update(&self, key: Item, update: Update, condition: Option<Condition>) -> Reply<'_, Item> {
+        if self.is_held.swap(false, Ordering::SeqCst) {
+            assert!(
+                update.once,
+                "the client tries it again, and one of both is late"
+            );
+            *self.held.lock().unwrap() = Some((key, update));
+            let operation = "UpdateItem";
+            let message = "no answer".to_owned();
+            return Box::pin(async move { Err(TableError::Unavailable { operation, message }) });
+        }
+        self.table.update(key, update, condition)
+    }
+
+    fn delete(&self, key: Item, condition: Option<Condition>) -> Reply<'_, ()> {
+        self.table.delete(key, condition)
+    }
+
+    fn transact(&self, actions: Vec<Action>) -> Reply<'_, ()> {
+        *self.last.lock().unwrap() = actions.clone();
+        self.table.transact(actions)
+    }
+}

@@ -1,0 +1,37 @@
+//! Fences whose requests arrive late.
+
+use std::sync::atomic::Ordering;
+
+use table::Table;
+
+use crate::doubles::Repeating;
+use crate::keys;
+
+#[tokio::test]
+async fn a_fence_that_was_given_up_and_arrives_takes_no_fence_back() {
+    let repeating = Repeating::default();
+    let table = repeating.engine();
+    repeating.is_held.store(true, Ordering::SeqCst);
+    let slow = table.fence("r").await.unwrap();
+    let other = table.fence("r").await.unwrap();
+    let (key, update) = repeating.held.lock().unwrap().take().unwrap();
+    repeating.table.update(key, update, None).await.unwrap();
+    // Nobody goes by the token that arrived: both runs lose, and are tried again.
+    let token = table.token("r").await.unwrap().unwrap();
+    assert!(![slow.token, other.token].contains(&token));
+}
+
+#[tokio::test]
+async fn a_site_s_fence_is_as_good() {
+    let repeating = Repeating::default();
+    let row = table::Item::from(&keys::site("a.example")).with("token", "before");
+    repeating.table.put(row, None).await.unwrap();
+    let table = repeating.engine();
+    repeating.is_held.store(true, Ordering::SeqCst);
+    // The row is none that a site has, which is told when it is fenced.
+    table.fence_site("a.example").await.unwrap_err();
+    let first = repeating.held.lock().unwrap().take().unwrap().1;
+    let key = keys::site("a.example");
+    let (token, _) = table.fence_row(&key, None).await.unwrap().unwrap();
+    assert!(!first.set.contains(&("token".into(), token.into())));
+}

@@ -1,0 +1,32 @@
+//! Conditions on the attributes of an item, by which a mapping selects pages.
+
+use serde_json::Value;
+
+/// What an attribute has to be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Condition {
+    /// This text, number or truth value.
+    Is(Value),
+    /// Not there, or null.
+    Absent,
+    /// A text that begins so.
+    Begins(String),
+}
+
+impl Condition {
+    /// Whether the attribute's value meets the condition. The value is `None` if there is no such attribute.
+    pub(super) fn holds(&self, value: Option<&Value>) -> bool {
+        match (self, value) {
+            (Self::Absent, value) => value.is_none(),
+            (_, None) => false,
+            (Self::Begins(prefix), Some(value)) => {
+                value.as_str().is_some_and(|text| text.starts_with(prefix))
+            }
+            // 1 and 1.0 are one number in a table.
+            (Self::Is(Value::Number(wanted)), Some(Value::Number(number))) => {
+                wanted == number || wanted.as_f64() == number.as_f64()
+            }
+            (Self::Is(wanted), Some(value)) => wanted == value,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What is wrong with a stored file.
+
+use std::fmt;
+
+/// Why stored bytes are not spliced on. All of them mean: build the file whole.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemberError {
+    /// Not a gzip member with a directory of ours.
+    #[error("not a segmented gzip member")]
+    NotOurs,
+    /// Written by another version of this code.
+    #[error("format version {found} instead of {expected}")]
+    Version {
+        /// The file's.
+        found: u8,
+        /// [`FORMAT_VERSION`](super::directory::FORMAT_VERSION).
+        expected: u8,
+    },
+    /// Ours, but not as it was written.
+    #[error("{what} is damaged")]
+    Damaged {
+        /// The first part found so.
+        what: Part,
+    },
+}
+
+/// A part of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The directory in the header.
+    Directory,
+    /// The block before the segments.
+    Prolog,
+    /// A segment's block, by its number.
+    Segment(usize),
+    /// The block after the segments.
+    Epilogue,
+    /// Checksum and size at the end.
+    Trailer,
+    /// The file's length: bytes are missing or follow.
+    Length,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory => f.write_str("the directory"),
+            Self::Prolog => f.write_str("the prolog"),
+            Self::Segment(number) => write!(f, "segment {number}"),
+            Self::Epilogue => f.write_str("the epilogue"),
+            Self::Trailer => f.write_str("the trailer"),
+            Self::Length => f.write_str("the length"),
+        }
+    }
+}
+
+pub(super) fn damaged(what: Part) -> MemberError {
+    MemberError::Damaged { what }
+}

@@ -1,0 +1,152 @@
+//! The changes that a plan asks for.
+
+use sha2::{Digest, Sha256};
+
+use super::ledger::{Address, Ledger, Placement, Slot, Term};
+use super::translation::Translation;
+use crate::series::Series;
+use crate::time::When;
+
+/// A rendered entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// `<url>…</url>` and a newline.
+    pub xml: String,
+    /// As in the xml.
+    pub lastmod: Option<When>,
+}
+
+impl Rendered {
+    /// The digest by which a ledger knows the entry that stands in a slot: 16 hex digits of SHA-256.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let lastmod = self.lastmod.map(|at| at.to_string()).unwrap_or_default();
+        digest([self.xml.as_str(), &lastmod])
+    }
+}
+
+/// 16 hex digits of the SHA-256 of the texts.
+pub(super) fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let mut hasher = Sha256::new();
+    texts.into_iter().for_each(|text| hasher.update(text));
+    let hash = hasher.finalize();
+    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What the feed says of a page that has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedItem {
+    /// Where it is.
+    pub address: Address,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its description.
+    pub summary: Option<String>,
+    /// When it was first published.
+    pub published: Option<When>,
+}
+
+/// One change that a plan asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Write the entry into a slot that already is the record's.
+    Replace(Placement, Rendered),
+    /// Write the entry into a new slot, to be named by [`Plan::place`].
+    Insert(Series, Rendered),
+    /// Remove the entry; the slot is given back if `reuse` is set.
+    Remove(Placement, Reuse),
+    /// Claim the address.
+    Claim(Address),
+    /// Give the claim up.
+    Release(Address),
+    /// Wait for the address while the named record has the claim.
+    Wait(Address, String),
+    /// Wait no longer.
+    StopWaiting(Address),
+    /// Be a page of the archive, with this lastmod.
+    JoinTerm(Term, Option<When>),
+    /// Be no page of the archive with this lastmod any more.
+    LeaveTerm(Term, Option<When>),
+    /// Be told of the archive's pages.
+    KeepArchive(Term),
+    /// Be told no longer.
+    DropArchive(Term),
+    /// Be this in the translation group, or something else than before.
+    JoinGroup(String, Translation),
+    /// Leave the translation group.
+    LeaveGroup(String),
+    /// Wait for room in the translation group.
+    WaitInGroup(String),
+    /// Wait for room there no longer.
+    StopWaitingInGroup(String),
+    /// Stand in the feed since this time.
+    Feed(i64, FeedItem),
+    /// Stand in the feed of this site since this time no longer.
+    Unfeed(String, i64),
+    /// Have search engines told of the address, which has changed at this time.
+    Tell(Address, i64),
+    /// Be called at that time.
+    SetTimer(i64),
+    /// Be called no longer.
+    ClearTimer(i64),
+}
+
+/// What becomes of a slot that was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// Another entry may have it.
+    Free,
+    /// It lies beyond the shard's capacity, or in a shard that is too large.
+    Never,
+}
+
+/// The changes that make what is placed agree with what is true.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// In no particular order: they are one transaction.
+    pub changes: Vec<Change>,
+    /// The ledger afterwards, or nothing if nothing is to be remembered. Slots of inserted entries are missing until
+    /// [`Plan::place`].
+    pub ledger: Option<Ledger>,
+    /// Whether the ledger differs from what it was.
+    pub ledger_changes: bool,
+}
+
+impl Plan {
+    /// Whether there is nothing to write.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.ledger_changes
+    }
+
+    /// The series in which new slots are needed: no more than the page's own, the videos' and the news'.
+    pub fn needs_slots(&self) -> impl Iterator<Item = &Series> {
+        self.changes.iter().filter_map(|change| match change {
+            Change::Insert(series, _) => Some(series),
+            _ => None,
+        })
+    }
+
+    /// Names the slot of the entry to be inserted into a series.
+    pub fn place(&mut self, series: &Series, slot: Slot) {
+        for change in &mut self.changes {
+            if let Change::Insert(wanted, rendered) = change
+                && wanted == series
+            {
+                let placement = Placement {
+                    series: series.clone(),
+                    slot,
+                    digest: rendered.digest(),
+                };
+                let placed = &mut self.ledger.get_or_insert_default().placed;
+                placed.push(placement.clone());
+                let rendered = Rendered {
+                    xml: std::mem::take(&mut rendered.xml),
+                    lastmod: rendered.lastmod,
+                };
+                *change = Change::Replace(placement, rendered);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What is wrong with a field of a record, of a site's settings or of a video.
+
+/// Characters of a text that is quoted from a record: what is remembered of bad input must stay small.
+const MAX_QUOTED_CHARS: usize = 300;
+
+/// What is wrong with a field.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Problem {
+    /// The field, with a path into it: `images[3].url`.
+    pub field: String,
+    /// The reason, for people.
+    pub reason: String,
+    /// Whether the page is left out for it.
+    pub closes: bool,
+}
+
+impl Problem {
+    /// A problem with a field. Texts that quote a record's own are cut.
+    #[must_use]
+    pub fn new(field: &str, reason: &str, closes: bool) -> Self {
+        Self {
+            field: cut(field),
+            reason: cut(reason),
+            closes,
+        }
+    }
+}
+
+/// A text, cut to what may be remembered of bad input.
+#[must_use]
+pub fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.field, self.reason)
+    }
+}

@@ -1,0 +1,24 @@
+//! A series: all sitemaps of one type on one site, and the names that types may have.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a type's name, which becomes part of a path.
+pub const MAX_TYPE_BYTES: usize = 64;
+
+/// All sitemaps of one type on one site.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Series {
+    /// The site's host.
+    pub site: String,
+    /// The series' name: the type's.
+    pub name: String,
+}
+
+/// Whether a type may be called so: its series' file is `{type}-sitemap.xml`.
+#[must_use]
+pub fn is_type_name(name: &str) -> bool {
+    (1..=MAX_TYPE_BYTES).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}

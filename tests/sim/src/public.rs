@@ -1,0 +1,72 @@
+//! The sites as the public sees them: the front over the bucket, without a network between.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use front::{Runtime, SITE_HOST_HEADER, SiteFront};
+use futures::future::BoxFuture;
+use http::Request;
+use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
+use http_body_util::BodyExt;
+use objects::{ObjectError, ObjectKey, Objects};
+
+use crate::document::Response;
+use crate::reader::Public;
+use crate::runtime::Sim;
+
+/// The function's limit of what it checks before it answers.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The front.
+pub struct SimPublic(SiteFront);
+
+impl SimPublic {
+    /// The front over this bucket.
+    #[must_use]
+    pub fn new(sim: &Sim, objects: Arc<dyn Objects>) -> Self {
+        let process = Arc::new(Process(sim.clone()));
+        Self(SiteFront::new(objects, process, BODY_TIMEOUT))
+    }
+}
+
+#[derive(Debug)]
+struct Process(Sim);
+
+impl Runtime for Process {
+    fn now(&self) -> i64 {
+        self.0.now()
+    }
+
+    fn sleep(&self, pause: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(self.0.sleep(pause))
+    }
+
+    fn body_broke(&self, key: &ObjectKey, error: &ObjectError) {
+        panic!("{}: {error}", key.path());
+    }
+}
+
+impl Public for SimPublic {
+    fn get<'a>(
+        &'a self,
+        site: &'a str,
+        path: &'a str,
+        encoding: &'a str,
+        unless: &'a str,
+    ) -> BoxFuture<'a, Response> {
+        Box::pin(async move {
+            let mut request = Request::get(path)
+                .header(SITE_HOST_HEADER, site)
+                .header(ACCEPT_ENCODING, encoding);
+            if !unless.is_empty() {
+                request = request.header(IF_NONE_MATCH, unless);
+            }
+            let (request, ()) = request.body(()).expect("a request").into_parts();
+            let (parts, body) = self.0.respond(&request, path).await.into_parts();
+            let Ok(body) = body.collect().await;
+            let sent: Bytes = body.to_bytes();
+            Response::new(parts.status, parts.headers, sent)
+        })
+    }
+}
