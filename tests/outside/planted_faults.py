@@ -67,8 +67,9 @@ FAULTS = {
         (ACTIONS, '.when(Condition::equals("token", token))', f'.when(Condition::equals("token", token).or({ALWAYS}))')],
     "a fence keeps the token of an earlier one": [
         ("shared/engine/src/sitemap_table.rs", 'Update::new().set("token", token.as_str())', 'Update::new().set_missing("token", token.as_str())'),
-        (LEDGERS, "        Ok(Fenced {\n            token,",
-         '        let token = item.text("token").unwrap_or_default().to_owned();\n        Ok(Fenced {\n            token,')],
+        (LEDGERS, "        Ok(Fenced::new(token, read_ledger(&key, &item)?))",
+         '        let token = item.text("token").unwrap_or_else(|| token.as_str()).to_owned();\n'
+         "        Ok(Fenced::new(token, read_ledger(&key, &item)?))")],
     "the client tries a fence again with the same token": [
         ("shared/engine/src/sitemap_table.rs", '.set("token", token.as_str()).once();', '.set("token", token.as_str());')],
     "a lost commit is not tried again": [

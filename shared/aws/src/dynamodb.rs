@@ -364,7 +364,7 @@ fn value(attribute: AttributeValue) -> Value {
 
 /// A value as the SDK has it.
 #[must_use]
-pub fn attribute_value(value: Value) -> AttributeValue {
+fn attribute_value(value: Value) -> AttributeValue {
     match value {
         Value::Text(text) => AttributeValue::S(text),
         Value::Number(number) => AttributeValue::N(number),

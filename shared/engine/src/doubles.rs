@@ -34,13 +34,19 @@ impl Environment for Still {
     }
 }
 
-/// A table in memory that keeps the last transaction, to do it once more, and may leave an update unanswered.
+/// A key and the condition of its delete.
+type Delete = (Item, Option<Condition>);
+
+/// A table in memory that keeps the last transaction and the last delete, to do them once more, and may leave an update
+/// unanswered.
 #[derive(Clone, Debug)]
 pub(crate) struct Repeating {
     /// What is in it.
     pub(crate) table: MemoryTable,
     /// The last transaction.
     pub(crate) last: Arc<Mutex<Vec<Action>>>,
+    /// The last delete.
+    pub(crate) deleted: Arc<Mutex<Option<Delete>>>,
     /// Whether the next update is on its way when its sender gives up.
     pub(crate) is_held: Arc<AtomicBool>,
     /// The update that is on its way.
@@ -52,6 +58,7 @@ impl Default for Repeating {
         Self {
             table: MemoryTable::new(Schema::of_texts(&["pk", "sk"])),
             last: Arc::default(),
+            deleted: Arc::default(),
             is_held: Arc::default(),
             held: Arc::default(),
         }
@@ -105,6 +112,7 @@ impl Table for Repeating {
     }
 
     fn delete(&self, key: Item, condition: Option<Condition>) -> Reply<'_, ()> {
+        *self.deleted.lock().unwrap() = Some((key.clone(), condition.clone()));
         self.table.delete(key, condition)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan};
-use table::{Item, MAX_ACTIONS};
+use table::{Condition, Item, MAX_ACTIONS};
 
 use self::actions::Actions;
 use crate::error::EngineError;
@@ -35,6 +35,19 @@ pub struct Fenced {
     pub strays: Vec<Key>,
 }
 
+impl Fenced {
+    fn new(token: String, ledger: Option<Ledger>) -> Self {
+        Self {
+            token,
+            new: ledger.is_none(),
+            ledger: ledger.unwrap_or_default(),
+            untrue: false,
+            feed_lost: false,
+            strays: Vec::new(),
+        }
+    }
+}
+
 /// How a commit ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -62,28 +75,23 @@ impl SitemapTable {
     /// Puts a fresh token into the page's ledger and returns what it holds. Must precede every other read.
     pub async fn fence(&self, id: &str) -> Result<Fenced, EngineError> {
         let key = keys::ledger(id);
-        let fenced = self.fence_row(&key, None).await?;
-        let (token, item) = fenced.unwrap_or_default();
-        let ledger = read_ledger(&key, &item)?;
-        Ok(Fenced {
-            token,
-            new: ledger.is_none(),
-            ledger: ledger.unwrap_or_default(),
-            untrue: false,
-            feed_lost: false,
-            strays: Vec::new(),
-        })
+        let (token, item) = self.fence_row(&key, None).await?.unwrap_or_default();
+        Ok(Fenced::new(token, read_ledger(&key, &item)?))
     }
 
     /// As [`SitemapTable::fence`], and then holds the ledger against the rows: it says no more than they do. `found` are
     /// rows that seem to be the record's: those that are, it takes in. A ledger that cannot be read is as good as lost.
     pub async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, EngineError> {
-        let mut fenced = match self.fence(id).await {
-            Err(EngineError::Damaged { .. }) => {
-                self.delete(&keys::ledger(id)).await?;
+        let key = keys::ledger(id);
+        let (token, item) = self.fence_row(&key, None).await?.unwrap_or_default();
+        let mut fenced = match read_ledger(&key, &item) {
+            Ok(ledger) => Fenced::new(token, ledger),
+            Err(_) => {
+                // Only what was read: a request that arrives late must not delete a ledger that was written since.
+                let damaged = Condition::equals("body", item.text("body").unwrap_or_default());
+                self.delete_if(&key, damaged).await?;
                 self.fence(id).await?
             }
-            fenced => fenced?,
         };
         let known = rows_of(id, &fenced.ledger);
         let found = found

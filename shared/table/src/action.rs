@@ -72,7 +72,7 @@ pub struct Update {
     /// Numbers that are added to attributes, which are 0 if they have no value, and sets that are united with them.
     pub add: Vec<(Name, Value)>,
     /// Whether the request is sent once at most. A client tries most calls again that had no answer, and what it gave up may
-    /// still arrive, when others have written.
+    /// still arrive, when others have written. Means nothing in a transaction, which has a token of its own.
     pub once: bool,
 }
 

@@ -25,8 +25,6 @@ const LOOKS: Duration = Duration::from_secs(120);
 const WAIT: Duration = Duration::from_millis(50);
 /// Every so many looks the documents are asked for as they are, and not compressed.
 const IDENTITY: u64 = 4;
-/// Every so many looks they are asked for whether they have changed or not.
-const UNCONDITIONAL: u64 = 8;
 
 /// What a reader reads: the sites as the public sees them.
 pub trait Public: Send + Sync + 'static {
@@ -48,6 +46,9 @@ pub struct Pace {
     /// How long a URL may stand in the same two sitemaps, or an empty sitemap in an index. Moves take milliseconds, but calls
     /// fail, and machines have much else to do.
     pub transition: Duration,
+    /// Every so many looks the documents are asked for whether they have changed or not. Else the reader names the version
+    /// that it has, as crawlers do, and so sees their bytes less often.
+    pub unconditional: u64,
 }
 
 /// What may be seen of a site.
@@ -312,7 +313,7 @@ impl<P: Public> Reader<P> {
         };
         let what = format!("{}{path} as {encoding}", SITES[site]);
         let read = self.read.get(&what).cloned();
-        let read = read.filter(|_| !self.looks.is_multiple_of(UNCONDITIONAL));
+        let read = read.filter(|_| !self.looks.is_multiple_of(self.pace.unconditional));
         let unless = read.as_ref().map_or("", |read| &read.tag);
         let get = self.public.get(SITES[site], path, encoding, unless);
         let response = get.await;

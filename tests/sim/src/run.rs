@@ -34,6 +34,7 @@ const LONGEST_RUN: Duration = Duration::from_secs(1_200);
 const PACE: Pace = Pace {
     pause: Duration::from_secs(12),
     transition: Duration::from_secs(86_400),
+    unconditional: 8,
 };
 /// Repairs until one that finds nothing: what the faults have hindered, the next one does.
 const REPAIRS: u32 = 6;

@@ -41,24 +41,9 @@ impl SimTable {
 
     fn call<'a, R, T, F>(
         &'a self,
+        fate: (Fate, bool),
         operation: &'static str,
         request: R,
-        call: impl Fn(MemoryTable, R) -> F + Copy + Send + Sync + 'static,
-    ) -> Reply<'a, T>
-    where
-        R: Clone + Hash + Send + Sync + 'static,
-        T: Hash + Send + 'static,
-        F: Future<Output = Result<T, TableError>> + Send + 'static,
-    {
-        self.call_or_once(operation, request, false, call)
-    }
-
-    /// The same, which the client does not try again if it is to be sent once.
-    fn call_or_once<'a, R, T, F>(
-        &'a self,
-        operation: &'static str,
-        request: R,
-        once: bool,
         call: impl Fn(MemoryTable, R) -> F + Copy + Send + Sync + 'static,
     ) -> Reply<'a, T>
     where
@@ -78,8 +63,6 @@ impl SimTable {
         let noted = digest_of(&(operation, &request));
         let table = self.table.clone();
         let call = move || call(table.clone(), request.clone());
-        let fate = self.faults.draw();
-        let fate = if once { (fate.0, false) } else { fate };
         Box::pin(carried(
             &self.faults,
             fate,
@@ -147,6 +130,7 @@ where
 impl Table for SimTable {
     fn get(&self, key: Item) -> Reply<'_, Option<Item>> {
         self.call(
+            self.faults.draw(),
             "GetItem",
             key,
             |table, key| async move { table.get(key).await },
@@ -166,6 +150,7 @@ impl Table for SimTable {
             Vec::new()
         };
         self.call(
+            self.faults.draw(),
             "BatchGetItem",
             (keys, attributes, left),
             |table, (keys, attributes, left)| async move {
@@ -177,21 +162,23 @@ impl Table for SimTable {
     }
 
     fn query(&self, query: Query) -> Reply<'_, Page> {
-        self.call("Query", query, |table, query| async move {
-            table.query(query).await
-        })
+        self.call(
+            self.faults.draw(),
+            "Query",
+            query,
+            |table, query| async move { table.query(query).await },
+        )
     }
 
     fn scan(&self, scan: Scan) -> Reply<'_, Page> {
-        self.call(
-            "Scan",
-            scan,
-            |table, scan| async move { table.scan(scan).await },
-        )
+        self.call(self.faults.draw(), "Scan", scan, |table, scan| async move {
+            table.scan(scan).await
+        })
     }
 
     fn put(&self, item: Item, condition: Option<Condition>) -> Reply<'_, ()> {
         self.call(
+            self.faults.draw(),
             "PutItem",
             (item, condition),
             |table, (item, condition)| async move { table.put(item, condition).await },
@@ -199,17 +186,19 @@ impl Table for SimTable {
     }
 
     fn update(&self, key: Item, update: Update, condition: Option<Condition>) -> Reply<'_, Item> {
-        let once = update.once;
-        self.call_or_once(
+        let (fate, is_tried_again) = self.faults.draw();
+        let fate = (fate, is_tried_again && !update.once);
+        self.call(
+            fate,
             "UpdateItem",
             (key, update, condition),
-            once,
             |table, (key, update, condition)| async move { table.update(key, update, condition).await },
         )
     }
 
     fn delete(&self, key: Item, condition: Option<Condition>) -> Reply<'_, ()> {
         self.call(
+            self.faults.draw(),
             "DeleteItem",
             (key, condition),
             |table, (key, condition)| async move { table.delete(key, condition).await },
@@ -220,6 +209,7 @@ impl Table for SimTable {
         // Another write of one of the items is under way.
         let conflict = self.faults.conflicts();
         self.call(
+            self.faults.draw(),
             "TransactWriteItems",
             (actions, conflict),
             |table, (actions, conflict)| async move {

@@ -30,6 +30,7 @@ use sim::reader::{Board, Pace, Public, Reader, Seen};
 const PACE: Pace = Pace {
     pause: Duration::from_millis(50),
     transition: Duration::from_secs(60),
+    unconditional: 1,
 };
 /// How likely each fault is, for each delivery.
 const FAULTS: f64 = 0.12;

@@ -28,10 +28,26 @@ async fn a_site_s_fence_is_as_good() {
     repeating.table.put(row, None).await.unwrap();
     let table = repeating.engine();
     repeating.is_held.store(true, Ordering::SeqCst);
-    // The row is none that a site has, which is told when it is fenced.
+    // This is not a site's row, so what the fence returns cannot be read.
     table.fence_site("a.example").await.unwrap_err();
     let first = repeating.held.lock().unwrap().take().unwrap().1;
     let key = keys::site("a.example");
     let (token, _) = table.fence_row(&key, None).await.unwrap().unwrap();
     assert!(!first.set.contains(&("token".into(), token.into())));
+}
+
+#[tokio::test]
+async fn a_damaged_ledger_is_deleted_and_none_that_is_written_since() {
+    let repeating = Repeating::default();
+    let row = |body: &str| table::Item::from(&keys::ledger("r")).with("body", body);
+    repeating.table.put(row("damaged"), None).await.unwrap();
+    let table = repeating.engine();
+    assert!(table.fence_verified("r", &[]).await.unwrap().new);
+    repeating.table.put(row("written"), None).await.unwrap();
+    let deleted = repeating.deleted.lock().unwrap().take();
+    let (key, condition) = deleted.expect("the damaged one is deleted");
+    // The request arrives once more.
+    repeating.table.delete(key, condition).await.unwrap_err();
+    let found = repeating.table.get(table::Item::from(&keys::ledger("r")));
+    assert_eq!(found.await.unwrap().unwrap().text("body"), Some("written"));
 }

@@ -63,15 +63,15 @@ pub enum Change {
     Wait(Address, String),
     /// Wait no longer.
     StopWaiting(Address),
-    /// Be a page of the archive, with this lastmod.
+    /// Add the page to the archive, with this lastmod.
     JoinTerm(Term, Option<When>),
-    /// Be no page of the archive with this lastmod any more.
+    /// Take the page with this lastmod out of the archive.
     LeaveTerm(Term, Option<When>),
-    /// Be told of the archive's pages.
+    /// Note that this record is the archive's own page: it is planned again when the archive's newest page changes.
     KeepArchive(Term),
-    /// Be told no longer.
+    /// This record is no longer the archive's own page.
     DropArchive(Term),
-    /// Be this in the translation group, or something else than before.
+    /// Write what the page is in the translation group: new, or changed.
     JoinGroup(String, Translation),
     /// Leave the translation group.
     LeaveGroup(String),
@@ -79,15 +79,15 @@ pub enum Change {
     WaitInGroup(String),
     /// Wait for room there no longer.
     StopWaitingInGroup(String),
-    /// Stand in the feed since this time.
+    /// Put the page into the feed, as changed at this time (Unix seconds).
     Feed(i64, FeedItem),
-    /// Stand in the feed of this site since this time no longer.
+    /// Take the page out of this site's feed, where it stands under this time.
     Unfeed(String, i64),
-    /// Have search engines told of the address, which has changed at this time.
+    /// Put a notice for search engines into the queue: the address has changed at this time.
     Tell(Address, i64),
-    /// Be called at that time.
+    /// Plan the record again at this time (Unix seconds).
     SetTimer(i64),
-    /// Be called no longer.
+    /// Delete that timer.
     ClearTimer(i64),
 }
 

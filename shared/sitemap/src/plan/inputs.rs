@@ -58,7 +58,8 @@ pub struct Inputs<'a> {
 static NO_TRANSLATIONS: Translations = Translations::new();
 
 impl<'a> Inputs<'a> {
-    /// Of a page that is neither an archive nor in a translation group, and of whose changes nobody is told.
+    /// The inputs of a page that is neither an archive nor in a translation group, and whose changes are not sent to search
+    /// engines.
     #[must_use]
     pub fn of(page: Page<'a>, ledger: &'a Ledger, claim: &'a Claim) -> Self {
         Self {

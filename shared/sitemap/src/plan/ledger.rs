@@ -77,7 +77,7 @@ pub struct Ledger {
     /// The digest of what readers of the page would see as a change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
-    /// Since when (Unix seconds) its last change stands in the feed.
+    /// The time (Unix seconds) under which its last change stands in the feed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<i64>,
     /// The number of its highest part that may have anything placed; 0 for a page without parts.
