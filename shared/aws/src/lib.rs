@@ -16,5 +16,5 @@ pub mod stream;
 
 pub use clients::{Aws, Timeouts};
 pub use clock::Clock;
-pub use dynamodb::{DynamoDbTable, attribute_value, describe, item};
+pub use dynamodb::{DynamoDbTable, describe, item};
 pub use s3::S3Objects;
