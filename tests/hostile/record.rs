@@ -173,7 +173,7 @@ fn place(plan: &mut Plan, n: u32, step: usize) {
 fn is_sound(plan: &Plan, record: Option<&ContentRecord>, site: Option<&SiteSettings>) {
     // A slot is given back in a row of its own, and that somebody still has the address that is waited for is checked.
     let weight = |change: &Change| match change {
-        Change::Remove(_, Reuse::Free) | Change::Wait(..) => 2,
+        Change::Remove(_, Reuse::Free) => 2,
         _ => 1,
     };
     let actions = plan.changes.iter().map(weight).sum::<usize>();

@@ -81,13 +81,13 @@ FAULTS = {
          "                    outcomes.insert(page, Ok(Tried { outcome, parts, again: false, token }));\n"
          "                }")],
     "a claim is taken whoever has it": [
-        (ACTIONS, "Action::put(claim).when(nobodys_or(id))", f"Action::put(claim).when(nobodys_or(id).or({ALWAYS}))")],
+        (ACTIONS, "of_nobody_else(put, id, holding)", "put")],
     "a claim is released whoever has it": [
-        (ACTIONS, "Action::delete(&key).when(nobodys_or(id))", f"Action::delete(&key).when(nobodys_or(id).or({ALWAYS}))"),
+        (ACTIONS, "of_nobody_else(Action::delete(&key), id, holding)", "Action::delete(&key)"),
         (ACTIONS, "action = action.when(nobodys_or(id));", f"action = action.when(nobodys_or(id).or({ALWAYS}));")],
     "a waiter registers though the claim's owner has gone": [
-        (ACTIONS, 'let others = Condition::equals("owner", owner);',
-         f'let others = Condition::equals("owner", owner).or({ALWAYS});')],
+        (ACTIONS, 'let owned = Condition::equals("owner", owner);',
+         f'let owned = Condition::equals("owner", owner).or({ALWAYS});')],
     "waiters are not called": [
         (LEDGERS, "waiters.map(str::to_owned).collect()", "waiters.take(0).map(str::to_owned).collect()")],
     "an entry is written into another's slot, which need not be free": [
@@ -114,7 +114,7 @@ FAULTS = {
             .add("version", 1);""", """            .remove("lastmod")
             .add("version", 0);""")],
     "a timer is not cleared": [
-        (ACTIONS, "Change::ClearTimer(due) => self.delete(&keys::timer(*due, id)),", "Change::ClearTimer(_) => {}")],
+        (ACTIONS, "Change::Release(holding) => {", "Change::Release(Holding::Timer(_)) => {}\n            Change::Release(holding) => {")],
     "settings are written without the site's fence": [
         (SITES, '.when(Condition::equals("token", token));', f'.when(Condition::equals("token", token).or({ALWAYS}));')],
     # The content's events.
@@ -310,7 +310,8 @@ FAULTS = {
     "a part that is called alone trusts in its page's ledger": [
         (ROUND, "            None => Ok(false),\n        };\n        planned.retain_mut", "            None => Ok(true),\n        };\n        planned.retain_mut")],
     "what left the feed stays in it": [
-        ("shared/sitemap/src/plan/difference.rs", "changes.extend(left.map(|at| Change::Unfeed(before.site.clone(), at)));", "let _ = left;")],
+        ("shared/sitemap/src/plan/difference.rs", "changes.extend(left.cloned().map(Change::Release));",
+         "let left = left.filter(|row| !matches!(row, Holding::Feed(..)));\n    changes.extend(left.cloned().map(Change::Release));")],
     "a lost row of the feed is forgotten": [
         ("shared/sitemap/src/plan/listing.rs", "(changed || inputs.feed_lost).then(", "changed.then(")],
     "a first load is told of": [

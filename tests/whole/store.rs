@@ -15,7 +15,7 @@ use local::tables::{BUCKET, CONTENT_TABLE};
 use objects::{Document, ObjectKey, Precondition, Put};
 use serde_json::json;
 use sitemap::plan::{
-    Address, Change, Claim, Ledger, Placement, Plan, Rendered, Reuse, Series, Slot,
+    Address, Change, Claim, Holding, Ledger, Placement, Plan, Rendered, Reuse, Series, Slot,
 };
 use sitemap::site::{SiteSettings, Stylesheet};
 use sitemap::time::When;
@@ -80,7 +80,7 @@ async fn only_the_last_fence_commits_and_a_refused_commit_writes_nothing() {
     assert_ne!(old.token, new.token);
     let insert = plan(vec![
         Change::Replace(placement(0), rendered("<url/>")),
-        Change::Claim(address("/a")),
+        Change::Hold(Holding::Claim(address("/a"))),
     ]);
     assert_eq!(table.commit("a", &old, &insert, &[]).await.unwrap(), LOST);
     let shard = ShardId {
@@ -226,7 +226,7 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
         table.fence("b").await.unwrap(),
     );
     assert_eq!(table.claim(&address("/x"), "a").await.unwrap(), Claim::Free);
-    let take = plan(vec![Change::Claim(address("/x"))]);
+    let take = plan(vec![Change::Hold(Holding::Claim(address("/x")))]);
     assert_eq!(
         table.commit("a", &a, &take, &[]).await.unwrap(),
         Commit::Done
@@ -241,7 +241,10 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
         Claim::Other("a".to_owned())
     );
     assert_eq!(table.commit("b", &b, &take, &[]).await.unwrap(), LOST);
-    let wait = plan(vec![Change::Wait(address("/x"), "a".to_owned())]);
+    let wait = plan(vec![
+        Change::Require(address("/x"), "a".to_owned()),
+        Change::Hold(Holding::Waiter(address("/x"))),
+    ]);
     assert_eq!(
         table.commit("b", &b, &wait, &[]).await.unwrap(),
         Commit::Done
@@ -249,7 +252,7 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
     let partition = claim(SITE, address("/x").loc.as_str()).pk;
     let waits = |owned| (owned, vec!["b".to_owned()]);
     assert_eq!(table.waiters(&partition).await.unwrap(), waits(true));
-    let release = plan(vec![Change::Release(address("/x"))]);
+    let release = plan(vec![Change::Release(Holding::Claim(address("/x")))]);
     assert_eq!(
         table.commit("b", &b, &release, &[]).await.unwrap(),
         LOST,
@@ -276,8 +279,8 @@ async fn a_timer_stands_until_its_record_clears_it() {
     let fenced = table.fence("a").await.unwrap();
     let due = 1_800_000_000;
     for (change, left) in [
-        (Change::SetTimer(due), vec![due]),
-        (Change::ClearTimer(due), vec![]),
+        (Change::Hold(Holding::Timer(due)), vec![due]),
+        (Change::Release(Holding::Timer(due)), vec![]),
     ] {
         let commit = table.commit("a", &fenced, &plan(vec![change]), &[]).await;
         assert_eq!(commit.unwrap(), Commit::Done);

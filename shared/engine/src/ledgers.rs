@@ -1,17 +1,18 @@
 //! Ledgers, claims and entries: what a reconcile reads and the one transaction in which it writes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use sitemap::plan::{Address, Change, Claim, Ledger, Placement, Plan};
+use sitemap::plan::{Address, Change, Claim, Ledger, Plan};
 use table::{Condition, Item, MAX_ACTIONS};
 
 use self::actions::Actions;
 use crate::error::EngineError;
 use crate::keys::{self, Key};
-use crate::sitemap_table::{SitemapTable, Transacted, damaged, item_key};
+use crate::sitemap_table::{SitemapTable, Transacted, damaged};
 use crate::slots::Offer;
 
 mod actions;
+pub(crate) mod holding;
 mod verify;
 
 /// Rows that one repair takes in beside those that the ledger knows, so that it stays one transaction. The next audit
@@ -100,12 +101,8 @@ impl SitemapTable {
             .take(MAX_STRAYS);
         let found: Vec<&Key> = found.collect();
         let wanted: BTreeSet<&Key> = known.iter().chain(found.iter().copied()).collect();
-        let items = self.items(wanted).await?;
-        let items: BTreeMap<Key, Item> = items
-            .into_iter()
-            .filter_map(|item| Some((item_key(&item)?, item)))
-            .collect();
-        verify::verify(id, &mut fenced, &items, &found);
+        let rows = self.rows_with(wanted).await?;
+        verify::verify(id, &mut fenced, &rows, &found);
         Ok(fenced)
     }
 
@@ -207,34 +204,6 @@ impl SitemapTable {
 /// The rows that a ledger says there are, beside itself.
 #[must_use]
 pub fn rows_of(id: &str, ledger: &Ledger) -> Vec<Key> {
-    let entries = ledger.placed.iter().map(entry_key);
-    let claim = ledger.claim.iter().map(claim_key);
-    let waiter = ledger.waits.iter().map(|address| waiter_key(address, id));
-    let timer = ledger.due.iter().map(|due| keys::timer(*due, id));
-    let terms = ledger.terms.iter();
-    let terms = terms.map(|(term, lastmod)| keys::term_member(term, *lastmod, id));
-    let archive = ledger.archive.iter().map(|term| keys::archive(term, id));
-    let group = ledger.group.iter();
-    let group = group.map(|(group, _)| keys::group_member(group, id));
-    let group_waiter = ledger.waits_in.iter();
-    let group_waiter = group_waiter.map(|group| keys::group_waiter(group, id));
-    let feed = ledger.feed.iter();
-    let feed = feed.map(|at| keys::feed(&ledger.site, *at, id));
-    let (record, _) = keys::page_parts(id);
-    let parts = (2..=ledger.parts).map(|part| keys::ledger(&keys::page(record, part)));
-    let placed = entries.chain(claim).chain(waiter).chain(timer);
-    let related = terms.chain(archive).chain(group).chain(group_waiter);
-    placed.chain(related).chain(feed).chain(parts).collect()
-}
-
-fn entry_key(placement: &Placement) -> Key {
-    keys::entry(&placement.series, placement.slot)
-}
-
-fn claim_key(address: &Address) -> Key {
-    keys::claim(&address.site, address.loc.as_str())
-}
-
-fn waiter_key(address: &Address, id: &str) -> Key {
-    keys::waiter(&address.site, address.loc.as_str(), id)
+    let rows = ledger.holdings();
+    rows.map(|row| holding::key(id, &row)).collect()
 }

@@ -26,6 +26,8 @@ pub struct Row {
     pub key: Key,
     /// What its key says; nothing if no key of ours is so.
     pub kind: Option<RowKey>,
+    /// The record that it belongs to, if it names one itself.
+    pub owner: Option<String>,
     /// What it holds, or which attribute is missing or wrong.
     pub holds: Result<Holds, EngineError>,
 }
@@ -127,7 +129,13 @@ fn read(item: &Item) -> Option<Row> {
         Some(RowKey::Scan) => read_job(&key, item).map(Holds::Scan),
         _ => Ok(Holds::Key),
     };
-    Some(Row { key, kind, holds })
+    let owner = item.text("owner").map(str::to_owned);
+    Some(Row {
+        key,
+        kind,
+        owner,
+        holds,
+    })
 }
 
 fn read_entry(key: &Key, item: &Item) -> Result<Option<(String, String)>, EngineError> {
@@ -154,7 +162,10 @@ impl SitemapTable {
     }
 
     /// The rows with these keys that exist, read consistently.
-    pub async fn rows_with(&self, keys: &BTreeSet<Key>) -> Result<BTreeMap<Key, Row>, EngineError> {
+    pub async fn rows_with(
+        &self,
+        keys: impl IntoIterator<Item = &Key>,
+    ) -> Result<BTreeMap<Key, Row>, EngineError> {
         let items = self.items(keys).await?;
         let rows = items.iter().filter_map(read);
         Ok(rows.map(|row| (row.key.clone(), row)).collect())

@@ -7,6 +7,7 @@
 mod change;
 mod difference;
 mod group;
+mod holding;
 mod inputs;
 mod ledger;
 mod listing;
@@ -17,6 +18,7 @@ mod translation;
 
 pub use self::change::{Change, FeedItem, Plan, Rendered, Reuse};
 pub use self::group::MAX_GROUP;
+pub use self::holding::Holding;
 pub use self::inputs::{Claim, Inputs, Page};
 pub use self::ledger::{Address, Ledger, Placement, Slot, Term};
 pub use self::listing::FEED_SECONDS;

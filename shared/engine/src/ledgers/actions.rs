@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use sitemap::plan::{Address, Change, Placement, Plan, Rendered, Reuse};
+use sitemap::plan::{Address, Change, Holding, Placement, Plan, Rendered, Reuse};
 use table::{Action, Condition, Item, Update};
 
+use super::holding;
 use crate::keys::{self, Key, RowKey};
-use crate::relations::translation_attributes;
 
 /// The actions of a transaction in the making. Every condition is on the item that it protects.
 #[derive(Default)]
@@ -28,14 +28,6 @@ impl Actions {
     fn push(&mut self, key: &Key, action: Action) {
         self.keys.insert(key.clone());
         self.actions.push(action);
-    }
-
-    fn put(&mut self, key: &Key) {
-        self.push(key, Action::put(Item::from(key)));
-    }
-
-    fn delete(&mut self, key: &Key) {
-        self.push(key, Action::delete(key));
     }
 
     pub(super) fn take_free(&mut self, key: &Key) {
@@ -76,40 +68,19 @@ impl Actions {
                 panic!("{id} has no slot in {series:?}: Plan::place was not called")
             }
             Change::Remove(placement, reuse) => self.remove_entry(id, placement, *reuse),
-            Change::Claim(Address { site, loc }) => {
+            Change::Hold(holding) => {
+                let put = Action::put(holding::item(id, holding));
+                self.push(&holding::key(id, holding), of_nobody_else(put, id, holding));
+            }
+            Change::Release(holding) => {
+                let key = holding::key(id, holding);
+                self.push(&key, of_nobody_else(Action::delete(&key), id, holding));
+            }
+            Change::Require(Address { site, loc }, owner) => {
                 let key = keys::claim(site, loc.as_str());
-                let claim = Item::from(&key).with("owner", id).with("loc", loc.as_str());
-                self.push(&key, Action::put(claim).when(nobodys_or(id)));
+                let owned = Condition::equals("owner", owner);
+                self.actions.push(Action::check(&key, owned));
             }
-            Change::Release(Address { site, loc }) => {
-                let key = keys::claim(site, loc.as_str());
-                self.push(&key, Action::delete(&key).when(nobodys_or(id)));
-            }
-            Change::Wait(Address { site, loc }, owner) => {
-                self.put(&keys::waiter(site, loc.as_str(), id));
-                // If the owner went in the meantime, nobody would call this waiter.
-                let key = keys::claim(site, loc.as_str());
-                let others = Condition::equals("owner", owner);
-                self.actions.push(Action::check(&key, others));
-            }
-            Change::StopWaiting(Address { site, loc }) => {
-                self.delete(&keys::waiter(site, loc.as_str(), id));
-            }
-            Change::JoinTerm(term, lastmod) => self.put(&keys::term_member(term, *lastmod, id)),
-            Change::LeaveTerm(term, lastmod) => {
-                self.delete(&keys::term_member(term, *lastmod, id));
-            }
-            Change::KeepArchive(term) => self.put(&keys::archive(term, id)),
-            Change::DropArchive(term) => self.delete(&keys::archive(term, id)),
-            Change::JoinGroup(group, translation) => {
-                let key = keys::group_member(group, id);
-                let mut member = Item::from(&key);
-                member.extend(translation_attributes(translation));
-                self.push(&key, Action::put(member));
-            }
-            Change::LeaveGroup(group) => self.delete(&keys::group_member(group, id)),
-            Change::WaitInGroup(group) => self.put(&keys::group_waiter(group, id)),
-            Change::StopWaitingInGroup(group) => self.delete(&keys::group_waiter(group, id)),
             Change::Feed(at, item) => {
                 let key = keys::feed(&item.address.site, *at, id);
                 let mut row = Item::from(&key).with("loc", item.address.loc.as_str());
@@ -125,7 +96,6 @@ impl Actions {
                 }
                 self.push(&key, Action::put(row));
             }
-            Change::Unfeed(site, at) => self.delete(&keys::feed(site, *at, id)),
             Change::Tell(Address { site, loc }, at) => {
                 // The first change that nobody was told of stays: one that goes on changing has its turn too.
                 let update = Update::new()
@@ -135,8 +105,6 @@ impl Actions {
                 let key = keys::notice(site, loc.as_str());
                 self.push(&key, Action::update(&key, update));
             }
-            Change::SetTimer(due) => self.put(&keys::timer(*due, id)),
-            Change::ClearTimer(due) => self.delete(&keys::timer(*due, id)),
         }
     }
 
@@ -166,8 +134,17 @@ impl Actions {
         let key = keys::entry(&placement.series, placement.slot);
         self.push(&key, Action::update(&key, update).when(nobodys_or(id)));
         if reuse == Reuse::Free {
-            self.put(&keys::free(&placement.series, placement.slot));
+            let free = keys::free(&placement.series, placement.slot);
+            self.push(&free, Action::put(Item::from(&free)));
         }
+    }
+}
+
+/// A claim is written and deleted only if it is nobody's or this record's.
+fn of_nobody_else(action: Action, id: &str, holding: &Holding) -> Action {
+    match holding {
+        Holding::Claim(_) => action.when(nobodys_or(id)),
+        _ => action,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::ledger::{Address, Ledger, Placement, Slot, Term};
-use super::translation::Translation;
+use super::holding::Holding;
+use super::ledger::{Address, Ledger, Placement, Slot};
 use crate::series::Series;
 use crate::time::When;
 
@@ -55,40 +55,16 @@ pub enum Change {
     Insert(Series, Rendered),
     /// Remove the entry; the slot is given back if `reuse` is set.
     Remove(Placement, Reuse),
-    /// Claim the address.
-    Claim(Address),
-    /// Give the claim up.
-    Release(Address),
-    /// Wait for the address while the named record has the claim.
-    Wait(Address, String),
-    /// Wait no longer.
-    StopWaiting(Address),
-    /// Add the page to the archive, with this lastmod.
-    JoinTerm(Term, Option<When>),
-    /// Take the page with this lastmod out of the archive.
-    LeaveTerm(Term, Option<When>),
-    /// Note that this record is the archive's own page: it is planned again when the archive's newest page changes.
-    KeepArchive(Term),
-    /// This record is no longer the archive's own page.
-    DropArchive(Term),
-    /// Write what the page is in the translation group: new, or changed.
-    JoinGroup(String, Translation),
-    /// Leave the translation group.
-    LeaveGroup(String),
-    /// Wait for room in the translation group.
-    WaitInGroup(String),
-    /// Wait for room there no longer.
-    StopWaitingInGroup(String),
+    /// Write a row of which the ledger says all.
+    Hold(Holding),
+    /// Delete a row, which is no entry.
+    Release(Holding),
+    /// Commit only while the record with this id has the claim of the address.
+    Require(Address, String),
     /// Put the page into the feed, as changed at this time (Unix seconds).
     Feed(i64, FeedItem),
-    /// Take the page out of this site's feed, where it stands under this time.
-    Unfeed(String, i64),
     /// Put a notice for search engines into the queue: the address has changed at this time.
     Tell(Address, i64),
-    /// Plan the record again at this time (Unix seconds).
-    SetTimer(i64),
-    /// Delete that timer.
-    ClearTimer(i64),
 }
 
 /// What becomes of a slot that was left.

@@ -1,6 +1,7 @@
 //! From what is placed and what is wanted, the changes.
 
 use super::change::{Change, FeedItem, Plan, Rendered, Reuse};
+use super::holding::Holding;
 use super::inputs::Inputs;
 use super::ledger::{Address, Ledger, Placement};
 use crate::series::Series;
@@ -61,56 +62,24 @@ pub(super) fn finish(
     }
     let inserted = wanted.entries.into_iter();
     changes.extend(inserted.map(|(series, rendered)| Change::Insert(series, rendered)));
-    let owner = wanted.owner;
-    difference(
-        &mut changes,
-        &before.claim,
-        &after.claim,
-        Change::Release,
-        Change::Claim,
-    );
-    difference(
-        &mut changes,
-        &before.waits,
-        &after.waits,
-        Change::StopWaiting,
-        |address| Change::Wait(address, owner),
-    );
-    let left = before
-        .terms
+    let (held, holds): (Vec<_>, Vec<_>) = (rows(before).collect(), rows(&after).collect());
+    // A row is written over: two actions of one transaction must not be of one row.
+    let left = held
         .iter()
-        .filter(|term| !after.terms.contains(term));
-    changes.extend(left.map(|(term, at)| Change::LeaveTerm(term.clone(), *at)));
-    let joined = after
-        .terms
-        .iter()
-        .filter(|term| !before.terms.contains(term));
-    changes.extend(joined.map(|(term, at)| Change::JoinTerm(term.clone(), *at)));
-    difference(
-        &mut changes,
-        &before.archive,
-        &after.archive,
-        Change::DropArchive,
-        Change::KeepArchive,
-    );
-    if before.group != after.group {
-        let name = |ledger: &Ledger| ledger.group.as_ref().map(|(name, _)| name.clone());
-        // A row is written over: two actions of one transaction must not be of one row.
-        let left = name(before).filter(|group| Some(group) != name(&after).as_ref());
-        changes.extend(left.map(Change::LeaveGroup));
-        let joined = after.group.clone();
-        changes.extend(joined.map(|(group, translation)| Change::JoinGroup(group, translation)));
+        .filter(|row| !holds.iter().any(|holds| holds.is_same_row(row)));
+    changes.extend(left.cloned().map(Change::Release));
+    for row in holds.into_iter().filter(|row| !held.contains(row)) {
+        match row {
+            // If the owner went in the meantime, nobody would call this page.
+            Holding::Waiter(ref address) => {
+                changes.push(Change::Require(address.clone(), wanted.owner.clone()));
+                changes.push(Change::Hold(row));
+            }
+            // It is written with what the feed says of the page, see below.
+            Holding::Feed(..) => {}
+            row => changes.push(Change::Hold(row)),
+        }
     }
-    difference(
-        &mut changes,
-        &before.waits_in,
-        &after.waits_in,
-        Change::StopWaitingInGroup,
-        Change::WaitInGroup,
-    );
-    let stays = (before.feed, &before.site) == (after.feed, &after.site);
-    let left = before.feed.filter(|_| !stays);
-    changes.extend(left.map(|at| Change::Unfeed(before.site.clone(), at)));
     let shown = after.feed.zip(wanted.feed);
     changes.extend(shown.map(|(at, item)| Change::Feed(at, item)));
     let is_heard = |address: &&Address| {
@@ -124,13 +93,6 @@ pub(super) fn finish(
     let released = released.filter(is_heard).cloned();
     let told = released.into_iter().chain(wanted.tell);
     changes.extend(told.map(|address| Change::Tell(address, now)));
-    difference(
-        &mut changes,
-        &before.due,
-        &after.due,
-        Change::ClearTimer,
-        Change::SetTimer,
-    );
     let ledger_changes = after != *before;
     Plan {
         changes,
@@ -139,15 +101,9 @@ pub(super) fn finish(
     }
 }
 
-fn difference<T: Clone + PartialEq>(
-    changes: &mut Vec<Change>,
-    before: &Option<T>,
-    after: &Option<T>,
-    end: impl FnOnce(T) -> Change,
-    begin: impl FnOnce(T) -> Change,
-) {
-    if before != after {
-        changes.extend(before.clone().map(end));
-        changes.extend(after.clone().map(begin));
-    }
+/// The rows that a ledger says there are, but for entries, which are placed, and other parts' ledgers, which they have
+/// themselves.
+fn rows(ledger: &Ledger) -> impl Iterator<Item = Holding> {
+    let rows = ledger.holdings();
+    rows.filter(|row| !matches!(row, Holding::Entry(_) | Holding::Part(_)))
 }

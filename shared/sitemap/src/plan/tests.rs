@@ -53,13 +53,17 @@ fn placed(record: &ContentRecord) -> Ledger {
     plan.ledger.unwrap()
 }
 
+/// The names of the changes, sorted: `+Claim` for a row that is written, `-Claim` for one that is deleted.
 fn names(plan: &Plan) -> Vec<String> {
     let name = |change: &Change| {
-        format!("{change:?}")
-            .split('(')
-            .next()
-            .unwrap_or_default()
-            .to_owned()
+        let name = format!("{change:?}");
+        let mut words = name.split('(');
+        let change = words.next().unwrap_or_default();
+        match change {
+            "Hold" => format!("+{}", words.next().unwrap_or_default()),
+            "Release" => format!("-{}", words.next().unwrap_or_default()),
+            _ => change.to_owned(),
+        }
     };
     let mut names: Vec<String> = plan.changes.iter().map(name).collect();
     names.sort();
@@ -69,7 +73,7 @@ fn names(plan: &Plan) -> Vec<String> {
 #[test]
 fn a_new_page_is_inserted_and_claims_its_address() {
     let plan = planned(Some(&record(json!({}))), &Ledger::default(), Claim::Free);
-    assert_eq!(names(&plan), ["Claim", "Insert"]);
+    assert_eq!(names(&plan), ["+Claim", "Insert"]);
 }
 
 #[test]
@@ -103,12 +107,12 @@ fn a_page_that_goes_leaves_nothing_and_says_why() {
         &ledger,
         Claim::Unread,
     );
-    assert_eq!(names(&plan), ["Release", "Remove"]);
+    assert_eq!(names(&plan), ["-Claim", "Remove"]);
     assert_eq!(plan.ledger.unwrap().refused.unwrap().0, "noindex");
     let plan = planned(None, &ledger, Claim::Unread);
     assert_eq!(
         (names(&plan), plan.ledger),
-        (vec!["Release".to_owned(), "Remove".to_owned()], None)
+        (vec!["-Claim".to_owned(), "Remove".to_owned()], None)
     );
 }
 
@@ -123,7 +127,7 @@ fn a_page_that_moves_changes_its_claim_or_its_series() {
     );
     assert_eq!(
         names(&planned(Some(&moved), &ledger, Claim::Free)),
-        ["Claim", "Release", "Replace"]
+        ["+Claim", "-Claim", "Replace"]
     );
     let retyped = record(json!({"type": "page"}));
     assert_eq!(
@@ -140,18 +144,15 @@ fn a_duplicate_waits_and_takes_over() {
         &Ledger::default(),
         Claim::Other("post/0".to_owned()),
     );
-    assert_eq!(names(&plan), ["Wait"]);
+    assert_eq!(names(&plan), ["+Waiter", "Require"]);
     let ledger = plan.ledger.unwrap();
     assert_eq!(ledger.refused.as_ref().unwrap().0, "duplicate");
     assert!(planned(Some(&record), &ledger, Claim::Other("post/0".to_owned())).is_empty());
     assert_eq!(
         names(&planned(Some(&record), &ledger, Claim::Free)),
-        ["Claim", "Insert", "StopWaiting"]
+        ["+Claim", "-Waiter", "Insert"]
     );
-    assert_eq!(
-        names(&planned(None, &ledger, Claim::Unread)),
-        ["StopWaiting"]
-    );
+    assert_eq!(names(&planned(None, &ledger, Claim::Unread)), ["-Waiter"]);
 }
 
 #[test]
@@ -183,14 +184,14 @@ fn positions_beyond_the_capacity_and_evicted_ones_move_and_are_not_reused() {
 fn time_sets_and_clears_timers() {
     let scheduled = record(json!({"published_at": "2027-02-01"}));
     let plan = planned(Some(&scheduled), &Ledger::default(), Claim::Unread);
-    assert_eq!(names(&plan), ["SetTimer"]);
+    assert_eq!(names(&plan), ["+Timer"]);
     let ledger = plan.ledger.unwrap();
     let at = ledger.due.unwrap();
     let site = site();
     let inputs = Inputs::of(page(Some(&scheduled), &site), &ledger, &Claim::Free);
     assert_eq!(
         names(&super::plan("post/1", &inputs, at)),
-        ["Claim", "ClearTimer", "Insert"]
+        ["+Claim", "-Timer", "Insert"]
     );
     let future = record(json!({"modified_at": "2027-02-01"}));
     assert_eq!(
@@ -320,7 +321,7 @@ fn a_page_with_a_video_that_is_news_has_three_entries_each_for_its_time() {
     assert_eq!(ledger.due, Some(NOW + 3_600), "the video's end comes first");
     assert!(plan(&ledger, NOW).is_empty());
     let second = plan(&ledger, NOW + 3_600);
-    assert_eq!(names(&second), ["ClearTimer", "Remove", "SetTimer"]);
+    assert_eq!(names(&second), ["+Timer", "-Timer", "Remove"]);
     let ledger = second.ledger.unwrap();
     assert_eq!(series_of(&ledger), ["post", "news"]);
     let end = NOW - 3_600 + crate::eligibility::NEWS_SECONDS;
@@ -406,7 +407,7 @@ fn a_page_whose_address_is_spelt_anew_changes_its_claim() {
             .is_some()
     );
     let plan = planned(Some(&before), &ledger, Claim::Free);
-    assert_eq!(names(&plan), ["Claim", "Release"]);
+    assert_eq!(names(&plan), ["+Claim", "-Claim"]);
 }
 
 #[test]
@@ -419,24 +420,33 @@ fn a_page_is_in_the_archives_of_its_terms_while_it_is_listed() {
     );
     assert_eq!(
         names(&first),
-        ["Claim", "JoinTerm", "JoinTerm", "JoinTerm", "Replace"]
+        [
+            "+Claim",
+            "+TermMember",
+            "+TermMember",
+            "+TermMember",
+            "Replace"
+        ]
     );
     let ledger = first.ledger.unwrap();
     let second = plan(fields(json!({"tag": ["b", "c"]})), &ledger);
-    assert_eq!(names(&second), ["JoinTerm", "LeaveTerm", "LeaveTerm"]);
+    assert_eq!(
+        names(&second),
+        ["+TermMember", "-TermMember", "-TermMember"]
+    );
     let newer = plan(
         json!({"terms": {"tag": ["b"]}, "modified_at": "2026-05-05"}),
         &second.ledger.unwrap(),
     );
     assert_eq!(
         names(&newer),
-        ["JoinTerm", "LeaveTerm", "LeaveTerm", "Replace"]
+        ["+TermMember", "-TermMember", "-TermMember", "Replace"]
     );
     let gone = plan(
         json!({"terms": {"tag": ["b"]}, "noindex": true}),
         &newer.ledger.unwrap(),
     );
-    assert_eq!(names(&gone), ["LeaveTerm", "Release", "Remove"]);
+    assert_eq!(names(&gone), ["-Claim", "-TermMember", "Remove"]);
 }
 
 #[test]
@@ -448,11 +458,11 @@ fn an_archive_is_listed_with_its_newest_pages_lastmod_and_is_in_none_itself() {
         })
     };
     let empty = plan(&Ledger::default(), Newest::Nobody);
-    assert_eq!(names(&empty), ["KeepArchive"]);
+    assert_eq!(names(&empty), ["+Archive"]);
     let ledger = empty.ledger.unwrap();
     assert_eq!(ledger.refused.as_ref().unwrap().0, "empty_archive");
     let listed = plan(&ledger, Newest::Page(Some(When::at(5))));
-    assert_eq!(names(&listed), ["Claim", "Replace"]);
+    assert_eq!(names(&listed), ["+Claim", "Replace"]);
     let xml = listed.changes.iter().find_map(|change| match change {
         Change::Replace(_, rendered) => Some(rendered.xml.clone()),
         _ => None,
@@ -463,7 +473,7 @@ fn an_archive_is_listed_with_its_newest_pages_lastmod_and_is_in_none_itself() {
     );
     assert_eq!(
         names(&plan(&listed.ledger.unwrap(), Newest::Nobody)),
-        ["Release", "Remove"]
+        ["-Claim", "Remove"]
     );
 }
 
@@ -500,8 +510,8 @@ fn each_member_of_a_group_lists_itself_and_all_others() {
         (names(&alone), links(&alone).len()),
         (
             vec![
-                "Claim".to_owned(),
-                "JoinGroup".to_owned(),
+                "+Claim".to_owned(),
+                "+GroupMember".to_owned(),
                 "Replace".to_owned()
             ],
             0
@@ -536,7 +546,7 @@ fn each_member_of_a_group_lists_itself_and_all_others() {
     assert_eq!(links(&second), Vec::<String>::new());
     assert!(second.ledger.unwrap().notes[0].contains("post/0 is its page in en"));
     let left = planned_on(json!({}), json!({}), &all.ledger.unwrap(), NOW, |_| {});
-    assert_eq!(names(&left), ["LeaveGroup", "Replace"]);
+    assert_eq!(names(&left), ["-GroupMember", "Replace"]);
 }
 
 #[test]
@@ -556,13 +566,13 @@ fn who_finds_a_group_full_waits() {
         })
     };
     let waiting = plan(&Ledger::default(), &full);
-    assert_eq!(names(&waiting), ["Claim", "Replace", "WaitInGroup"]);
+    assert_eq!(names(&waiting), ["+Claim", "+GroupWaiter", "Replace"]);
     let ledger = waiting.ledger.unwrap();
     let mut room = full.clone();
     room.pop_last();
     assert_eq!(
         names(&plan(&ledger, &room)),
-        ["JoinGroup", "Replace", "StopWaitingInGroup"]
+        ["+GroupMember", "-GroupWaiter", "Replace"]
     );
 }
 
@@ -582,7 +592,7 @@ fn parts_are_pages_of_their_own_and_are_found_until_they_are_cleared() {
         plan("post/1", &Inputs::of(page, ledger, &Claim::Free), NOW)
     };
     let second = part(&three, 2, &Ledger::default());
-    assert_eq!(names(&second), ["Claim", "Insert"]);
+    assert_eq!(names(&second), ["+Claim", "Insert"]);
     assert_eq!(
         second
             .ledger
@@ -624,13 +634,13 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     let quiet = run(json!({}), &Ledger::default(), NOW, false);
     assert_eq!(
         names(&quiet),
-        ["Claim", "Replace"],
+        ["+Claim", "Replace"],
         "a first load is no news"
     );
     let ledger = quiet.ledger.unwrap();
     assert!(run(json!({}), &ledger, NOW, true).is_empty());
     let heard = run(json!({"title": "New"}), &ledger, NOW, true);
-    assert_eq!(names(&heard), ["Feed", "SetTimer", "Tell"]);
+    assert_eq!(names(&heard), ["+Timer", "Feed", "Tell"]);
     let ledger = heard.ledger.unwrap();
     let again = run(json!({"title": "Newer"}), &ledger, NOW, true);
     assert_eq!(
@@ -639,12 +649,9 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
         "in the same second, over the same row"
     );
     let later = run(json!({"title": "Newest"}), &ledger, NOW + 10, true);
-    assert_eq!(
-        names(&later),
-        ["ClearTimer", "Feed", "SetTimer", "Tell", "Unfeed"]
-    );
+    assert_eq!(names(&later), ["+Timer", "-Feed", "-Timer", "Feed", "Tell"]);
     let over = run(json!({"title": "New"}), &ledger, NOW + FEED_SECONDS, true);
-    assert_eq!(names(&over), ["ClearTimer", "Unfeed"]);
+    assert_eq!(names(&over), ["-Feed", "-Timer"]);
     let moved = run(
         json!({"title": "New", "url": "https://www.example.com/b"}),
         &ledger,
@@ -658,6 +665,6 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     let gone = run(json!({"noindex": true}), &ledger, NOW + 10, true);
     assert_eq!(
         names(&gone),
-        ["ClearTimer", "Release", "Remove", "Tell", "Unfeed"]
+        ["-Claim", "-Feed", "-Timer", "Remove", "Tell"]
     );
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::EngineError;
 use crate::keys::{self, Key, RowKey};
-use crate::ledgers::rows_of;
+use crate::ledgers::{holding, rows_of};
 use crate::rows::{AuditStep, Holds, Row};
 use crate::sites::Hold;
 use crate::slots::Extent;
@@ -70,7 +70,7 @@ impl Audit<'_> {
 
     /// Records that have no ledger and should have one.
     async fn look_at_records(&self, ids: &[String]) -> Result<Vec<Suspect>, EngineError> {
-        let keys = ids.iter().map(|id| keys::ledger(id)).collect();
+        let keys: BTreeSet<Key> = ids.iter().map(|id| keys::ledger(id)).collect();
         let ledgers = self.reconciler.table.rows_with(&keys).await?;
         let unseen = ids
             .iter()
@@ -237,35 +237,11 @@ impl Audit<'_> {
 
 /// The first row that a ledger names and that is not there, or not as it says.
 fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>) -> Option<Suspect> {
-    let digests: BTreeMap<Key, &String> = ledger
-        .placed
-        .iter()
-        .map(|placement| {
-            (
-                keys::entry(&placement.series, placement.slot),
-                &placement.digest,
-            )
-        })
-        .collect();
-    let translation = ledger.group.as_ref().map(|(_, translation)| translation);
-    let lost = |key: &Key| match others.get(key).map(|row| &row.holds) {
-        None => Some("is missing"),
-        Some(Err(_)) => Some("cannot be read"),
-        Some(Ok(Holds::Entry(None))) => Some("is empty"),
-        Some(Ok(Holds::Entry(Some((owner, _))) | Holds::Claim(owner))) if owner != id => {
-            Some("belongs to another record")
-        }
-        Some(Ok(Holds::Entry(Some((_, digest))))) if digests.get(key) != Some(&digest) => {
-            Some("differs from it")
-        }
-        Some(Ok(Holds::Translation(other))) if Some(other) != translation => {
-            Some("differs from it")
-        }
-        Some(Ok(_)) => None,
-    };
-    rows_of(id, ledger).iter().find_map(|key| {
+    ledger.holdings().find_map(|holding| {
+        let key = holding::key(id, &holding);
+        let loss = holding::loss(id, &holding, others.get(&key))?;
         let remedy = Remedy::Reconcile(id.to_owned(), None);
-        let detail = format!("its row {} {} {}", key.pk, key.sk, lost(key)?);
+        let detail = format!("its row {} {} {loss}", key.pk, key.sk);
         Some(Suspect::new(Problem::RowLost, id, detail, remedy))
     })
 }

@@ -1,0 +1,86 @@
+//! The rows that a page holds: their keys, what is written into them, and whether they are as a ledger says.
+
+use sitemap::plan::{Address, Holding};
+use table::Item;
+
+use crate::keys::{self, Key};
+use crate::relations::translation_attributes;
+use crate::rows::{Holds, Row};
+
+/// What is wrong with a row that a ledger names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// There is none.
+    Missing,
+    /// An attribute is missing or wrong.
+    Unreadable,
+    /// The slot is empty.
+    Empty,
+    /// It belongs to another record.
+    Anothers,
+    /// It has other content. An entry's digest, or nothing.
+    Differs(String),
+}
+
+/// The primary key of a row that `page` holds.
+pub(crate) fn key(page: &str, holding: &Holding) -> Key {
+    match holding {
+        Holding::Entry(placed) => keys::entry(&placed.series, placed.slot),
+        Holding::Claim(Address { site, loc }) => keys::claim(site, loc.as_str()),
+        Holding::Waiter(Address { site, loc }) => keys::waiter(site, loc.as_str(), page),
+        Holding::TermMember(term, lastmod) => keys::term_member(term, *lastmod, page),
+        Holding::Archive(term) => keys::archive(term, page),
+        Holding::GroupMember(group, _) => keys::group_member(group, page),
+        Holding::GroupWaiter(group) => keys::group_waiter(group, page),
+        Holding::Feed(site, at) => keys::feed(site, *at, page),
+        Holding::Timer(due) => keys::timer(*due, page),
+        Holding::Part(part) => keys::ledger(&keys::page(keys::page_parts(page).0, *part)),
+    }
+}
+
+/// The row that is written for what `page` holds.
+pub(super) fn item(page: &str, holding: &Holding) -> Item {
+    let item = Item::from(&key(page, holding));
+    match holding {
+        Holding::Claim(address) => item.with("owner", page).with("loc", address.loc.as_str()),
+        Holding::GroupMember(_, translation) => {
+            let mut item = item;
+            item.extend(translation_attributes(translation));
+            item
+        }
+        _ => item,
+    }
+}
+
+/// What is wrong with the row of what `page` holds, as its ledger says; nothing if it is as it should be.
+pub(crate) fn loss(page: &str, holding: &Holding, row: Option<&Row>) -> Option<Loss> {
+    let Some(row) = row else {
+        return Some(Loss::Missing);
+    };
+    if row.owner.as_ref().is_some_and(|owner| owner != page) {
+        return Some(Loss::Anothers);
+    }
+    match (holding, &row.holds) {
+        (_, Err(_)) => Some(Loss::Unreadable),
+        (_, Ok(Holds::Entry(None))) => Some(Loss::Empty),
+        (Holding::Entry(placed), Ok(Holds::Entry(Some((_, digest))))) => {
+            (placed.digest != *digest).then(|| Loss::Differs(digest.clone()))
+        }
+        (Holding::GroupMember(_, translation), Ok(Holds::Translation(other))) => {
+            (translation != other).then(|| Loss::Differs(String::new()))
+        }
+        _ => None,
+    }
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "is missing",
+            Self::Unreadable => "cannot be read",
+            Self::Empty => "is empty",
+            Self::Anothers => "belongs to another record",
+            Self::Differs(_) => "differs from it",
+        })
+    }
+}

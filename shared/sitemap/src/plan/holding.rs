@@ -1,0 +1,83 @@
+//! The rows that a page holds in the sitemap table beside its ledger.
+//!
+//! The plan's difference, the transaction, the check of a ledger against its rows and the audit follow from [`Holding`].
+
+use super::ledger::{Address, Ledger, Placement, Term};
+use super::translation::Translation;
+use crate::time::When;
+
+/// A row that a page holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// An entry in a slot.
+    Entry(Placement),
+    /// The claim of an address.
+    Claim(Address),
+    /// The page waits for an address that another page has claimed.
+    Waiter(Address),
+    /// The page is in an archive, with this lastmod.
+    TermMember(Term, Option<When>),
+    /// The page is an archive's own: it is planned again when the archive's newest page changes.
+    Archive(Term),
+    /// What the page is in a translation group.
+    GroupMember(String, Translation),
+    /// The page waits for room in a translation group.
+    GroupWaiter(String),
+    /// The page is in a site's feed, as changed at this time (Unix seconds).
+    Feed(String, i64),
+    /// The page is planned again at this time (Unix seconds).
+    Timer(i64),
+    /// The ledger of another part of the page.
+    Part(u32),
+}
+
+impl Holding {
+    /// Whether both are the same row, perhaps with different content.
+    pub(super) fn is_same_row(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::GroupMember(group, _), Self::GroupMember(other, _)) => group == other,
+            _ => self == other,
+        }
+    }
+}
+
+impl Ledger {
+    /// The rows that the page holds, as its ledger says.
+    pub fn holdings(&self) -> impl Iterator<Item = Holding> + '_ {
+        let entries = self.placed.iter().cloned().map(Holding::Entry);
+        let claim = self.claim.clone().map(Holding::Claim);
+        let waiter = self.waits.clone().map(Holding::Waiter);
+        let terms = self.terms.iter().cloned();
+        let terms = terms.map(|(term, lastmod)| Holding::TermMember(term, lastmod));
+        let archive = self.archive.clone().map(Holding::Archive);
+        let group = self.group.clone();
+        let group = group.map(|(group, translation)| Holding::GroupMember(group, translation));
+        let group_waiter = self.waits_in.clone().map(Holding::GroupWaiter);
+        let feed = self.feed.map(|at| Holding::Feed(self.site.clone(), at));
+        let timer = self.due.map(Holding::Timer);
+        let parts = (2..=self.parts).map(Holding::Part);
+        let alone = [claim, waiter, archive, group, group_waiter, feed, timer];
+        entries
+            .chain(alone.into_iter().flatten())
+            .chain(terms)
+            .chain(parts)
+    }
+
+    /// Forgets a row. How many parts there may be stays: whether they are there is looked up.
+    pub fn forget(&mut self, holding: &Holding) {
+        match holding {
+            Holding::Entry(placement) => self.placed.retain(|placed| placed != placement),
+            Holding::Claim(_) => self.claim = None,
+            Holding::Waiter(_) => self.waits = None,
+            Holding::TermMember(term, lastmod) => {
+                self.terms.retain(|(of, at)| (of, at) != (term, lastmod));
+            }
+            Holding::Archive(_) => self.archive = None,
+            Holding::GroupMember(..) => self.group = None,
+            Holding::GroupWaiter(_) => self.waits_in = None,
+            Holding::Feed(..) => self.feed = None,
+            Holding::Timer(_) => self.due = None,
+            Holding::Part(_) => {}
+        }
+    }
+}
