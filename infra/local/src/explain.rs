@@ -235,7 +235,7 @@ fn describe(page: &str, ledger: Option<&Ledger>, text: &mut Text) {
     if let Some(at) = ledger.feed {
         line("  ", format!("in the feed since {}", When::at(at)));
     }
-    if let Some(at) = ledger.due {
+    if let Some(at) = ledger.next_check_at {
         line("  ", format!("next check at {}", When::at(at)));
     }
     for note in &ledger.notes {

@@ -86,15 +86,15 @@ pub struct Reconciler {
     pub metrics: Metrics,
 }
 
-/// On what terms pages are reconciled.
+/// How pages are reconciled.
 #[derive(Clone, Copy, Debug, Default)]
-struct Terms<'a> {
+struct ReconcileOptions<'a> {
     /// A slot that its owner has to leave, by page, and its series.
     evict: Option<(&'a Series, &'a BTreeMap<String, Slot>)>,
     /// Rows that seem to be a page's own: the rows are believed, and not the ledger.
     found: Option<&'a BTreeMap<String, Vec<Key>>>,
     /// Whether the ledgers may be untrue: they are held against the rows.
-    doubted: bool,
+    verify_ledger: bool,
     /// Whether nobody is to be told of what changes.
     quiet: bool,
     /// The fence that this run has put on the own ledger of the page whose parts are reconciled.
@@ -124,11 +124,11 @@ impl Reconciler {
         pages: &[String],
         evict: Option<(&Series, &BTreeMap<String, Slot>)>,
     ) -> Vec<Result<Reconciled, EngineError>> {
-        let terms = Terms {
+        let options = ReconcileOptions {
             evict,
-            ..Terms::default()
+            ..ReconcileOptions::default()
         };
-        self.with_parts(pages, terms).await
+        self.with_parts(pages, options).await
     }
 
     /// As [`Reconciler::reconcile`], and nobody is told of what changes: it is not the pages that did.
@@ -136,11 +136,11 @@ impl Reconciler {
         &self,
         pages: &[String],
     ) -> Vec<Result<Reconciled, EngineError>> {
-        let terms = Terms {
+        let options = ReconcileOptions {
             quiet: true,
-            ..Terms::default()
+            ..ReconcileOptions::default()
         };
-        self.with_parts(pages, terms).await
+        self.with_parts(pages, options).await
     }
 
     /// Reconciles pages of which rows were lost or are not in their ledgers: for each its outcome, in their order. With
@@ -150,12 +150,12 @@ impl Reconciler {
         found: &BTreeMap<String, Vec<Key>>,
     ) -> Vec<Result<Reconciled, EngineError>> {
         let pages: Vec<String> = found.keys().cloned().collect();
-        let terms = Terms {
+        let options = ReconcileOptions {
             found: Some(found),
             quiet: true,
-            ..Terms::default()
+            ..ReconcileOptions::default()
         };
-        self.with_parts(&pages, terms).await
+        self.with_parts(&pages, options).await
     }
 
     /// What a reconcile of a page would do at this moment; nothing if what it needs to know cannot be read.
@@ -163,7 +163,7 @@ impl Reconciler {
     /// # Errors
     ///
     /// If the table fails.
-    pub async fn foresee(
+    pub async fn dry_run(
         &self,
         page: &str,
         record: Option<&ContentRecord>,
@@ -191,17 +191,17 @@ impl Reconciler {
     async fn with_parts(
         &self,
         pages: &[String],
-        terms: Terms<'_>,
+        options: ReconcileOptions<'_>,
     ) -> Vec<Result<Reconciled, EngineError>> {
-        let tried = self.rounds(pages, terms).await;
+        let tried = self.rounds(pages, options).await;
         let mut outcomes = Vec::with_capacity(pages.len());
         for (page, mut tried) in pages.iter().zip(tried) {
             let (id, part) = keys::page_parts(page);
             if part > 1 && tried.as_ref().is_ok_and(|tried| tried.again) {
-                tried = self.try_one(id, terms).await;
+                tried = self.try_one(id, options).await;
             }
             outcomes.push(match tried {
-                Ok(tried) if tried.parts > 1 => self.follow_parts(id, tried, terms).await,
+                Ok(tried) if tried.parts > 1 => self.follow_parts(id, tried, options).await,
                 tried => tried.map(|tried| tried.outcome),
             });
         }
@@ -223,21 +223,21 @@ impl Reconciler {
         &self,
         id: &str,
         mut tried: Tried,
-        terms: Terms<'_>,
+        options: ReconcileOptions<'_>,
     ) -> Result<Reconciled, EngineError> {
         let mut outcome = tried.outcome;
         for round in 0..TRIES {
             self.env.backoff(round).await;
-            let parts = self.reconcile_parts(id, &tried, terms).await?;
+            let parts = self.reconcile_parts(id, &tried, options).await?;
             outcome = outcome.max(parts.outcome);
             if !(tried.again || parts.again) {
                 return Ok(outcome);
             }
-            let terms = Terms {
+            let options = ReconcileOptions {
                 evict: None,
-                ..terms
+                ..options
             };
-            tried = self.try_one(id, terms).await?;
+            tried = self.try_one(id, options).await?;
             outcome = outcome.max(tried.outcome);
             if !(tried.again || parts.again) {
                 return Ok(outcome);
@@ -254,11 +254,11 @@ impl Reconciler {
         &self,
         id: &str,
         page: &Tried,
-        terms: Terms<'_>,
+        options: ReconcileOptions<'_>,
     ) -> Result<Tried, EngineError> {
-        let terms = Terms {
+        let options = ReconcileOptions {
             under: Some(&page.token),
-            ..terms
+            ..options
         };
         let parts: Vec<String> = (2..=page.parts).map(|part| keys::page(id, part)).collect();
         let mut tried = Ok(Tried {
@@ -267,7 +267,7 @@ impl Reconciler {
             ..page.clone()
         });
         for parts in parts.chunks(PARTS) {
-            for part in self.rounds(parts, terms).await {
+            for part in self.rounds(parts, options).await {
                 tried = match (tried, part) {
                     (Ok(tried), Ok(part)) => Ok(Tried {
                         outcome: tried.outcome.max(part.outcome),
@@ -284,12 +284,20 @@ impl Reconciler {
     }
 
     /// The rounds of one page.
-    async fn try_one(&self, page: &str, terms: Terms<'_>) -> Result<Tried, EngineError> {
-        let mut tried = self.rounds(&[page.to_owned()], terms).await;
+    async fn try_one(
+        &self,
+        page: &str,
+        options: ReconcileOptions<'_>,
+    ) -> Result<Tried, EngineError> {
+        let mut tried = self.rounds(&[page.to_owned()], options).await;
         tried.pop().expect("an outcome for each page")
     }
 
-    async fn rounds(&self, pages: &[String], terms: Terms<'_>) -> Vec<Result<Tried, EngineError>> {
+    async fn rounds(
+        &self,
+        pages: &[String],
+        options: ReconcileOptions<'_>,
+    ) -> Vec<Result<Tried, EngineError>> {
         let mut outcomes = Outcomes::new();
         let mut pending: Vec<&str> = pages.iter().map(String::as_str).collect();
         for round in 0..TRIES {
@@ -297,11 +305,11 @@ impl Reconciler {
                 break;
             }
             self.env.backoff(round).await;
-            let terms = Terms {
-                doubted: round >= TRUSTING_TRIES,
-                ..terms
+            let options = ReconcileOptions {
+                verify_ledger: round >= TRUSTING_TRIES,
+                ..options
             };
-            pending = self.round(&pending, terms, &mut outcomes).await;
+            pending = self.round(&pending, options, &mut outcomes).await;
             if round + 1 < PASSING_TRIES {
                 let passing = |tried: &Result<Tried, EngineError>| {
                     let error = tried.as_ref().err();

@@ -88,7 +88,7 @@ pub fn plan(id: &str, inputs: &Inputs<'_>, now: i64) -> Plan {
         (Ok(_), None) => after.refused = Some(reason(&Refusal::UnknownSite(record.site.clone()))),
     }
     // What is listed of the parts changes with the page, which has them reconciled.
-    after.due = due.into_iter().filter(|_| page.part == 1).min();
+    after.next_check_at = due.into_iter().filter(|_| page.part == 1).min();
     finish(Some(after), wanted, inputs, now)
 }
 

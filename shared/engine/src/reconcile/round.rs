@@ -8,7 +8,7 @@ use sitemap::plan::{self, Change, Claim, Inputs, Ledger, Plan, Series, Translati
 use sitemap::record::ContentRecord;
 use sitemap::site::SITE_TYPE;
 
-use super::{Reconciled, Reconciler, Terms, Tried};
+use super::{ReconcileOptions, Reconciled, Reconciler, Tried};
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys;
@@ -79,28 +79,28 @@ impl Reconciler {
     pub(super) async fn round<'a>(
         &self,
         pages: &[&'a str],
-        terms: Terms<'_>,
+        options: ReconcileOptions<'_>,
         outcomes: &mut Outcomes<'a>,
     ) -> Vec<&'a str> {
         let now = self.env.now();
         // The fence precedes every read: a run that finds nothing to do writes nothing else, and an older run, which
         // read an older truth, must not be able to commit after it.
-        let mut fenced = self.fence(pages, terms, outcomes).await;
+        let mut fenced = self.fence(pages, options, outcomes).await;
         let truth = self.truth(&mut fenced, outcomes).await;
-        let mut planned = self.plan(fenced, &truth, terms, now, outcomes).await;
-        self.withdraw_unnamed(&mut planned, terms, outcomes).await;
-        self.commit_all(planned, &truth, terms, outcomes).await
+        let mut planned = self.plan(fenced, &truth, options, now, outcomes).await;
+        self.withdraw_unnamed(&mut planned, options, outcomes).await;
+        self.commit_all(planned, &truth, options, outcomes).await
     }
 
     async fn fence<'a>(
         &self,
         pages: &[&'a str],
-        terms: Terms<'_>,
+        options: ReconcileOptions<'_>,
         outcomes: &mut Outcomes<'a>,
     ) -> Vec<(&'a str, Fenced)> {
         let fences = pages.iter().map(|page| async move {
-            match terms.found.and_then(|found| found.get(*page)) {
-                None if terms.doubted => self.table.fence_verified(page, &[]).await,
+            match options.found.and_then(|found| found.get(*page)) {
+                None if options.verify_ledger => self.table.fence_verified(page, &[]).await,
                 None => self.table.fence(page).await,
                 Some(found) => self.table.fence_verified(page, found).await,
             }
@@ -159,7 +159,7 @@ impl Reconciler {
         &self,
         fenced: Vec<(&'a str, Fenced)>,
         truth: &Truth,
-        terms: Terms<'_>,
+        options: ReconcileOptions<'_>,
         now: i64,
         outcomes: &mut Outcomes<'a>,
     ) -> Vec<Planned<'a>> {
@@ -205,13 +205,13 @@ impl Reconciler {
                 Some(Some(Ok(group))) => group,
                 _ => &no_group,
             };
-            let evict = terms.evict;
+            let evict = options.evict;
             let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(page)?)));
             let row = truth.row(page, &fenced.ledger);
             let released = row.is_some_and(|row| row.hold == Hold::Released);
             let inputs = Inputs {
                 evict,
-                told: released && !terms.quiet,
+                notify: released && !options.quiet,
                 feed_lost: fenced.feed_lost,
                 ..read.inputs(planned, &fenced.ledger, group)
             };
@@ -235,14 +235,14 @@ impl Reconciler {
     async fn withdraw_unnamed<'a>(
         &self,
         planned: &mut Vec<Planned<'a>>,
-        terms: Terms<'_>,
+        options: ReconcileOptions<'_>,
         outcomes: &mut Outcomes<'a>,
     ) {
         let Some(part) = planned.iter().find(|planned| planned.is_new_part()) else {
             return;
         };
         let (id, _) = keys::page_parts(part.page);
-        let named = match terms.under {
+        let named = match options.under {
             Some(under) => self
                 .table
                 .token(id)
@@ -268,10 +268,10 @@ impl Reconciler {
         &self,
         mut plans: Vec<Planned<'a>>,
         truth: &Truth,
-        terms: Terms<'_>,
+        options: ReconcileOptions<'_>,
         outcomes: &mut Outcomes<'a>,
     ) -> Vec<&'a str> {
-        let mut offers = self.offers(&plans, &truth.sites, terms).await;
+        let mut offers = self.offers(&plans, &truth.sites, options).await;
         plans.retain(|Planned { page, plan, .. }| {
             let mut offers = plan.needs_slots().filter_map(|series| offers.get(series));
             match offers.find_map(|offers| offers.as_ref().err()) {
@@ -375,7 +375,7 @@ impl Reconciler {
         &self,
         plans: &[Planned<'_>],
         sites: &SiteMap,
-        terms: Terms<'_>,
+        options: ReconcileOptions<'_>,
     ) -> BTreeMap<Series, Result<Vec<Offer>, EngineError>> {
         let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
         for series in plans.iter().flat_map(|planned| planned.plan.needs_slots()) {
@@ -383,7 +383,7 @@ impl Reconciler {
         }
         let mut offers = BTreeMap::new();
         for (series, count) in wanted {
-            let evicted = terms.evict.filter(|(evicted, _)| *evicted == series);
+            let evicted = options.evict.filter(|(evicted, _)| *evicted == series);
             let avoid = evicted.and_then(|(_, slots)| slots.values().next());
             let avoid = avoid.map(|slot| slot.n);
             if let Some(Ok(Some(SiteRow { settings, .. }))) = sites.get(&series.site) {

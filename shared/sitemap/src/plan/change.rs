@@ -64,7 +64,7 @@ pub enum Change {
     /// Put the page into the feed, as changed at this time (Unix seconds).
     Feed(i64, FeedItem),
     /// Put a notice for search engines into the queue: the address has changed at this time.
-    Tell(Address, i64),
+    Notify(Address, i64),
 }
 
 /// What becomes of a slot that was left.

@@ -14,8 +14,8 @@ pub(super) struct Wanted {
     pub(super) owner: String,
     /// What the feed says of it, if that is to be written.
     pub(super) feed: Option<FeedItem>,
-    /// What search engines are to be told of.
-    pub(super) tell: Option<Address>,
+    /// The address of which search engines are to be notified.
+    pub(super) notify: Option<Address>,
 }
 
 /// The difference between the ledger as it is and as it should be.
@@ -84,15 +84,15 @@ pub(super) fn finish(
     changes.extend(shown.map(|(at, item)| Change::Feed(at, item)));
     let is_heard = |address: &&Address| {
         let site = inputs.page.site.filter(|site| site.host == address.site);
-        inputs.told && site.is_some_and(|site| site.indexnow_key.is_some())
+        inputs.notify && site.is_some_and(|site| site.indexnow_key.is_some())
     };
     let released = before
         .claim
         .as_ref()
         .filter(|_| before.claim != after.claim);
     let released = released.filter(is_heard).cloned();
-    let told = released.into_iter().chain(wanted.tell);
-    changes.extend(told.map(|address| Change::Tell(address, now)));
+    let notices = released.into_iter().chain(wanted.notify);
+    changes.extend(notices.map(|address| Change::Notify(address, now)));
     let ledger_changes = after != *before;
     Plan {
         changes,

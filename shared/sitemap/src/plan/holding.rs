@@ -54,7 +54,7 @@ impl Ledger {
         let group = group.map(|(group, translation)| Holding::GroupMember(group, translation));
         let group_waiter = self.waits_in.clone().map(Holding::GroupWaiter);
         let feed = self.feed.map(|at| Holding::Feed(self.site.clone(), at));
-        let timer = self.due.map(Holding::Timer);
+        let timer = self.next_check_at.map(Holding::Timer);
         let parts = (2..=self.parts).map(Holding::Part);
         let alone = [claim, waiter, archive, group, group_waiter, feed, timer];
         entries
@@ -76,7 +76,7 @@ impl Ledger {
             Holding::GroupMember(..) => self.group = None,
             Holding::GroupWaiter(_) => self.waits_in = None,
             Holding::Feed(..) => self.feed = None,
-            Holding::Timer(_) => self.due = None,
+            Holding::Timer(_) => self.next_check_at = None,
             Holding::Part(_) => {}
         }
     }

@@ -46,8 +46,9 @@ pub struct Inputs<'a> {
     pub group: &'a Translations,
     /// A slot that the record has to leave, since its shard is over its byte limit.
     pub evict: Option<(&'a Series, Slot)>,
-    /// Whether a change is news to anybody: not on a site's first load, and not when settings are applied.
-    pub told: bool,
+    /// Whether a change is shown in the feed and search engines are notified: not on a site's first load, and not when settings
+    /// are applied.
+    pub notify: bool,
     /// Whether the row of the feed that the ledger names is lost: then it is written again.
     pub feed_lost: bool,
     /// The highest part beyond [`Page::last_part`] that has a ledger; 0 if none has.
@@ -69,7 +70,7 @@ impl<'a> Inputs<'a> {
             claim,
             group: &NO_TRANSLATIONS,
             evict: None,
-            told: false,
+            notify: false,
             feed_lost: false,
             left: 0,
         }

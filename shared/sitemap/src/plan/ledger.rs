@@ -75,8 +75,8 @@ pub struct Ledger {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_in: Option<String>,
     /// The digest of what readers of the page would see as a change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<String>,
+    #[serde(rename = "seen", default, skip_serializing_if = "Option::is_none")]
+    pub content_digest: Option<String>,
     /// The time (Unix seconds) under which its last change stands in the feed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<i64>,
@@ -84,8 +84,8 @@ pub struct Ledger {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub parts: u32,
     /// When time alone will change what is listed of it, in Unix seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due: Option<i64>,
+    #[serde(rename = "due", default, skip_serializing_if = "Option::is_none")]
+    pub next_check_at: Option<i64>,
     /// The refusal's name and text, if its page is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<(String, String)>,

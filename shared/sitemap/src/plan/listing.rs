@@ -58,7 +58,7 @@ impl Listing<'_> {
         self.remember_change(lastmod, after, wanted, due);
     }
 
-    /// Whether its readers would see a change, and who is told.
+    /// Whether its readers would see a change, and what follows from one.
     fn remember_change(
         &self,
         lastmod: Option<When>,
@@ -82,24 +82,25 @@ impl Listing<'_> {
             .alternates
             .iter()
             .map(|alternate| alternate.href.as_str());
-        let seen = [loc.as_str(), &lastmod].into_iter().chain(texts);
-        let seen = digest(
-            seen.chain(images)
+        let texts = [loc.as_str(), &lastmod].into_iter().chain(texts);
+        let content = digest(
+            texts
+                .chain(images)
                 .chain(alternates)
                 .flat_map(|text| [text, "\0"]),
         );
         let before = inputs.ledger;
-        let changed = before.seen.as_ref() != Some(&seen) && inputs.told;
-        // A change that nobody was told of is one still when its own event comes.
-        after.seen = match &before.seen {
-            Some(before) if !inputs.told => Some(before.clone()),
-            _ => Some(seen),
+        let changed = before.content_digest.as_ref() != Some(&content) && inputs.notify;
+        // A change without a notice is still a change when its own event comes.
+        after.content_digest = match &before.content_digest {
+            Some(before) if !inputs.notify => Some(before.clone()),
+            _ => Some(content),
         };
         let address = Address {
             site: site.host.clone(),
             loc: loc.clone(),
         };
-        wanted.tell = (changed && site.indexnow_key.is_some()).then(|| address.clone());
+        wanted.notify = (changed && site.indexnow_key.is_some()).then(|| address.clone());
         // What an archive shows are pages that stand in the feed themselves.
         if site.feed && inputs.page.part == 1 && record.archive_of.is_none() {
             // A page that is in the feed was listed: without a claim, that row is lost.

@@ -186,7 +186,7 @@ fn time_sets_and_clears_timers() {
     let plan = planned(Some(&scheduled), &Ledger::default(), Claim::Unread);
     assert_eq!(names(&plan), ["+Timer"]);
     let ledger = plan.ledger.unwrap();
-    let at = ledger.due.unwrap();
+    let at = ledger.next_check_at.unwrap();
     let site = site();
     let inputs = Inputs::of(page(Some(&scheduled), &site), &ledger, &Claim::Free);
     assert_eq!(
@@ -254,7 +254,7 @@ fn a_record_that_is_closed_has_no_timer() {
 struct Given {
     newest: Newest,
     group: Translations,
-    told: bool,
+    notify: bool,
 }
 
 /// The plan of a record on a site with these settings; what stands in the ledger was placed by the same.
@@ -275,13 +275,13 @@ fn planned_on(
     let mut given = Given {
         newest: Newest::Unread,
         group: Translations::new(),
-        told: false,
+        notify: false,
     };
     change(&mut given);
     let inputs = Inputs {
         newest: given.newest,
         group: &given.group,
-        told: given.told,
+        notify: given.notify,
         ..Inputs::of(page(Some(&record), &site), ledger, &claim)
     };
     let mut plan = plan("post/1", &inputs, now);
@@ -318,16 +318,23 @@ fn a_page_with_a_video_that_is_news_has_three_entries_each_for_its_time() {
         _ => None,
     });
     assert!(news.unwrap().contains("<news:language>en</news:language>"));
-    assert_eq!(ledger.due, Some(NOW + 3_600), "the video's end comes first");
+    assert_eq!(
+        ledger.next_check_at,
+        Some(NOW + 3_600),
+        "the video's end comes first"
+    );
     assert!(plan(&ledger, NOW).is_empty());
     let second = plan(&ledger, NOW + 3_600);
     assert_eq!(names(&second), ["+Timer", "-Timer", "Remove"]);
     let ledger = second.ledger.unwrap();
     assert_eq!(series_of(&ledger), ["post", "news"]);
     let end = NOW - 3_600 + crate::eligibility::NEWS_SECONDS;
-    assert_eq!((ledger.due, ledger.notes.len()), (Some(end), 1));
+    assert_eq!((ledger.next_check_at, ledger.notes.len()), (Some(end), 1));
     let third = plan(&ledger, end).ledger.unwrap();
-    assert_eq!((series_of(&third), third.due), (vec!["post"], None));
+    assert_eq!(
+        (series_of(&third), third.next_check_at),
+        (vec!["post"], None)
+    );
 }
 
 #[test]
@@ -371,7 +378,7 @@ fn news_that_are_over_say_so_from_the_second_on_in_which_they_leave() {
         |ledger: &Ledger, now| planned_on(settings.clone(), fields.clone(), ledger, now, |_| {});
     let first = plan(&Ledger::default(), NOW).ledger.unwrap();
     assert_eq!(first.notes, [""; 0]);
-    let end = first.due.unwrap();
+    let end = first.next_check_at.unwrap();
     let over = plan(&first, end).ledger.unwrap();
     assert_eq!(
         over.notes,
@@ -626,9 +633,9 @@ fn parts_are_pages_of_their_own_and_are_found_until_they_are_cleared() {
 #[test]
 fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() {
     let settings = json!({"indexnow_key": "0123456789"});
-    let run = |fields: Value, ledger: &Ledger, now, told| {
+    let run = |fields: Value, ledger: &Ledger, now, notify| {
         planned_on(settings.clone(), fields, ledger, now, |given| {
-            given.told = told
+            given.notify = notify
         })
     };
     let quiet = run(json!({}), &Ledger::default(), NOW, false);
@@ -640,16 +647,19 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     let ledger = quiet.ledger.unwrap();
     assert!(run(json!({}), &ledger, NOW, true).is_empty());
     let heard = run(json!({"title": "New"}), &ledger, NOW, true);
-    assert_eq!(names(&heard), ["+Timer", "Feed", "Tell"]);
+    assert_eq!(names(&heard), ["+Timer", "Feed", "Notify"]);
     let ledger = heard.ledger.unwrap();
     let again = run(json!({"title": "Newer"}), &ledger, NOW, true);
     assert_eq!(
         names(&again),
-        ["Feed", "Tell"],
+        ["Feed", "Notify"],
         "in the same second, over the same row"
     );
     let later = run(json!({"title": "Newest"}), &ledger, NOW + 10, true);
-    assert_eq!(names(&later), ["+Timer", "-Feed", "-Timer", "Feed", "Tell"]);
+    assert_eq!(
+        names(&later),
+        ["+Timer", "-Feed", "-Timer", "Feed", "Notify"]
+    );
     let over = run(json!({"title": "New"}), &ledger, NOW + FEED_SECONDS, true);
     assert_eq!(names(&over), ["-Feed", "-Timer"]);
     let moved = run(
@@ -659,12 +669,15 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
         true,
     );
     assert_eq!(
-        names(&moved).iter().filter(|name| *name == "Tell").count(),
+        names(&moved)
+            .iter()
+            .filter(|name| *name == "Notify")
+            .count(),
         2
     );
     let gone = run(json!({"noindex": true}), &ledger, NOW + 10, true);
     assert_eq!(
         names(&gone),
-        ["-Claim", "-Feed", "-Timer", "Remove", "Tell"]
+        ["-Claim", "-Feed", "-Timer", "Notify", "Remove"]
     );
 }
