@@ -72,6 +72,11 @@ pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, Engi
         .map_err(|_| damaged(key, "body"))
 }
 
+/// What [`read_ledger`] reads.
+pub(crate) fn ledger_body(ledger: &Ledger) -> String {
+    serde_json::to_string(ledger).expect("a ledger has text keys alone")
+}
+
 impl SitemapTable {
     /// Puts a fresh token into the page's ledger and returns what it holds. Must precede every other read.
     pub async fn fence(&self, id: &str) -> Result<Fenced, EngineError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sitemap::plan::{Address, Change, Holding, Placement, Plan, Rendered, Reuse};
 use table::{Action, Condition, Item, Update};
 
-use super::holding;
+use super::{holding, ledger_body};
 use crate::keys::{self, Key, RowKey};
 
 /// The actions of a transaction in the making. Every condition is on the item that it protects.
@@ -37,10 +37,7 @@ impl Actions {
     pub(super) fn ledger(&mut self, id: &str, token: &str, plan: &Plan) {
         let key = keys::ledger(id);
         let action = match &plan.ledger {
-            Some(ledger) => {
-                let body = serde_json::to_string(ledger).expect("a ledger has text keys alone");
-                Action::update(&key, Update::new().set("body", body))
-            }
+            Some(ledger) => Action::update(&key, Update::new().set("body", ledger_body(ledger))),
             None => Action::delete(&key),
         };
         self.push(&key, action.when(Condition::equals("token", token)));
@@ -96,7 +93,7 @@ impl Actions {
                 }
                 self.push(&key, Action::put(row));
             }
-            Change::Tell(Address { site, loc }, at) => {
+            Change::Notify(Address { site, loc }, at) => {
                 // The first change that nobody was told of stays: one that goes on changing has its turn too.
                 let update = Update::new()
                     .set("loc", loc.as_str())

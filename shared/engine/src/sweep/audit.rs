@@ -121,6 +121,8 @@ impl fmt::Display for Finding {
 struct Suspect {
     finding: Finding,
     remedy: Remedy,
+    /// What it was when it was looked at: an object's ETag, or a ledger's body.
+    state: String,
 }
 
 /// What makes a finding good.
@@ -157,7 +159,11 @@ impl Suspect {
             what: what.to_string(),
             detail: detail.to_string(),
         };
-        Self { finding, remedy }
+        Self {
+            finding,
+            remedy,
+            state: String::new(),
+        }
     }
 }
 
@@ -212,7 +218,8 @@ impl Audit<'_> {
         Ok(findings)
     }
 
-    /// Those of the suspects that are still there after a pause.
+    /// Those of the suspects that are still there after a pause. What was written meanwhile is not one of them: of
+    /// what changes all the time, some is always behind.
     async fn confirmed(
         &self,
         suspects: Vec<Suspect>,
@@ -226,6 +233,7 @@ impl Audit<'_> {
             suspects.iter().any(|first| {
                 first.finding.problem == suspect.finding.problem
                     && first.finding.what == suspect.finding.what
+                    && first.state == suspect.state
             })
         };
         Ok(again.await?.into_iter().filter(seen).collect())
@@ -236,7 +244,10 @@ impl Audit<'_> {
         let table = &self.reconciler.table;
         let mut records: BTreeMap<String, Vec<Key>> = BTreeMap::new();
         let mut left = BTreeSet::new();
-        for Suspect { finding, remedy } in suspects {
+        for Suspect {
+            finding, remedy, ..
+        } in suspects
+        {
             let outcome = match remedy {
                 Remedy::Nothing => Ok(()),
                 Remedy::Reconcile(id, found) => {
@@ -261,7 +272,10 @@ impl Audit<'_> {
                 left.insert(id.as_str());
             }
         }
-        let made_good = suspects.iter().filter(|Suspect { finding, remedy }| {
+        let made_good = suspects.iter().filter(|suspect| {
+            let Suspect {
+                finding, remedy, ..
+            } = suspect;
             let is_left = match remedy {
                 Remedy::Nothing => true,
                 Remedy::Reconcile(id, _) => left.contains(id.as_str()),

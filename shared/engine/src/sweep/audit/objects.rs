@@ -11,6 +11,7 @@ use crate::rows::AuditStep;
 use crate::segments::Summary;
 use crate::sites::{Hold, SiteRow};
 use crate::slots::{Extent, shards_of};
+use bytes::Bytes;
 use objects::{ObjectKey, ObjectMeta, stamp};
 use sitemap::member::{Directory, Member, SEGMENT_SLOTS};
 use sitemap::stylesheet::{index_frame, shard_frame};
@@ -188,7 +189,11 @@ impl Audit<'_> {
                 *first.get_mut() += least.saturating_sub(lifted);
             }
             let remedy = Remedy::Lift(shard.clone(), lifts);
-            suspects.push(Suspect::new(problem, &key, detail, remedy));
+            let state = state_of(object.as_ref());
+            suspects.push(Suspect {
+                state,
+                ..Suspect::new(problem, &key, detail, remedy)
+            });
         }
         let limit = site.row.settings.byte_limit * GIVE_BACK_BELOW_PERCENT / 100;
         if summary.is_none_or(|summary| summary.bytes <= limit) {
@@ -213,9 +218,12 @@ impl Audit<'_> {
         };
         let (epoch, site) = (row.epoch, host.to_owned());
         let mut suspects = Vec::new();
-        let mut check = |key: &ObjectKey, wrong: Option<(Problem, String)>| {
+        let mut check = |key: &ObjectKey, state, wrong: Option<(Problem, String)>| {
             let remedy = Remedy::LiftSite(host.to_owned());
-            suspects.extend(wrong.map(|(problem, why)| Suspect::new(problem, key, why, remedy)));
+            suspects.extend(wrong.map(|(problem, why)| Suspect {
+                state,
+                ..Suspect::new(problem, key, why, remedy)
+            }));
         };
         let generations = summaries.values().map(|summary| summary.generation);
         let generation = row.version + generations.sum::<u64>();
@@ -224,6 +232,7 @@ impl Audit<'_> {
             let site = site.clone();
             let index = ObjectKey::Index { site, n };
             let object = self.objects.get(&index).await?;
+            let state = state_of(object.as_ref());
             let wrong = match object.map(|(meta, bytes)| directory(&meta, &bytes, epoch)) {
                 None => Some((Problem::ObjectLost, "it is missing".to_owned())),
                 Some(Err(why)) => Some((Problem::ObjectLost, why)),
@@ -236,7 +245,7 @@ impl Audit<'_> {
                     (Problem::ObjectDiffers, why)
                 }),
             };
-            check(&index, wrong);
+            check(&index, state, wrong);
         }
         let wanted = stamp(epoch, row.version);
         for key in [
@@ -245,6 +254,7 @@ impl Audit<'_> {
             ObjectKey::Feed { site },
         ] {
             let object = self.objects.get(&key).await?;
+            let state = state_of(object.as_ref());
             let wrong = match object.map(|(meta, bytes)| (meta.document, bytes)) {
                 None => Some((Problem::ObjectLost, "it is missing".to_owned())),
                 Some((Some(document), bytes))
@@ -262,10 +272,15 @@ impl Audit<'_> {
                     "its bytes are not what was written".to_owned(),
                 )),
             };
-            check(&key, wrong);
+            check(&key, state, wrong);
         }
         Ok(suspects)
     }
+}
+
+/// [`Suspect::state`] of an object.
+fn state_of(object: Option<&(ObjectMeta, Bytes)>) -> String {
+    object.map_or_else(String::new, |(meta, _)| meta.etag.clone())
 }
 
 /// Where the next site's objects begin.

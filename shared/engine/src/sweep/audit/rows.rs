@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::EngineError;
 use crate::keys::{self, Key, RowKey};
-use crate::ledgers::{holding, rows_of};
+use crate::ledgers::{holding, ledger_body, rows_of};
 use crate::rows::{AuditStep, Holds, Row};
 use crate::sites::Hold;
 use crate::slots::Extent;
@@ -89,7 +89,7 @@ impl Audit<'_> {
             };
             let page = keys::page(id, 1);
             let (site, nothing) = (site.as_ref(), Ledger::default());
-            let plan = self.reconciler.foresee(&page, Some(record), site, &nothing);
+            let plan = self.reconciler.dry_run(&page, Some(record), site, &nothing);
             if plan.await?.is_some_and(|plan| plan.ledger.is_some()) {
                 let remedy = Remedy::Reconcile(page, None);
                 suspects.push(Suspect::new(
@@ -148,7 +148,13 @@ impl Audit<'_> {
                 }
                 _ => look_at_row(row, &others),
             };
-            suspects.extend(suspect.map(|suspect| (row.key.clone(), suspect)));
+            suspects.extend(suspect.map(|suspect| {
+                let state = match &row.holds {
+                    Ok(Holds::Ledger(ledger)) => ledger_body(ledger),
+                    _ => String::new(),
+                };
+                (row.key.clone(), Suspect { state, ..suspect })
+            }));
         }
         Ok(suspects)
     }
@@ -184,7 +190,7 @@ impl Audit<'_> {
         }
         let now = self.reconciler.env.now();
         let ringing = ledger
-            .due
+            .next_check_at
             .is_some_and(|due| due <= now && now - due <= TIMER_GRACE);
         let site = match record {
             Some(record) => sites.get(&record.site).and_then(Option::as_ref),
@@ -193,7 +199,7 @@ impl Audit<'_> {
         let Some(site) = site.filter(|_| !ringing) else {
             return Ok(None);
         };
-        let plan = self.reconciler.foresee(id, record, site.as_ref(), ledger);
+        let plan = self.reconciler.dry_run(id, record, site.as_ref(), ledger);
         let Some(plan) = plan.await? else {
             return Ok(None);
         };
