@@ -56,10 +56,10 @@ TIME_LIMIT = 900
 FAULTS = {
     # Reconcile: fence, read, plan, commit.
     "the fence is taken after the record was read": [
-        (ROUND, "        let mut fenced = self.fence(pages, terms, outcomes).await;",
+        (ROUND, "        let mut fenced = self.fence(pages, options, outcomes).await;",
          "        let all: Vec<String> = pages.iter().map(|page| keys::page_parts(page).0.to_owned()).collect();\n"
          "        let early = self.content.records(&all).await;\n"
-         "        let mut fenced = self.fence(pages, terms, outcomes).await;"),
+         "        let mut fenced = self.fence(pages, options, outcomes).await;"),
         (ROUND, "        let truth = self.truth(&mut fenced, outcomes).await;",
          "        let mut truth = self.truth(&mut fenced, outcomes).await;\n"
          "        if let Ok(early) = early {\n            truth.records = early;\n        }")],
@@ -276,14 +276,14 @@ FAULTS = {
         (OBJECTS, "            Some(Ok(directory)) if !directory.has_frame(&frame) => Some((",
          "            Some(Ok(_)) if false => Some((")],
     "the audit does not look at site files": [
-        (OBJECTS, "check(&key, wrong);", "drop(wrong);")],
+        (OBJECTS, "check(&key, state, wrong);", "drop(wrong);")],
     "the audit looks for no record without a ledger": [
         (ROWS, "if unseen.is_empty() {", "if true {")],
     "an entry's digest leaves its lastmod out": [
         ("shared/sitemap/src/plan/change.rs", "self.lastmod.map(|at| at.to_string()).unwrap_or_default();", "String::new();")],
     "an audit judges what it cannot read": [
-        ("infra/local/src/audit.rs", "if let Some(misread) = target.misread().await? {",
-         "if let Some(misread) = target.misread().await?.filter(|_| false) {")],
+        ("infra/local/src/audit.rs", "if let Some(misread) = target.misread(&new).await? {",
+         "if let Some(misread) = target.misread(&new).await?.filter(|_| false) {")],
     "a harmless finding brings the next audit forward": [
         (SWEEP, "let period = match progress.repaired {", "let period = match progress.found.len() {")],
     "a body that stands still is waited for": [
@@ -315,7 +315,7 @@ FAULTS = {
     "a lost row of the feed is forgotten": [
         ("shared/sitemap/src/plan/listing.rs", "(changed || inputs.feed_lost).then(", "changed.then(")],
     "a first load is told of": [
-        (ROUND, "told: released && !terms.quiet,", "told: { let _ = released; !terms.quiet },")],
+        (ROUND, "notify: released && !options.quiet,", "notify: { let _ = released; !options.quiet },")],
     "news stay when they are old": [
         ("shared/sitemap/src/eligibility.rs", " && now < at.seconds() + NEWS_SECONDS;", ";")],
     "a slot that was given back may still be taken as the counter's": [

@@ -183,7 +183,7 @@ impl Place {
 }
 
 async fn readable(target: Target) -> Result<Target, Failure> {
-    match target.misread().await? {
+    match target.misread(&target.objects.sites().await?).await? {
         None => Ok(target),
         Some(misread) => Err(misread.into()),
     }

@@ -86,17 +86,20 @@ impl Difference {
 }
 
 impl Target {
-    /// The first site that is made from other content than this reads: from another table of the user's, or by another
-    /// mapping. Nothing of such a site may be judged.
+    /// The first of these sites that is made from other content than this reads: from another table of the user's, or by
+    /// another mapping. Nothing of such a site may be judged.
     ///
     /// # Errors
     ///
-    /// If a table or the bucket fails.
-    pub async fn misread(&self) -> Result<Option<Misread>, EngineError> {
+    /// If a table fails.
+    pub async fn misread(
+        &self,
+        sites: impl IntoIterator<Item = &String>,
+    ) -> Result<Option<Misread>, EngineError> {
         let Reconciler { content, table, .. } = &self.reconciler;
         let read = content.revision();
-        for site in self.objects.sites().await? {
-            let row = match table.site(&site).await {
+        for site in sites {
+            let row = match table.site(site).await {
                 // One that is lost or damaged is made again by the functions, and so are all its pages.
                 Err(EngineError::Damaged { .. }) => None,
                 row => row?,
@@ -109,7 +112,10 @@ impl Target {
                 (_, NO_SOURCE) => Difference::Unknown,
                 _ => Difference::Another,
             };
-            return Ok(Some(Misread { site, difference }));
+            return Ok(Some(Misread {
+                site: site.clone(),
+                difference,
+            }));
         }
         Ok(None)
     }

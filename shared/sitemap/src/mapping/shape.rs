@@ -71,7 +71,7 @@ pub(super) const FIELDS: Shape = Object(&[
 ]);
 
 /// The fields without which no page is listed, or which decide about it: a bad one closes the record.
-pub(super) const CLOSING: [&str; 11] = [
+pub(super) const CLOSING: [&str; 12] = [
     "url",
     "site",
     "type",
@@ -79,6 +79,7 @@ pub(super) const CLOSING: [&str; 11] = [
     "visibility",
     "noindex",
     "kind",
+    "canonical_url",
     "published_at",
     "modified_at",
     "expires_at",

@@ -66,6 +66,27 @@ fn a_word_without_a_translation_closes_wherever_it_stands_among_others() {
 }
 
 #[test]
+fn a_canonical_address_that_cannot_be_mapped_leaves_the_page_out() {
+    let source = json!({"path": "main", "values": {"own": "/a/"}});
+    let item = |main: Value| json!({"url": "https://www.example.com/b/", "main": main});
+    for (source, main) in [
+        (json!({"template": "/{main}/"}), json!(["a"])),
+        (json!({"template": "/{main}/"}), json!(1.5)),
+        (json!({"template": "/{main}/"}), json!({"slug": "a"})),
+        (source.clone(), json!("other")),
+        (source, Value::Null),
+    ] {
+        let (_, problems) = mapping(json!({"canonical_url": source})).content(&item(main));
+        let closing = problems.iter().filter(|problem| problem.closes);
+        let fields: Vec<&str> = closing.map(|problem| problem.field.as_str()).collect();
+        assert_eq!(fields, ["canonical_url"], "{problems:?}");
+    }
+    // One that is not there says nothing.
+    let (content, problems) = mapping(json!({"canonical_url": "main"})).content(&item(Value::Null));
+    assert_eq!((content.get("canonical_url"), problems), (None, vec![]));
+}
+
+#[test]
 fn a_template_of_a_url_encodes_what_it_takes() {
     let item =
         json!({"slug": "käse & brot/1", "path": "/a/b%20c/?x=1", "n": 1.5, "up": "..", "no": ""});
