@@ -10,6 +10,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
+use crate::waits::within;
+
 pub use sim::document::{Entry, Response, gunzip};
 
 /// A client that reads a site.
@@ -56,14 +58,14 @@ impl Crawler {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = self
-            .client
-            .request(request.body(Empty::new()).expect("a request"))
-            .await
-            .expect("an answer");
-        let (parts, body) = response.into_parts();
-        let sent = body.collect().await.expect("a whole body").to_bytes();
-        Response::new(parts.status, parts.headers, sent)
+        let request = request.body(Empty::new()).expect("a request");
+        let answered = async {
+            let response = self.client.request(request).await.expect("an answer");
+            let (parts, body) = response.into_parts();
+            let sent = body.collect().await.expect("a whole body").to_bytes();
+            Response::new(parts.status, parts.headers, sent)
+        };
+        within(&format!("the answer to {path}"), answered).await
     }
 
     /// The index: locs with their lastmods, in order.

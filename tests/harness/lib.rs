@@ -94,7 +94,8 @@ impl World {
     /// A stack whose functions do not run yet.
     pub async fn idle(options: Options) -> Self {
         let clock = options.clock.clone();
-        let stack = Stack::start(options).await.expect("the stack starts");
+        let started = within("the stack to start", Stack::start(options));
+        let stack = started.await.expect("the stack starts");
         let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, Vec::new());
         let client = aws.dynamodb().await.clone();
         let crawler = Crawler::new(&stack.site_endpoint, SITE);

@@ -187,8 +187,11 @@ async fn loaded(bytes: &[u8]) -> (local::content::Loaded, Vec<String>) {
     let loaded = load(stack.aws.dynamodb().await, CONTENT_TABLE, &source)
         .await
         .unwrap();
-    stack.run().await.unwrap();
-    stack.settled().await.unwrap();
+    let settled = async {
+        stack.run().await.unwrap();
+        stack.settled().await.unwrap();
+    };
+    harness::within("what was loaded to be published", settled).await;
     let paths = if stack.hosts().is_empty() {
         Vec::new()
     } else {

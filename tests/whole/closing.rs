@@ -57,7 +57,7 @@ impl Forms {
                 assert_eq!(answer.status, 200, "{path}");
                 assert!(!answer.sent.is_empty(), "{path}");
                 let body = match *extension {
-                    ".xml.gz" => gunzip(&answer.body),
+                    ".xml.gz" | ".txt.gz" => gunzip(&answer.body),
                     _ => answer.body.clone(),
                 };
                 let modified = modified(&answer);
@@ -100,7 +100,7 @@ async fn change(world: &World, fields: Value) {
 async fn check(closed: &Value) {
     let world = world().await;
     let (mut sitemaps, mut indexes) = (Forms::default(), Forms::default());
-    let forms = [".xml", ".xml.gz", ".txt"];
+    let forms = [".xml", ".xml.gz", ".txt", ".txt.gz"];
     for is_closed in [false, true, false, true] {
         let fields = if is_closed { closed.clone() } else { json!({}) };
         change(&world, fields).await;

@@ -452,7 +452,7 @@ async fn regression_a_free_slot_without_a_row_is_not_given_twice() {
 async fn the_daily_sweep_makes_good_what_was_lost() {
     let world = world().await;
     let listed = world.listed().await;
-    world.stack.settled().await.unwrap();
+    world.settle().await;
     let entries = world.rows(prefix::SEGMENT).await;
     for item in items(&world).await {
         if name(&item).starts_with(prefix::SEGMENT) || name(&item).starts_with(prefix::INDEX) {

@@ -28,7 +28,7 @@ pub enum ItemError {
     Shape,
 }
 
-/// A mapping without white space: the form for a parameter. What is no JSON stays as it is.
+/// A mapping without white space: the form for a parameter. Text that is not JSON stays as it is.
 #[must_use]
 pub fn compact(text: &str) -> String {
     let value: Result<Value, _> = serde_json::from_str(text);

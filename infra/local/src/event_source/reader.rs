@@ -107,7 +107,7 @@ async fn shards(client: &Client, table: &str) -> Result<(String, Vec<Shard>), St
         .streams()
         .last()
         .and_then(|stream| stream.stream_arn())
-        .ok_or("it has none")?
+        .ok_or("the table has no stream")?
         .to_owned();
     let (mut shards, mut after) = (Vec::new(), None);
     loop {

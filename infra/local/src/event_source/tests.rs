@@ -30,6 +30,15 @@ fn key(record: &EventRecord) -> String {
         .to_owned()
 }
 
+/// Waits until a source has delivered all that its stream has.
+async fn caught_up(source: &EventSource) {
+    let caught_up = tokio::time::timeout(Duration::from_secs(120), source.caught_up());
+    let caught_up = caught_up.await;
+    caught_up
+        .unwrap_or_else(|_| panic!("{}", source.waits_for()))
+        .unwrap();
+}
+
 /// What a function was called with: the keys and numbers of each call.
 type Calls = Arc<Mutex<Vec<Vec<(String, String)>>>>;
 
@@ -300,13 +309,13 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
         Faults::default(),
         failed.clone(),
     );
-    source.caught_up().await.unwrap();
+    caught_up(&source).await;
     assert_eq!(source.progress().read, (rounds * (keys - 1)) as u64);
     assert_eq!(source.progress().done, source.progress().read);
     assert!(calls.lock().unwrap().iter().all(|call| call.len() <= 70));
 
     put(&client, "later", 0).await;
-    source.caught_up().await.unwrap();
+    caught_up(&source).await;
     source.stop().await;
     {
         let handled = handled.lock().unwrap();
@@ -331,9 +340,9 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
         ..mapping
     };
     let source = EventSource::start(streams, mapping, handler, Faults::default(), failed);
-    source.caught_up().await.unwrap();
+    caught_up(&source).await;
     put(&client, "latest", 0).await;
-    source.caught_up().await.unwrap();
+    caught_up(&source).await;
     source.stop().await;
     assert_eq!(self::keys(&calls), [["latest"]]);
     dynamodb.stop().await.unwrap();
@@ -410,7 +419,7 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
         "{held_up} records share its shard"
     );
     gate.send_replace(true);
-    source.caught_up().await.unwrap();
+    caught_up(&source).await;
     assert_eq!(source.progress(), Progress { read: 20, done: 20 });
     assert_eq!(handled.lock().unwrap().len(), ids.len() - held_up);
 
@@ -468,8 +477,7 @@ async fn a_source_says_what_it_waits_for_and_that_its_function_panicked() {
     );
     assert!(source.panicked().unwrap().contains("it is not well"));
     healthy.store(true, Ordering::SeqCst);
-    let caught_up = tokio::time::timeout(within, source.caught_up());
-    caught_up.await.expect("in time").unwrap();
+    caught_up(&source).await;
     assert!(
         source.waits_for().contains("1 of 1"),
         "{}",

@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str) -> Result<ParsedMapping, Vec<MappingProblem>> {
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(error) => {
-            reader.problem("mapping", format!("no JSON: {error}"));
+            reader.problem("mapping", format!("not JSON: {error}"));
             return Err(reader.problems);
         }
     };
