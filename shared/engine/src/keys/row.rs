@@ -1,13 +1,11 @@
 //! What a primary key says of its row.
 
-use sitemap::member::MAX_SEGMENTS;
 use sitemap::plan::{Series, Slot};
-use sitemap::record::MAX_PARTS;
 use sitemap::time::When;
 
 use super::{
-    ALONE, ARCHIVE, MEMBER, PAUSE, ShardId, WAITER, free_slot, page, prefix, summary_shard,
-    term_parts, timer_parts, unescape,
+    ShardId, claim, entry, feed, free, group, job, ledger, notice, prefix, series, site, summary,
+    term, timer,
 };
 
 /// What an item of the sitemap table is about, for those that something else depends on.
@@ -118,72 +116,20 @@ impl RowKey {
     #[must_use]
     pub fn parse(pk: &str, sk: &str) -> Option<Self> {
         let (prefix, rest) = pk.split_at_checked(pk.find('#')? + 1)?;
-        let alone = || (sk == ALONE).then_some(());
-        let series = |name: &str, site: &str| {
-            let (site, name) = (unescape(site)?, unescape(name)?);
-            Some(Series { site, name })
-        };
         match prefix {
-            prefix::LEDGER => {
-                let part = sk
-                    .parse()
-                    .ok()
-                    .filter(|part| (1..=MAX_PARTS).contains(part))?;
-                Some(Self::Ledger(page(rest, part)))
-            }
-            prefix::SEGMENT => {
-                let mut parts = rest.split('#');
-                let (site, name) = (parts.next()?, parts.next()?);
-                let n = parts.next()?.parse().ok()?;
-                let k: u32 = parts.next()?.parse().ok()?;
-                let slot = Slot {
-                    n,
-                    i: sk.parse().ok()?,
-                };
-                let ours = (k as usize) < MAX_SEGMENTS && slot.segment() == k;
-                ours.then_some(Self::Entry(series(name, site)?, slot))
-            }
-            prefix::LOC => match sk.strip_prefix(WAITER) {
-                Some(id) => Some(Self::Waiter(id.to_owned())),
-                None => alone().map(|()| Self::Claim),
-            },
-            prefix::SERIES => {
-                let (site, name) = (unescape(rest)?, sk.to_owned());
-                Some(Self::Series(Series { site, name }))
-            }
-            prefix::FREE => {
-                let (site, name) = rest.split_once('#')?;
-                Some(Self::Free(series(name, site)?, free_slot(sk)?))
-            }
-            prefix::INDEX => Some(Self::Summary(summary_shard(&unescape(rest)?, sk)?)),
-            prefix::TERM => match sk.strip_prefix(ARCHIVE) {
-                Some(id) => Some(Self::Archive(id.to_owned())),
-                None => {
-                    let (lastmod, id) = term_parts(sk)?;
-                    Some(Self::TermMember(lastmod, id.to_owned()))
-                }
-            },
-            prefix::GROUP => match sk.strip_prefix(MEMBER) {
-                Some(id) => Some(Self::GroupMember(id.to_owned())),
-                None => Some(Self::GroupWaiter(sk.strip_prefix(WAITER)?.to_owned())),
-            },
-            prefix::FEED => {
-                let (site, _) = rest.split_once('#')?;
-                let (at, id) = timer_parts(sk)?;
-                Some(Self::Feed(unescape(site)?, at, id.to_owned()))
-            }
-            prefix::NOTICE => match rest.split_once('#')? {
-                (_, PAUSE) => alone().map(|()| Self::NoticePause),
-                (site, _) => Some(Self::Notice(unescape(site)?)),
-            },
-            prefix::TIMER if rest == "cursor" => alone().map(|()| Self::Cursor),
-            prefix::TIMER => {
-                let (due, id) = timer_parts(sk)?;
-                Some(Self::Timer(due, id.to_owned()))
-            }
-            prefix::SITE => alone().and_then(|()| Some(Self::Site(unescape(rest)?))),
-            prefix::JOB if rest == "scan" => alone().map(|()| Self::Scan),
-            prefix::JOB if rest == "audit" => alone().map(|()| Self::Audit),
+            prefix::LEDGER => ledger::parse(rest, sk),
+            prefix::SEGMENT => entry::parse(rest, sk),
+            prefix::LOC => claim::parse(sk),
+            prefix::SERIES => series::parse(rest, sk),
+            prefix::FREE => free::parse(rest, sk),
+            prefix::INDEX => summary::parse(rest, sk),
+            prefix::TERM => term::parse(sk),
+            prefix::GROUP => group::parse(sk),
+            prefix::FEED => feed::parse(rest, sk),
+            prefix::NOTICE => notice::parse(rest, sk),
+            prefix::TIMER => timer::parse(rest, sk),
+            prefix::SITE => site::parse(rest, sk),
+            prefix::JOB => job::parse(rest, sk),
             _ => None,
         }
     }

@@ -1,3 +1,6 @@
+use sitemap::plan::{Slot, Term};
+use sitemap::time::When;
+
 use super::*;
 
 #[test]

@@ -1,0 +1,29 @@
+//! Who has an address, and who waits for it. `LOC#<site>#<hash>`, `-` or a waiter.
+
+use super::{ALONE, Key, RowKey, WAITER, escape, id_part, key, sha256_hex};
+
+/// Their partitions.
+pub const PREFIX: &str = "LOC#";
+
+fn loc_partition(site: &str, loc: &str) -> String {
+    format!("{}{}#{}", PREFIX, escape(site), sha256_hex(loc))
+}
+
+/// The claim of an address.
+#[must_use]
+pub fn claim(site: &str, loc: &str) -> Key {
+    key(loc_partition(site, loc), ALONE)
+}
+
+/// A record that waits for an address.
+#[must_use]
+pub fn waiter(site: &str, loc: &str, id: &str) -> Key {
+    key(loc_partition(site, loc), format!("{WAITER}{}", id_part(id)))
+}
+
+pub(super) fn parse(sk: &str) -> Option<RowKey> {
+    match sk.strip_prefix(WAITER) {
+        Some(id) => Some(RowKey::Waiter(id.to_owned())),
+        None => (sk == ALONE).then_some(RowKey::Claim),
+    }
+}

@@ -1,0 +1,28 @@
+//! What has changed of late on a site, by days. `FEED#<site>#<day>`, time and page.
+
+use super::timer::timer_parts;
+use super::{Key, RowKey, escape, id_part, key, unescape};
+
+/// Their partitions.
+pub const PREFIX: &str = "FEED#";
+
+/// `FEED#<site>#<day>`: the partition of a day since 1970.
+#[must_use]
+pub fn feed_partition(site: &str, day: i64) -> String {
+    format!("{}{}#{day}", PREFIX, escape(site))
+}
+
+/// A page that changed at a time in Unix seconds.
+#[must_use]
+pub fn feed(site: &str, at: i64, id: &str) -> Key {
+    key(
+        feed_partition(site, at.div_euclid(86_400)),
+        format!("{at:012}#{}", id_part(id)),
+    )
+}
+
+pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
+    let (site, _) = rest.split_once('#')?;
+    let (at, id) = timer_parts(sk)?;
+    Some(RowKey::Feed(unescape(site)?, at, id.to_owned()))
+}

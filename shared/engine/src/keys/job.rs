@@ -1,0 +1,29 @@
+//! The background scan and the audit. `JOB#scan`, `JOB#audit`.
+
+use super::{ALONE, Key, RowKey, key};
+
+/// Their partitions.
+pub const PREFIX: &str = "JOB#";
+const SCAN: &str = "scan";
+const AUDIT: &str = "audit";
+
+/// The one background scan.
+#[must_use]
+pub fn job() -> Key {
+    key(format!("{PREFIX}{SCAN}"), ALONE)
+}
+
+/// The audit's progress.
+#[must_use]
+pub fn audit() -> Key {
+    key(format!("{PREFIX}{AUDIT}"), ALONE)
+}
+
+pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
+    let row = match rest {
+        SCAN => RowKey::Scan,
+        AUDIT => RowKey::Audit,
+        _ => return None,
+    };
+    (sk == ALONE).then_some(row)
+}

@@ -1,0 +1,41 @@
+//! URLs of which search engines are to be notified. `NOTICE#<site>#<digit>`, hash; and until when they are not.
+
+use super::{ALONE, Key, RowKey, escape, key, sha256_hex, unescape};
+
+/// Their partitions.
+pub const PREFIX: &str = "NOTICE#";
+
+/// A site's notices are spread over as many partitions, one a first digit of their hash.
+pub const NOTICE_PARTITIONS: [char; 16] = [
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+];
+
+/// What stands in place of the digit in the key of a site's pause.
+const PAUSE: &str = "pause";
+
+/// `NOTICE#<site>#<digit>`.
+#[must_use]
+pub fn notice_partition(site: &str, digit: char) -> String {
+    format!("{}{}#{digit}", PREFIX, escape(site))
+}
+
+/// A URL that search engines are still to be told of.
+#[must_use]
+pub fn notice(site: &str, loc: &str) -> Key {
+    let hash = sha256_hex(loc);
+    let digit = hash.chars().next().unwrap_or('0');
+    key(notice_partition(site, digit), hash)
+}
+
+/// Until when search engines are told of nothing on a site.
+#[must_use]
+pub fn notice_pause(site: &str) -> Key {
+    key(format!("{}{}#{PAUSE}", PREFIX, escape(site)), ALONE)
+}
+
+pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
+    match rest.split_once('#')? {
+        (_, PAUSE) => (sk == ALONE).then_some(RowKey::NoticePause),
+        (site, _) => Some(RowKey::Notice(unescape(site)?)),
+    }
+}

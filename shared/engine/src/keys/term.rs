@@ -1,0 +1,76 @@
+//! Pages of an archive, and the archive. `TERM#<site>#<taxonomy>#<term>`, lastmod and page.
+
+use sitemap::plan::Term;
+use sitemap::time::When;
+
+use super::{Key, RowKey, escape, id_part, key};
+
+/// Their partitions.
+pub const PREFIX: &str = "TERM#";
+
+/// Sort key prefix of an archive's own records: before every page's.
+pub const ARCHIVE: &str = "!";
+
+/// What is added to Unix seconds that stand in sort keys: no lastmod, before the year 1, is 0.
+const SECONDS_OFFSET: i64 = 62_135_596_801;
+
+/// How precise the time of a sort key is.
+const DATE: &str = "d";
+
+/// The same.
+const SECOND: &str = "s";
+
+/// `TERM#<site>#<taxonomy>#<term>`.
+#[must_use]
+pub fn term_partition(term: &Term) -> String {
+    format!(
+        "{}{}#{}#{}",
+        PREFIX,
+        escape(&term.site),
+        escape(&term.taxonomy),
+        escape(&term.term)
+    )
+}
+
+/// A page of an archive, by its lastmod: the last of the partition is the newest.
+#[must_use]
+pub fn term_member(term: &Term, lastmod: Option<When>, id: &str) -> Key {
+    // A date is older than the first second of its day, and so it sorts.
+    let (seconds, precision) = match lastmod {
+        None => (0, DATE),
+        Some(at) if at.is_date() => (at.seconds() + SECONDS_OFFSET, DATE),
+        Some(at) => (at.seconds() + SECONDS_OFFSET, SECOND),
+    };
+    key(
+        term_partition(term),
+        format!("{seconds:012}{precision}#{}", id_part(id)),
+    )
+}
+
+/// The lastmod and the page that [`term_member`] wrote as a sort key.
+fn term_parts(sk: &str) -> Option<(Option<When>, &str)> {
+    let (at, id) = sk.split_once('#')?;
+    let (seconds, precision) = at.split_at_checked(at.len().checked_sub(1)?)?;
+    let seconds = seconds.parse::<i64>().ok()?;
+    let lastmod = match (seconds, precision) {
+        (0, DATE) => None,
+        (seconds, DATE) => Some(When::midnight(seconds - SECONDS_OFFSET)?),
+        (seconds, SECOND) => Some(When::at(seconds - SECONDS_OFFSET)),
+        _ => return None,
+    };
+    Some((lastmod, id))
+}
+
+/// The record that is an archive's page.
+#[must_use]
+pub fn archive(term: &Term, id: &str) -> Key {
+    key(term_partition(term), format!("{ARCHIVE}{}", id_part(id)))
+}
+
+pub(super) fn parse(sk: &str) -> Option<RowKey> {
+    if let Some(id) = sk.strip_prefix(ARCHIVE) {
+        return Some(RowKey::Archive(id.to_owned()));
+    }
+    let (lastmod, id) = term_parts(sk)?;
+    Some(RowKey::TermMember(lastmod, id.to_owned()))
+}
