@@ -2,6 +2,7 @@
 
 use harness::{SITE, World, post, settings, with};
 use local::explain::explain;
+use local::left_out::LeftOut;
 use local::stack::Options;
 use local::status::status;
 use local::target::Target;
@@ -18,6 +19,10 @@ async fn every_address_and_every_record_is_explained() {
         post("/a", 2),
         with(&post("/a", 3), json!({"id": "twin"})),
         with(&post("/draft", 4), json!({"status": "draft"})),
+        with(
+            &post("/later", 5),
+            json!({"published_at": "2999-01-01T00:00:00Z"}),
+        ),
     ];
     let world = World::with(Options::default(), &records).await;
     world.settle().await;
@@ -41,10 +46,13 @@ async fn every_address_and_every_record_is_explained() {
     );
     let twins = said(&format!("https://{SITE}/a")).await;
     assert!(twins.contains(": listed") && twins.contains(": left out, duplicate: "));
+    let later = said("post/later").await;
+    let next = "  next check at 2999-01-01T00:00:00+00:00\n";
+    assert!(later.contains(next), "{later}");
     // Nobody has the address: the records that name it are looked for.
     let draft = said(&format!("https://{SITE}/draft")).await;
     assert!(
-        draft.starts_with("post/draft: left out, not_published: "),
+        draft.starts_with("post/draft: left out, not_published: status is draft\n"),
         "{draft}"
     );
     let nobody = "no record has this address or this id\n";
@@ -79,6 +87,13 @@ async fn what_no_page_can_be_made_of_is_explained() {
         let said = said(what).await;
         assert!(said.starts_with(reserved), "{said}");
     }
+    let left_out = LeftOut::of(&target.reconciler, 5).await.unwrap();
+    let listed = left_out.text();
+    assert!(
+        listed.contains("    @mine: id: begins with @, "),
+        "{listed}"
+    );
+    assert_eq!(left_out.total(), 3);
     let nobody = "no record has this address or this id\n";
     assert_eq!(said("@nobody").await.to_string(), nobody);
     let bad = said("bad").await;

@@ -80,7 +80,11 @@ pub async fn explain(target: &Target, what: &str) -> Result<Explanation, EngineE
 async fn reserved(target: &Target, what: &str, alone: bool) -> Result<Vec<String>, EngineError> {
     let content = &target.reconciler.content;
     match Loc::parse_any(what) {
-        Ok(loc) if alone => content.reserved_at(&loc).await,
+        Ok(loc) if alone => {
+            let reserved = content.reserved().await?.into_iter();
+            let here = reserved.filter(|(_, at)| at.as_ref() == Some(&loc));
+            Ok(here.map(|(id, _)| id).collect())
+        }
         Err(_) if content.is_reserved(what).await? => Ok(vec![what.to_owned()]),
         _ => Ok(Vec::new()),
     }

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use engine::SitemapTable;
+use engine::content::RESERVED_ID;
 use engine::error::EngineError;
 use engine::keys::{self, RowKey};
+use engine::reconcile::Reconciler;
 use engine::rows::Holds;
 use sitemap::plan::Ledger;
 
 use crate::text::Text;
 
+/// The reason of a record that no function reads.
+const BAD_FIELD: &str = "bad_field";
 /// Rows read at a time.
 const PAGE: u32 = 1_000;
 
@@ -67,12 +70,14 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Reads every ledger, and keeps up to `examples` pages a reason.
+    /// Reads every ledger, and every record that has none since no function reads it. Keeps up to `examples` pages a
+    /// reason.
     ///
     /// # Errors
     ///
-    /// If the table fails.
-    pub async fn of(table: &SitemapTable, examples: usize) -> Result<Self, EngineError> {
+    /// If a table fails.
+    pub async fn of(reconciler: &Reconciler, examples: usize) -> Result<Self, EngineError> {
+        let Reconciler { content, table, .. } = reconciler;
         let mut found = Self::default();
         let mut after = None;
         loop {
@@ -86,9 +91,14 @@ impl LeftOut {
             }
             after = next;
             if after.is_none() {
-                return Ok(found);
+                break;
             }
         }
+        for (id, _) in content.reserved().await? {
+            let pages = found.reasons.entry(BAD_FIELD.to_owned()).or_default();
+            pages.add(examples, &keys::page(&id, 1), vec![RESERVED_ID.to_owned()]);
+        }
+        Ok(found)
     }
 
     fn count(&mut self, page: &str, ledger: Ledger, examples: usize) {

@@ -96,12 +96,12 @@ impl Content {
         Ok(id.starts_with(SOURCE_MARK) && self.own_item(id).await?.is_some())
     }
 
-    /// The records of the own table that have this address and such an id. Reads the whole table.
+    /// The records of the own table that have such an id, each with its address if it has one. Reads the whole table.
     ///
     /// # Errors
     ///
     /// If the table fails.
-    pub async fn reserved_at(&self, loc: &Loc) -> Result<Vec<String>, EngineError> {
+    pub async fn reserved(&self) -> Result<Vec<(String, Option<Loc>)>, EngineError> {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
             let scan = Scan {
@@ -113,8 +113,8 @@ impl Content {
             let page = self.own.scan(scan).await?;
             let here = page.items.iter().filter_map(|item| {
                 let id = item.text("id").filter(|id| id.starts_with(SOURCE_MARK))?;
-                let url = item.text("url").map(Loc::parse_any)?;
-                (url.as_ref() == Ok(loc)).then(|| id.to_owned())
+                let loc = item.text("url").and_then(|url| Loc::parse_any(url).ok());
+                Some((id.to_owned(), loc))
             });
             found.extend(here);
             after = page.next;

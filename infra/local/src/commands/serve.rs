@@ -108,8 +108,7 @@ impl Serve {
             return Ok(status);
         }
         if self.once || loaded.records > 0 {
-            let table = &stack.reconciler.table;
-            let left_out = LeftOut::of(table, MAX_LEFT_OUT_SHOWN).await?;
+            let left_out = LeftOut::of(&stack.reconciler, MAX_LEFT_OUT_SHOWN).await?;
             self.say_left_out(stack, &left_out, output)?;
             if self.once {
                 let report = Report::of(stack, left_out).await?;

@@ -23,7 +23,7 @@ impl Status {
         let target = self.place.target().await?;
         output.text(&status(&target).await?)?;
         if let Some(examples) = self.left_out {
-            let left_out = LeftOut::of(&target.reconciler.table, examples).await?;
+            let left_out = LeftOut::of(&target.reconciler, examples).await?;
             output.text(&left_out.text())?;
         }
         Ok(ExitCode::SUCCESS)

@@ -441,6 +441,35 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_panics_is_told() {
+    let data = tempfile::tempdir().unwrap();
+    let dynamodb = DynamoDb::start(0, data.path()).unwrap();
+    let (client, streams) = content_table(&dynamodb).await;
+    let change = |mapping: &mut Mapping| {
+        mapping.table = CONTENT_TABLE.to_owned();
+        mapping.filter = Arc::new(|_| panic!("it is not well"));
+    };
+    let (delivery, _) = delivery(change, Faults::default(), |_, _| ok());
+    let Delivery {
+        mapping,
+        handler,
+        faults,
+        failed,
+        ..
+    } = delivery;
+    let source = EventSource::start(streams, mapping, handler, faults, failed);
+    put(&client, "a", 0).await;
+    let caught_up = tokio::time::timeout(Duration::from_secs(120), source.caught_up());
+    let broken = caught_up
+        .await
+        .expect("told within two minutes")
+        .unwrap_err();
+    assert!(broken.to_string().contains("it is not well"), "{broken}");
+    source.stop().await;
+    dynamodb.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_source_says_what_it_waits_for_and_that_its_function_panicked() {
     let data = tempfile::tempdir().unwrap();
     let dynamodb = DynamoDb::start(0, data.path()).unwrap();
