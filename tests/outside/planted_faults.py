@@ -25,7 +25,7 @@ ROUND, LEDGERS, ACTIONS, SEGMENTS, SITES, SLOTS, RELATIONS, INGEST, SWEEP, REGEN
     f"shared/engine/src/{name}.rs" for name in [
         "reconcile/round", "ledgers", "ledgers/actions", "segments", "sites", "slots", "relations", "ingest", "sweep",
         "regenerate"])
-PUBLISH, SCAN, INDEX = (f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "scan", "index"])
+PUBLISH, SCAN, INDEX, PUT = (f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "scan", "index", "put"])
 AUDIT, OBJECTS, ROWS = (f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows"])
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
 PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/front.rs"
@@ -151,43 +151,66 @@ FAULTS = {
         (INGEST, "    batch.response(failed)", "    failed.clear();\n    batch.response(failed)")],
     # Shards: object, rows, put, summary.
     "the site's row is read before the object": [
-        (PUBLISH, "        let current = self.objects.get(&key).await?;\n"
-                  "        let row = table.site(&shard.series.site).await?;\n",
-         "        let row = table.site(&shard.series.site).await?;\n"
-         "        let current = self.objects.get(&key).await?;\n")],
+        # Each build takes what was read before its object, and reads for the next one.
+        (PUBLISH, "        let build = |touched, stored| self.build_shard(shard, key, touched, stored);\n",
+         "        let early = std::sync::Mutex::new(self.reconciler.table.site(&shard.series.site).await?);\n"
+         "        let build = |touched, stored| self.build_shard(shard, key, touched, stored, &early);\n"),
+        (PUBLISH, "        stored: Option<Stored>,\n", "        stored: Option<Stored>,\n        early: &std::sync::Mutex<Option<SiteRow>>,\n"),
+        (PUBLISH, "        let row = table.site(&shard.series.site).await?;\n",
+         "        let next = table.site(&shard.series.site).await?;\n"
+         "        let row = std::mem::replace(&mut *early.lock().expect(\"no panic\"), next);\n")],
     "the epoch stays when the style sheet changes": [
         (SITES, "let epoch = if framed {", "let epoch = if framed || row.epoch > 0 {")],
     "rows are read before the object": [
-        (PUBLISH, "        let current = self.objects.get(&key).await?;\n",
-         "        let mut early = BTreeMap::new();\n"
+        (PUBLISH, "        let build = |touched, stored| self.build_shard(shard, key, touched, stored);\n",
+         "        let early = std::sync::Mutex::new(BTreeMap::new());\n"
          "        for k in touched.into_iter().flatten() {\n"
-         "            early.insert(*k, table.segment(shard, *k).await?);\n"
+         "            let rows = self.reconciler.table.segment(shard, *k).await?;\n"
+         "            early.lock().expect(\"no panic\").insert(*k, rows);\n"
          "        }\n"
-         "        let current = self.objects.get(&key).await?;\n"),
-        (PUBLISH, "let rows = table.segment(shard, k).await?;",
-         "let rows = match early.remove(&k) {\n"
-         "                        Some(rows) => rows,\n"
-         "                        None => table.segment(shard, k).await?,\n"
-         "                    };")],
+         "        let build = |touched, stored| self.build_shard(shard, key, touched, stored, &early);\n"),
+        (PUBLISH, "        stored: Option<Stored>,\n",
+         "        stored: Option<Stored>,\n        early: &std::sync::Mutex<BTreeMap<u32, SegmentRows>>,\n"),
+        (PUBLISH, "                    .changed_segments(shard, old.directory(), touched)\n",
+         "                    .changed_segments(shard, old.directory(), touched, early)\n"),
+        (PUBLISH, "        touched: Touched<'_>,\n    ) -> Result<BTreeMap<u32, SegmentRows>, EngineError> {\n",
+         "        touched: Touched<'_>,\n        early: &std::sync::Mutex<BTreeMap<u32, SegmentRows>>,\n"
+         "    ) -> Result<BTreeMap<u32, SegmentRows>, EngineError> {\n"),
+        (PUBLISH, "            let rows = table.segment(shard, k).await?;\n",
+         "            let next = table.segment(shard, k).await?;\n"
+         "            let rows = early.lock().expect(\"no panic\").insert(k, next);\n"
+         "            let rows = match rows {\n"
+         "                Some(rows) => rows,\n"
+         "                None => table.segment(shard, k).await?,\n"
+         "            };\n")],
     "a shard is put without If-Match": [
-        (PUBLISH, "        let precondition = precondition(current.as_ref().map(|(meta, _)| meta));",
-         "        let there = self.objects.head(&key).await?;\n        let precondition = precondition(there.as_ref());")],
+        (PUT, "            let put = self.put(key, body, &document, current.as_ref()).await?;\n",
+         "            let current = match key {\n"
+         "                ObjectKey::Shard { .. } => self.objects.head(key).await?,\n"
+         "                _ => current,\n"
+         "            };\n"
+         "            let put = self.put(key, body, &document, current.as_ref()).await?;\n")],
     "S3 is asked without If-Match": [
         (S3, "Precondition::Unchanged(etag) => request.if_match(etag),", "Precondition::Unchanged(_) => request,")],
     "a lost put counts as done": [
-        (PUBLISH, "                Put::Lost => Outcome::Lost,", "                Put::Lost => Outcome::Published(summary, true),")],
+        (PUT, "                Put::Lost => Try::Lost(scope),",
+         "                Put::Lost if matches!(key, ObjectKey::Shard { .. }) => Try::Done(done),\n"
+         "                Put::Lost => Try::Lost(scope),")],
     "equal documents end it, whatever their stamps": [
-        (PUBLISH, "        if built.directory.generation() == 0 && current.is_none() {",
+        (PUBLISH, "        if built.directory.generation() == 0 && stored.is_none() {",
          "        if let Some(old) = &old\n"
          "            && old.directory().digest() == built.directory.digest()\n"
          "        {\n"
-         "            return Ok(Outcome::Published(Summary::of(old.directory()), false));\n"
+         "            let summary = Summary::of(old.directory());\n"
+         "            let spliced = None;\n"
+         "            return Ok(Build::Keep(Some(Published { summary, spliced })));\n"
          "        }\n"
-         "        if built.directory.generation() == 0 && current.is_none() {")],
+         "        if built.directory.generation() == 0 && stored.is_none() {")],
     "equal stamps end it before the summary": [
-        (PUBLISH, """too_large.unwrap_or_else(|| {
-                        Outcome::Published(Summary::of(old.directory()), false)
-                    }));""", "too_large.unwrap_or(Outcome::Nothing));")],
+        (PUBLISH, """                    let summary = Summary::of(old.directory());
+                    let spliced = None;
+                    return Ok(Build::Keep(Some(Published { summary, spliced })));
+""", "                    return Ok(Build::Keep(None));\n")],
     "the summary is written before the object": [
         (PUBLISH, "        let summary = Summary::of(&built.directory);\n",
          "        let summary = Summary::of(&built.directory);\n        table.summarise(shard, &summary).await?;\n")],
@@ -198,20 +221,20 @@ FAULTS = {
         (PUBLISH, "(member.directory().epoch == epoch && meta", "((member.directory().epoch == epoch || true) && meta")],
     # The indexes and the files of the settings.
     "an index is put without If-Match": [
-        (INDEX, "            let precondition = precondition(meta.as_ref());\n",
+        (INDEX, "            match self.put(&key, body, &document, meta.as_ref()).await? {\n",
          "            let there = self.objects.head(&key).await?;\n"
-         "            let precondition = precondition(there.as_ref());\n")],
+         "            match self.put(&key, body, &document, there.as_ref()).await? {\n")],
     "the summaries are read before the indexes' objects": [
         (INDEX, "            let mut objects = Vec::new();\n",
          "            let summaries = table.summaries(site).await?;\n            let mut objects = Vec::new();\n"),
         (INDEX, "            let summaries = table.summaries(site).await?;\n            let mut pages",
          "            let mut pages")],
     "equal indexes end it, whatever their stamps": [
-        (INDEX, "            let precondition = precondition(meta.as_ref());\n",
+        (INDEX, "            match self.put(&key, body, &document, meta.as_ref()).await? {\n",
          "            if published.is_some_and(|published| published.digest == document.digest) {\n"
          "                continue;\n"
          "            }\n"
-         "            let precondition = precondition(meta.as_ref());\n")],
+         "            match self.put(&key, body, &document, meta.as_ref()).await? {\n")],
     "the indexes' stamp is without the settings": [
         (INDEX, "let generation = row.version + generations", "let generation = 1 + generations")],
     "an index is put before the site's row knows of it": [

@@ -17,8 +17,7 @@ use crate::metrics::{self, Metric};
 use crate::reconcile::Reconciler;
 use crate::sites::{Hold, SiteRow};
 use crate::stream::{Batch, Handled, StreamRecord};
-use bytes::Bytes;
-use objects::{Document, ObjectKey, Objects, Precondition, Put};
+use objects::Objects;
 use tracing::error;
 
 use self::index::IndexLimits;
@@ -26,6 +25,7 @@ use self::index::IndexLimits;
 pub mod feed;
 pub mod index;
 pub mod publish;
+mod put;
 pub mod scan;
 pub mod site_files;
 
@@ -127,27 +127,6 @@ impl Regenerator {
             &metrics::CHANGES_FAILED
         };
         self.note(metric, 1);
-    }
-
-    /// Puts an object and counts it.
-    async fn put(
-        &self,
-        key: &ObjectKey,
-        body: Bytes,
-        document: &Document,
-        precondition: &Precondition,
-    ) -> Result<Put, EngineError> {
-        let bytes = body.len() as u64;
-        let put = self.objects.put(key, body, document, precondition).await?;
-        if put == Put::Done {
-            self.note(&metrics::BYTES_PUBLISHED, bytes);
-            match key {
-                ObjectKey::Shard { .. } => self.note(&metrics::SHARDS_PUBLISHED, 1),
-                ObjectKey::Index { .. } => self.note(&metrics::INDEXES_PUBLISHED, 1),
-                ObjectKey::Feed { .. } | ObjectKey::Robots { .. } | ObjectKey::SiteFile { .. } => {}
-            }
-        }
-        Ok(put)
     }
 
     /// Does what follows from a change, the first of which was made at `since`.

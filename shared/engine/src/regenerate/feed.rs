@@ -10,16 +10,13 @@
 
 use crate::error::EngineError;
 use crate::keys::sha256_hex;
-use objects::{Document, ObjectKey, Put};
+use objects::{Document, ObjectKey};
 use sitemap::feed::{Feed, MAX_FEED_ENTRIES, render};
 use sitemap::plan::FEED_SECONDS;
-use tracing::info;
 
 use super::Regenerator;
-use super::publish::precondition;
+use super::put::{Build, Stored};
 
-/// Tries to put one object.
-const TRIES: u32 = 10;
 const SECONDS_PER_DAY: i64 = 86_400;
 /// How far the clock of who wrote a row may be ahead of ours, in seconds: about midnight, that is another day.
 const CLOCK_SKEW_SECONDS: i64 = 300;
@@ -31,13 +28,12 @@ impl Regenerator {
     ///
     /// If a table or the bucket fails, or every try was lost.
     pub async fn publish_feed(&self, site: &str) -> Result<(), EngineError> {
-        let key = ObjectKey::Feed {
+        let key = &ObjectKey::Feed {
             site: site.to_owned(),
         };
-        for _ in 0..TRIES {
-            let current = self.objects.head(&key).await?;
+        let build = |(), stored: Option<Stored>| async move {
             let Some(row) = self.released(site).await? else {
-                return Ok(());
+                return Ok(Build::Keep(()));
             };
             let settings = &row.settings;
             let now = self.reconciler.env.now();
@@ -57,8 +53,8 @@ impl Regenerator {
                 home: &format!("{origin}/"),
                 title: settings.name.as_deref().unwrap_or(&settings.host),
             };
-            let published = current.as_ref().and_then(|meta| meta.document.as_ref());
-            let unchanged = published.and_then(|document| {
+            let published = stored.and_then(|(meta, _)| meta.document);
+            let unchanged = published.as_ref().and_then(|document| {
                 let (text, entries) = render(&feed, &changes, document.changed);
                 let is_same = sha256_hex(&text) == document.digest;
                 is_same.then_some((text, entries, document.changed))
@@ -74,25 +70,8 @@ impl Regenerator {
                 entries: entries as u64,
                 stamp: self.reconciler.env.token(),
             };
-            match self
-                .put(
-                    &key,
-                    text.into(),
-                    &document,
-                    &precondition(current.as_ref()),
-                )
-                .await?
-            {
-                Put::Done => {
-                    info!(site, entries, "published {key}");
-                    return Ok(());
-                }
-                Put::Lost => {}
-            }
-        }
-        Err(EngineError::Contended {
-            what: key.to_string(),
-            tries: TRIES,
-        })
+            Ok(Build::Put(text.into(), document, ()))
+        };
+        self.compare_and_put(key, (), build).await
     }
 }

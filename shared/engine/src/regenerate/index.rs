@@ -21,13 +21,9 @@ use sitemap::member::{Builder, Segment};
 use sitemap::site::MAX_BYTES;
 use sitemap::stylesheet::index_frame;
 use sitemap::time::When;
-use tracing::info;
 
 use super::Regenerator;
-use super::publish::{document, precondition};
-
-/// Tries to publish a site's indexes.
-const TRIES: u32 = 10;
+use super::put::Try;
 
 /// How much one index may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +64,13 @@ impl Regenerator {
         let Some(row) = self.released(site).await? else {
             return Ok(false);
         };
-        let (mut looked_at, mut written) = (row.index_objects, false);
-        for _ in 0..TRIES {
+        let attempt = |(looked_at, mut written)| async move {
             let mut objects = Vec::new();
             for n in 1..=looked_at {
                 objects.push(self.objects.head(&key(site, n)).await?);
             }
             let Some(row) = self.released(site).await? else {
-                return Ok(written);
+                return Ok(Try::Done(written));
             };
             let summaries = table.summaries(site).await?;
             let mut pages = pages(&row, &summaries, self.limits);
@@ -84,12 +79,10 @@ impl Regenerator {
                 table
                     .count_indexes(site, row.version, row.indexes, needed)
                     .await?;
-                looked_at = needed;
-                continue;
+                return Ok(Try::Again((needed, written)));
             }
             if row.index_objects > looked_at {
-                looked_at = row.index_objects;
-                continue;
+                return Ok(Try::Again((row.index_objects, written)));
             }
             // What the row has reopened, the site file opens before an index lists it. The row's own event does so too,
             // but the event of a summary may be handled first.
@@ -99,20 +92,20 @@ impl Regenerator {
             let generation = row.version + generations.sum::<u64>();
             match self.put_pages(&row, &objects, &pages, generation).await? {
                 Some(put) => written |= put > 0,
-                None => continue,
+                None => return Ok(Try::Lost((looked_at, written))),
             }
-            if needed == row.indexes
+            let is_counted = needed == row.indexes
                 || table
                     .count_indexes(site, row.version, needed, row.index_objects)
-                    .await?
-            {
-                return Ok(written);
-            }
-        }
-        Err(EngineError::Contended {
-            what: key(site, 1).to_string(),
-            tries: TRIES,
-        })
+                    .await?;
+            Ok(if is_counted {
+                Try::Done(written)
+            } else {
+                Try::Lost((looked_at, written))
+            })
+        };
+        let scope = (row.index_objects, false);
+        self.until_done(&key(site, 1), scope, attempt).await
     }
 
     /// Puts the indexes that have another stamp, and says how many. Nothing if one was lost to another publisher.
@@ -153,20 +146,12 @@ impl Regenerator {
                 xml: &page.xml,
             });
             let built = builder.finish();
-            let document = document(&built, meta.as_ref(), self.reconciler.env.now());
-            let precondition = precondition(meta.as_ref());
-            match self
-                .put(&key, built.bytes.into(), &document, &precondition)
-                .await?
-            {
-                Put::Done => info!(
-                    site = row.settings.host,
-                    sitemaps = page.lines,
-                    "published {key}"
-                ),
+            let document = self.member_document(&built, meta.as_ref());
+            let body = built.bytes.into();
+            match self.put(&key, body, &document, meta.as_ref()).await? {
+                Put::Done => put += 1,
                 Put::Lost => return Ok(None),
             }
-            put += 1;
         }
         let skipped = pages.len() - put;
         self.note(&metrics::INDEXES_SKIPPED, skipped as u64);

@@ -13,20 +13,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::EngineError;
 use crate::keys::ShardId;
 use crate::metrics;
-use crate::segments::Summary;
+use crate::segments::{SegmentRows, Summary};
 use crate::sites::{Hold, SiteRow};
 use futures::stream::{self, StreamExt};
-use objects::{Document, ObjectKey, ObjectMeta, Precondition, Put, stamp};
+use objects::{Document, ObjectKey, ObjectMeta, stamp};
 use sitemap::member::{Builder, Built, Directory, Member, SEGMENT_SLOTS, splice};
 use sitemap::plan::Slot;
 use sitemap::stylesheet::shard_frame;
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::Regenerator;
+use super::put::{Build, Stored};
 use crate::SitemapTable;
 
-/// Tries to put one object. A lost one has been overtaken by another publisher.
-const TRIES: u32 = 10;
 /// Segments read at the same time for a whole build.
 const READ_AHEAD: usize = 4;
 /// A shard over its byte limit is brought down to this share of it, in percent.
@@ -36,16 +35,14 @@ const READ_AHEAD: usize = 4;
 /// the batch that filled it brought, and later one entry for each slot that a removal has freed.
 const EVICT_TO_PERCENT: u64 = 90;
 
-/// What came of one try.
-enum Outcome {
-    /// Nothing was ever placed in the shard, or the site is not to be published.
-    Nothing,
-    /// The shard's object is as it should be: its summary, and whether it was written.
-    Published(Summary, bool),
-    /// Another publisher was faster.
-    Lost,
-    /// Entries have to leave first: their owners and slots.
-    TooLarge(BTreeMap<String, Slot>),
+/// The segments that may have changed, or `None` if any of them may have.
+type Touched<'a> = Option<&'a BTreeSet<u32>>;
+
+/// What a shard's object has come to.
+struct Published {
+    summary: Summary,
+    /// How many segments were spliced in. `None` if the object stays as it was.
+    spliced: Option<u64>,
 }
 
 impl Regenerator {
@@ -58,96 +55,61 @@ impl Regenerator {
     pub async fn publish(
         &self,
         shard: &ShardId,
-        touched: Option<&BTreeSet<u32>>,
+        touched: Touched<'_>,
     ) -> Result<bool, EngineError> {
-        let mut touched = touched;
-        for _ in 0..TRIES {
-            match self.try_publish(shard, touched).await? {
-                Outcome::Nothing => return Ok(false),
-                Outcome::Published(summary, written) => {
-                    // Also when nothing was written: a run that wrote the object may have ended before this.
-                    self.reconciler.table.summarise(shard, &summary).await?;
-                    if written {
-                        info!(%shard, entries = summary.entries, bytes = summary.bytes, "published {shard}");
-                    } else {
-                        self.note(&metrics::SHARDS_SKIPPED, 1);
-                    }
-                    return Ok(written);
-                }
-                Outcome::Lost => {}
-                Outcome::TooLarge(slots) => {
-                    warn!(%shard, entries = slots.len(), "too many bytes: moving entries");
-                    let ids: Vec<String> = slots.keys().cloned().collect();
-                    for outcome in self
-                        .reconciler
-                        .reconcile(&ids, Some((&shard.series, &slots)))
-                        .await
-                    {
-                        outcome?;
-                    }
-                    // What was moved stood in other segments than those of the events.
-                    touched = None;
-                }
-            }
+        let key = &shard.object();
+        let build = |touched, stored| self.build_shard(shard, key, touched, stored);
+        let Some(Published { summary, spliced }) =
+            self.compare_and_put(key, touched, build).await?
+        else {
+            return Ok(false);
+        };
+        match spliced {
+            Some(spliced) => self.note(&metrics::SEGMENTS_SPLICED, spliced),
+            None => self.note(&metrics::SHARDS_SKIPPED, 1),
         }
-        Err(EngineError::Contended {
-            what: format!("shard {shard}"),
-            tries: TRIES,
-        })
+        // Also when nothing was written: a run that wrote the object may have ended before this.
+        self.reconciler.table.summarise(shard, &summary).await?;
+        Ok(spliced.is_some())
     }
 
-    async fn try_publish(
+    /// Builds a shard's object from its rows, spliced on the stored one if that is of this epoch. Returns `None` if nothing
+    /// was ever placed in the shard, or if its site is not to be published yet. After entries were moved, the next try
+    /// reads all segments: they were in other segments than those of the events.
+    async fn build_shard<'a>(
         &self,
         shard: &ShardId,
-        touched: Option<&BTreeSet<u32>>,
-    ) -> Result<Outcome, EngineError> {
-        let key = shard.object();
+        key: &ObjectKey,
+        touched: Touched<'a>,
+        stored: Option<Stored>,
+    ) -> Result<Build<Touched<'a>, Option<Published>>, EngineError> {
         let table = &self.reconciler.table;
-        let current = self.objects.get(&key).await?;
         let row = table.site(&shard.series.site).await?;
         // While the site loads, the scan publishes every shard when its time comes.
         let Some(site) = row.filter(|row| row.hold != Hold::Loading) else {
-            return Ok(Outcome::Nothing);
+            return Ok(Build::Keep(None));
         };
         let frame = shard_frame(&site.settings, &shard.series.name);
-        let old = current
-            .as_ref()
-            .and_then(|(meta, bytes)| readable(&key, meta, bytes, site.epoch));
+        let old = stored.as_ref();
+        let old = old.and_then(|(meta, bytes)| readable(key, meta, bytes, site.epoch));
         let mut spliced = 0;
         let built = match &old {
             Some(old) => {
-                let every = old.directory().segments.len();
-                let touched: Vec<u32> = match touched {
-                    Some(touched) => touched.iter().copied().collect(),
-                    None => (0..segments_of(table, shard)
-                        .await?
-                        .max(u32::try_from(every).unwrap_or(u32::MAX)))
-                        .collect(),
-                };
-                let stamps = &old.directory().segments;
-                let mut changed = BTreeMap::new();
-                for k in touched {
-                    let rows = table.segment(shard, k).await?;
-                    if rows.stamp != stamps.get(k as usize).map_or(0, |segment| segment.stamp) {
-                        changed.insert(k, rows);
-                    }
-                }
+                let changed = self
+                    .changed_segments(shard, old.directory(), touched)
+                    .await?;
                 if changed.is_empty() {
                     // The limit may have been lowered since it was published.
-                    let too_large = self.too_large(&site, shard, old.directory()).await?;
-                    return Ok(too_large.unwrap_or_else(|| {
-                        Outcome::Published(Summary::of(old.directory()), false)
-                    }));
+                    if self.moved_out(&site, shard, old.directory()).await? {
+                        return Ok(Build::Again(None));
+                    }
+                    let summary = Summary::of(old.directory());
+                    let spliced = None;
+                    return Ok(Build::Keep(Some(Published { summary, spliced })));
                 }
                 spliced = changed.len() as u64;
-                splice(
-                    old,
-                    &frame,
-                    &changed
-                        .iter()
-                        .map(|(k, rows)| (*k, rows.segment()))
-                        .collect(),
-                )
+                let segments = changed.iter().map(|(k, rows)| (*k, rows.segment()));
+                splice(old, &frame, &segments.collect())
             }
             None => {
                 let count = segments_of(table, shard).await?;
@@ -162,49 +124,79 @@ impl Regenerator {
                 builder.finish()
             }
         };
-        if built.directory.generation() == 0 && current.is_none() {
-            return Ok(Outcome::Nothing);
+        if built.directory.generation() == 0 && stored.is_none() {
+            return Ok(Build::Keep(None));
         }
-        if let Some(too_large) = self.too_large(&site, shard, &built.directory).await? {
-            return Ok(too_large);
+        if self.moved_out(&site, shard, &built.directory).await? {
+            return Ok(Build::Again(None));
         }
         let summary = Summary::of(&built.directory);
-        let document = document(
-            &built,
-            current.as_ref().map(|(meta, _)| meta),
-            self.reconciler.env.now(),
-        );
-        let precondition = precondition(current.as_ref().map(|(meta, _)| meta));
-        Ok(
-            match self
-                .put(&key, built.bytes.into(), &document, &precondition)
-                .await?
-            {
-                Put::Done => {
-                    self.note(&metrics::SEGMENTS_SPLICED, spliced);
-                    Outcome::Published(summary, true)
-                }
-                Put::Lost => Outcome::Lost,
-            },
-        )
+        let spliced = Some(spliced);
+        let document = self.member_document(&built, stored.as_ref().map(|(meta, _)| meta));
+        let published = Some(Published { summary, spliced });
+        Ok(Build::Put(built.bytes.into(), document, published))
     }
 
-    /// What has to leave, if a document is over the site's limit.
-    async fn too_large(
+    /// The rows of those touched segments whose stamps are others than the published ones.
+    async fn changed_segments(
+        &self,
+        shard: &ShardId,
+        published: &Directory,
+        touched: Touched<'_>,
+    ) -> Result<BTreeMap<u32, SegmentRows>, EngineError> {
+        let table = &self.reconciler.table;
+        let stamps = &published.segments;
+        let touched: Vec<u32> = match touched {
+            Some(touched) => touched.iter().copied().collect(),
+            None => {
+                let every = u32::try_from(stamps.len()).unwrap_or(u32::MAX);
+                (0..segments_of(table, shard).await?.max(every)).collect()
+            }
+        };
+        let mut changed = BTreeMap::new();
+        for k in touched {
+            let rows = table.segment(shard, k).await?;
+            if rows.stamp != stamps.get(k as usize).map_or(0, |segment| segment.stamp) {
+                changed.insert(k, rows);
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Moves entries out of a shard whose document is over the site's limit, and says whether it was.
+    async fn moved_out(
         &self,
         site: &SiteRow,
         shard: &ShardId,
         directory: &Directory,
-    ) -> Result<Option<Outcome>, EngineError> {
+    ) -> Result<bool, EngineError> {
         let (bytes, limit) = (directory.document_bytes(), site.settings.byte_limit);
         if bytes <= limit {
-            return Ok(None);
+            return Ok(false);
         }
         let excess = bytes - limit * EVICT_TO_PERCENT / 100;
-        Ok(Some(Outcome::TooLarge(
-            self.highest(shard, directory.segments.len(), excess)
-                .await?,
-        )))
+        let segments = directory.segments.len();
+        let slots = self.highest(shard, segments, excess).await?;
+        warn!(%shard, entries = slots.len(), "too many bytes: moving entries");
+        let ids: Vec<String> = slots.keys().cloned().collect();
+        let leave = Some((&shard.series, &slots));
+        for outcome in self.reconciler.reconcile(&ids, leave).await {
+            outcome?;
+        }
+        Ok(true)
+    }
+
+    /// What the metadata of a built member says. The time of change stays while the document does.
+    pub(super) fn member_document(&self, built: &Built, stored: Option<&ObjectMeta>) -> Document {
+        let digest = built.directory.digest();
+        let stored = stored.and_then(|meta| meta.document.as_ref());
+        Document {
+            changed: self.changed(&digest, stored),
+            digest,
+            bytes: built.directory.document_bytes(),
+            entries: built.directory.entries(),
+            stamp: stamp(built.directory.epoch, built.directory.generation()),
+        }
     }
 
     /// The entries at a shard's highest positions that make up `excess` bytes.
@@ -246,7 +238,7 @@ async fn segments_of(table: &SitemapTable, shard: &ShardId) -> Result<u32, Engin
 }
 
 /// The object as a member that may be spliced on: ours, whole, and of this epoch.
-pub(crate) fn readable<'a>(
+fn readable<'a>(
     key: &ObjectKey,
     meta: &ObjectMeta,
     bytes: &'a [u8],
@@ -262,26 +254,4 @@ pub(crate) fn readable<'a>(
             None
         }
     }
-}
-
-/// What the metadata of a built member says. The time of change stays while the document does.
-pub(crate) fn document(built: &Built, current: Option<&ObjectMeta>, now: i64) -> Document {
-    let digest = built.directory.digest();
-    let before = current
-        .and_then(|meta| meta.document.as_ref())
-        .filter(|document| document.digest == digest);
-    Document {
-        changed: before.map_or(now, |document| document.changed),
-        digest,
-        bytes: built.directory.document_bytes(),
-        entries: built.directory.entries(),
-        stamp: stamp(built.directory.epoch, built.directory.generation()),
-    }
-}
-
-/// That the object is still as it was read.
-pub(crate) fn precondition(current: Option<&ObjectMeta>) -> Precondition {
-    current.map_or(Precondition::Absent, |meta| {
-        Precondition::Unchanged(meta.etag.clone())
-    })
 }

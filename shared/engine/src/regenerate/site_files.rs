@@ -6,15 +6,11 @@
 use crate::error::EngineError;
 use crate::keys::sha256_hex;
 use crate::sites::SiteRow;
-use objects::SiteFile;
-use objects::{Document, ObjectKey, Put, stamp};
-use tracing::info;
+use objects::{Document, ObjectKey, SiteFile, stamp};
 
-use super::publish::precondition;
+use super::put::{Build, Stored};
 use super::{Regenerator, index};
 
-/// Tries to put one object.
-const TRIES: u32 = 10;
 /// Seconds for which an emptied or closed shard, or an index beyond those needed, is still served, empty.
 const EMPTIED_GRACE_SECONDS: i64 = 2 * 86_400;
 /// Seconds for which a cached index may list a shard: its lifetime, the time it is served while it is revalidated, and
@@ -54,43 +50,28 @@ impl Regenerator {
         key: &ObjectKey,
         make: fn(&SiteRow) -> String,
     ) -> Result<(), EngineError> {
-        for _ in 0..TRIES {
-            let current = self.objects.head(key).await?;
+        let build = |(), stored: Option<Stored>| async move {
             let Some(row) = self.released(key.site()).await? else {
-                return Ok(());
+                return Ok(Build::Keep(()));
             };
-            let before = current.as_ref().and_then(|meta| meta.document.as_ref());
+            let stored = stored.and_then(|(meta, _)| meta.document);
+            let stored = stored.as_ref();
             let stamp = stamp(row.epoch, row.version);
-            if before.is_some_and(|document| document.stamp == stamp) {
-                return Ok(());
+            if stored.is_some_and(|document| document.stamp == stamp) {
+                return Ok(Build::Keep(()));
             }
             let text = make(&row);
             let digest = sha256_hex(&text);
-            let unchanged = before.filter(|document| document.digest == digest);
-            let changed =
-                unchanged.map_or_else(|| self.reconciler.env.now(), |document| document.changed);
             let document = Document {
+                changed: self.changed(&digest, stored),
                 digest,
-                changed,
                 bytes: text.len() as u64,
                 entries: 0,
                 stamp,
             };
-            match self
-                .put(key, text.into(), &document, &precondition(current.as_ref()))
-                .await?
-            {
-                Put::Done => {
-                    info!(site = key.site(), "published {key}");
-                    return Ok(());
-                }
-                Put::Lost => {}
-            }
-        }
-        Err(EngineError::Contended {
-            what: key.to_string(),
-            tries: TRIES,
-        })
+            Ok(Build::Put(text.into(), document, ()))
+        };
+        self.compare_and_put(key, (), build).await
     }
 }
 
