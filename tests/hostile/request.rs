@@ -2,6 +2,7 @@
 
 use http::header::{ACCEPT_ENCODING, IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use objects::{Form, ObjectKey};
 use sitemap::record::is_type_name;
 use sitemap::site::is_site_host;
 
@@ -10,6 +11,9 @@ use front::host::{SITE_HOST_HEADER, named};
 use front::negotiation::accepts_gzip;
 use front::route::Route;
 use front::validators::{Validators, is_conditional};
+
+/// The site that is asked.
+const SITE: &str = "www.example.com";
 
 /// The first line is a path, each other one a header.
 pub(crate) fn check(data: &[u8]) {
@@ -34,7 +38,7 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 fn leads_to_a_document_or_nowhere(path: &str) {
-    let Some(route) = Route::parse(path) else {
+    let Some(route) = Route::parse(SITE, path) else {
         return;
     };
     let spelled = match &route {
@@ -49,28 +53,36 @@ fn leads_to_a_document_or_nowhere(path: &str) {
                     .all(|byte| byte.is_ascii_graphic() && byte != b'\\'),
                 "{location:?}"
             );
-            let there = Route::parse(location).expect("a redirect leads to a document");
+            let there = Route::parse(SITE, location).expect("a redirect leads to a document");
             assert!(
                 !matches!(there, Route::Redirect(_)),
                 "{path:?} is redirected twice"
             );
             return;
         }
-        Route::Robots => "/robots.txt".to_owned(),
-        Route::Feed => "/feed.atom".to_owned(),
         Route::Asset(asset) => asset.path().to_owned(),
         Route::KeyFile(key) => {
             assert!((8..=128).contains(&key.len()), "{key:?} is no key");
             assert!(!key.contains(|c: char| !c.is_ascii_alphanumeric() && c != '-'));
             format!("/{key}.txt")
         }
-        Route::Index { n, form } => {
-            assert!(!form.is_text());
-            format!("/sitemap_index{}{}", number(*n), form.extension())
-        }
-        Route::Shard { series, n, form } => {
-            assert!(is_type_name(series), "{series:?} is no series");
-            format!("/{series}-sitemap{}{}", number(*n), form.extension())
+        Route::Object(key, form) => {
+            assert_eq!(key.site(), SITE);
+            let name = match key {
+                ObjectKey::Index { n, .. } => {
+                    assert!(matches!(form, Form::Xml | Form::Gz));
+                    format!("sitemap_index{}", number(*n))
+                }
+                ObjectKey::Shard { series, n, .. } => {
+                    assert!(is_type_name(series), "{series:?} is no series");
+                    format!("{series}-sitemap{}", number(*n))
+                }
+                _ => {
+                    assert!(key.file().forms.contains(form), "{path:?} is not served");
+                    key.file().name.to_owned()
+                }
+            };
+            format!("/{name}{}", form.extension())
         }
     };
     assert_eq!(spelled, path, "a document has two paths");

@@ -250,9 +250,9 @@ FAULTS = {
     "the indexes of an older table stay": [
         (SCAN, "if last <= row.index_objects\n", "if last <= last.max(row.index_objects)\n")],
     "robots.txt is without its stamp": [
-        (FILES, 'Self::Robots { .. } => format!("\\n# {stamp}\\n"),', "Self::Robots { .. } => String::new(),")],
+        (FILES, 'Storage::Sealed("\\n# ", "\\n")', "Storage::Text")],
     "the feed is without its token": [
-        (FILES, 'Self::Feed { .. } => format!("<!-- {stamp} -->\\n"),', "Self::Feed { .. } => String::new(),")],
+        (FILES, 'Storage::Sealed("<!-- ", " -->\\n")', "Storage::Text")],
     "what settings close is not found at once": [
         (FRONT, "since.is_none_or(|since| is_over(since, &file, now))", "true")],
     # The hold and the scan.
@@ -299,7 +299,8 @@ FAULTS = {
         (OBJECTS, "            Some(Ok(directory)) if !directory.has_frame(&frame) => Some((",
          "            Some(Ok(_)) if false => Some((")],
     "the audit does not look at site files": [
-        (OBJECTS, "check(&key, state, wrong);", "drop(wrong);")],
+        (OBJECTS, "Source::Settings => wrong_text(object, Some(&wanted)),", "Source::Settings => None,"),
+        (OBJECTS, "Source::Changes => wrong_text(object, None),", "Source::Changes => None,")],
     "the audit looks for no record without a ledger": [
         (ROWS, "if unseen.is_empty() {", "if true {")],
     "an entry's digest leaves its lastmod out": [

@@ -21,7 +21,7 @@ pub enum Asset {
 }
 
 impl Asset {
-    const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Css,
         Self::Xsl,
         Self::VideoXsl,

@@ -1,49 +1,6 @@
-//! The forms in which a document is sent.
+//! What is sent of a form.
 
-/// The form that a path's extension asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// The document.
-    Xml,
-    /// The document as a gzip file.
-    Gz,
-    /// One URL a line.
-    Text,
-    /// The same as a gzip file.
-    TextGz,
-}
-
-impl Form {
-    /// How its paths end.
-    #[must_use]
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Xml => ".xml",
-            Self::Gz => ".xml.gz",
-            Self::Text => ".txt",
-            Self::TextGz => ".txt.gz",
-        }
-    }
-
-    /// Whether it is a list of pages, which an index does not have.
-    #[must_use]
-    pub fn is_text(self) -> bool {
-        matches!(self, Self::Text | Self::TextGz)
-    }
-
-    /// What is sent of the form to one who reads gzip, or does not.
-    #[must_use]
-    pub fn variant(self, accepts_gzip: bool) -> Variant {
-        match self {
-            Self::Xml if accepts_gzip => Variant::Gzip,
-            Self::Xml => Variant::Identity,
-            Self::Gz => Variant::GzipFile,
-            Self::Text if accepts_gzip => Variant::TextGzip,
-            Self::Text => Variant::Text,
-            Self::TextGz => Variant::TextGzipFile,
-        }
-    }
-}
+use objects::Form;
 
 /// The bytes that are sent: each has an ETag of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +24,21 @@ pub enum Variant {
 }
 
 impl Variant {
+    /// What is sent of a form to a client that accepts gzip, or does not.
+    #[must_use]
+    pub fn of(form: Form, accepts_gzip: bool) -> Self {
+        match form {
+            Form::Compressed if accepts_gzip => Self::StoredGzip,
+            Form::Stored | Form::Compressed => Self::Stored,
+            Form::Xml if accepts_gzip => Self::Gzip,
+            Form::Xml => Self::Identity,
+            Form::Gz => Self::GzipFile,
+            Form::Text if accepts_gzip => Self::TextGzip,
+            Form::Text => Self::Text,
+            Form::TextGz => Self::TextGzipFile,
+        }
+    }
+
     /// What tells its ETag from the document's.
     #[must_use]
     pub fn tag_suffix(self) -> &'static str {

@@ -10,13 +10,15 @@ use http::header::{
 use http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
-use objects::{BodyStream, Closure, ObjectError, ObjectKey, ObjectMeta, Objects, SiteFile};
+use objects::{
+    BodyStream, Closing, Closure, ObjectError, ObjectKey, ObjectMeta, Objects, SiteFile,
+};
 use tracing::error;
 
 use crate::asset::Asset;
 use crate::body::{self, Body};
 use crate::closed;
-use crate::form::{Form, Variant};
+use crate::form::Variant;
 use crate::host;
 use crate::negotiation::accepts_gzip;
 use crate::representation::Representation;
@@ -106,48 +108,29 @@ impl SiteFront {
         if request.method != Method::GET && request.method != Method::HEAD {
             return Ok(method_not_allowed());
         }
-        let (Some(host), Some(route)) = (host::named(&request.headers), Route::parse(path)) else {
+        let Some(host) = host::named(&request.headers) else {
             return Ok(not_found());
         };
-        let site = host.to_owned();
-        let (key, variant) = match &route {
+        let (key, form) = match Route::parse(host, path) {
+            None => return Ok(not_found()),
             // The same on every site: no site is looked up, so a function that has just started needs no client.
-            Route::Redirect(location) => return Ok(moved(location)),
-            Route::Asset(asset) => return Ok(sent_asset(*asset, &request.headers)),
-            Route::KeyFile(_) => (ObjectKey::SiteFile { site }, Variant::Stored),
-            Route::Robots => (ObjectKey::Robots { site }, Variant::Stored),
-            Route::Feed => {
-                let gzip = accepts_gzip(&request.headers);
-                let variant = if gzip {
-                    Variant::StoredGzip
-                } else {
-                    Variant::Stored
-                };
-                (ObjectKey::Feed { site }, variant)
-            }
-            Route::Index { n, form } => (ObjectKey::Index { site, n: *n }, variant(*form, request)),
-            Route::Shard { series, n, form } => {
-                let (series, n) = (series.clone(), *n);
-                (
-                    ObjectKey::Shard { site, series, n },
-                    variant(*form, request),
-                )
-            }
+            Some(Route::Redirect(location)) => return Ok(moved(&location)),
+            Some(Route::Asset(asset)) => return Ok(sent_asset(asset, &request.headers)),
+            Some(Route::KeyFile(key)) => return self.key_file(host, key).await,
+            Some(Route::Object(key, form)) => (key, form),
         };
+        let variant = Variant::of(form, accepts_gzip(&request.headers));
         let now = self.runtime.now();
-        let is_closed = |file: &SiteFile| matches!(closure(file, &route), Closure::Closed(_));
+        let is_closed = |file: &SiteFile| matches!(closure(file, &key), Closure::Closed(_));
         let file = self.sites.get(&*self.objects, host, now, is_closed).await?;
         let Some(file) = file else {
             return Ok(not_found());
         };
-        let closure = closure(&file, &route);
+        let closure = closure(&file, &key);
         if let Closure::Closed(since) = closure
             && since.is_none_or(|since| is_over(since, &file, now))
         {
             return Ok(not_found());
-        }
-        if let Route::KeyFile(key) = route {
-            return Ok(plain(StatusCode::OK, BRIEF, key));
         }
         let lookup = Lookup {
             request,
@@ -169,6 +152,17 @@ impl SiteFront {
             answer.headers_mut().insert(CACHE_CONTROL, view::PRIVATE);
         }
         Ok(answer.unwrap_or_else(not_found))
+    }
+
+    /// The file that proves an IndexNow key to be the site's, if it is.
+    async fn key_file(&self, host: &str, key: String) -> Result<Response<Body>, ObjectError> {
+        let now = self.runtime.now();
+        let is_other = |file: &SiteFile| file.indexnow_key.as_ref() != Some(&key);
+        let file = self.sites.get(&*self.objects, host, now, is_other).await?;
+        Ok(match file {
+            Some(file) if !is_other(&file) => plain(StatusCode::OK, BRIEF, key),
+            _ => not_found(),
+        })
     }
 
     /// The view of a published object, or nothing if there is none to show.
@@ -221,20 +215,16 @@ impl SiteFront {
     }
 }
 
-/// Whether a site's file closes a route.
-fn closure(file: &SiteFile, route: &Route) -> Closure {
-    let is_open = match route {
-        Route::Shard { series, .. } => return file.closure(Some(series)),
-        Route::Index { n, .. } if *n > 1 => return file.closure(None),
-        Route::KeyFile(key) => file.indexnow_key.as_ref() == Some(key),
-        // No sitemap and no robots.txt names it, so it needs no grace.
-        Route::Feed => file.public,
-        Route::Redirect(_) | Route::Asset(_) | Route::Robots | Route::Index { .. } => true,
-    };
-    if is_open {
-        Closure::Open(None)
-    } else {
-        Closure::Closed(None)
+/// Whether a site's file closes an object.
+fn closure(file: &SiteFile, key: &ObjectKey) -> Closure {
+    match key.closing() {
+        Closing::Never => Closure::Open(None),
+        Closing::AtOnce if file.public => Closure::Open(None),
+        Closing::AtOnce => Closure::Closed(None),
+        Closing::AfterGrace => file.closure(match key {
+            ObjectKey::Shard { series, .. } => Some(series),
+            _ => None,
+        }),
     }
 }
 
@@ -260,11 +250,7 @@ impl Lookup<'_> {
     fn shown(&self, mut meta: ObjectMeta) -> Result<Option<Representation>, ObjectError> {
         let found = Representation::new(self.key, self.variant, meta.clone())?;
         let document = found.document();
-        let may_go = match self.key {
-            ObjectKey::Shard { .. } => true,
-            ObjectKey::Index { n, .. } => *n > 1,
-            ObjectKey::Feed { .. } | ObjectKey::Robots { .. } | ObjectKey::SiteFile { .. } => false,
-        };
+        let may_go = self.key.closing() == Closing::AfterGrace;
         if may_go && document.entries == 0 && is_over(document.changed, self.file, self.now) {
             return Ok(None);
         }
@@ -277,10 +263,6 @@ impl Lookup<'_> {
         }
         Representation::new(self.key, self.variant, meta).map(Some)
     }
-}
-
-fn variant(form: Form, request: &Parts) -> Variant {
-    form.variant(accepts_gzip(&request.headers))
 }
 
 fn sent_asset(asset: Asset, request: &HeaderMap) -> Response<Body> {

@@ -58,5 +58,15 @@ pub use site_files::{MAX_CACHED_SITES, MAX_SITE_FILE_BYTES, SITE_FILE_TTL_SECOND
 /// Whether a path can be answered with more than 404: what a CDN has to send to the front, beside a site's own.
 #[must_use]
 pub fn is_routed(path: &str) -> bool {
-    route::Route::parse(path).is_some()
+    route::Route::parse(EXAMPLE_SITE, path).is_some()
 }
+
+/// Paths of all kinds that can be answered with more than 404, but for the file of an IndexNow key: each published file
+/// in each of its forms, the other names of the index, and the assets.
+#[must_use]
+pub fn example_paths() -> Vec<String> {
+    route::Route::examples(EXAMPLE_SITE)
+}
+
+/// The routes of all sites are the same.
+const EXAMPLE_SITE: &str = "www.example.com";

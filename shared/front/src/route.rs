@@ -2,11 +2,13 @@
 //!
 //! Paths are compared as they arrive: nothing is percent-decoded, so an encoded slash or dot names nothing.
 
-use objects::{FEED_FILE, INDEX_STEM, ROBOTS_FILE, SHARD_INFIX};
+use objects::{FILES, Form, ObjectKey, PublishedFile};
 use sitemap::site::{FOREIGN_INDEX_SERIES, MAX_SERIES_BYTES};
 
 use crate::asset::Asset;
-use crate::form::Form;
+
+/// The forms that are told apart by their extensions.
+const FORMS: [Form; 4] = [Form::Xml, Form::Gz, Form::Text, Form::TextGz];
 
 /// Where other systems keep their index, and crawlers look without being told. They redirect to the first index.
 const INDEX_ALIASES: [&str; 4] = [
@@ -22,26 +24,8 @@ const INDEXNOW_KEY_BYTES: std::ops::RangeInclusive<usize> = 8..=128;
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// An index.
-    Index {
-        /// From 1.
-        n: u32,
-        /// What it is wanted as.
-        form: Form,
-    },
-    /// A shard.
-    Shard {
-        /// Of `A-Z a-z 0-9 _ -`, at most [`MAX_SERIES_BYTES`].
-        series: String,
-        /// From 1.
-        n: u32,
-        /// What it is wanted as.
-        form: Form,
-    },
-    /// robots.txt.
-    Robots,
-    /// What has changed of late.
-    Feed,
+    /// A published object, and the form in which it is wanted.
+    Object(ObjectKey, Form),
     /// The file that proves an IndexNow key to be the site's, if this is its key: `[A-Za-z0-9-]{8,128}`.
     KeyFile(String),
     /// A file that every site has.
@@ -51,84 +35,62 @@ pub enum Route {
 }
 
 impl Route {
-    /// The route of a path, or nothing where there can be no document.
+    /// The route of a path on a site, or nothing where there can be no document.
     #[must_use]
-    pub fn parse(path: &str) -> Option<Self> {
+    pub fn parse(site: &str, path: &str) -> Option<Self> {
         if INDEX_ALIASES.contains(&path) {
-            return Some(Self::to_first_index(Form::Xml));
+            let (site, n) = (site.to_owned(), 1);
+            let first = ObjectKey::Index { site, n }.file_name();
+            return Some(Self::Redirect(format!("/{first}")));
         }
         if let Some(asset) = Asset::parse(path) {
             return Some(Self::Asset(asset));
         }
         let file = path.strip_prefix('/')?;
-        match file {
-            ROBOTS_FILE => return Some(Self::Robots),
-            FEED_FILE => return Some(Self::Feed),
-            _ => {}
+        if let Some(key) = PublishedFile::named(site, file) {
+            let form = *key.file().forms.first()?;
+            return Some(Self::Object(key, form));
         }
         let (stem, form) = split_extension(file)?;
-        let document = Self::index(stem, form).or_else(|| Self::shard(stem, form));
         let is_key = || form == Form::Text && is_indexnow_key(stem);
-        document.or_else(|| is_key().then(|| Self::KeyFile(stem.to_owned())))
+        Self::numbered(site, stem, form)
+            .or_else(|| is_key().then(|| Self::KeyFile(stem.to_owned())))
     }
 
-    fn index(stem: &str, form: Form) -> Option<Self> {
-        let number = Number::parse(stem.strip_prefix(INDEX_STEM)?)?;
-        // Its text form would be a list of sitemaps, which a reader of text sitemaps takes for pages.
-        if form.is_text() {
+    /// The route of a shard or an index. One spelling a number: nothing for `02`, `+2` or one that nothing can have.
+    fn numbered(site: &str, stem: &str, form: Form) -> Option<Self> {
+        let key = ObjectKey::from_stem(site, stem)?;
+        if let ObjectKey::Shard { series, .. } = &key
+            && !is_series(series)
+        {
             return None;
         }
-        Some(match number {
-            Number::Redundant => Self::to_first_index(form),
-            Number::Own(n) => Self::Index { n, form },
-        })
-    }
-
-    fn to_first_index(form: Form) -> Self {
-        Self::Redirect(format!("/{INDEX_STEM}{}", form.extension()))
-    }
-
-    fn shard(stem: &str, form: Form) -> Option<Self> {
-        // From the right: a series may itself be called `x-sitemap`.
-        let (series, number) = stem.rsplit_once(SHARD_INFIX)?;
-        if !is_series(series) {
+        if !key.file().forms.contains(&form) {
             return None;
         }
-        Some(match Number::parse(number)? {
-            Number::Redundant => {
-                Self::Redirect(format!("/{series}{SHARD_INFIX}{}", form.extension()))
-            }
-            Number::Own(n) => Self::Shard {
-                series: series.to_owned(),
-                n,
-                form,
-            },
-        })
-    }
-}
-
-/// The number in a shard's or an index's name.
-enum Number {
-    /// 0 or 1: the first, whose own name has none.
-    Redundant,
-    /// From 1.
-    Own(u32),
-}
-
-impl Number {
-    /// One spelling a number: nothing for `02`, `+2` or one that nothing can have.
-    fn parse(digits: &str) -> Option<Self> {
-        match digits {
-            "" => Some(Self::Own(1)),
-            "0" | "1" => Some(Self::Redundant),
-            _ if digits.starts_with('0') || !digits.bytes().all(|b| b.is_ascii_digit()) => None,
-            _ => digits.parse().ok().map(Self::Own),
+        let own = key.stem();
+        match stem.strip_prefix(&own)? {
+            "" => Some(Self::Object(key, form)),
+            // The first has no number.
+            "0" | "1" => Some(Self::Redirect(format!("/{own}{}", form.extension()))),
+            _ => None,
         }
+    }
+
+    /// Paths of all kinds, but for the file of an IndexNow key.
+    pub(crate) fn examples(site: &str) -> Vec<String> {
+        let mut paths: Vec<String> = INDEX_ALIASES.map(str::to_owned).into();
+        paths.extend(Asset::ALL.map(|asset| asset.path().to_owned()));
+        for key in FILES.iter().flat_map(|file| file.examples(site)) {
+            let path = |form: &Form| format!("/{}{}", key.stem(), form.extension());
+            paths.extend(key.file().forms.iter().map(path));
+        }
+        paths
     }
 }
 
 fn split_extension(file: &str) -> Option<(&str, Form)> {
-    [Form::Xml, Form::Gz, Form::Text, Form::TextGz]
+    FORMS
         .into_iter()
         .find_map(|form| Some((file.strip_suffix(form.extension())?, form)))
 }
@@ -150,8 +112,15 @@ fn is_indexnow_key(name: &str) -> bool {
 mod tests {
     use super::*;
 
+    const SITE: &str = "www.example.com";
+
+    fn parse(path: &str) -> Option<Route> {
+        Route::parse(SITE, path)
+    }
+
     fn index(n: u32, form: Form) -> Option<Route> {
-        Some(Route::Index { n, form })
+        let site = SITE.to_owned();
+        Some(Route::Object(ObjectKey::Index { site, n }, form))
     }
 
     fn key_file(key: &str) -> Option<Route> {
@@ -159,11 +128,9 @@ mod tests {
     }
 
     fn shard(series: &str, n: u32, form: Form) -> Option<Route> {
-        Some(Route::Shard {
-            series: series.to_owned(),
-            n,
-            form,
-        })
+        let (site, series) = (SITE.to_owned(), series.to_owned());
+        let key = ObjectKey::Shard { site, series, n };
+        Some(Route::Object(key, form))
     }
 
     fn redirect(path: &str) -> Option<Route> {
@@ -172,10 +139,13 @@ mod tests {
 
     #[test]
     fn paths_lead_to_their_documents() {
+        let site = || SITE.to_owned();
+        let robots = ObjectKey::Robots { site: site() };
+        let feed = ObjectKey::Feed { site: site() };
         let long_key = "k".repeat(128);
         let cases = [
-            ("/robots.txt", Some(Route::Robots)),
-            ("/feed.atom", Some(Route::Feed)),
+            ("/robots.txt", Some(Route::Object(robots, Form::Stored))),
+            ("/feed.atom", Some(Route::Object(feed, Form::Compressed))),
             ("/sitemap.css", Some(Route::Asset(Asset::Css))),
             ("/sitemap.xsl", Some(Route::Asset(Asset::Xsl))),
             ("/video-sitemap.xsl", Some(Route::Asset(Asset::VideoXsl))),
@@ -218,16 +188,35 @@ mod tests {
             ("/post-sitemap1.txt.gz", redirect("/post-sitemap.txt.gz")),
         ];
         for (path, route) in cases {
-            assert_eq!(Route::parse(path), route, "{path}");
+            assert_eq!(parse(path), route, "{path}");
         }
+    }
+
+    #[test]
+    fn every_published_file_that_is_served_has_a_route() {
+        let paths = Route::examples(SITE);
+        for path in &paths {
+            assert!(parse(path).is_some(), "{path}");
+        }
+        for path in [
+            "/robots.txt",
+            "/feed.atom",
+            "/sitemap_index.xml",
+            "/sitemap_index12.xml.gz",
+            "/post-sitemap12.txt.gz",
+            "/sitemap-view.js",
+            "/wp-sitemap.xml",
+        ] {
+            assert!(paths.iter().any(|example| example == path), "{path}");
+        }
+        assert!(!paths.iter().any(|path| path.contains("site.json")));
     }
 
     #[test]
     fn no_sitemap_is_hidden_behind_a_name_for_the_index() {
         for alias in INDEX_ALIASES {
             let (stem, form) = split_extension(&alias[1..]).unwrap();
-            assert_eq!(Route::index(stem, form), None, "{alias}");
-            assert_eq!(Route::shard(stem, form), None, "{alias}");
+            assert_eq!(Route::numbered(SITE, stem, form), None, "{alias}");
         }
     }
 
@@ -258,9 +247,9 @@ mod tests {
                 .chain([&settings.video_series, &settings.news_series])
             {
                 for (n, number) in [(1, ""), (2, "2"), (u32::MAX, "4294967295")] {
-                    for form in [Form::Xml, Form::Gz, Form::Text, Form::TextGz] {
+                    for form in FORMS {
                         let path = format!("/{name}-sitemap{number}{}", form.extension());
-                        assert_eq!(Route::parse(&path), shard(name, n, form), "{path}");
+                        assert_eq!(parse(&path), shard(name, n, form), "{path}");
                     }
                 }
             }
@@ -337,7 +326,7 @@ mod tests {
             &long,
         ];
         for path in paths {
-            assert_eq!(Route::parse(path), None, "{path}");
+            assert_eq!(parse(path), None, "{path}");
         }
     }
 }

@@ -1,4 +1,8 @@
-//! Which files are published, and all that follows from what each of them is.
+//! The table of published files.
+//!
+//! [`FILES`] has one [`PublishedFile`] for each kind of file. It says what the files are called, how they are stored and
+//! served, and what they are made from. The front's routes, the headers, the audit and the test of the CDN's paths read
+//! it. The content itself is built by `engine::regenerate`.
 
 use std::fmt;
 
@@ -6,24 +10,167 @@ use std::fmt;
 pub const PUBLISHED_PREFIX: &str = "published/";
 
 /// Joins a series' name and its shard's number in a file name: `post-sitemap2.xml`.
-pub const SHARD_INFIX: &str = "-sitemap";
+const SHARD_INFIX: &str = "-sitemap";
 
 /// Begins the file name of every index; the numbers of the further ones follow it.
-pub const INDEX_STEM: &str = "sitemap_index";
+const INDEX_STEM: &str = "sitemap_index";
 
-/// File name of the feed.
-pub const FEED_FILE: &str = "feed.atom";
+const XML: &str = "application/xml; charset=utf-8";
 
-/// File name of robots.txt.
-pub const ROBOTS_FILE: &str = "robots.txt";
+/// A minute in shared caches, which then revalidate behind the reader's back; a day's grace while the origin is down.
+const SHARED_CACHE: &str =
+    "public, max-age=60, s-maxage=60, stale-while-revalidate=60, stale-if-error=86400";
 
-/// File name of the site file.
-const SITE_FILE: &str = "site.json";
+/// The longest that a cache may serve a published file, in seconds: the sum of the shared times of the Cache-Control.
+pub const MAX_CACHED_SECONDS: i64 = 60 + 60 + 86_400;
 
-/// A published object. Its S3 key, content type, content encoding and cache lifetime follow from it.
+/// A kind of published file.
+#[derive(Debug)]
+pub struct PublishedFile {
+    /// The file's name. Of a kind with several files, the pattern of their names.
+    pub name: &'static str,
+    /// Whether a site has several files of the kind, each with a number.
+    pub is_numbered: bool,
+    /// The key of the file of a site. The number counts only if there are several. Of the shards, the one of an example.
+    pub key: fn(String, u32) -> ObjectKey,
+    /// The Content-Type.
+    pub content_type: &'static str,
+    /// How it is stored.
+    pub storage: Storage,
+    /// The Cache-Control.
+    pub cache_control: &'static str,
+    /// What it is made from. `engine::regenerate` writes it when this changes, and the audit compares it with this.
+    pub made_from: Source,
+    /// The forms in which it is served. A file without any is not served.
+    pub forms: &'static [Form],
+    /// What happens to it when settings close its site or its series.
+    pub closing: Closing,
+}
+
+/// How a file is stored, and where its stamp is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// As a gzip member of segments, whose directory has the stamp.
+    Member,
+    /// As it is. The document has its stamp in it.
+    Text,
+    /// As it is, with the stamp behind it, between these two. Readers of the bucket get the document alone.
+    Sealed(&'static str, &'static str),
+}
+
+/// What a file is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The rows of a shard. Its stamps are the sums of their versions.
+    Entries,
+    /// The summaries of a site's shards, and the site's row. The stamp is the sum of their versions.
+    Summaries,
+    /// The site's row alone. The stamp is its version.
+    Settings,
+    /// The rows of the feed, which are deleted. So the stamp is a token, which says nothing.
+    Changes,
+}
+
+/// What happens to a file when settings close its site or its series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// It is still served.
+    Never,
+    /// It is no longer served.
+    AtOnce,
+    /// It is served empty for as long as a cached index may name it. The same holds if it has become empty by itself.
+    AfterGrace,
+}
+
+/// A form in which a file is served, under a path of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As it is stored.
+    Stored,
+    /// As it is stored. It is compressed on the way to a client that accepts gzip.
+    Compressed,
+    /// The XML document.
+    Xml,
+    /// The document as a gzip file.
+    Gz,
+    /// One URL a line.
+    Text,
+    /// The same as a gzip file.
+    TextGz,
+}
+
+/// The table.
+pub static FILES: [&PublishedFile; 5] = [&SHARD, &INDEX, &ROBOTS, &SITE_FILE, &FEED];
+
+static SHARD: PublishedFile = PublishedFile {
+    name: "<series>-sitemap<n>.xml",
+    is_numbered: true,
+    key: |site, n| {
+        let series = "post".to_owned();
+        ObjectKey::Shard { site, series, n }
+    },
+    content_type: XML,
+    storage: Storage::Member,
+    cache_control: SHARED_CACHE,
+    made_from: Source::Entries,
+    forms: &[Form::Xml, Form::Gz, Form::Text, Form::TextGz],
+    closing: Closing::AfterGrace,
+};
+
+static INDEX: PublishedFile = PublishedFile {
+    name: "sitemap_index<n>.xml",
+    is_numbered: true,
+    key: |site, n| ObjectKey::Index { site, n },
+    content_type: XML,
+    storage: Storage::Member,
+    cache_control: SHARED_CACHE,
+    made_from: Source::Summaries,
+    // Its text form would be a list of sitemaps, which a reader of text sitemaps takes for pages.
+    forms: &[Form::Xml, Form::Gz],
+    closing: Closing::AfterGrace,
+};
+
+static ROBOTS: PublishedFile = PublishedFile {
+    name: "robots.txt",
+    is_numbered: false,
+    key: |site, _| ObjectKey::Robots { site },
+    content_type: "text/plain; charset=utf-8",
+    storage: Storage::Sealed("\n# ", "\n"),
+    cache_control: SHARED_CACHE,
+    made_from: Source::Settings,
+    forms: &[Form::Stored],
+    closing: Closing::Never,
+};
+
+static SITE_FILE: PublishedFile = PublishedFile {
+    name: "site.json",
+    is_numbered: false,
+    key: |site, _| ObjectKey::SiteFile { site },
+    content_type: "application/json",
+    storage: Storage::Text,
+    cache_control: "private, no-store",
+    made_from: Source::Settings,
+    forms: &[],
+    closing: Closing::Never,
+};
+
+static FEED: PublishedFile = PublishedFile {
+    name: "feed.atom",
+    is_numbered: false,
+    key: |site, _| ObjectKey::Feed { site },
+    content_type: "application/atom+xml; charset=utf-8",
+    storage: Storage::Sealed("<!-- ", " -->\n"),
+    cache_control: SHARED_CACHE,
+    made_from: Source::Changes,
+    forms: &[Form::Compressed],
+    // No sitemap and no robots.txt names it, so it needs no grace.
+    closing: Closing::AtOnce,
+};
+
+/// A published object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKey {
-    /// `published/<site>/<series>-sitemap<n>.xml`, a gzip member of segments; the first has no number.
+    /// `published/<site>/<series>-sitemap<n>.xml`; the first has no number.
     Shard {
         /// The site's host.
         site: String,
@@ -32,7 +179,7 @@ pub enum ObjectKey {
         /// The shard's number, from 1.
         n: u32,
     },
-    /// `published/<site>/sitemap_index<n>.xml`, a gzip member of one segment; the first has no number.
+    /// `published/<site>/sitemap_index<n>.xml`; the first has no number.
     Index {
         /// The site's host.
         site: String,
@@ -49,7 +196,7 @@ pub enum ObjectKey {
         /// The site's host.
         site: String,
     },
-    /// `published/<site>/site.json`: what `http` must know of a site. Not served.
+    /// `published/<site>/site.json`: what `http` must know of a site.
     SiteFile {
         /// The site's host.
         site: String,
@@ -57,6 +204,18 @@ pub enum ObjectKey {
 }
 
 impl ObjectKey {
+    /// What is true of all files of its kind.
+    #[must_use]
+    pub fn file(&self) -> &'static PublishedFile {
+        match self {
+            Self::Shard { .. } => &SHARD,
+            Self::Index { .. } => &INDEX,
+            Self::Feed { .. } => &FEED,
+            Self::Robots { .. } => &ROBOTS,
+            Self::SiteFile { .. } => &SITE_FILE,
+        }
+    }
+
     /// The site whose object this is.
     #[must_use]
     pub fn site(&self) -> &str {
@@ -69,17 +228,44 @@ impl ObjectKey {
         }
     }
 
+    /// The file name without the extension that differs between its forms.
+    #[must_use]
+    pub fn stem(&self) -> String {
+        let number = |n: &u32| match n {
+            1 => String::new(),
+            n => n.to_string(),
+        };
+        match self {
+            Self::Shard { series, n, .. } => format!("{series}{SHARD_INFIX}{}", number(n)),
+            Self::Index { n, .. } => format!("{INDEX_STEM}{}", number(n)),
+            _ => self.file().name.to_owned(),
+        }
+    }
+
+    /// Returns the key of a site's shard or index with this stem. It takes several spellings of a number, such as `02`;
+    /// [`ObjectKey::stem`] returns the right one.
+    #[must_use]
+    pub fn from_stem(site: &str, stem: &str) -> Option<Self> {
+        let site = site.to_owned();
+        let number = |digits: &str| match digits {
+            "" => Some(1),
+            digits => digits.parse().ok().map(|n: u32| n.max(1)),
+        };
+        if let Some(n) = stem.strip_prefix(INDEX_STEM).and_then(number) {
+            return Some(Self::Index { site, n });
+        }
+        // From the right: a series may itself be called `x-sitemap`.
+        let (series, n) = stem.rsplit_once(SHARD_INFIX)?;
+        let (series, n) = (series.to_owned(), number(n)?);
+        Some(Self::Shard { site, series, n })
+    }
+
     /// The last part of the key, which is also the last part of the public path.
     #[must_use]
     pub fn file_name(&self) -> String {
-        match self {
-            Self::Shard { series, n: 1, .. } => format!("{series}{SHARD_INFIX}.xml"),
-            Self::Shard { series, n, .. } => format!("{series}{SHARD_INFIX}{n}.xml"),
-            Self::Index { n: 1, .. } => format!("{INDEX_STEM}.xml"),
-            Self::Index { n, .. } => format!("{INDEX_STEM}{n}.xml"),
-            Self::Feed { .. } => FEED_FILE.to_owned(),
-            Self::Robots { .. } => ROBOTS_FILE.to_owned(),
-            Self::SiteFile { .. } => SITE_FILE.to_owned(),
+        match self.file().is_numbered {
+            true => self.stem() + Form::Xml.extension(),
+            false => self.stem(),
         }
     }
 
@@ -93,30 +279,10 @@ impl ObjectKey {
     #[must_use]
     pub fn from_path(path: &str) -> Option<Self> {
         let (site, file) = path.strip_prefix(PUBLISHED_PREFIX)?.split_once('/')?;
-        let site = site.to_owned();
-        let key = match file {
-            FEED_FILE => Self::Feed { site },
-            ROBOTS_FILE => Self::Robots { site },
-            SITE_FILE => Self::SiteFile { site },
-            _ => {
-                let stem = file.strip_suffix(".xml")?;
-                let number = |n: &str| {
-                    if n.is_empty() {
-                        Some(1)
-                    } else {
-                        n.parse().ok()
-                    }
-                };
-                if let Some(n) = stem.strip_prefix(INDEX_STEM) {
-                    let n = number(n)?;
-                    Self::Index { site, n }
-                } else {
-                    let (series, n) = stem.rsplit_once(SHARD_INFIX)?;
-                    let (series, n) = (series.to_owned(), number(n)?);
-                    Self::Shard { site, series, n }
-                }
-            }
-        };
+        let key = PublishedFile::named(site, file).or_else(|| {
+            let stem = file.strip_suffix(Form::Xml.extension())?;
+            Self::from_stem(site, stem)
+        })?;
         // `post-sitemap1.xml` and `post-sitemap02.xml` parse, but no object has those keys.
         (key.path() == path).then_some(key)
     }
@@ -124,43 +290,70 @@ impl ObjectKey {
     /// The Content-Type.
     #[must_use]
     pub fn content_type(&self) -> &'static str {
-        match self {
-            Self::Shard { .. } | Self::Index { .. } => "application/xml; charset=utf-8",
-            Self::Feed { .. } => "application/atom+xml; charset=utf-8",
-            Self::Robots { .. } => "text/plain; charset=utf-8",
-            Self::SiteFile { .. } => "application/json",
-        }
+        self.file().content_type
     }
 
     /// What is stored behind the document so that objects with different stamps differ: in the format's own comments.
     /// Empty where the document holds its stamp.
     #[must_use]
     pub fn seal(&self, stamp: &str) -> String {
-        match self {
-            Self::Shard { .. } | Self::Index { .. } | Self::SiteFile { .. } => String::new(),
-            Self::Feed { .. } => format!("<!-- {stamp} -->\n"),
-            Self::Robots { .. } => format!("\n# {stamp}\n"),
+        match self.file().storage {
+            Storage::Member | Storage::Text => String::new(),
+            Storage::Sealed(before, after) => format!("{before}{stamp}{after}"),
         }
     }
 
     /// The Content-Encoding of the stored bytes.
     #[must_use]
     pub fn content_encoding(&self) -> Option<&'static str> {
-        match self {
-            Self::Shard { .. } | Self::Index { .. } => Some("gzip"),
-            Self::Feed { .. } | Self::Robots { .. } | Self::SiteFile { .. } => None,
-        }
+        (self.file().storage == Storage::Member).then_some("gzip")
     }
 
-    /// The Cache-Control: a minute in shared caches, which then revalidate behind the reader's back; a day's grace
-    /// while the origin is down.
+    /// The Cache-Control.
     #[must_use]
     pub fn cache_control(&self) -> &'static str {
+        self.file().cache_control
+    }
+
+    /// What happens to it when settings close its site or its series. The first index stays, since robots.txt always
+    /// names it; the publisher empties it.
+    #[must_use]
+    pub fn closing(&self) -> Closing {
         match self {
-            Self::Shard { .. } | Self::Index { .. } | Self::Feed { .. } | Self::Robots { .. } => {
-                "public, max-age=60, s-maxage=60, stale-while-revalidate=60, stale-if-error=86400"
-            }
-            Self::SiteFile { .. } => "private, no-store",
+            Self::Index { n: 1, .. } => Closing::Never,
+            _ => self.file().closing,
+        }
+    }
+}
+
+impl PublishedFile {
+    /// Returns the key of the file with this name, of the kinds of which a site has one file.
+    #[must_use]
+    pub fn named(site: &str, name: &str) -> Option<ObjectKey> {
+        let mut files = FILES.iter();
+        let file = files.find(|file| !file.is_numbered && file.name == name)?;
+        Some((file.key)(site.to_owned(), 1))
+    }
+
+    /// Returns keys of this kind: all that a site has, or two examples.
+    #[must_use]
+    pub fn examples(&self, site: &str) -> Vec<ObjectKey> {
+        let numbers: &[u32] = if self.is_numbered { &[1, 12] } else { &[1] };
+        let keys = numbers.iter().map(|n| (self.key)(site.to_owned(), *n));
+        keys.collect()
+    }
+}
+
+impl Form {
+    /// What follows the stem in its paths.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Stored | Self::Compressed => "",
+            Self::Xml => ".xml",
+            Self::Gz => ".xml.gz",
+            Self::Text => ".txt",
+            Self::TextGz => ".txt.gz",
         }
     }
 }
@@ -168,5 +361,47 @@ impl ObjectKey {
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: &str = "www.example.com";
+
+    #[test]
+    fn every_key_is_read_back_from_its_path() {
+        let keys = FILES.iter().flat_map(|file| file.examples(SITE));
+        // A series may be called as others are.
+        let series = ["sitemap_index", "sitemap_index2", "x-sitemap", "feed.atom"];
+        let shards = series.map(|series| ObjectKey::Shard {
+            site: SITE.to_owned(),
+            series: series.to_owned(),
+            n: 2,
+        });
+        for key in keys.chain(shards) {
+            assert_eq!(ObjectKey::from_path(&key.path()), Some(key));
+        }
+    }
+
+    #[test]
+    fn other_paths_are_no_keys() {
+        for file in [
+            "post-sitemap1.xml",
+            "post-sitemap0.xml",
+            "post-sitemap02.xml",
+            "post-sitemap+2.xml",
+            "post-sitemap.xml.gz",
+            "post-sitemap.txt",
+            "sitemap_index1.xml",
+            "sitemap_index.txt",
+            "feed.xml",
+            "a/feed.atom",
+            "",
+        ] {
+            let path = format!("{PUBLISHED_PREFIX}{SITE}/{file}");
+            assert_eq!(ObjectKey::from_path(&path), None, "{path}");
+        }
     }
 }

@@ -14,7 +14,10 @@ mod memory;
 mod port;
 mod site_file;
 
-pub use files::{FEED_FILE, INDEX_STEM, ObjectKey, PUBLISHED_PREFIX, ROBOTS_FILE, SHARD_INFIX};
+pub use files::{
+    Closing, FILES, Form, MAX_CACHED_SECONDS, ObjectKey, PUBLISHED_PREFIX, PublishedFile, Source,
+    Storage,
+};
 pub use memory::MemoryObjects;
 pub use port::{
     BodyStream, Document, ObjectError, ObjectMeta, Objects, Precondition, Put, Reply, stamp,

@@ -6,18 +6,15 @@
 use crate::error::EngineError;
 use crate::keys::sha256_hex;
 use crate::sites::SiteRow;
-use objects::{Document, ObjectKey, SiteFile, stamp};
+use objects::{Document, MAX_CACHED_SECONDS, ObjectKey, SiteFile, stamp};
 
 use super::put::{Build, Stored};
 use super::{Regenerator, index};
 
 /// Seconds for which an emptied or closed shard, or an index beyond those needed, is still served, empty.
 const EMPTIED_GRACE_SECONDS: i64 = 2 * 86_400;
-/// Seconds for which a cached index may list a shard: its lifetime, the time it is served while it is revalidated, and
-/// the time it is served while the origin is down.
-const CACHED_INDEX_SECONDS: i64 = 60 + 60 + 86_400;
 const _: () = assert!(
-    EMPTIED_GRACE_SECONDS > CACHED_INDEX_SECONDS,
+    EMPTIED_GRACE_SECONDS > MAX_CACHED_SECONDS,
     "no cached index lists a missing shard"
 );
 

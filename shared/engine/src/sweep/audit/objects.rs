@@ -12,7 +12,7 @@ use crate::segments::Summary;
 use crate::sites::{Hold, SiteRow};
 use crate::slots::{Extent, shards_of};
 use bytes::Bytes;
-use objects::{ObjectKey, ObjectMeta, stamp};
+use objects::{FILES, ObjectMeta, Source, stamp};
 use sitemap::member::{Directory, Member, SEGMENT_SLOTS};
 use sitemap::stylesheet::{index_frame, shard_frame};
 
@@ -212,67 +212,36 @@ impl Audit<'_> {
         Ok(suspects)
     }
 
+    /// Holds all that is published of a site against what it was made from, but for the shards.
     async fn look_at_site_files(&self, host: &str) -> Result<Vec<Suspect>, EngineError> {
-        let Some(Site { row, summaries, .. }) = self.site(host).await? else {
+        let Some(site) = self.site(host).await? else {
             return Ok(Vec::new());
         };
-        let (epoch, site) = (row.epoch, host.to_owned());
+        let row = &site.row;
+        let wanted = stamp(row.epoch, row.version);
         let mut suspects = Vec::new();
-        let mut check = |key: &ObjectKey, state, wrong: Option<(Problem, String)>| {
-            let remedy = Remedy::LiftSite(host.to_owned());
-            suspects.extend(wrong.map(|(problem, why)| Suspect {
-                state,
-                ..Suspect::new(problem, key, why, remedy)
-            }));
-        };
-        let generations = summaries.values().map(|summary| summary.generation);
-        let generation = row.version + generations.sum::<u64>();
-        let frame = index_frame(&row.settings);
-        for n in 1..=row.index_objects {
-            let site = site.clone();
-            let index = ObjectKey::Index { site, n };
-            let object = self.objects.get(&index).await?;
-            let state = state_of(object.as_ref());
-            let wrong = match object.map(|(meta, bytes)| directory(&meta, &bytes, epoch)) {
-                None => Some((Problem::ObjectLost, "it is missing".to_owned())),
-                Some(Err(why)) => Some((Problem::ObjectLost, why)),
-                Some(Ok(directory)) if directory.generation() != generation => Some((
-                    Problem::ObjectDiffers,
-                    "not what the summaries say".to_owned(),
-                )),
-                Some(Ok(directory)) => (!directory.has_frame(&frame)).then(|| {
-                    let why = "not in the form that its site's settings ask for".to_owned();
-                    (Problem::ObjectDiffers, why)
-                }),
+        for file in FILES {
+            let last = match file.made_from {
+                Source::Entries => 0,
+                Source::Summaries => row.index_objects,
+                Source::Settings | Source::Changes => 1,
             };
-            check(&index, state, wrong);
-        }
-        let wanted = stamp(epoch, row.version);
-        for key in [
-            ObjectKey::Robots { site: site.clone() },
-            ObjectKey::SiteFile { site: site.clone() },
-            ObjectKey::Feed { site },
-        ] {
-            let object = self.objects.get(&key).await?;
-            let state = state_of(object.as_ref());
-            let wrong = match object.map(|(meta, bytes)| (meta.document, bytes)) {
-                None => Some((Problem::ObjectLost, "it is missing".to_owned())),
-                Some((Some(document), bytes))
-                    if std::str::from_utf8(&bytes)
-                        .is_ok_and(|text| sha256_hex(text) == document.digest) =>
-                {
-                    let detail = "it was not made from the site's settings".to_owned();
-                    // The feed is made from rows that are deleted: its stamp is a token that tells nothing.
-                    let stamped = !matches!(key, ObjectKey::Feed { .. });
-                    (stamped && document.stamp != wanted)
-                        .then_some((Problem::ObjectDiffers, detail))
-                }
-                Some(_) => Some((
-                    Problem::ObjectLost,
-                    "its bytes are not what was written".to_owned(),
-                )),
-            };
-            check(&key, state, wrong);
+            for n in 1..=last {
+                let key = (file.key)(host.to_owned(), n);
+                let object = self.objects.get(&key).await?;
+                let state = state_of(object.as_ref());
+                let wrong = match file.made_from {
+                    Source::Entries => None,
+                    Source::Summaries => wrong_index(object, &site),
+                    Source::Settings => wrong_text(object, Some(&wanted)),
+                    Source::Changes => wrong_text(object, None),
+                };
+                let remedy = Remedy::LiftSite(host.to_owned());
+                suspects.extend(wrong.map(|(problem, why)| Suspect {
+                    state,
+                    ..Suspect::new(problem, &key, why, remedy)
+                }));
+            }
         }
         Ok(suspects)
     }
@@ -281,6 +250,48 @@ impl Audit<'_> {
 /// [`Suspect::state`] of an object.
 fn state_of(object: Option<&(ObjectMeta, Bytes)>) -> String {
     object.map_or_else(String::new, |(meta, _)| meta.etag.clone())
+}
+
+/// What is wrong with an index.
+fn wrong_index(object: Option<(ObjectMeta, Bytes)>, site: &Site) -> Option<(Problem, String)> {
+    let Site { row, summaries, .. } = site;
+    let generations = summaries.values().map(|summary| summary.generation);
+    let generation = row.version + generations.sum::<u64>();
+    let frame = index_frame(&row.settings);
+    match object.map(|(meta, bytes)| directory(&meta, &bytes, row.epoch)) {
+        None => Some((Problem::ObjectLost, "it is missing".to_owned())),
+        Some(Err(why)) => Some((Problem::ObjectLost, why)),
+        Some(Ok(directory)) if directory.generation() != generation => {
+            let why = "not what the summaries say".to_owned();
+            Some((Problem::ObjectDiffers, why))
+        }
+        Some(Ok(directory)) => (!directory.has_frame(&frame)).then(|| {
+            let why = "not in the form that its site's settings ask for".to_owned();
+            (Problem::ObjectDiffers, why)
+        }),
+    }
+}
+
+/// What is wrong with a file that is stored as text. Without a stamp to compare, only the file itself is checked.
+fn wrong_text(
+    object: Option<(ObjectMeta, Bytes)>,
+    wanted: Option<&str>,
+) -> Option<(Problem, String)> {
+    let Some((meta, bytes)) = object else {
+        return Some((Problem::ObjectLost, "it is missing".to_owned()));
+    };
+    let text = std::str::from_utf8(&bytes).ok();
+    let document = meta
+        .document
+        .filter(|document| text.is_some_and(|text| sha256_hex(text) == document.digest));
+    let Some(document) = document else {
+        let why = "its bytes are not what was written".to_owned();
+        return Some((Problem::ObjectLost, why));
+    };
+    (wanted.is_some_and(|wanted| document.stamp != wanted)).then(|| {
+        let why = "it was not made from the site's settings".to_owned();
+        (Problem::ObjectDiffers, why)
+    })
 }
 
 /// Where the next site's objects begin.
