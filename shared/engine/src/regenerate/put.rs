@@ -123,7 +123,7 @@ impl Regenerator {
         let put = self.objects.put(key, body, document, &precondition).await?;
         if put == Put::Done {
             let Document { entries, bytes, .. } = document;
-            info!(site = key.site(), entries, bytes, "published {key}");
+            info!(object = %key, site = key.site(), entries, bytes, "published {key}");
             self.note(&metrics::BYTES_PUBLISHED, stored_bytes);
             match key {
                 ObjectKey::Shard { .. } => self.note(&metrics::SHARDS_PUBLISHED, 1),
