@@ -26,6 +26,7 @@ use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
 use local::stack::{Options, Stack};
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+use local::target::Target;
 use serde_json::{Value, json};
 use table::MAX_ACTIONS;
 
@@ -104,6 +105,17 @@ impl World {
             clock,
             crawler,
             client,
+        }
+    }
+
+    /// What an operator's commands look at.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        Target {
+            reconciler: self.stack.reconciler.clone(),
+            objects: self.stack.objects.clone(),
+            content_table: CONTENT_TABLE.to_owned(),
+            sitemap_table: SITEMAP_TABLE.to_owned(),
         }
     }
 

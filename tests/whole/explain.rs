@@ -5,7 +5,6 @@ use local::explain::explain;
 use local::left_out::LeftOut;
 use local::stack::Options;
 use local::status::status;
-use local::target::Target;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -26,7 +25,7 @@ async fn every_address_and_every_record_is_explained() {
     ];
     let world = World::with(Options::default(), &records).await;
     world.settle().await;
-    let target = Target::of(&world.stack);
+    let target = world.target();
     let said = async |what: &str| explain(&target, what).await.unwrap();
 
     let long = said(&format!("https://{SITE}/long/")).await;
@@ -80,7 +79,7 @@ async fn what_no_page_can_be_made_of_is_explained() {
     }
     world.begin().await;
     world.settle().await;
-    let target = Target::of(&world.stack);
+    let target = world.target();
     let said = async |what: &str| explain(&target, what).await.unwrap();
     let reserved = "@mine: left out, bad_field: id: begins with @, ";
     for what in ["@mine", &format!("https://{SITE}/at")] {
@@ -111,7 +110,7 @@ async fn what_no_page_can_be_made_of_is_explained() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_tells_how_far_each_site_and_the_scan_are() {
     let mut world = World::idle(Options::default()).await;
-    let target = Target::of(&world.stack);
+    let target = world.target();
     assert_eq!(&*status(&target).await.unwrap(), "no background scan\n");
     world.put(&settings(json!({"byte_limit": 7}))).await;
     world.put(&post("/a", 1)).await;

@@ -14,7 +14,6 @@ use harness::{Gate, SITE, World, post, settings, until, with};
 use local::audit::{Ended, audit};
 use local::stack::Options;
 use local::tables::SITEMAP_TABLE;
-use local::target::Target;
 use objects::ObjectKey;
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -201,7 +200,7 @@ async fn a_row_that_is_lost_comes_back_as_it_was_and_one_whose_claim_is_lost_sta
     for (pk, sk) in [lost, &(claim.pk, claim.sk)] {
         world.delete_row(pk, sk).await;
         world.settle().await;
-        let target = Target::of(&world.stack);
+        let target = world.target();
         let pause = std::time::Duration::from_millis(150);
         let ended = audit(&target, true, pause, |_| ()).await.unwrap();
         assert_eq!(ended, Ended::Whole(Vec::new()));

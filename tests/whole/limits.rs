@@ -12,7 +12,6 @@ use harness::{Crawler, Fuse, Response, SITE, World, post, settings, until, with}
 use http::Method;
 use local::audit::{Ended, audit};
 use local::stack::Options;
-use local::target::Target;
 use objects::{Document, ObjectKey, Precondition, Put, stamp};
 use serde_json::{Value, json};
 use sitemap::member::{Builder, Frame, Segment};
@@ -212,7 +211,7 @@ async fn a_cascade_is_one_index_that_lists_the_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_audit_looks_at_every_index() {
     let world = World::with(options(), &pages(5)).await;
-    let target = Target::of(&world.stack);
+    let target = world.target();
     for n in 1..=3 {
         for how in 0..3 {
             world.lose_object(&key(n).path(), how).await;

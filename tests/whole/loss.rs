@@ -14,7 +14,6 @@ use harness::{Entry, SITE, World, post, settings, with};
 use local::audit::{Ended, audit};
 use local::stack::Options;
 use local::tables::{BUCKET, SITEMAP_TABLE};
-use local::target::Target;
 use objects::PUBLISHED_PREFIX;
 use serde_json::{Value, json};
 use sitemap::plan::Series;
@@ -92,7 +91,7 @@ fn name(item: &Item) -> String {
 
 async fn find(world: &World, repair: bool) -> (Ended, Vec<Finding>) {
     let mut findings = Vec::new();
-    let target = Target::of(&world.stack);
+    let target = world.target();
     for _ in 0..50 {
         let report = |finding: &Finding| findings.push(finding.clone());
         let ended = audit(&target, repair, PAUSE, report).await.unwrap();

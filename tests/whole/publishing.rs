@@ -8,7 +8,6 @@ use harness::{SITE, World, post, settings, until, with};
 use http::Method;
 use local::audit::{Ended, audit};
 use local::stack::Options;
-use local::target::Target;
 use objects::{Document, ObjectKey, Precondition, Put};
 use serde_json::{Value, json};
 use sitemap::member::{Frame, Member, splice};
@@ -362,7 +361,7 @@ async fn the_audit_finds_a_document_with_another_style_sheet() {
             found.push((finding.problem, finding.what.clone()));
         };
         let pause = Duration::from_millis(50);
-        let ended = audit(&Target::of(&world.stack), true, pause, report).await;
+        let ended = audit(&world.target(), true, pause, report).await;
         assert!(matches!(ended.unwrap(), Ended::Whole(_)));
         // Until the repair is published, it is found again.
         let differs = (Problem::ObjectDiffers, key.path());

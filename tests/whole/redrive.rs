@@ -106,7 +106,7 @@ fn poisoned(world: &World, poison: &Poison) -> Target {
     Target {
         reconciler: functions.reconciler,
         objects: functions.objects,
-        ..Target::of(&world.stack)
+        ..world.target()
     }
 }
 
@@ -153,7 +153,7 @@ async fn what_was_given_up_waits_until_it_succeeds_and_may_be_handed_over_twice(
         assert_eq!(world.paths().await, ["/a", "/b", "/c"]);
 
         poison.lift();
-        let target = Target::of(&world.stack);
+        let target = world.target();
         let ((left, some), (left_too, others)) =
             tokio::join!(redriven(&target, &failures), redriven(&target, &failures));
         assert_eq!((left, left_too), (0, 0), "{some:?} {others:?}");
@@ -187,7 +187,7 @@ async fn a_batch_from_before_later_edits_does_no_harm() {
     world.delete(TOXIC).await;
     world.settle().await;
     let done = (0, vec!["ingest handled 1 records".to_owned()]);
-    assert_eq!(redriven(&Target::of(&world.stack), &failures).await, done);
+    assert_eq!(redriven(&world.target(), &failures).await, done);
     assert_eq!(world.paths().await, ["/a"]);
     assert_eq!(
         world.rows("LEDGER#").await.len(),
@@ -236,7 +236,7 @@ async fn what_is_no_failure_of_this_deployment_is_named_and_left() {
     failures
         .put(&format!("{FAILURE_PREFIX}ours"), &of_table(CONTENT_TABLE))
         .await;
-    let target = Target::of(&world.stack);
+    let target = world.target();
     let mut outcomes = Vec::new();
     let report =
         |key: &str, outcome: &Outcome| outcomes.push((key.to_owned(), outcome.to_string()));
@@ -277,7 +277,7 @@ async fn whatever_was_given_up_is_made_good_by_a_redrive() {
         let settled = tokio::time::timeout(Duration::from_secs(2), world.settle()).await;
         let written = failures.fill(&world).await;
         given_up += written;
-        let (left, outcomes) = redriven(&Target::of(&world.stack), &failures).await;
+        let (left, outcomes) = redriven(&world.target(), &failures).await;
         assert_eq!(left, 0, "{outcomes:?}");
         if settled.is_ok() && written == 0 {
             break;

@@ -12,7 +12,6 @@ use local::audit::{Ended, audit};
 use local::event_source::Faults;
 use local::explain::explain;
 use local::stack::{Options, Stack};
-use local::target::Target;
 use serde_json::{Value, json};
 
 mod deployments;
@@ -80,7 +79,7 @@ async fn delete(world: &World, slug: &str, n: i64) {
 /// Nothing is wrong, harmless or not.
 async fn is_sound(world: &World) {
     world.settle().await;
-    let ended = audit(&Target::of(&world.stack), false, PAUSE, |_| ()).await;
+    let ended = audit(&world.target(), false, PAUSE, |_| ()).await;
     // A commit that lost a race leaks its slot until the next repair: harmless.
     let Ended::Whole(mut found) = ended.unwrap() else {
         panic!("not audited");
@@ -218,7 +217,7 @@ async fn every_item_is_explained() {
     .await;
     world.begin().await;
     world.settle().await;
-    let target = Target::of(&world.stack);
+    let target = world.target();
     let said = async |what: &str| explain(&target, what).await.unwrap();
     let nobody = "no record has this address or this id\n";
     for (what, expected) in [
@@ -297,7 +296,7 @@ async fn a_poisonous_item_holds_up_none_beside_it() {
         let refused = world.refusal(&id(slug, 1)).await;
         assert_eq!(refused.as_deref(), Some(reason), "{slug}");
     }
-    let target = Target::of(&world.stack);
+    let target = world.target();
     let told = explain(&target, &id(&long, 1)).await.unwrap();
     let reason = "left out, bad_field: id: 1008 bytes, at most 900\n";
     assert!(told.contains(reason), "{told}");
@@ -368,9 +367,7 @@ async fn a_key_of_bytes_is_one_too() {
     assert_eq!(world.paths().await, ["/a"]);
     put_bytes("/b").await;
     assert_eq!(world.paths().await, ["/b"]);
-    let told = explain(&Target::of(&world.stack), "@%00%2F%FF")
-        .await
-        .unwrap();
+    let told = explain(&world.target(), "@%00%2F%FF").await.unwrap();
     assert!(told.starts_with("@%00%2F%FF: listed\n"), "{told}");
     is_sound(&world).await;
     world.stop().await;

@@ -4,12 +4,11 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use aws::Aws;
+use aws::local_stack::{BUCKET, SITEMAP_TABLE};
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-
-use crate::tables::{BUCKET, SITEMAP_TABLE};
 
 /// How long a server on this machine may take to answer.
 const LIMIT: Duration = Duration::from_secs(3);

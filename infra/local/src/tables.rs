@@ -2,6 +2,7 @@
 
 use aws::Aws;
 use aws::describe;
+pub use aws::local_stack::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
@@ -12,13 +13,6 @@ use aws_sdk_s3::operation::create_bucket::CreateBucketError;
 use engine::content::SourceTable;
 use engine::error::EngineError;
 use sitemap::mapping::{KeyAttribute, KeyType as AttributeType};
-
-/// The content table's name.
-pub const CONTENT_TABLE: &str = "waymark-content";
-/// The sitemap table's name.
-pub const SITEMAP_TABLE: &str = "waymark-sitemap";
-/// The bucket's name.
-pub const BUCKET: &str = "waymark-sitemaps";
 
 /// Why the tables or the bucket could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -4,15 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws::environment::{self, EnvironmentError, content, sitemap_table};
+use aws::local_stack::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use aws::{Aws, Clock, S3Objects, Timeouts};
 use engine::content::{NO_SOURCE, SourceTable};
 use engine::error::EngineError;
 use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
 use objects::Objects;
-
-use crate::stack::Stack;
-use crate::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 
 /// The limits of a command's calls of a deployment: a redrive may put 50 MB over a slow line.
 pub const TIMEOUTS: Timeouts = Timeouts {
@@ -137,17 +135,6 @@ impl Target {
         Self {
             reconciler,
             objects,
-            content_table: CONTENT_TABLE.to_owned(),
-            sitemap_table: SITEMAP_TABLE.to_owned(),
-        }
-    }
-
-    /// A stack of this process.
-    #[must_use]
-    pub fn of(stack: &Stack) -> Self {
-        Self {
-            reconciler: stack.reconciler.clone(),
-            objects: stack.objects.clone(),
             content_table: CONTENT_TABLE.to_owned(),
             sitemap_table: SITEMAP_TABLE.to_owned(),
         }

@@ -11,6 +11,7 @@ pub mod environment;
 mod error;
 pub mod failures;
 mod https;
+pub mod local_stack;
 mod s3;
 pub mod stream;
 

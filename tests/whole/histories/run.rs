@@ -18,7 +18,6 @@ use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 use local::audit::{Ended, audit as repair};
 use local::event_source::Faults;
 use local::stack::{Options, SECOND_LOOK};
-use local::target::Target;
 
 use super::audit::audit;
 use sim::audit::{Tally, kind};
@@ -352,7 +351,7 @@ impl Run {
 
     /// Has the audit make good what was lost.
     async fn repair(&self) -> Result<(), String> {
-        let target = Target::of(&self.world.stack);
+        let target = self.world.target();
         let mut findings = Vec::new();
         for _ in 0..REPAIRS {
             self.sweep().await;
@@ -371,7 +370,7 @@ impl Run {
 
     /// Nothing is wrong, so the audit finds nothing.
     async fn finds_nothing(&self) -> Result<(), String> {
-        let target = Target::of(&self.world.stack);
+        let target = self.world.target();
         let ended = repair(&target, false, SECOND_LOOK, |_| ()).await;
         let Ended::Whole(mut found) = ended.map_err(|error| error.to_string())? else {
             return Ok(());

@@ -97,7 +97,7 @@ async fn a_table_that_was_there_before_is_loaded_and_another_mapping_is_followed
     let mut world = World::idle(kept(data.path(), None)).await;
     world.begin().await;
     world.settle().await;
-    let ended = audit(&Target::of(&world.stack), true, PAUSE, |_| ()).await;
+    let ended = audit(&world.target(), true, PAUSE, |_| ()).await;
     assert_eq!(ended.unwrap(), Ended::Whole(Vec::new()));
     becomes(&world, &["/own/"]).await;
     world.stop().await;

@@ -4,12 +4,13 @@ use aws::environment::content;
 use engine::reconcile::Reconciler;
 use engine::sweep::audit::Finding;
 use local::tables::create_source;
+use local::target::Target;
 
 use super::*;
 
 /// What a command looks at that was given this table.
 fn target(world: &World, source: Option<SourceTable>) -> Target {
-    let stack = Target::of(&world.stack);
+    let stack = world.target();
     let reconciler = stack.reconciler.clone();
     let (aws, env) = (&world.stack.aws, &reconciler.env);
     let content = content(aws, stack.content_table.clone(), source, env);
