@@ -19,6 +19,7 @@ use std::time::Duration;
 use aws::environment::{content, sitemap_table};
 use aws::{Aws, Clock, S3Objects};
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
+use cli::target::Target;
 use engine::keys::prefix;
 use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
@@ -26,7 +27,6 @@ use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
 use local::stack::{Options, Stack};
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
-use local::target::Target;
 use serde_json::{Value, json};
 use table::MAX_ACTIONS;
 

@@ -306,7 +306,7 @@ FAULTS = {
     "an entry's digest leaves its lastmod out": [
         ("shared/sitemap/src/plan/change.rs", "self.lastmod.map(|at| at.to_string()).unwrap_or_default();", "String::new();")],
     "an audit judges what it cannot read": [
-        ("infra/local/src/audit.rs", "if let Some(misread) = target.misread(&new).await? {",
+        ("infra/cli/src/audit.rs", "if let Some(misread) = target.misread(&new).await? {",
          "if let Some(misread) = target.misread(&new).await?.filter(|_| false) {")],
     "a harmless finding brings the next audit forward": [
         (SWEEP, "let period = match progress.repaired {", "let period = match progress.found.len() {")],

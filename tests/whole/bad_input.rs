@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use cli::content::{Source, load};
 use harness::{SITE, World, post, settings, with};
-use local::content::{Source, load};
 use local::stack::Options;
 use local::tables::CONTENT_TABLE;
 use serde_json::{Value, json};
@@ -177,7 +177,7 @@ async fn settings_without_their_type_are_obeyed() {
     world.stop().await;
 }
 
-async fn loaded(bytes: &[u8]) -> (local::content::Loaded, Vec<String>) {
+async fn loaded(bytes: &[u8]) -> (cli::content::Loaded, Vec<String>) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
     let mut stack = local::stack::Stack::start(Options::default())

@@ -1,10 +1,10 @@
 //! Why is this address listed, or not? What the operator's commands say.
 
+use cli::explain::explain;
+use cli::left_out::LeftOut;
+use cli::status::status;
 use harness::{SITE, World, post, settings, with};
-use local::explain::explain;
-use local::left_out::LeftOut;
 use local::stack::Options;
-use local::status::status;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]

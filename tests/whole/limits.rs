@@ -5,12 +5,12 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use cli::audit::{Ended, audit};
 use engine::regenerate::index::IndexLimits;
 use engine::sweep::audit::Problem;
 use harness::crawler::gunzip;
 use harness::{Crawler, Fuse, Response, SITE, World, post, settings, until, with};
 use http::Method;
-use local::audit::{Ended, audit};
 use local::stack::Options;
 use objects::{Document, ObjectKey, Precondition, Put, stamp};
 use serde_json::{Value, json};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use cli::audit::{Ended, audit};
 use engine::sweep::audit::Problem;
 use harness::{SITE, World, post, settings, until, with};
 use http::Method;
-use local::audit::{Ended, audit};
 use local::stack::Options;
 use objects::{Document, ObjectKey, Precondition, Put};
 use serde_json::{Value, json};

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use aws::Aws;
 use aws::failures::{FAILURE_PREFIX, FailureBucket};
+use cli::redrive::{Outcome, redrive};
+use cli::target::Target;
 use harness::{Chaos, PATIENCE, Poison, SITE, World, post, with};
 use local::event_source::FailedBatch;
-use local::redrive::{Outcome, redrive};
 use local::stack::Options;
 use local::tables::CONTENT_TABLE;
-use local::target::Target;
 use serde_json::{Value, json};
 
 const FAILURES: &str = "waymark-failures";

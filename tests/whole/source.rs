@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use cli::audit::{Ended, audit};
+use cli::explain::explain;
 use engine::content::SourceTable;
 use engine::keys::{self, prefix};
 use harness::{Poison, SITE, World, post, until, with};
-use local::audit::{Ended, audit};
 use local::event_source::Faults;
-use local::explain::explain;
 use local::stack::{Options, Stack};
 use serde_json::{Value, json};
 
@@ -380,7 +380,7 @@ fn the_documentations_example_is_a_mapping() {
     let lines = text.lines().skip_while(|line| *line != "    {");
     let mut example: Vec<&str> = lines.take_while(|line| *line != "    }").collect();
     example.push("}");
-    local::mapping::read(TABLE, &example.join("\n")).unwrap();
+    cli::mapping::read(TABLE, &example.join("\n")).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

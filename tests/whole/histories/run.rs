@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws::Clock;
+use cli::audit::{Ended, audit as repair};
 use engine::reconcile::KnownSites;
 use engine::sweep::audit::Finding;
 use engine::sweep::sweep;
@@ -15,7 +16,6 @@ use futures::{StreamExt, stream};
 use harness::{Chaos, Crawler, Response, SITE, World, within};
 use http::Method;
 use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
-use local::audit::{Ended, audit as repair};
 use local::event_source::Faults;
 use local::stack::{Options, SECOND_LOOK};
 

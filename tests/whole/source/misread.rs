@@ -1,10 +1,10 @@
 //! A command that does not read what the stack reads: it judges nothing.
 
 use aws::environment::content;
+use cli::target::Target;
 use engine::reconcile::Reconciler;
 use engine::sweep::audit::Finding;
 use local::tables::create_source;
-use local::target::Target;
 
 use super::*;
 

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use aws::Clock;
 use clap::Args;
-use local::mapping::{compact, tell};
-use local::output::{Output, note};
+use cli::mapping::{compact, tell};
+use cli::output::{Output, note};
 
 use super::{Failure, problems, read_file, read_mapping};
 

@@ -2,32 +2,31 @@
 
 use std::collections::BTreeMap;
 
+use cli::left_out::LeftOut;
+use cli::text::Text;
 use engine::error::EngineError;
-
-use crate::left_out::LeftOut;
-use crate::stack::Stack;
-use crate::text::Text;
+use local::stack::Stack;
 
 /// What is published of one series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SeriesTotal {
+struct SeriesTotal {
     /// Entries.
-    pub entries: u64,
+    entries: u64,
     /// Sitemaps that have one.
-    pub shards: u64,
+    shards: u64,
     /// Their bytes, unencoded.
-    pub bytes: u64,
+    bytes: u64,
 }
 
 /// The summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub(super) struct Report {
     /// Records in the content's tables, settings included.
-    pub records: u64,
+    records: u64,
     /// By site and series.
-    pub series: BTreeMap<(String, String), SeriesTotal>,
+    series: BTreeMap<(String, String), SeriesTotal>,
     /// What is listed, and what is left out.
-    pub left_out: LeftOut,
+    left_out: LeftOut,
 }
 
 impl Report {
@@ -36,7 +35,7 @@ impl Report {
     /// # Errors
     ///
     /// If a table fails.
-    pub async fn of(stack: &Stack, left_out: LeftOut) -> Result<Self, EngineError> {
+    pub(super) async fn of(stack: &Stack, left_out: LeftOut) -> Result<Self, EngineError> {
         let mut report = Self {
             records: stack.count_records().await?,
             left_out,
@@ -60,7 +59,7 @@ impl Report {
 
     /// The summary in lines for people. `malformed` lines of the content files could not be loaded.
     #[must_use]
-    pub fn text(&self, malformed: u64) -> Text {
+    pub(super) fn text(&self, malformed: u64) -> Text {
         let mut text = Text::default();
         let mut row = |name: &str, [entries, shards, bytes]: [&dyn std::fmt::Display; 3]| {
             text.line(format!("{name:<40} {entries:>10} {shards:>9} {bytes:>13}"));

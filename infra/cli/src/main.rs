@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use local::output::{Log, note};
+use cli::output::{Log, note};
 use tracing_subscriber::EnvFilter;
 
 mod commands;

@@ -1,5 +1,6 @@
 //! The real binary: what it prints, how it ends, and what it leaves behind.
 
+#![cfg(feature = "serve")]
 #![expect(
     clippy::unwrap_used,
     reason = "a test that unwraps nothing fails, as it should"

@@ -5,18 +5,23 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use local::content::{LineProblem, Loaded, STDIN_NAME, Source, load};
-use local::left_out::LeftOut;
-use local::output::{Output, note};
-use local::publishing::Publishing;
-use local::report::Report;
+use cli::content::{LineProblem, Loaded, STDIN_NAME, Source, load};
+use cli::left_out::LeftOut;
+use cli::output::{Output, note};
 use local::stack::{Options, Stack, StackError, local_address};
 use local::tables::CONTENT_TABLE;
 use sweep::Endpoint;
 
-use super::signals::Ends;
 use super::{DYNAMODB_PORT, Failure, S3_PORT, SourceArgs};
 use crate::COULD_NOT_TELL;
+
+mod publishing;
+mod report;
+mod signals;
+
+use publishing::Publishing;
+use report::Report;
+use signals::Ends;
 
 /// Problems of content files that are shown; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;

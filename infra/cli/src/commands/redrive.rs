@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use aws::Aws;
 use aws::environment;
 use clap::Args;
-use local::output::Output;
-use local::redrive::{Outcome, redrive};
-use local::target::{TIMEOUTS, Target};
+use cli::output::Output;
+use cli::redrive::{Outcome, redrive};
+use cli::target::{TIMEOUTS, Target};
 
 use super::{Failure, readable};
 

@@ -4,26 +4,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use aws::Clock;
 use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
+use cli::content::LoadError;
+use cli::mapping::{self as mappings, ItemError};
+use cli::output::Output;
+use cli::probe::{NoStack, probe};
+use cli::target::{Misread, Target};
 use engine::content::SourceTable;
 use engine::error::EngineError;
-use local::content::LoadError;
-use local::mapping::{self as mappings, ItemError};
-use local::output::Output;
-use local::probe::{NoStack, probe};
-use local::sample::sample as sample_content;
-use local::stack::StackError;
-use local::target::{Misread, Target};
 use sitemap::mapping::{MappingError, MappingProblem};
 
 mod audit;
 mod explain;
 mod mapping;
 mod redrive;
+mod sample;
+#[cfg(feature = "serve")]
 mod serve;
-mod signals;
 mod status;
 
 #[derive(Parser)]
@@ -31,6 +29,7 @@ mod status;
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
+    #[cfg(feature = "serve")]
     #[command(flatten)]
     serve: serve::Serve,
 }
@@ -38,6 +37,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run everything on this machine: DynamoDB, S3, the functions and the sites over HTTP (the default)
+    #[cfg(feature = "serve")]
     Serve(serve::Serve),
     /// Check every row and every object against what it was made from; status 1 if something is wrong
     Audit(audit::Audit),
@@ -63,12 +63,13 @@ impl Cli {
             Some(Command::Status(status)) => status.run(&mut output).await,
             Some(Command::Mapping(mapping)) => mapping.run(&mut output),
             Some(Command::Redrive(redrive)) => redrive.run(&mut output).await,
-            Some(Command::Sample) => {
-                output.document(&sample_content(Clock::system().now()))?;
-                Ok(ExitCode::SUCCESS)
-            }
+            Some(Command::Sample) => sample::run(&mut output),
+            #[cfg(feature = "serve")]
             Some(Command::Serve(serve)) => serve.run(&mut output).await,
+            #[cfg(feature = "serve")]
             None => self.serve.run(&mut output).await,
+            #[cfg(not(feature = "serve"))]
+            None => Err(Failure::NoServe),
         }
     }
 }
@@ -78,8 +79,14 @@ impl Cli {
 pub(crate) enum Failure {
     #[error(transparent)]
     Load(#[from] LoadError),
+    #[cfg(feature = "serve")]
     #[error(transparent)]
-    Stack(#[from] StackError),
+    Stack(#[from] local::stack::StackError),
+    #[cfg(not(feature = "serve"))]
+    #[error(
+        "no subcommand was given, and the default, `serve`, is not in this build: see `waymark --help`"
+    )]
+    NoServe,
     #[error(transparent)]
     NoStack(#[from] NoStack),
     #[error(transparent)]
@@ -94,12 +101,13 @@ pub(crate) enum Failure {
     Item(#[from] ItemError),
     #[error(transparent)]
     Misread(#[from] Misread),
+    #[cfg(feature = "serve")]
+    #[error("cannot wait for signals: {0}")]
+    Signal(io::Error),
     #[error("cannot start threads: {0}")]
     Runtime(io::Error),
     #[error("the command broke off: {0}")]
     Panic(#[from] tokio::task::JoinError),
-    #[error("cannot wait for signals: {0}")]
-    Signal(io::Error),
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
 }
@@ -186,5 +194,20 @@ async fn readable(target: Target) -> Result<Target, Failure> {
     match target.misread(&target.objects.sites().await?).await? {
         None => Ok(target),
         Some(misread) => Err(misread.into()),
+    }
+}
+
+#[cfg(all(test, not(feature = "serve")))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn without_serve_there_is_no_default() {
+        let failure = Cli::parse_from(["waymark"]).run().await.unwrap_err();
+        assert!(
+            failure
+                .to_string()
+                .contains("`serve`, is not in this build")
+        );
     }
 }

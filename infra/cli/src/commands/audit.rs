@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use cli::audit::{Ended, audit};
+use cli::output::{Output, note};
 use engine::sweep::audit::Finding;
-use local::audit::{Ended, audit};
-use local::output::{Output, note};
 
 use super::{Failure, Place};
 use crate::COULD_NOT_TELL;

@@ -2,6 +2,8 @@
 //!
 //! Every process here runs with each variable that may name a proxy, and no proxy is there.
 
+#![cfg(feature = "serve")]
+
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -152,9 +154,9 @@ fn a_command_that_does_not_read_what_the_stack_reads_ends_with_2_and_says_what_t
     for (table, mapping, expected) in [("magazine", MAPPING, 0), ("", "", 2)] {
         let mut command = waymark(&["audit", "--deployment"]);
         command.envs([
-            ("CONTENT_TABLE", local::tables::CONTENT_TABLE),
-            ("SITEMAP_TABLE", local::tables::SITEMAP_TABLE),
-            ("BUCKET_NAME", local::tables::BUCKET),
+            ("CONTENT_TABLE", aws::local_stack::CONTENT_TABLE),
+            ("SITEMAP_TABLE", aws::local_stack::SITEMAP_TABLE),
+            ("BUCKET_NAME", aws::local_stack::BUCKET),
             ("SITES", "*"),
             ("SOURCE_TABLE", table),
             ("SOURCE_MAPPING", mapping),

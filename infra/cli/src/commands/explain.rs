@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use local::explain::explain;
-use local::output::Output;
+use cli::explain::explain;
+use cli::output::Output;
 
 use super::{Failure, Place};
 

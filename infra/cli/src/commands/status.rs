@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use local::left_out::LeftOut;
-use local::output::Output;
-use local::status::status;
+use cli::left_out::LeftOut;
+use cli::output::Output;
+use cli::status::status;
 
 use super::{Failure, Place};
 

@@ -4,14 +4,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cli::progress::{Progress, Unit};
 use engine::error::EngineError;
 use engine::reconcile::Reconciler;
 use engine::sites::{Pass, Step};
 use engine::slots::shards_of;
+use local::stack::{Reading, Stack};
 use objects::Objects;
-
-use crate::progress::{Progress, Unit};
-use crate::stack::{Reading, Stack};
 
 /// The time between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -39,7 +38,7 @@ impl Stage {
 }
 
 /// A look at what a stack publishes.
-pub struct Publishing {
+pub(super) struct Publishing {
     reconciler: Reconciler,
     objects: Arc<dyn Objects>,
     reading: Reading,
@@ -52,7 +51,7 @@ impl Publishing {
     /// # Errors
     ///
     /// If a table cannot be described.
-    pub async fn of(stack: &Stack) -> Result<Self, EngineError> {
+    pub(super) async fn of(stack: &Stack) -> Result<Self, EngineError> {
         Ok(Self {
             reconciler: stack.reconciler.clone(),
             objects: stack.objects.clone(),
@@ -66,7 +65,7 @@ impl Publishing {
     /// # Errors
     ///
     /// If a table or the bucket fails.
-    pub async fn show(&self) -> Result<Infallible, EngineError> {
+    pub(super) async fn show(&self) -> Result<Infallible, EngineError> {
         let mut shown: Option<(Stage, Progress)> = None;
         // The sitemaps to be published, in the scan's order: listed once.
         let mut sitemaps = None;

@@ -1,0 +1,15 @@
+//! What the operator's command does. Its options, and what it prints of this, are the binary's.
+
+pub mod audit;
+pub mod content;
+pub mod explain;
+pub mod left_out;
+pub mod mapping;
+pub mod output;
+pub mod probe;
+pub mod progress;
+pub mod redrive;
+pub mod sample;
+pub mod status;
+pub mod target;
+pub mod text;
