@@ -158,7 +158,7 @@ fn read_file(file: &Path) -> Result<String, Failure> {
 struct Place {
     /// Look at the deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES,
     /// SOURCE_TABLE, SOURCE_MAPPING, and AWS's own variables), not at the local stack
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["source_table", "source_mapping", "dynamodb_port", "s3_port"])]
     deployment: bool,
     #[command(flatten)]
     source: SourceArgs,

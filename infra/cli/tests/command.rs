@@ -176,6 +176,15 @@ fn usage_and_version() {
     let (status, _, errors) = run(&["explain", ""]);
     assert_eq!(status, Some(2));
     assert!(errors.contains("<URL|ID>"), "{errors}");
+    for of_the_local_stack in [
+        &["--dynamodb-port", "8000"][..],
+        &["--source-table", "t", "--source-mapping", "m"],
+    ] {
+        let arguments = [&["status", "--deployment"], of_the_local_stack].concat();
+        let (status, _, errors) = run(&arguments);
+        assert_eq!(status, Some(2));
+        assert!(errors.contains("cannot be used with"), "{errors}");
+    }
     let (status, _, errors) = run(&["serve", "--data", env!("CARGO_BIN_EXE_waymark")]);
     assert_eq!(status, Some(2));
     assert!(

@@ -17,7 +17,11 @@ pub struct Series {
 /// Whether a type may be called so: its series' file is `{type}-sitemap.xml`.
 #[must_use]
 pub fn is_type_name(name: &str) -> bool {
-    (1..=MAX_TYPE_BYTES).contains(&name.len())
+    is_name(name, MAX_TYPE_BYTES)
+}
+
+pub(crate) fn is_name(name: &str, longest: usize) -> bool {
+    (1..=longest).contains(&name.len())
         && name
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')

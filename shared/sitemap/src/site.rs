@@ -10,7 +10,7 @@ use crate::language;
 use crate::loc::{LocError, Origin};
 use crate::member::SEGMENT_SLOTS;
 use crate::problem::{Problem, cut};
-use crate::series::{MAX_TYPE_BYTES, Series, is_type_name};
+use crate::series::{MAX_TYPE_BYTES, Series, is_name, is_type_name};
 
 mod robots;
 
@@ -555,6 +555,12 @@ fn short_text(value: &Value) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// Whether a series may be called so: a type's name, perhaps with suffixes ([`SiteSettings::series_of`]).
+#[must_use]
+pub fn is_series_name(name: &str) -> bool {
+    is_name(name, MAX_SERIES_BYTES) && name != FOREIGN_INDEX_SERIES
+}
+
 fn series_name(value: &Value) -> Result<String, String> {
     match value.as_str().filter(|name| is_type_name(name)) {
         Some(FOREIGN_INDEX_SERIES) => Err(format!(
@@ -582,7 +588,9 @@ fn is_sitemap_name(name: &str) -> bool {
         .is_some_and(|(series, n)| !series.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn is_indexnow_key(key: &str) -> bool {
+/// Whether a site may have this IndexNow key, whose file is `/{key}.txt`.
+#[must_use]
+pub fn is_indexnow_key(key: &str) -> bool {
     INDEXNOW_KEY_CHARS.contains(&key.len())
         && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
         && !is_sitemap_name(key)

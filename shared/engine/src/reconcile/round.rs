@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::future::try_join;
 use sitemap::eligibility::Newest;
 use sitemap::mapping::SOURCE_MARK;
 use sitemap::plan::{self, Change, Claim, Inputs, Ledger, Plan, Series, Translations};
@@ -318,21 +319,25 @@ impl Reconciler {
         ledger: &Ledger,
         now: i64,
     ) -> Result<Read, EngineError> {
-        let newest = match planned.wanted_term(now) {
-            Some(term) => self.table.newest(&term).await?,
-            None => Newest::Unread,
+        let listing = async {
+            let newest = match planned.wanted_term(now) {
+                Some(term) => self.table.newest(&term).await?,
+                None => Newest::Unread,
+            };
+            let claim = match planned.wanted_address(newest, ledger, now) {
+                Some(address) => self.table.claim(&address, page).await?,
+                None => Claim::Unread,
+            };
+            Ok::<_, EngineError>((newest, claim))
         };
-        let claim = match planned.wanted_address(newest, ledger, now) {
-            Some(address) => self.table.claim(&address, page).await?,
-            None => Claim::Unread,
+        let left = async {
+            let Some(last) = planned.last_part(ledger) else {
+                return Ok::<_, EngineError>(0);
+            };
+            let highest = self.table.highest_part(keys::page_parts(page).0).await?;
+            Ok(if highest > last { highest } else { 0 })
         };
-        let left = match planned.last_part(ledger) {
-            Some(last) => {
-                let highest = self.table.highest_part(keys::page_parts(page).0).await?;
-                if highest > last { highest } else { 0 }
-            }
-            None => 0,
-        };
+        let ((newest, claim), left) = try_join(listing, left).await?;
         Ok(Read {
             newest,
             claim,
