@@ -52,6 +52,8 @@ pub struct Tally {
     pub news: u64,
     /// Rows by kind.
     pub rows: BTreeMap<String, u64>,
+    /// Indexes beside the first of each site.
+    pub indexes: u64,
     /// Slots given back.
     pub free: u64,
     /// Slots below their shard's highest that are neither taken nor free: none will have them.
@@ -72,6 +74,7 @@ impl Tally {
         for (kind, count) in &other.rows {
             *self.rows.entry(kind.clone()).or_default() += count;
         }
+        self.indexes += other.indexes;
         self.free += other.free;
         self.leaked += other.leaked;
         self.fences += other.fences;
@@ -101,7 +104,7 @@ pub fn audit(
         match rows.get(&keys::site(host)) {
             Some(row) => {
                 settings(row, oracle, site)?;
-                objects::objects(published, rows, row, oracle, site)?;
+                tally.indexes += objects::objects(published, rows, row, oracle, site)? - 1;
             }
             None if site < KNOWN || oracle.settings[site].is_some() => {
                 return Err(format!("{host} has no row"));

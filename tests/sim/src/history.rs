@@ -38,6 +38,8 @@ pub const TERMS: [(&str, &str); 3] = [
 /// Languages of pages, each with that of their news. The third is the second, written otherwise.
 pub const LANGUAGES: [(&str, &str); 4] =
     [("en", "en"), ("de", "de"), ("DE", "de"), ("zh-TW", "zh-tw")];
+/// Behind [`LANGUAGES`]: a language that no page at another path has.
+pub const OWN_LANGUAGE: usize = LANGUAGES.len();
 /// Translation groups.
 pub const GROUPS: [&str; 2] = ["home", "about #2"];
 /// Images of a page whose entry is a quarter of the lowest byte limit, and the digits of their names. Few and long: to read
@@ -66,8 +68,22 @@ const MANY_PARTS: u32 = 120;
 const CROWD_PARTS: u32 = 2;
 /// Hours that pass at a time.
 const PASSING: Range<i64> = 1..60;
-/// Steps of a history.
+/// Steps of a history over HTTP.
 const STEPS: Range<usize> = 120..220;
+/// Steps of a history in the simulated world: most are short, some of medium length, and few are long.
+const SHORT_STEPS: Range<usize> = 20..120;
+const MEDIUM_STEPS: Range<usize> = 120..400;
+const LONG_STEPS: Range<usize> = 400..2_001;
+/// Pages of a large crowd of news: more than one sitemap of news may have, whatever the site's own limit is.
+const NEWS_CROWD: Range<usize> = 1_001..1_030;
+/// Pages of a crowd that is one translation group: more than it may have.
+const GROUP_CROWD: Range<usize> = 201..206;
+/// Pages of such a crowd that leave it.
+const LEAVING: Range<usize> = 1..8;
+/// Entries of a sitemap where such a crowd is.
+const LARGE_CAPACITY: u32 = 2_000;
+/// Steps beside a large crowd.
+const LARGE_STEPS: Range<usize> = 5..20;
 /// Steps before the functions start, of the histories that have any.
 const LOADED: Range<usize> = 1..60;
 
@@ -138,12 +154,27 @@ pub struct Page {
     pub film: Film,
     /// Whether it says that it is news.
     pub news: bool,
-    /// Which of [`LANGUAGES`].
+    /// Which of [`LANGUAGES`], or [`OWN_LANGUAGE`].
     pub language: Option<usize>,
     /// Which of [`GROUPS`].
     pub group: Option<usize>,
     /// Whether it is its group's default.
     pub x_default: bool,
+    /// The alternates that it names itself.
+    pub alternates: Alternates,
+}
+
+/// The alternates that a page names itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alternates {
+    /// It names none.
+    None,
+    /// Itself and another page.
+    Both,
+    /// Another page alone.
+    Other,
+    /// Itself alone: that says nothing.
+    Itself,
 }
 
 /// Whether a page may be listed.
@@ -216,6 +247,8 @@ pub struct Settings {
     pub stylesheet: usize,
     /// Whether search engines are told of changes.
     pub told: bool,
+    /// Whether the first of several indexes lists the others.
+    pub cascaded: bool,
 }
 
 /// What it says that has no record.
@@ -233,6 +266,7 @@ pub const DEFAULT: Settings = Settings {
     feed: true,
     stylesheet: 0,
     told: false,
+    cascaded: false,
 };
 
 impl Page {
@@ -243,6 +277,32 @@ impl Page {
         } else {
             self.parts
         }
+    }
+
+    /// Whether it is in a translation group: then its own alternates do not count.
+    #[must_use]
+    pub fn is_grouped(&self) -> bool {
+        self.group.is_some() && self.language.is_some()
+    }
+
+    /// The codes of its language, and of that of its news.
+    #[must_use]
+    pub fn language_codes(&self) -> Option<(String, String)> {
+        let of = self.language?;
+        let code = LANGUAGES.get(of);
+        Some(match code {
+            Some((code, news)) => ((*code).to_owned(), (*news).to_owned()),
+            None => {
+                // Codes of three letters, which sort before every other.
+                let letter = |n: usize| char::from_digit(10 + (n % 26) as u32, 36);
+                let letters = [self.path / 26, self.path].map(letter);
+                let code: String = ['a']
+                    .into_iter()
+                    .chain(letters.into_iter().flatten())
+                    .collect();
+                (code.clone(), code)
+            }
+        })
     }
 }
 
@@ -266,6 +326,7 @@ pub const PAGE: Page = Page {
     language: None,
     group: None,
     x_default: false,
+    alternates: Alternates::None,
 };
 
 fn page() -> impl Strategy<Value = Page> {
@@ -291,7 +352,7 @@ fn page() -> impl Strategy<Value = Page> {
         let (site, path, under, kind) = place;
         let (state, changed, images, from, until) = shown;
         let (terms, archive, language, group, x_default) = relations;
-        let (titled, film, news) = contents;
+        let (titled, film, news, alternates) = contents;
         Page {
             site,
             path,
@@ -311,6 +372,7 @@ fn page() -> impl Strategy<Value = Page> {
             language,
             group,
             x_default,
+            alternates,
         }
     })
 }
@@ -329,7 +391,7 @@ fn relations() -> impl Strategy<Value = Relations> {
     (terms, archive, language, group, prop::bool::weighted(0.3))
 }
 
-fn contents() -> impl Strategy<Value = (bool, Film, bool)> {
+fn contents() -> impl Strategy<Value = (bool, Film, bool, Alternates)> {
     let film = prop_oneof![
         12 => Just(Film::None),
         3 => Just(Film::Plain),
@@ -337,7 +399,14 @@ fn contents() -> impl Strategy<Value = (bool, Film, bool)> {
         2 => HOURS.prop_map(Film::Both),
         1 => Just(Film::Broken),
     ];
-    (prop::bool::weighted(0.8), film, prop::bool::weighted(0.35))
+    let alternates = prop_oneof![
+        8 => Just(Alternates::None),
+        2 => Just(Alternates::Both),
+        1 => Just(Alternates::Other),
+        1 => Just(Alternates::Itself),
+    ];
+    let (titled, news) = (prop::bool::weighted(0.8), prop::bool::weighted(0.35));
+    (titled, film, news, alternates)
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
@@ -352,9 +421,10 @@ fn settings() -> impl Strategy<Value = Settings> {
     let limits = (capacity, public, hidden, any::<bool>());
     let news = (publication, news, any::<bool>(), likely());
     let stylesheet = prop_oneof![2 => Just(0), 1 => 0..STYLESHEETS.len()];
-    let more = (series, part_url, likely(), stylesheet, any::<bool>());
+    let flags = (any::<bool>(), any::<bool>());
+    let more = (series, part_url, likely(), stylesheet, flags);
     (limits, news, more).prop_map(|(limits, news, more)| {
-        let (series, part_url, feed, stylesheet, told) = more;
+        let (series, part_url, feed, stylesheet, (told, cascaded)) = more;
         let (capacity, public, hidden, tight) = limits;
         let (publication, news, published_only, language) = news;
         Settings {
@@ -371,6 +441,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             feed,
             stylesheet,
             told,
+            cascaded,
         }
     })
 }
@@ -405,11 +476,90 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Any history.
+/// Any history that is short enough to happen over HTTP.
 pub fn history() -> impl Strategy<Value = History> {
+    with_steps(STEPS)
+}
+
+/// Any history.
+pub fn any_history() -> impl Strategy<Value = History> {
+    prop_oneof![
+        96 => with_steps(SHORT_STEPS),
+        64 => with_steps(MEDIUM_STEPS),
+        16 => with_steps(LONG_STEPS),
+        4 => beside_a_large_crowd(NEWS_CROWD, NEWS_PAGE),
+        4 => beside_a_large_crowd(GROUP_CROWD, MEMBER),
+    ]
+}
+
+fn with_steps(count: Range<usize>) -> impl Strategy<Value = History> {
     let loaded = prop_oneof![2 => Just(0), 1 => LOADED];
-    (loaded, prop::collection::vec(step(), STEPS))
-        .prop_map(|(loaded, steps)| History { loaded, steps })
+    (loaded, prop::collection::vec(step(), count)).prop_map(|(loaded, steps)| {
+        let loaded = loaded.min(steps.len());
+        History { loaded, steps }
+    })
+}
+
+/// A page of a large crowd of news.
+pub(crate) const NEWS_PAGE: Page = Page {
+    changed: Changed::Ago(1),
+    titled: true,
+    news: true,
+    language: Some(0),
+    ..PAGE
+};
+
+/// A page of a crowd that is one translation group.
+pub(crate) const MEMBER: Page = Page {
+    language: Some(OWN_LANGUAGE),
+    group: Some(0),
+    ..PAGE
+};
+
+/// A large crowd comes, some of it leaves and comes back, and much else happens between.
+fn beside_a_large_crowd(count: Range<usize>, page: Page) -> impl Strategy<Value = History> {
+    let settings = Settings {
+        capacity: LARGE_CAPACITY,
+        publication: Some(0),
+        ..DEFAULT
+    };
+    let steps = || prop::collection::vec(step(), LARGE_STEPS);
+    (count, LEAVING, steps(), steps()).prop_map(move |(count, leaving, before, after)| {
+        let left = Page {
+            state: State::Draft,
+            ..page
+        };
+        let come = [
+            Step::Site(0, Some(settings)),
+            Step::Flood(count, page),
+            Step::Rest,
+        ];
+        let leave = [Step::Rest, Step::Flood(leaving, left), Step::Rest];
+        let others = |steps: Vec<Step>| steps.into_iter().map(with_room);
+        let steps = come.into_iter().chain(others(before)).chain(leave);
+        let steps = steps.chain([Step::Flood(leaving, page)]);
+        History {
+            loaded: 0,
+            steps: steps.chain(others(after)).collect(),
+        }
+    })
+}
+
+/// A thousand sitemaps of one page each would take too long.
+fn with_room(step: Step) -> Step {
+    match step {
+        Step::Site(site, Some(settings)) => {
+            let capacity = LARGE_CAPACITY;
+            Step::Site(
+                site,
+                Some(Settings {
+                    capacity,
+                    ..settings
+                }),
+            )
+        }
+        step => step,
+    }
 }
 
 impl History {

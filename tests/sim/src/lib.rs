@@ -2,12 +2,14 @@
 //!
 //! - [`runtime`] runs tasks. Which of those that can go on does is drawn from the seed; time goes on when none can.
 //! - [`world`] is a deployment: tables with streams and a bucket whose calls take time and fail, event sources as Lambda's, the
-//!   schedule. Runs of functions end anywhere, and some that were thought dead come back.
-//! - [`history`] draws what happens, [`oracle`] says what must be published then, [`audit`] compares every row and object.
+//!   schedule, an endpoint for notices. Runs of functions end anywhere, and some that were thought dead come back.
+//! - [`history`] draws what happens, [`deployment`] in what, [`oracle`] says what must be published then, [`audit`] compares every row and object.
 //! - [`run`] lets a history happen. The same seed gives the same history, to the call: its digest says so.
 
 pub mod audit;
+pub mod deployment;
 pub mod document;
+pub mod endpoint;
 pub mod event_source;
 pub mod faults;
 pub mod history;
@@ -20,4 +22,5 @@ pub mod run;
 pub mod runtime;
 pub mod tables;
 pub mod template;
+pub mod told;
 pub mod world;

@@ -57,8 +57,7 @@ fn main() -> ExitCode {
             violations += 1;
             println!("case {case} of seed {seed}: {violation}");
             if violations == 1 && !first {
-                let (world, history) = drawn(seed, *case);
-                println!("shorter: {}", shortened(world, &history));
+                println!("shorter: {}", shortened(&drawn(seed, *case)));
             }
         }
     }

@@ -13,12 +13,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use sitemap::plan::{Term, Translation};
 use sitemap::time::When;
 
-use crate::history::{Changed, DEFAULT, Film, KNOWN, Page, SITES, Settings, State, TERMS};
+use crate::history::{Changed, DEFAULT, Film, KNOWN, Page, SERIES, SITES, Settings, State, TERMS};
 
 /// The lowest byte limit that a site can ask for.
 pub const LOW_BYTE_LIMIT: usize = 1_000_000;
 /// What sitemaps.org allows.
 const HIGH_BYTE_LIMIT: usize = 52_428_800;
+/// Sitemaps of one index (sitemaps.org).
+const INDEX_LINES: usize = 50_000;
+/// Members of a translation group.
+const GROUP_MEMBERS: usize = 200;
+/// Entries of a sitemap of news (Google).
+const NEWS_ENTRIES: usize = 1_000;
 /// Hours for which a page is news, and a change stands in the feed.
 const RECENT_HOURS: i64 = 48;
 
@@ -34,12 +40,23 @@ pub struct Oracle {
     pub settings: [Option<Settings>; SITES.len()],
     /// The sites that have ever had search engines told of changes.
     pub ever_told: [bool; SITES.len()],
+    /// Sitemaps of one index at most.
+    pub index_lines: usize,
 }
 
 /// A site's host, and a loc on it.
 pub type Address = (String, String);
 /// A record's id, and the part of its page.
 pub type PagePart = (String, u32);
+
+/// What was found of that which a history does not decide.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Who has which address.
+    pub owners: BTreeMap<Address, PagePart>,
+    /// Who is in which translation group.
+    pub members: BTreeSet<(String, String)>,
+}
 
 /// What is so if these pages have these addresses.
 #[derive(Debug, Default)]
@@ -61,6 +78,8 @@ pub struct Listed {
     pub terms: Vec<(Term, Option<When>)>,
     /// What it is in which translation group.
     pub group: Option<(String, Translation)>,
+    /// The group that it waits for room in.
+    pub waits_in: Option<String>,
     /// Whether its changes stand in the feed.
     pub fed: bool,
 }
@@ -88,11 +107,18 @@ impl Oracle {
             pages: BTreeMap::new(),
             settings: [None; SITES.len()],
             ever_told: [false; SITES.len()],
+            index_lines: INDEX_LINES,
         }
     }
 
     fn at(&self, hours: i64) -> i64 {
         self.begun + hours * 3_600
+    }
+
+    /// The records that come and go as a crowd.
+    pub fn crowd(&self) -> Vec<String> {
+        let crowd = (0..).map(|n| format!("c{n}"));
+        crowd.take_while(|id| self.pages.contains_key(id)).collect()
     }
 
     /// A page as it is edited now.
@@ -112,6 +138,33 @@ impl Oracle {
     /// Whether anything of a site may be seen.
     pub fn is_public(&self, site: usize) -> bool {
         self.settings(site).is_some_and(|settings| settings.public)
+    }
+
+    /// Whether search engines are told of the site's changes.
+    pub fn is_told(&self, site: usize) -> bool {
+        let settings = self.settings(site);
+        settings.is_some_and(|settings| settings.public && settings.told)
+    }
+
+    /// What a page shows of which search engines are told when it changes.
+    #[must_use]
+    pub fn shown(&self, id: &str, listed: &Listed) -> String {
+        let page = &self.pages[id];
+        let lastmod = listed
+            .entries
+            .first()
+            .and_then(|entry| entry.lastmod.clone());
+        let images = records::images(page);
+        format!(
+            "{lastmod:?} {} {images:?} {:?}",
+            page.titled, page.alternates
+        )
+    }
+
+    /// Whether the first of the site's indexes lists the others.
+    pub fn is_cascaded(&self, site: usize) -> bool {
+        let settings = self.settings(site);
+        settings.is_some_and(|settings| settings.cascaded)
     }
 
     /// Entries and bytes that a sitemap of the site may have.
@@ -147,8 +200,23 @@ impl Oracle {
         Some(term(page.site, page.archive?))
     }
 
-    /// What must be so, with the owners that were found.
-    pub fn truth(&self, owners: &BTreeMap<Address, PagePart>) -> Truth {
+    /// Entries that a sitemap of a series may have.
+    pub fn series_limit(&self, site: usize, series: &str) -> usize {
+        let (entries, _) = self.limits(site);
+        let named = self.settings(site).map(|settings| SERIES[settings.series]);
+        match named {
+            Some((_, news)) if news == series => entries.min(NEWS_ENTRIES),
+            _ => entries,
+        }
+    }
+
+    /// What must be so, with what was found.
+    ///
+    /// # Errors
+    ///
+    /// If a translation group is neither full nor has all of its pages.
+    pub fn truth(&self, found: &Found) -> Result<Truth, String> {
+        let Found { owners, members } = found;
         let owned = |id: &str, part, address: &Address| {
             let owner = owners.get(address);
             owner.is_some_and(|(of, its)| (of.as_str(), *its) == (id, part))
@@ -199,11 +267,27 @@ impl Oracle {
                 groups.entry(group).or_default().insert(id, translation);
             }
         }
+        // Who comes first is a member of a full one.
+        for (name, group) in &mut groups {
+            let count = group.len();
+            if count > GROUP_MEMBERS {
+                group.retain(|id, _| members.contains(&(name.clone(), (*id).to_owned())));
+                if group.len() != GROUP_MEMBERS {
+                    let members = group.len();
+                    return Err(format!("{name} has {members} members of {count} pages"));
+                }
+            }
+        }
         for (id, page, part, address, lastmod) in &listed {
             let (_, loc) = address;
             let is_page = *part == 1;
             let group = records::translation(page, loc).filter(|_| is_page);
             let members = group.as_ref().map(|(group, _)| &groups[group]);
+            let members = members.filter(|members| members.contains_key(id.as_str()));
+            let (group, waits_in) = match members {
+                Some(_) => (group, None),
+                None => (None, group.map(|(group, _)| group)),
+            };
             let is_member = is_page && page.archive.is_none();
             let terms = terms(page).filter(|_| is_member);
             let one = Listed {
@@ -211,11 +295,12 @@ impl Oracle {
                 entries: self.entries(id, page, *part, loc, *lastmod, members),
                 terms: terms.map(|term| (term, *lastmod)).collect(),
                 group,
+                waits_in,
                 fed: is_member && self.settings(page.site).is_some_and(|site| site.feed),
             };
             truth.listed.insert(((*id).clone(), *part), one);
         }
-        truth
+        Ok(truth)
     }
 
     /// When a page that is not to come last changed.

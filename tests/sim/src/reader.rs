@@ -19,6 +19,10 @@ use crate::document::Response;
 use crate::history::SITES;
 use crate::runtime::digest_of;
 
+/// Where robots.txt, the first index, and every index are.
+const ROBOTS: &str = "/robots.txt";
+const FIRST_INDEX: &str = "/sitemap_index.xml";
+const INDEX_STEM: &str = "/sitemap_index";
 /// How long the reader may take for two looks at all sites.
 const LOOKS: Duration = Duration::from_secs(120);
 /// How often is asked whether it has.
@@ -160,6 +164,8 @@ pub struct Reader<P> {
     env: Env,
     pace: Pace,
     board: Arc<Board>,
+    /// Whether it reads the indexes that robots.txt names, and not only the first.
+    is_guided: bool,
     looks: u64,
     /// Whether anything was listed by each site.
     known: [bool; SITES.len()],
@@ -176,7 +182,7 @@ pub struct Reader<P> {
 /// A document that was read.
 struct Read {
     tag: String,
-    /// The sitemaps that an index lists.
+    /// The sitemaps that an index lists, or the indexes that robots.txt names.
     lines: Vec<String>,
     /// The locs and kinds that a sitemap has.
     entries: Vec<(String, &'static str)>,
@@ -199,6 +205,7 @@ impl<P: Public> Reader<P> {
             env,
             pace,
             board,
+            is_guided: false,
             looks: 0,
             known: [false; SITES.len()],
             read: BTreeMap::new(),
@@ -207,6 +214,13 @@ impl<P: Public> Reader<P> {
             last: BTreeMap::new(),
             since: BTreeMap::new(),
         }
+    }
+
+    /// The same that reads every index that robots.txt names, and those that an index lists.
+    #[must_use]
+    pub fn guided(self) -> Self {
+        let is_guided = true;
+        Self { is_guided, ..self }
     }
 
     /// Reads all sites, again and again.
@@ -232,12 +246,12 @@ impl<P: Public> Reader<P> {
         if before.seen == Seen::Broken {
             return;
         }
-        let Some(index) = self.get(site, "/sitemap_index.xml").await else {
+        let Some(index) = self.get(site, FIRST_INDEX).await else {
             assert!(!self.known[site], "the index of {} is gone", SITES[site]);
             return;
         };
-        let lines = &index.lines;
         let origin = format!("https://{}", SITES[site]);
+        let lines = &self.sitemaps(site, before, &origin, index).await;
         self.known[site] |= !lines.is_empty();
         let closed = before.seen == Seen::Closed && !self.changed_since(site, before);
         assert!(
@@ -249,9 +263,7 @@ impl<P: Public> Reader<P> {
         for sitemap in lines {
             let path = sitemap.strip_prefix(&origin).expect("on the site");
             let Some(read) = self.get(site, path).await else {
-                let now = self.board.view(site);
-                let excused = now.leaps != before.leaps || now.seen == Seen::Broken;
-                assert!(excused, "{sitemap} is listed and not there");
+                self.must_be_excused(site, before, sitemap);
                 continue;
             };
             let now = self.board.view(site);
@@ -279,6 +291,46 @@ impl<P: Public> Reader<P> {
         passing
             .extend(doubles.map(|((loc, _), paths)| std::iter::once(loc).chain(paths).collect()));
         self.bound(site, passing);
+    }
+
+    /// The sitemaps that a site lists, each once: in its first index, and if the reader is guided in the others.
+    async fn sitemaps(
+        &mut self,
+        site: usize,
+        before: View,
+        origin: &str,
+        first: Arc<Read>,
+    ) -> Vec<String> {
+        let mut sitemaps = first.lines.clone();
+        if !self.is_guided {
+            return sitemaps;
+        }
+        let robots = self.get(site, ROBOTS).await;
+        let named = robots.iter().flat_map(|robots| robots.lines.clone());
+        let listed = first.lines.iter().cloned();
+        let stem = format!("{origin}{INDEX_STEM}");
+        let indexes: BTreeSet<String> = named
+            .chain(listed)
+            .filter(|loc| loc.starts_with(&stem))
+            .collect();
+        for index in indexes {
+            let path = index.strip_prefix(origin).expect("on the site");
+            match self.get(site, path).await {
+                Some(read) => sitemaps.extend(read.lines.iter().cloned()),
+                None => self.must_be_excused(site, before, &index),
+            }
+        }
+        // One that moves to another index is listed in both for a time.
+        let mut seen = BTreeSet::new();
+        sitemaps.retain(|loc| !loc.starts_with(&stem) && seen.insert(loc.clone()));
+        sitemaps
+    }
+
+    /// What is listed and not there is lost, or emptied so long ago as to be gone.
+    fn must_be_excused(&self, site: usize, before: View, what: &str) {
+        let now = self.board.view(site);
+        let excused = now.leaps != before.leaps || now.seen == Seen::Broken;
+        assert!(excused, "{what} is listed and not there");
     }
 
     fn changed_since(&self, site: usize, before: View) -> bool {
@@ -325,8 +377,7 @@ impl<P: Public> Reader<P> {
             }
             (200, _) => {
                 self.validate(what.clone(), &response);
-                let index = path == "/sitemap_index.xml";
-                let read = Arc::new(Read::of(path, index, &response));
+                let read = Arc::new(Read::of(path, &response));
                 self.read.insert(what, Arc::clone(&read));
                 Some(read)
             }
@@ -358,9 +409,15 @@ impl<P: Public> Reader<P> {
 }
 
 impl Read {
-    fn of(path: &str, index: bool, response: &Response) -> Self {
+    fn of(path: &str, response: &Response) -> Self {
         let (mut lines, mut entries) = (Vec::new(), Vec::new());
-        if index {
+        if path == ROBOTS {
+            let text = String::from_utf8_lossy(&response.body);
+            let named = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("Sitemap: "));
+            lines.extend(named.map(str::to_owned));
+        } else if path.starts_with(INDEX_STEM) {
             lines.extend(response.index().into_iter().map(|(sitemap, _)| sitemap));
         } else {
             let urlset = response.urlset(path).into_iter();

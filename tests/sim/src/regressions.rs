@@ -2,9 +2,10 @@
 //!
 //! The model, the reviews and the generated histories found them; `docs/TESTING.md` tells of the former.
 
+use crate::deployment::{Deployment, PLAIN};
 use crate::history::{Changed::*, Step::*};
 use crate::history::{DEFAULT, History, MANY_IMAGES, PAGE, Page, Settings, Step};
-use crate::run::run;
+use crate::run::{Case, run};
 
 /// Worlds in which each history happens.
 const TIMES: u64 = 16;
@@ -25,11 +26,22 @@ const PRIVATE: Settings = Settings {
 /// Repeats a history of which the first `loaded` steps were done before the functions started.
 #[track_caller]
 fn replay(seed: u64, loaded: usize, steps: &[Step]) {
+    replay_in(PLAIN, seed, loaded, steps);
+}
+
+/// The same in a deployment that is not the plainest.
+#[track_caller]
+fn replay_in(deployment: Deployment, seed: u64, loaded: usize, steps: &[Step]) {
     let steps = steps.to_vec();
     let history = History { loaded, steps };
-    for seed in seed..seed + TIMES {
-        if let Some(violation) = run(seed, &history).violation {
-            panic!("in the world of seed {seed}: {violation}");
+    for world in seed..seed + TIMES {
+        let case = Case {
+            world,
+            deployment,
+            history: history.clone(),
+        };
+        if let Some(violation) = run(&case).violation {
+            panic!("in the world of seed {world}: {violation}");
         }
     }
 }

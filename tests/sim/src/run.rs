@@ -12,10 +12,12 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::audit::{Tally, audit, kind};
-use crate::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, Step, history};
+use crate::deployment::{Deployment, PARTS, PLAIN, deployment};
+use crate::history::{History, KNOWN, Page, RECORDED, SITES, Settings, Step, any_history};
 use crate::oracle::Oracle;
 use crate::reader::{Board, Pace, Reader, Seen};
 use crate::runtime::{Sim, mix};
+use crate::told::Told;
 use crate::world::{Options, World, digest};
 
 /// How many of the calls fail, and how many of the functions' runs end somewhere: one of these for a history.
@@ -36,6 +38,8 @@ const PACE: Pace = Pace {
     transition: Duration::from_secs(86_400),
     unconditional: 8,
 };
+/// The longest pause that the functions grant an endpoint, and an hour.
+const LONGEST_PAUSE_HOURS: i64 = 7;
 /// Repairs until one that finds nothing: what the faults have hindered, the next one does.
 const REPAIRS: u32 = 6;
 
@@ -60,6 +64,8 @@ pub struct Report {
     pub lost: u64,
     /// Looks of the crawler at all sites.
     pub looks: u64,
+    /// Requests by which search engines were told of changes.
+    pub told: u64,
     /// What was found at the ends.
     pub tally: Tally,
 }
@@ -75,6 +81,7 @@ impl AddAssign<&Self> for Report {
         self.late += other.late;
         self.lost += other.lost;
         self.looks += other.looks;
+        self.told += other.told;
         self.tally.add(&other.tally);
     }
 }
@@ -91,17 +98,26 @@ impl fmt::Display for Report {
             late,
             lost,
             looks,
+            told,
             tally,
         } = self;
         writeln!(
             f,
             "{histories} histories: {steps} steps, {calls} calls, {faults} faults, {lost} losses in {seconds} virtual seconds; \
-             all compared {rests} times, {late} of them after another sweep, and read {looks} times meanwhile"
+             all compared {rests} times, {late} of them after another sweep, and read {looks} times meanwhile; \
+             search engines told in {told} requests"
         )?;
         write!(
             f,
-            "left at the ends: {} entries, {} of videos and {} of news; {} free slots, {} that leaked, {} lone fences",
-            tally.entries, tally.videos, tally.news, tally.free, tally.leaked, tally.fences
+            "left at the ends: {} entries, {} of videos and {} of news; {} further indexes; {} free slots, {} that leaked, \
+             {} lone fences",
+            tally.entries,
+            tally.videos,
+            tally.news,
+            tally.indexes,
+            tally.free,
+            tally.leaked,
+            tally.fences
         )
     }
 }
@@ -117,23 +133,39 @@ pub struct Outcome {
     pub violation: Option<String>,
 }
 
-/// The history of a case, and the seed of its world.
+/// What happens, and where.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The seed of the world.
+    pub world: u64,
+    /// The deployment in it.
+    pub deployment: Deployment,
+    /// What happens.
+    pub history: History,
+}
+
+/// A case of a seed.
 #[must_use]
-pub fn drawn(seed: u64, case: u64) -> (u64, History) {
+pub fn drawn(seed: u64, case: u64) -> Case {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     bytes[8..16].copy_from_slice(&case.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    let tree = (proptest::num::u64::ANY, history()).new_tree(&mut runner);
-    tree.expect("a history is drawn").current()
+    let cases = (proptest::num::u64::ANY, deployment(), any_history());
+    let tree = cases.new_tree(&mut runner).expect("a case is drawn");
+    let (world, deployment, history) = tree.current();
+    Case {
+        world,
+        deployment,
+        history,
+    }
 }
 
 /// Runs the history of a case.
 #[must_use]
 pub fn run_case(seed: u64, case: u64) -> Outcome {
-    let (world, history) = drawn(seed, case);
-    run(world, &history)
+    run(&drawn(seed, case))
 }
 
 /// Runs histories in the order of their numbers until they have so many steps, on all cores; with `first`, only until one
@@ -143,8 +175,7 @@ pub fn run_all(seed: u64, steps: u64, first: bool) -> BTreeMap<u64, Outcome> {
     // How many there are follows from what is drawn alone, and so does the digest.
     let (mut count, mut drawn_steps) = (0, 0);
     while drawn_steps < steps {
-        let (_, history) = drawn(seed, count);
-        drawn_steps += history.steps.len() as u64;
+        drawn_steps += drawn(seed, count).history.steps.len() as u64;
         count += 1;
     }
     let (next, end) = (AtomicU64::new(0), AtomicU64::new(count));
@@ -176,14 +207,14 @@ pub fn run_all(seed: u64, steps: u64, first: bool) -> BTreeMap<u64, Outcome> {
     outcomes
 }
 
-/// Lets a history happen in a world of this seed.
+/// Lets a history happen.
 #[must_use]
-pub fn run(seed: u64, history: &History) -> Outcome {
-    let sim = Sim::new(seed);
-    let history = history.clone();
+pub fn run(case: &Case) -> Outcome {
+    let sim = Sim::new(case.world);
+    let case = case.clone();
     let inner = sim.clone();
     let happened = catch_unwind(AssertUnwindSafe(|| {
-        sim.run(async move { happen(inner, history).await })
+        sim.run(async move { happen(inner, case).await })
     }));
     let (report, left, violation) = happened.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -206,31 +237,51 @@ pub fn run(seed: u64, history: &History) -> Outcome {
     }
 }
 
-/// Leaves steps out of a history for as long as something is wrong in this world all the same: halves first, single ones
-/// last. What it leaves is a line for `regressions`.
+/// Leaves steps out of a history for as long as something is wrong all the same: halves first, single ones last; before that
+/// whatever of the deployment can be left out. What is left is a line for `regressions`.
 #[must_use]
-pub fn shortened(seed: u64, history: &History) -> String {
-    let mut history = history.clone();
-    let mut violation = run(seed, &history).violation.unwrap_or_default();
-    let mut length = history.steps.len().div_ceil(2);
+pub fn shortened(case: &Case) -> String {
+    let mut case = case.clone();
+    let mut violation = run(&case).violation.unwrap_or_default();
+    for plain in PARTS {
+        let mut plainer = case.clone();
+        plain(&mut plainer.deployment);
+        if plainer.deployment != case.deployment
+            && let Some(other) = run(&plainer).violation
+        {
+            (case, violation) = (plainer, other);
+        }
+    }
+    let mut length = case.history.steps.len().div_ceil(2);
     while length > 0 {
         let mut at = 0;
-        while at < history.steps.len() {
-            let end = (at + length).min(history.steps.len());
-            let shorter = history.without(at..end);
-            match run(seed, &shorter).violation {
-                Some(other) => (history, violation) = (shorter, other),
+        while at < case.history.steps.len() {
+            let end = (at + length).min(case.history.steps.len());
+            let shorter = Case {
+                history: case.history.without(at..end),
+                ..case.clone()
+            };
+            match run(&shorter).violation {
+                Some(other) => (case, violation) = (shorter, other),
                 None => at = end,
             }
         }
         // From 1 to the end.
         length = if length == 1 { 0 } else { length.div_ceil(2) };
     }
-    let History { loaded, steps } = history;
-    format!("{violation}\nreplay({seed}, {loaded}, &{steps:?});")
+    let Case {
+        world,
+        deployment,
+        history: History { loaded, steps },
+    } = case;
+    if deployment == PLAIN {
+        format!("{violation}\nreplay({world}, {loaded}, &{steps:?});")
+    } else {
+        format!("{violation}\nreplay_in({deployment:?}, {world}, {loaded}, &{steps:?});")
+    }
 }
 
-async fn happen(sim: Sim, history: History) -> (Report, u64, Option<String>) {
+async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>) {
     let (calls, runs) = RATES[usize::try_from(sim.below(RATES.len() as u64)).unwrap_or(0)];
     let shards = 1 + usize::try_from(sim.below(3)).unwrap_or(0);
     let options = Options {
@@ -238,19 +289,31 @@ async fn happen(sim: Sim, history: History) -> (Report, u64, Option<String>) {
         runs,
         shards,
     };
-    let world = World::new(&sim, options);
+    let Case {
+        deployment,
+        history,
+        ..
+    } = case;
+    let world = World::new(&sim, options, deployment);
     let board = Arc::new(Board::new(sim.env()));
     let reader = Reader::new(world.public(), sim.env(), PACE, Arc::clone(&board));
+    let is_guided = deployment.index_lines < PLAIN.index_lines;
+    let reader = if is_guided { reader.guided() } else { reader };
     // What it must not see is a panic, which ends the history.
     drop(sim.spawn(reader.read_for_ever()));
+    let oracle = Oracle {
+        index_lines: deployment.index_lines as usize,
+        ..Oracle::new(sim.now())
+    };
     let mut run = Run {
         world,
         board,
-        oracle: Oracle::new(sim.now()),
+        oracle,
         passed: 0,
         dropped: false,
         orphaned: false,
         lost: false,
+        told: Told::new(calls == 0.0 && runs == 0.0),
         report: Report::default(),
     };
     let violation = run.happen(&history).await.err();
@@ -273,6 +336,8 @@ struct Run {
     orphaned: bool,
     /// Whether anything was lost since everything was last compared.
     lost: bool,
+    /// The notices that must be written.
+    told: Told,
     report: Report,
 }
 
@@ -302,7 +367,8 @@ impl Run {
                 self.world.sim.sleep(pause).await;
             }
         }
-        self.rest().await
+        self.rest().await?;
+        self.notify().await
     }
 
     async fn step(&mut self, step: &Step) -> Result<(), String> {
@@ -317,11 +383,8 @@ impl Run {
                 }
             }
             Step::Clear => {
-                for n in 0..MOST_CROWD {
-                    let id = format!("c{n}");
-                    if self.oracle.pages.contains_key(&id) {
-                        self.delete(&id).await;
-                    }
+                for id in self.oracle.crowd() {
+                    self.delete(&id).await;
                 }
             }
             Step::Site(site, settings) => self.settings(*site, settings).await,
@@ -374,6 +437,7 @@ impl Run {
             });
         }
         self.show(site);
+        self.told.settings_change(site, &self.oracle);
         match settings {
             Some(settings) => self.world.put(&Oracle::site_record(site, settings)).await,
             None => self.world.delete(&format!("site/{}", SITES[site])).await,
@@ -462,6 +526,52 @@ impl Run {
         Err(format!("never repaired: {left:#?}"))
     }
 
+    /// Has the endpoint take or refuse all that is left to tell: nothing is kept back, and a refusal is shown.
+    async fn notify(&mut self) -> Result<(), String> {
+        let Some(endpoint) = self.world.endpoint().cloned() else {
+            return Ok(());
+        };
+        for status in [422, 200] {
+            endpoint.always(Some(status));
+            // Longer than any pause that is asked for; then longer than a change takes to settle.
+            for pause in [LONGEST_PAUSE_HOURS * 3_600, 120] {
+                self.world.sim.leap(pause);
+                self.world.settle().await?;
+                self.world.sweep().await?;
+            }
+            self.rest().await?;
+            for (site, host) in SITES.iter().enumerate() {
+                if !self.oracle.is_told(site) || (site == RECORDED && self.orphaned) {
+                    continue;
+                }
+                let partitions = format!("{}{host}#", engine::keys::prefix::NOTICE);
+                let rows = self.world.rows().await.0;
+                let notices = rows.keys().filter(|(pk, _)| pk.starts_with(&partitions));
+                let is_pause = |sk: &str| sk == engine::keys::ALONE;
+                // A change that came with this rest is not settled yet.
+                let left: Vec<_> = notices.filter(|(_, sk)| !is_pause(sk)).collect();
+                if !left.is_empty() && status == 200 {
+                    return Err(format!("{host}: nobody was told of {left:?}"));
+                }
+                let shown = self
+                    .world
+                    .pause(host)
+                    .await?
+                    .and_then(|pause| pause.refused);
+                let shown = shown.map(|refused| (refused.status, refused.urls));
+                let refused = endpoint.refused(host);
+                let refused = refused.map(|refused| (refused.status, refused.urls));
+                if shown != refused {
+                    return Err(format!(
+                        "{host}: {refused:?} was refused, {shown:?} is shown"
+                    ));
+                }
+            }
+        }
+        self.report.told += endpoint.requests();
+        Ok(())
+    }
+
     /// Waits until nothing is left to do, then compares: what differs is an error.
     async fn rest(&mut self) -> Result<(), String> {
         self.report.rests += 1;
@@ -482,8 +592,12 @@ impl Run {
                 break;
             }
         }
-        let (_, tally) = found?;
+        let (truth, tally) = found?;
         self.report.tally = tally;
+        if let Some(endpoint) = self.world.endpoint() {
+            let whole = !self.lost && !self.dropped;
+            self.told.check(endpoint, &self.oracle, &truth, whole)?;
+        }
         if !self.lost && !self.orphaned {
             let findings = self.world.audit(false).await?.unwrap_or_default();
             if !findings.is_empty() {
@@ -514,6 +628,7 @@ mod tests {
     use std::hash::BuildHasher;
 
     use super::*;
+    use crate::history::{DEFAULT, MEMBER, NEWS_PAGE, PAGE};
 
     /// Actions of all histories of one run of the tests; `WAYMARK_STEPS` is another number.
     const STEPS: u64 = 20_000;
@@ -528,13 +643,48 @@ mod tests {
 
     #[test]
     fn a_seed_repeats_to_the_call() {
-        let (seed, history) = drawn(7, 2);
-        let (once, again) = (run(seed, &history), run(seed, &history));
+        let case = drawn(7, 2);
+        let (once, again) = (run(&case), run(&case));
         assert_eq!(once.violation, None);
         assert_eq!(once.digest, again.digest);
         assert_eq!(once.report.calls, again.report.calls);
         assert!(once.report.calls > 1_000);
-        assert_ne!(run(seed + 1, &history).digest, once.digest);
+        let world = case.world + 1;
+        assert_ne!(run(&Case { world, ..case }).digest, once.digest);
+    }
+
+    fn tally_of(deployment: Deployment, steps: Vec<Step>) -> Tally {
+        let (world, loaded) = (1, 0);
+        let case = Case {
+            world,
+            deployment,
+            history: History { loaded, steps },
+        };
+        let outcome = run(&case);
+        assert_eq!(outcome.violation, None);
+        outcome.report.tally
+    }
+
+    #[test]
+    fn limits_of_news_groups_and_indexes_are_met() {
+        let settings = Settings {
+            capacity: 2_000,
+            publication: Some(0),
+            ..DEFAULT
+        };
+        let large = |count, page| vec![Step::Site(0, Some(settings)), Step::Flood(count, page)];
+        assert_eq!(tally_of(PLAIN, large(1_003, NEWS_PAGE)).news, 1_003);
+        assert_eq!(tally_of(PLAIN, large(203, MEMBER)).rows["GROUP"], 203);
+        let many = Settings {
+            capacity: 1,
+            ..DEFAULT
+        };
+        let few_lines = Deployment {
+            index_lines: 2,
+            ..PLAIN
+        };
+        let pages = vec![Step::Site(0, Some(many)), Step::Flood(9, PAGE)];
+        assert_eq!(tally_of(few_lines, pages).indexes, 4);
     }
 
     #[test]
@@ -545,8 +695,7 @@ mod tests {
         let mut total = Report::default();
         for (case, outcome) in run_all(seed, steps, true) {
             if let Some(violation) = outcome.violation {
-                let (world, history) = drawn(seed, case);
-                let shortened = shortened(world, &history);
+                let shortened = shortened(&drawn(seed, case));
                 panic!(
                     "waymark-sim --seed {seed} --case {case}: {violation}\nshorter: {shortened}"
                 );

@@ -8,11 +8,13 @@ use bytes::Bytes;
 use engine::content::Content;
 use engine::keys;
 use engine::metrics::Metrics;
+use engine::notices::Pause;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
 use engine::stream::{Handled, StreamRecord};
 use engine::sweep::audit::{Audit, Finding, beginning};
+use engine::sweep::notices::SearchEngines;
 use engine::sweep::sweep;
 use engine::{Env, SitemapTable};
 use objects::{MemoryObjects, ObjectKey, Objects};
@@ -20,6 +22,8 @@ use serde_json::Value as Json;
 use table::{Item, MemoryTable, Query, Scan, Schema, Table, Value};
 
 use crate::audit::{Objects as Published, Row, Rows};
+use crate::deployment::Deployment;
+use crate::endpoint::Endpoint;
 use crate::event_source::{Function, Stream, invoke};
 use crate::faults::Faults;
 use crate::history::{KNOWN, SITES};
@@ -61,6 +65,8 @@ pub struct World {
     /// The operator's: calls do neither.
     operator: Regenerator,
     options: Options,
+    /// Where search engines are told of changes.
+    endpoint: Option<Endpoint>,
     /// Of the answers of the functions.
     faults: Faults,
     /// Whether the functions run.
@@ -70,7 +76,7 @@ pub struct World {
 impl World {
     /// A deployment without content, whose functions do not run yet.
     #[must_use]
-    pub fn new(sim: &Sim, options: Options) -> Self {
+    pub fn new(sim: &Sim, options: Options, deployment: Deployment) -> Self {
         let mappings = [TEMPLATE.content, TEMPLATE.sitemap];
         let streams = mappings.map(|mapping| Stream::new(sim.clone(), options.shards, &mapping));
         let [changes, rows] = streams.clone();
@@ -78,7 +84,16 @@ impl World {
             let id = change.key.text("id").unwrap_or_default();
             changes.push(id, record(change.key, change.new.is_none()));
         });
+        let endpoint = deployment.endpoint.then(|| Endpoint::new(sim.clone()));
+        let told = endpoint.clone();
         let sitemap = MemoryTable::watched(Schema::of_texts(&["pk", "sk"]), move |change| {
+            let is_notice = |key: &Item| {
+                key.text("pk")
+                    .is_some_and(|pk| pk.starts_with(keys::prefix::NOTICE))
+            };
+            if let Some(endpoint) = told.as_ref().filter(|_| is_notice(change.key)) {
+                endpoint.watch(&change);
+            }
             let record = record(change.key, change.new.is_none());
             if subject(&record).is_some() {
                 rows.push(change.key.text("pk").unwrap_or_default(), record);
@@ -94,16 +109,19 @@ impl World {
             false => faults.clone(),
         };
         let env = sim.env();
+        let limits = deployment.index_limits();
         let functions = regenerator(
             Arc::new(SimTable::new(content.clone(), faults_of(0))),
             Arc::new(SimTable::new(sitemap.clone(), faults_of(1))),
             Arc::new(SimObjects::new(objects.clone(), faults_of(2))),
+            limits,
             &env,
         );
         let operator = regenerator(
             Arc::new(content.clone()),
             Arc::new(sitemap.clone()),
             Arc::new(objects.clone()),
+            limits,
             &env,
         );
         Self {
@@ -115,6 +133,7 @@ impl World {
             functions,
             operator,
             options,
+            endpoint,
             faults,
             begun: false,
         }
@@ -139,18 +158,22 @@ impl World {
         rows.connect(TEMPLATE.sitemap, faults, runs, &regenerate);
         let sim = self.sim.clone();
         let functions = self.functions.clone();
+        let endpoint = self.endpoint.clone();
         let (period, timeout) = (TEMPLATE.sweep_period, TEMPLATE.sweep_timeout);
         drop(self.sim.spawn(async move {
             loop {
                 sim.sleep(period).await;
-                let functions = functions.clone();
+                let (functions, endpoint) = (functions.clone(), endpoint.clone());
                 let swept = async move {
                     let Regenerator {
                         reconciler,
                         objects,
                         ..
                     } = &functions;
-                    sweep(reconciler, &**objects, SECOND_LOOK, None).await
+                    let engines = endpoint
+                        .as_ref()
+                        .map(|endpoint| endpoint as &dyn SearchEngines);
+                    sweep(reconciler, &**objects, SECOND_LOOK, engines).await
                 };
                 // What failed, the next one does.
                 drop(invoke(&sim, runs, timeout, swept).await);
@@ -164,6 +187,22 @@ impl World {
         let faults = Faults::new(self.sim.clone(), 0.0);
         let objects = SimObjects::new(self.objects.clone(), faults);
         SimPublic::new(&self.sim, Arc::new(objects))
+    }
+
+    /// Where search engines are told of changes.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.endpoint.as_ref()
+    }
+
+    /// What is known of the last tries to tell search engines of a site's changes.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub async fn pause(&self, site: &str) -> Result<Option<Pause>, String> {
+        let pause = self.operator.reconciler.table.pause(site).await;
+        pause.map_err(|error| error.to_string())
     }
 
     /// Writes a record.
@@ -288,7 +327,10 @@ impl World {
             objects,
             ..
         } = &self.operator;
-        let swept = sweep(reconciler, &**objects, SECOND_LOOK, None).await;
+        let engines = self
+            .endpoint()
+            .map(|endpoint| endpoint as &dyn SearchEngines);
+        let swept = sweep(reconciler, &**objects, SECOND_LOOK, engines).await;
         swept.map_err(|error| format!("a sweep: {error}"))
     }
 
@@ -329,6 +371,7 @@ fn regenerator(
     content: Arc<dyn Table>,
     sitemap: Arc<dyn Table>,
     objects: Arc<dyn Objects>,
+    limits: IndexLimits,
     env: &Env,
 ) -> Regenerator {
     let known = SITES[..KNOWN].iter().map(|site| (*site).to_owned());
@@ -341,7 +384,7 @@ fn regenerator(
             metrics: Metrics::default(),
         },
         objects,
-        limits: IndexLimits::default(),
+        limits,
     }
 }
 

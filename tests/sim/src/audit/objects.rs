@@ -47,30 +47,30 @@ struct Expected {
     xml: String,
 }
 
-/// What an index is made from.
+/// What the indexes are made from.
 #[derive(Default)]
-struct Index {
+struct Indexes {
     generation: u64,
-    sitemaps: u32,
-    newest: Option<When>,
-    lines: String,
+    /// A line each, with the lastmod in it.
+    lines: Vec<(String, Option<When>)>,
 }
 
-/// A site's objects are what they would be if they were built from the rows now, and the summaries say so.
+/// A site's objects are what they would be if they were built from the rows now, and the summaries say so. Returns how many
+/// indexes the site needs.
 pub(super) fn objects(
     objects: &Objects,
     rows: &Rows,
     row: &Row,
     oracle: &Oracle,
     site: usize,
-) -> Result<(), String> {
+) -> Result<u64, String> {
     let host = SITES[site];
     let epoch: u64 = row["epoch"].parse().map_err(text_of)?;
     let version: u64 = row["version"].parse().map_err(text_of)?;
     let framing = Framing::of(row)?;
-    let mut index = Index {
+    let mut indexes = Indexes {
         generation: version,
-        ..Index::default()
+        ..Indexes::default()
     };
     let partition = keys::index_partition(host);
     let summaries = rows.of(&partition).filter(|(pk, ..)| *pk == partition);
@@ -110,28 +110,45 @@ pub(super) fn objects(
         check(&sk, &found, &numbers.map(|number| number.to_string()))?;
         check(&sk, &summary.get("lastmod"), &lastmod.as_ref())?;
         summarised.insert(sk);
-        index.generation += directory.generation();
-        index.newest = index.newest.max(directory.newest());
+        indexes.generation += directory.generation();
         if directory.entries() > 0 && oracle.is_public(site) {
-            index.sitemaps += 1;
-            let lastmod = lastmod.map(|at| format!("<lastmod>{at}</lastmod>"));
-            let (file, lastmod) = (object.file_name(), lastmod.unwrap_or_default());
-            let loc = format!("<loc>https://{host}/{file}</loc>");
-            index.lines += &format!("<sitemap>{loc}{lastmod}</sitemap>\n");
+            let line = line(host, &object.file_name(), directory.newest());
+            indexes.lines.push((line, directory.newest()));
         }
     }
     let summaries = summaries.into_keys().map(str::to_owned).collect();
     check("summarised", &summarised, &summaries)?;
-    let site_host = host.to_owned();
-    let key = ObjectKey::Index {
-        site: site_host,
-        n: 1,
-    };
-    let index = index.document(epoch, Frame::index(framing.path(None)));
-    same(objects, &key, &index)?;
+    let cascaded = oracle.is_cascaded(site);
+    let documents = indexes.documents(host, oracle.index_lines, cascaded);
+    let needed = documents.len();
+    let count = |name: &str| row.get(name).map_or(Ok(1), |count| count.parse::<usize>());
+    check("indexes", &count("indexes").map_err(text_of)?, &needed)?;
+    let given = count("index_objects").map_err(text_of)?;
+    let found = objects.keys().filter(|key| key.site() == host);
+    let found = found.filter(|key| matches!(key, ObjectKey::Index { .. }));
+    check("index objects", &found.count(), &given)?;
+    // Those that are not needed any more are empty.
+    let documents = documents
+        .into_iter()
+        .chain(std::iter::repeat_n(Vec::new(), given - needed));
+    for (n, lines) in (1..).zip(documents) {
+        let key = ObjectKey::Index {
+            site: host.to_owned(),
+            n,
+        };
+        let frame = Frame::index(framing.path(None));
+        same(
+            objects,
+            &key,
+            &index(&lines, indexes.generation, epoch, frame),
+        )?;
+    }
     feed(objects, rows, host)?;
     let stamp = format!("{epoch:016x}-{version}");
-    site_files(objects, host, &stamp, oracle.is_public(site))
+    let named = if cascaded { 1 } else { needed };
+    let named = oracle.is_public(site).then_some(named);
+    site_files(objects, host, &stamp, named)?;
+    Ok(needed as u64)
 }
 
 /// The feed has the changes that there are rows of, the newest first.
@@ -156,12 +173,22 @@ fn between<'a>(xml: &'a str, element: &str) -> Option<&'a str> {
     Some(rest.split_once(&format!("</{element}>"))?.0)
 }
 
-/// robots.txt and the site file.
-fn site_files(objects: &Objects, host: &str, stamp: &str, public: bool) -> Result<(), String> {
+/// robots.txt and the site file. `named` is how many indexes robots.txt names, and `None` if the site is private.
+fn site_files(
+    objects: &Objects,
+    host: &str,
+    stamp: &str,
+    named: Option<usize>,
+) -> Result<(), String> {
     let site = || host.to_owned();
     let robots = text(objects, &ObjectKey::Robots { site: site() })?;
-    let index = format!("Sitemap: https://{host}/sitemap_index.xml\n");
-    check(&robots, &robots.contains(&index), &public)?;
+    let lines = robots
+        .lines()
+        .filter_map(|line| line.strip_prefix("Sitemap: "));
+    let found: Vec<String> = lines.map(str::to_owned).collect();
+    let indexes = 1..=named.unwrap_or(0);
+    let indexes = indexes.map(|n| format!("https://{host}/{}", index_file(n)));
+    check(&robots, &found, &indexes.collect())?;
     check(&robots, &robots.contains(stamp), &false)?;
     let key = ObjectKey::Robots { site: site() };
     let document = objects
@@ -172,24 +199,59 @@ fn site_files(objects: &Objects, host: &str, stamp: &str, public: bool) -> Resul
     let file = text(objects, &ObjectKey::SiteFile { site: site() })?;
     let file: Value = serde_json::from_str(&file).map_err(text_of)?;
     check("site file", &file["stamp"], &stamp.into())?;
-    check("site file", &file["public"], &public.into())
+    check("site file", &file["public"], &named.is_some().into())
 }
 
-impl Index {
-    fn document(self, epoch: u64, frame: Frame) -> Expected {
-        let mut builder = Builder::new(&frame, epoch);
-        builder.push(&Segment {
-            stamp: self.generation,
-            entries: self.sitemaps,
-            newest: self.newest,
-            xml: self.lines.as_bytes(),
-        });
-        Expected {
-            built: builder.finish(),
-            frame,
-            xml: self.lines,
+impl Indexes {
+    /// The lines of each index: so many each, and before them those of the first of a cascade.
+    fn documents(
+        &self,
+        host: &str,
+        most: usize,
+        cascaded: bool,
+    ) -> Vec<Vec<(String, Option<When>)>> {
+        let mut documents: Vec<_> = self.lines.chunks(most).map(<[_]>::to_vec).collect();
+        if documents.is_empty() {
+            documents.push(Vec::new());
         }
+        if cascaded && documents.len() > 1 {
+            let first = (2..).zip(&documents).map(|(n, lines)| {
+                let newest = lines.iter().filter_map(|(_, at)| *at).max();
+                (line(host, &index_file(n), newest), newest)
+            });
+            let first = first.collect();
+            documents.insert(0, first);
+        }
+        documents
     }
+}
+
+fn index_file(n: usize) -> String {
+    match n {
+        1 => "sitemap_index.xml".to_owned(),
+        n => format!("sitemap_index{n}.xml"),
+    }
+}
+
+/// A line of an index.
+fn line(host: &str, file: &str, newest: Option<When>) -> String {
+    let lastmod = newest.map(|at| format!("<lastmod>{at}</lastmod>"));
+    let lastmod = lastmod.unwrap_or_default();
+    format!("<sitemap><loc>https://{host}/{file}</loc>{lastmod}</sitemap>\n")
+}
+
+/// An index of these lines.
+fn index(lines: &[(String, Option<When>)], generation: u64, epoch: u64, frame: Frame) -> Expected {
+    let xml: String = lines.iter().map(|(line, _)| line.as_str()).collect();
+    let mut builder = Builder::new(&frame, epoch);
+    builder.push(&Segment {
+        stamp: generation,
+        entries: u32::try_from(lines.len()).unwrap_or(u32::MAX),
+        newest: lines.iter().filter_map(|(_, at)| *at).max(),
+        xml: xml.as_bytes(),
+    });
+    let built = builder.finish();
+    Expected { built, frame, xml }
 }
 
 /// A shard of these rows.

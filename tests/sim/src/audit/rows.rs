@@ -8,7 +8,7 @@ use sitemap::plan::Ledger;
 
 use super::{Rows, Tally, check, same, text_of};
 use crate::history::{RECORDED, SITES};
-use crate::oracle::{Entry, Oracle, PagePart, Truth};
+use crate::oracle::{Entry, Found, Oracle, PagePart, Truth};
 
 /// Slots of a segment.
 const SEGMENT_SLOTS: u32 = 500;
@@ -33,7 +33,7 @@ pub(super) fn records(
         let page = keys::page(id, *part);
         (rows_of(&page, ledger), page, ledger)
     });
-    let (mut said, mut owners) = (BTreeSet::new(), BTreeMap::new());
+    let (mut said, mut decided) = (BTreeSet::new(), Found::default());
     for (named, page, ledger) in named {
         for key in named {
             let found = rows
@@ -48,12 +48,15 @@ pub(super) fn records(
         if let Some(claim) = &ledger.claim {
             let (id, part) = keys::page_parts(&page);
             let address = (claim.site.clone(), claim.loc.to_string());
-            owners.insert(address, (id.to_owned(), part));
+            decided.owners.insert(address, (id.to_owned(), part));
+        }
+        if let Some((group, _)) = &ledger.group {
+            decided.members.insert((group.clone(), page));
         }
     }
     let mut found: BTreeSet<Key> = rows.keys().filter(|key| has_owner(rows, key)).collect();
     same("rows that a ledger should know", &found, &said)?;
-    let truth = oracle.truth(&owners);
+    let truth = oracle.truth(&decided)?;
     entries(rows, &truth, tally)?;
     found.retain(|key| !key.pk.starts_with(prefix::SEGMENT));
     same("rows", &found, &wanted(oracle, &ledgers, &truth)?)?;
@@ -183,6 +186,8 @@ fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<
         wanted.extend(terms.map(|(term, at)| keys::term_member(term, *at, &name)));
         let group = listed.and_then(|listed| listed.group.as_ref());
         wanted.extend(group.map(|(group, _)| keys::group_member(group, &name)));
+        let waits_in = listed.and_then(|listed| listed.waits_in.as_ref());
+        wanted.extend(waits_in.map(|group| keys::group_waiter(group, &name)));
         if *part == 1 {
             let archive = oracle.archive(page);
             wanted.extend(archive.map(|term| keys::archive(&term, &name)));
@@ -238,7 +243,9 @@ fn place(pk: &str, sk: &str) -> Result<Place, String> {
 
 /// What search engines are to be told of is on sites that have ever had them told.
 pub(super) fn notices(rows: &Rows, oracle: &Oracle) -> Result<(), String> {
-    for (pk, sk, row) in rows.of(prefix::NOTICE) {
+    let is_pause = |pk: &str, sk: &str| RowKey::parse(pk, sk) == Some(RowKey::NoticePause);
+    let notices = rows.of(prefix::NOTICE);
+    for (pk, sk, row) in notices.filter(|(pk, sk, _)| !is_pause(pk, sk)) {
         let on = |host: &str| row["loc"].starts_with(&format!("https://{host}/"));
         let site = SITES.iter().position(|host| on(host)).ok_or("a site")?;
         let at: i64 = row["at"].parse().map_err(text_of)?;
@@ -272,7 +279,7 @@ pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(
             .iter()
             .position(|host| *host == site)
             .ok_or("a site")?;
-        let (capacity, _) = oracle.limits(number);
+        let capacity = oracle.series_limit(number, &series);
         if taken && i as usize >= capacity {
             return Err(format!("{site} {series} {n}: {i} is beyond {capacity}"));
         }

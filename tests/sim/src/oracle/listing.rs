@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use sitemap::plan::Translation;
 use sitemap::time::When;
 
-use super::records::{FILM, TITLE, images, publication};
+use super::records::{FILM, TITLE, alternates, images, publication};
 use super::{Entry, Oracle};
-use crate::history::{Film, LANGUAGES, Page, SERIES, Settings, TERMS, TYPES};
+use crate::history::{Alternates, Film, Page, SERIES, Settings, TERMS, TYPES};
 
 /// The language of news whose page has none, on sites that have one.
 const SITE_NEWS_LANGUAGE: &str = "en";
@@ -49,8 +49,11 @@ impl Oracle {
         if part > 1 {
             return vec![entry(&series, Vec::new(), "", "")];
         }
-        let links = members.map(|members| links(id, members));
-        let links = links.unwrap_or_default();
+        let links = match members {
+            Some(members) => links(id, members),
+            None if page.is_grouped() => String::new(),
+            None => own_links(page),
+        };
         let mut entries = vec![entry(&series, images(page), "", &links)];
         let films = self.films(page);
         if !films.is_empty() {
@@ -98,12 +101,12 @@ impl Oracle {
     /// A page as news; nothing if it or its site does not say all that it takes.
     fn news(&self, page: &Page, settings: &Settings) -> Option<String> {
         let name = publication(settings.publication?);
-        let own = page.language.map(|of| LANGUAGES[of].1);
-        let language = own.or(settings.language.then_some(SITE_NEWS_LANGUAGE))?;
+        let own = page.language_codes().map(|(_, news)| news);
+        let language = own.or(settings.language.then(|| SITE_NEWS_LANGUAGE.to_owned()))?;
         let from = page.from.map(|from| When::at(self.at(from)));
         let published = from.or(self.last_change(page))?;
         let title = page.titled.then(|| escaped(TITLE))?;
-        let publication = element("news:name", &name) + &element("news:language", language);
+        let publication = element("news:name", &name) + &element("news:language", &language);
         let parts = [
             element("news:publication", &publication),
             element("news:publication_date", &published.to_string()),
@@ -139,14 +142,27 @@ fn links(id: &str, members: &BTreeMap<&str, Translation>) -> String {
     if !listed || languages.len() == 1 {
         return String::new();
     }
-    let link = |language: &str, member: &Translation| {
-        let href = member.href.as_str();
-        format!("<xhtml:link rel=\"alternate\" hreflang=\"{language}\" href=\"{href}\"/>")
-    };
+    let link = |language: &str, member: &Translation| link(language, member.href.as_str());
     let listed = languages.values();
     let listed = listed.map(|(_, member)| link(&member.language, member));
     let default = default.map(|member| link("x-default", member));
     listed.chain(default).collect()
+}
+
+/// The links of a page that is in no group to the alternates that it names: none if that is itself alone.
+fn own_links(page: &Page) -> String {
+    if page.alternates == Alternates::Itself {
+        return String::new();
+    }
+    let alternates = alternates(page);
+    alternates
+        .iter()
+        .map(|(code, href)| link(code, href))
+        .collect()
+}
+
+fn link(language: &str, href: &str) -> String {
+    format!("<xhtml:link rel=\"alternate\" hreflang=\"{language}\" href=\"{href}\"/>")
 }
 
 fn element(name: &str, text: &str) -> String {

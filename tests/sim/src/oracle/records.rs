@@ -8,8 +8,9 @@ use sitemap::plan::Translation;
 use sitemap::time::When;
 
 use super::{HIGH_BYTE_LIMIT, LOW_BYTE_LIMIT, Oracle};
+use crate::endpoint::key_of;
 use crate::history::{
-    Changed, Film, GROUPS, LANGUAGES, MANY_IMAGES, MANY_IMAGES_DIGITS, PART_URLS, Page, SERIES,
+    Alternates, Changed, Film, GROUPS, MANY_IMAGES, MANY_IMAGES_DIGITS, PART_URLS, Page, SERIES,
     SITES, STYLESHEETS, Settings, State, TERMS, TYPES,
 };
 
@@ -17,6 +18,8 @@ use crate::history::{
 pub(super) const TITLE: &str = "Rust & <more>";
 /// The picture and the file of every video.
 pub(super) const FILM: [&str; 2] = ["https://i.example/film.jpg", "https://i.example/film.mp4"];
+/// The alternate of the pages that name another page.
+const OTHER_LANGUAGE: &str = "https://elsewhere.example/de";
 /// The language of the sites that have one.
 const SITE_LANGUAGE: &str = "en-GB";
 
@@ -45,13 +48,25 @@ pub(super) fn part_loc(page: &Page, part: u32, settings: &Settings) -> Option<St
 
 /// What a page is in its translation group, if it is in one.
 pub(super) fn translation(page: &Page, loc: &str) -> Option<(String, Translation)> {
-    let (group, language) = page.group.zip(page.language)?;
+    let (group, (language, _)) = page.group.zip(page.language_codes())?;
     let translation = Translation {
-        language: LANGUAGES[language].0.to_owned(),
+        language,
         href: Loc::parse_any(loc).expect("a page's address"),
         x_default: page.x_default,
     };
     Some((GROUPS[group].to_owned(), translation))
+}
+
+/// The alternates that a page names, with their codes.
+pub(super) fn alternates(page: &Page) -> Vec<(&'static str, String)> {
+    let itself = ("en", loc(page));
+    let other = ("de", OTHER_LANGUAGE.to_owned());
+    match page.alternates {
+        Alternates::None => Vec::new(),
+        Alternates::Both => vec![itself, other],
+        Alternates::Other => vec![other],
+        Alternates::Itself => vec![itself],
+    }
 }
 
 /// When a page says that it was modified, in a world of this beginning.
@@ -101,6 +116,7 @@ impl Oracle {
             "id": id, "type": TYPES[page.kind], "url": loc(page), "pages": page.parts, "x_default": page.x_default,
             "status": if page.state == State::Draft { "draft" } else { "published" },
             "noindex": page.state == State::Noindex, "terms": terms, "videos": films,
+            "alternates": alternates(page).iter().map(|(code, url)| json!({"hreflang": code, "url": url})).collect::<Vec<_>>(),
             "images": images(page).iter().map(|url| json!({"url": url})).collect::<Vec<_>>(),
         });
         let archive = page.archive.map(|of| {
@@ -118,7 +134,10 @@ impl Oracle {
             ("title", page.titled.then(|| TITLE.into())),
             ("archive_of", archive),
             ("news", page.news.then(|| json!({}))),
-            ("language", page.language.map(|of| LANGUAGES[of].0.into())),
+            (
+                "language",
+                page.language_codes().map(|(code, _)| code.into()),
+            ),
             ("translation_group", page.group.map(|of| GROUPS[of].into())),
         ];
         let given = optional.into_iter();
@@ -158,10 +177,10 @@ impl Oracle {
             "id": format!("site/{}", SITES[site]), "type": "site", "public": settings.public, "types": types,
             "entries_per_sitemap": settings.capacity, "byte_limit": limit, "feed": settings.feed,
             "video_series": videos, "news_series": news, "news_published_only": settings.published_only,
-            "stylesheet": STYLESHEETS[settings.stylesheet],
+            "stylesheet": STYLESHEETS[settings.stylesheet], "cascaded_index": settings.cascaded,
             "news_name": settings.publication.map(publication),
             "language": settings.language.then_some(SITE_LANGUAGE),
-            "indexnow_key": settings.told.then(|| format!("key-of-{}", SITES[site].replace('.', "-"))),
+            "indexnow_key": settings.told.then(|| key_of(SITES[site])),
         })
     }
 }

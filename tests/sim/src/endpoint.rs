@@ -1,0 +1,214 @@
+//! An endpoint of IndexNow that takes, refuses, asks for time and stays silent, and what it was told of.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use engine::notices::Refused;
+use engine::sweep::notices::{Answer, SearchEngines, TIMEOUT};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use table::{Change, Item};
+
+use crate::history::SITES;
+use crate::runtime::{Sim, digest_of};
+
+/// URLs of one request (IndexNow).
+const MAX_URLS: usize = 10_000;
+/// Seconds after which a change is no news: nobody is told of it any more.
+const NEWS_SECONDS: i64 = 48 * 3_600;
+/// Seconds that the endpoint asks for at most.
+const LONGEST_PAUSE: u64 = 10_000;
+/// Statuses by which it takes, refuses, and asks for time.
+const TAKEN: [u16; 2] = [200, 202];
+const REFUSED: [u16; 3] = [400, 403, 422];
+const LATER: [u16; 4] = [429, 429, 500, 503];
+
+/// The key of a site whose record has one.
+#[must_use]
+pub fn key_of(site: &str) -> String {
+    format!("key-of-{}", site.replace('.', "-"))
+}
+
+/// An endpoint. Cloning shares it.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    sim: Sim,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By URL when it was last in a request that was taken or refused, in Unix seconds.
+    told: BTreeMap<String, i64>,
+    /// By URL when a change of it was last noted.
+    noted: BTreeMap<String, i64>,
+    /// Changes that nobody was told of and that are not noted any more: the site's host, the URL, and when it changed.
+    dropped: Vec<(String, String, i64)>,
+    /// By host the last request, if it was refused.
+    refused: BTreeMap<String, Refused>,
+    /// Requests that were taken or refused.
+    requests: u64,
+    /// The status of every answer, once it is in order.
+    always: Option<u16>,
+}
+
+impl Endpoint {
+    /// An endpoint that was told of nothing.
+    #[must_use]
+    pub fn new(sim: Sim) -> Self {
+        let state = Arc::default();
+        Self { sim, state }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in the change of a notice's row.
+    pub fn watch(&self, change: &Change<'_>) {
+        let read = |item: &Item| {
+            let loc = item.text("loc")?.to_owned();
+            Some((loc, item.number::<i64>("at")?))
+        };
+        let mut state = self.lock();
+        match (change.old.and_then(read), change.new.and_then(read)) {
+            (_, Some((loc, at))) => drop(state.noted.insert(loc, at)),
+            (Some((loc, at)), None) => {
+                let is_told = state.told.get(&loc).is_some_and(|told| *told >= at);
+                let is_news = self.sim.now() - at <= NEWS_SECONDS;
+                if !is_told && is_news {
+                    let on = |host: &&&str| loc.starts_with(&format!("https://{host}/"));
+                    let site = SITES.iter().find(on).copied().unwrap_or_default();
+                    state.dropped.push((site.to_owned(), loc, at));
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// When a change of a URL was last noted, in Unix seconds.
+    #[must_use]
+    pub fn noted(&self, loc: &str) -> Option<i64> {
+        self.lock().noted.get(loc).copied()
+    }
+
+    /// Takes the changes that are not noted any more although nobody was told of them: host, URL and time.
+    #[must_use]
+    pub fn take_dropped(&self) -> Vec<(String, String, i64)> {
+        std::mem::take(&mut self.lock().dropped)
+    }
+
+    /// The last request of a site, if it was refused.
+    #[must_use]
+    pub fn refused(&self, host: &str) -> Option<Refused> {
+        self.lock().refused.get(host).copied()
+    }
+
+    /// Requests that were taken or refused.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.lock().requests
+    }
+
+    /// Answers with this status from now on; with any, as before, if it is `None`.
+    pub fn always(&self, status: Option<u16>) {
+        self.lock().always = status;
+    }
+
+    /// The status of the next answer; none if there will be no answer.
+    fn status(&self) -> Option<u16> {
+        if let Some(status) = self.lock().always {
+            return Some(status);
+        }
+        let one_of = |statuses: &[u16]| {
+            let at = self.sim.below(statuses.len() as u64);
+            statuses[usize::try_from(at).unwrap_or(0)]
+        };
+        match self.sim.below(10) {
+            0..5 => Some(one_of(&TAKEN)),
+            5 | 6 => Some(one_of(&REFUSED)),
+            7 | 8 => Some(one_of(&LATER)),
+            _ => None,
+        }
+    }
+
+    async fn answered(&self, json: String) -> Answer {
+        let (host, urls) = read(&json);
+        self.sim.note_call(digest_of(&json));
+        self.sim
+            .sleep(Duration::from_millis(1 + self.sim.below(500)))
+            .await;
+        let status = self.status();
+        let silent = status.is_none();
+        // What is not answered may have been taken.
+        let status = status.unwrap_or_else(|| {
+            if self.sim.below(2) == 0 {
+                TAKEN[0]
+            } else {
+                LATER[3]
+            }
+        });
+        let now = self.sim.now();
+        let count = urls.len() as u64;
+        let is_final = TAKEN.contains(&status) || REFUSED.contains(&status);
+        if is_final {
+            let mut state = self.lock();
+            state.requests += 1;
+            state.told.extend(urls.into_iter().map(|url| (url, now)));
+        }
+        if silent {
+            self.sim.note_fault();
+            self.sim.sleep(TIMEOUT).await;
+            return later("no answer", None);
+        }
+        let mut state = self.lock();
+        if TAKEN.contains(&status) {
+            state.refused.remove(&host);
+            return Answer::Taken;
+        }
+        if REFUSED.contains(&status) {
+            let refused = Refused {
+                status,
+                urls: count,
+                at: now,
+            };
+            state.refused.insert(host, refused);
+            return Answer::Refused(status);
+        }
+        drop(state);
+        let after = (self.sim.below(2) == 0).then(|| self.sim.below(LONGEST_PAUSE));
+        later("not now", after.and_then(|after| i64::try_from(after).ok()))
+    }
+}
+
+impl SearchEngines for Endpoint {
+    fn post(&self, json: String, _: i64) -> BoxFuture<'_, Answer> {
+        Box::pin(self.answered(json))
+    }
+}
+
+fn later(reason: &str, after: Option<i64>) -> Answer {
+    let reason = reason.to_owned();
+    Answer::Later { reason, after }
+}
+
+/// A request's host and URLs. It is as IndexNow asks for: else this panics.
+fn read(json: &str) -> (String, Vec<String>) {
+    let request: Value = serde_json::from_str(json).expect("JSON");
+    let host = request["host"].as_str().expect("a host").to_owned();
+    let key = key_of(&host);
+    assert_eq!(request["key"], key.as_str(), "the key of {host}");
+    let location = format!("https://{host}/{key}.txt");
+    assert_eq!(request["keyLocation"], location.as_str(), "{host}");
+    let urls = request["urlList"].as_array().expect("URLs");
+    assert!((1..=MAX_URLS).contains(&urls.len()), "{} URLs", urls.len());
+    let urls = urls
+        .iter()
+        .map(|url| url.as_str().expect("a URL").to_owned());
+    let urls: Vec<String> = urls.collect();
+    let origin = format!("https://{host}/");
+    let foreign = urls.iter().find(|url| !url.starts_with(&origin));
+    assert_eq!(foreign, None, "a URL of another host than {host}");
+    (host, urls)
+}

@@ -1,0 +1,88 @@
+//! What search engines must be told of, as the oracle knows it.
+//!
+//! - A change is noted when a page appears, goes, or shows something else. It is checked from one rest to the next, in
+//!   worlds without faults, for sites whose settings stay as they are: a scan and a repair tell nobody.
+//! - What is noted is told, unless the site has become private or wants nobody to be told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::endpoint::Endpoint;
+use crate::history::SITES;
+use crate::oracle::{Oracle, Truth};
+
+/// What each address showed: by site, by address.
+type Shown = [BTreeMap<String, String>; SITES.len()];
+
+/// What must be told.
+#[derive(Debug)]
+pub struct Told {
+    /// Whether every change is expected to be noted.
+    is_strict: bool,
+    /// What was so at the last rest, and when that was; nothing if there was none, or settings have changed since.
+    before: Option<(i64, Shown)>,
+    /// Sites that were private since the last rest, or whose changes nobody was to be told of.
+    mute: [bool; SITES.len()],
+}
+
+impl Told {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(is_strict: bool) -> Self {
+        Self {
+            is_strict,
+            before: None,
+            mute: [true; SITES.len()],
+        }
+    }
+
+    /// Takes in that a site's settings have changed.
+    pub fn settings_change(&mut self, site: usize, oracle: &Oracle) {
+        self.before = None;
+        self.mute[site] |= !oracle.is_told(site);
+    }
+
+    /// Checks what was noted and told since the last rest. `whole` says that nothing was lost or dropped.
+    ///
+    /// # Errors
+    ///
+    /// If something was not that had to be.
+    pub fn check(
+        &mut self,
+        endpoint: &Endpoint,
+        oracle: &Oracle,
+        truth: &Truth,
+        whole: bool,
+    ) -> Result<(), String> {
+        let mut shown = Shown::default();
+        for ((id, _), listed) in &truth.listed {
+            let (host, loc) = &listed.address;
+            if let Some(site) = SITES.iter().position(|site| site == host) {
+                shown[site].insert(loc.clone(), oracle.shown(id, listed));
+            }
+        }
+        let before = self.before.take().filter(|_| whole && self.is_strict);
+        if let Some((at, before)) = before {
+            for site in (0..SITES.len()).filter(|site| oracle.is_told(*site)) {
+                let locs: BTreeSet<&String> =
+                    before[site].keys().chain(shown[site].keys()).collect();
+                for loc in locs {
+                    let (was, is) = (before[site].get(loc), shown[site].get(loc));
+                    if was != is && endpoint.noted(loc).is_none_or(|noted| noted < at) {
+                        return Err(format!(
+                            "{loc} was {was:?} and is {is:?}: nobody is to be told"
+                        ));
+                    }
+                }
+            }
+        }
+        for (host, loc, at) in endpoint.take_dropped() {
+            let site = SITES.iter().position(|site| *site == host);
+            if whole && site.is_some_and(|site| !self.mute[site]) {
+                return Err(format!("{loc} has changed at {at}, and nobody was told"));
+            }
+        }
+        self.before = Some((oracle.now, shown));
+        self.mute = std::array::from_fn(|site| !oracle.is_told(site));
+        Ok(())
+    }
+}
