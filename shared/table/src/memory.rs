@@ -94,6 +94,23 @@ impl MemoryTable {
         self.lock().values().map(BTreeMap::len).sum()
     }
 
+    /// The size of the item with this primary key, which may be a whole item; 0 if there is none.
+    #[must_use]
+    pub fn bytes_of(&self, key: &Item) -> usize {
+        let Ok((partition, sort)) = self.place(key) else {
+            return 0;
+        };
+        let items = self.lock();
+        let item = items.get(&partition).and_then(|items| items.get(&sort));
+        item.map_or(0, Item::bytes)
+    }
+
+    /// The name of the partition key.
+    #[must_use]
+    pub fn partition_name(&self) -> &str {
+        self.schema.names().next().unwrap_or_default()
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

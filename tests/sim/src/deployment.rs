@@ -10,12 +10,24 @@ pub struct Deployment {
     pub index_lines: u32,
     /// Whether search engines are told of changes at an endpoint.
     pub endpoint: bool,
+    /// Whether every other record is an item of a table of the user's own.
+    pub source: bool,
+    /// The part of DynamoDB's throughput that is left of the tables': one of so many.
+    pub throughput: u64,
+    /// Runs of the functions at a time.
+    pub concurrency: usize,
+    /// Whether stream shards are split.
+    pub splits: bool,
 }
 
 /// The plainest one: AWS's limits, and nothing that can be left out.
 pub const PLAIN: Deployment = Deployment {
     index_lines: 50_000,
     endpoint: false,
+    source: false,
+    throughput: 1,
+    concurrency: 1_000,
+    splits: false,
 };
 
 impl Deployment {
@@ -30,16 +42,34 @@ impl Deployment {
 }
 
 /// Each thing that a deployment can do without, and how it is left out.
-pub const PARTS: [fn(&mut Deployment); 2] = [
+pub const PARTS: [fn(&mut Deployment); 6] = [
     |deployment| deployment.index_lines = PLAIN.index_lines,
     |deployment| deployment.endpoint = false,
+    |deployment| deployment.source = false,
+    |deployment| deployment.throughput = PLAIN.throughput,
+    |deployment| deployment.concurrency = PLAIN.concurrency,
+    |deployment| deployment.splits = false,
 ];
 
 /// Any deployment.
 pub fn deployment() -> impl Strategy<Value = Deployment> {
     let index_lines = prop_oneof![1 => Just(PLAIN.index_lines), 1 => 2..5_u32];
-    (index_lines, any::<bool>()).prop_map(|(index_lines, endpoint)| Deployment {
-        index_lines,
-        endpoint,
-    })
+    let source = prop::bool::weighted(0.3);
+    let throughput = prop_oneof![3 => Just(PLAIN.throughput), 1 => Just(20)];
+    // That of an account, and that of a new one, which others may use too.
+    let concurrency = prop_oneof![2 => Just(PLAIN.concurrency), 1 => Just(10), 1 => 2..6_usize];
+    let limits = (throughput, concurrency, any::<bool>());
+    (index_lines, any::<bool>(), source, limits).prop_map(
+        |(index_lines, endpoint, source, limits)| {
+            let (throughput, concurrency, splits) = limits;
+            Deployment {
+                index_lines,
+                endpoint,
+                source,
+                throughput,
+                concurrency,
+                splits,
+            }
+        },
+    )
 }

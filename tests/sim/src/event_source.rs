@@ -1,8 +1,9 @@
 //! A stream and the function behind it, as Lambda connects them.
 //!
-//! - Changes of one item come in their order; a stream is several stream shards, each of several lanes.
+//! - Changes of one item come in their order; a stream is several stream shards, each of several lanes. A stream shard may be
+//!   split: what came before is read first.
 //! - A lane gathers a batch, calls its function, and goes on behind what was handled. What failed comes again, and what came
-//!   before it in the batch may, too. A batch whose function ended without an answer is halved.
+//!   before it in the batch may, too. A batch whose function ended without an answer is halved; one for which there is no room is tried again.
 //! - Runs end anywhere, take longer than they may, and go on when they were thought dead.
 
 use std::collections::VecDeque;
@@ -19,18 +20,43 @@ use crate::faults::Faults;
 use crate::runtime::{Sim, Sleep, mix};
 use crate::template::Mapping;
 
+/// How often is asked whether what came before a stream shard is handled.
+const POLL: Duration = Duration::from_secs(1);
+/// Seconds after which the next stream shard is closed, at most.
+const LONGEST_SHARD: u64 = 600;
+/// Stream shards that are open at the same time, and all that there may ever be.
+const MAX_OPEN: usize = 5;
+const MAX_SHARDS: usize = 200;
+
 /// Calls the function.
 pub type Function = Arc<dyn Fn(Vec<StreamRecord>) -> BoxFuture<'static, Handled> + Send + Sync>;
 
-/// A stream.
+/// A stream. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Stream {
     sim: Sim,
-    lanes: Arc<Vec<Mutex<Lane>>>,
-    /// Sequence numbers given.
-    count: Arc<Mutex<u64>>,
+    state: Arc<Mutex<State>>,
     /// What was given up, as the failure bucket has it.
     failures: Arc<Mutex<Vec<StreamRecord>>>,
+}
+
+#[derive(Debug)]
+struct State {
+    shards: Vec<Shard>,
+    /// Stream shards that there were at first.
+    roots: usize,
+    /// Lanes of a stream shard.
+    factor: usize,
+    /// Sequence numbers given.
+    count: u64,
+}
+
+/// A part of the stream. Once it is split it takes in nothing more.
+#[derive(Debug)]
+struct Shard {
+    parent: Option<usize>,
+    children: Vec<usize>,
+    lanes: Vec<Lane>,
 }
 
 #[derive(Debug, Default)]
@@ -40,45 +66,81 @@ struct Lane {
     waker: Option<Waker>,
 }
 
+impl State {
+    fn add(&mut self, parent: Option<usize>) -> usize {
+        self.shards.push(Shard {
+            parent,
+            children: Vec::new(),
+            lanes: (0..self.factor).map(|_| Lane::default()).collect(),
+        });
+        self.shards.len() - 1
+    }
+
+    /// The stream shard and the lane that take in what has this hash.
+    fn place(&self, hash: u64) -> (usize, usize) {
+        let below = |hash: u64, limit: usize| usize::try_from(hash % limit as u64).unwrap_or(0);
+        let at = below(hash, self.roots * self.factor);
+        let (mut shard, mut lane) = (at / self.factor, at % self.factor);
+        while !self.shards[shard].children.is_empty() {
+            let children = &self.shards[shard].children;
+            let hash = mix(hash ^ shard as u64);
+            shard = children[below(hash, children.len())];
+            lane = below(mix(hash), self.factor);
+        }
+        (shard, lane)
+    }
+
+    /// Whether all that came before a stream shard's records is handled.
+    fn is_begun(&self, shard: usize) -> bool {
+        self.shards[shard].parent.is_none_or(|parent| {
+            let lanes = &self.shards[parent].lanes;
+            lanes.iter().all(|lane| lane.records.is_empty()) && self.is_begun(parent)
+        })
+    }
+}
+
 impl Stream {
     /// A stream of so many stream shards, each read in as many lanes as the mapping says.
     #[must_use]
     pub fn new(sim: Sim, shards: usize, mapping: &Mapping) -> Self {
-        let lanes = (0..shards * mapping.factor)
-            .map(|_| Mutex::default())
-            .collect();
+        let mut state = State {
+            shards: Vec::new(),
+            roots: shards,
+            factor: mapping.factor,
+            count: 0,
+        };
+        for _ in 0..shards {
+            state.add(None);
+        }
         Self {
             sim,
-            lanes: Arc::new(lanes),
-            count: Arc::default(),
+            state: Arc::new(Mutex::new(state)),
             failures: Arc::default(),
         }
     }
 
-    fn lane(&self, at: usize) -> MutexGuard<'_, Lane> {
-        self.lanes[at]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in the record of a change. `partition` is the item's partition key.
     pub fn push(&self, partition: &str, record: StreamRecord) {
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        *count += 1;
-        let record = StreamRecord {
-            sequence_number: format!("{count:020}"),
-            at: self.sim.now(),
-            ..record
-        };
-        drop(count);
         let hash = partition
             .bytes()
             .fold(7, |hash, byte| mix(hash ^ u64::from(byte)));
-        let at = usize::try_from(hash % self.lanes.len() as u64).unwrap_or(0);
-        let mut lane = self.lane(at);
-        lane.records.push_back((self.sim.elapsed(), record));
+        let (now, at) = (self.sim.elapsed(), self.sim.now());
+        let mut state = self.lock();
+        state.count += 1;
+        let record = StreamRecord {
+            sequence_number: format!("{:020}", state.count),
+            at,
+            ..record
+        };
+        let (shard, lane) = state.place(hash);
+        let lane = &mut state.shards[shard].lanes[lane];
+        lane.records.push_back((now, record));
         let waker = lane.waker.take();
-        drop(lane);
+        drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -87,15 +149,17 @@ impl Stream {
     /// Records that are not handled yet.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        (0..self.lanes.len())
-            .map(|at| self.lane(at).records.len())
-            .sum()
+        let state = self.lock();
+        let lanes = state.shards.iter().flat_map(|shard| &shard.lanes);
+        lanes.map(|lane| lane.records.len()).sum()
     }
 
     /// Forgets what is not handled yet: the table was dropped, and its stream with it.
     pub fn clear(&self) {
-        for at in 0..self.lanes.len() {
-            self.lane(at).records.clear();
+        for shard in &mut self.lock().shards {
+            for lane in &mut shard.lanes {
+                lane.records.clear();
+            }
         }
     }
 
@@ -106,58 +170,135 @@ impl Stream {
         std::mem::take(&mut failures)
     }
 
-    /// Reads the stream for ever. So many of the function's `runs` end somewhere.
-    pub fn connect(&self, mapping: Mapping, faults: &Faults, runs: f64, function: &Function) {
-        for at in 0..self.lanes.len() {
-            let reader = Reader {
-                stream: self.clone(),
-                at,
-                mapping,
-                faults: faults.clone(),
-                runs,
-                function: Arc::clone(function),
-            };
-            // It runs until the world ends.
-            drop(self.sim.spawn(reader.read()));
+    /// Reads the stream for ever. With `splits`, its stream shards are closed and go on in one or two others, now and then.
+    pub fn connect(
+        &self,
+        mapping: Mapping,
+        faults: &Faults,
+        splits: bool,
+        invoker: &Invoker,
+        function: &Function,
+    ) {
+        let reader = Reader {
+            stream: self.clone(),
+            at: (0, 0),
+            mapping,
+            faults: faults.clone(),
+            invoker: invoker.clone(),
+            function: Arc::clone(function),
+        };
+        let roots = self.lock().roots;
+        for shard in 0..roots {
+            reader.read_shard(shard);
+        }
+        if splits {
+            // As the readers, it runs until the world ends.
+            drop(self.sim.spawn(reader.split()));
         }
     }
 }
 
-/// Reads one lane.
+/// Reads one lane of one stream shard.
+#[derive(Clone)]
 struct Reader {
     stream: Stream,
-    at: usize,
+    at: (usize, usize),
     mapping: Mapping,
     faults: Faults,
-    runs: f64,
+    invoker: Invoker,
     function: Function,
 }
 
+/// What became of a batch.
+enum Tried {
+    /// There was none.
+    Nothing,
+    /// So many of its records were handled.
+    Handled(usize),
+    /// There was no answer.
+    Failed,
+    /// The function was not called: too many runs are under way.
+    Throttled,
+}
+
 impl Reader {
+    /// Reads the lanes of a stream shard.
+    fn read_shard(&self, shard: usize) {
+        for lane in 0..self.mapping.factor {
+            let at = (shard, lane);
+            let reader = Self { at, ..self.clone() };
+            // It runs until the world ends.
+            drop(self.stream.sim.spawn(reader.read()));
+        }
+    }
+
+    /// Closes a stream shard from time to time, and has its children read.
+    async fn split(self) {
+        let sim = self.stream.sim.clone();
+        while self.stream.lock().shards.len() < MAX_SHARDS {
+            let pause = Duration::from_secs(1 + sim.below(LONGEST_SHARD));
+            sim.sleep(pause).await;
+            let children = {
+                let mut state = self.stream.lock();
+                let open =
+                    (0..state.shards.len()).filter(|at| state.shards[*at].children.is_empty());
+                let open: Vec<usize> = open.collect();
+                let closed = open[usize::try_from(sim.below(open.len() as u64)).unwrap_or(0)];
+                let count = if open.len() < MAX_OPEN {
+                    1 + sim.below(2)
+                } else {
+                    1
+                };
+                let children: Vec<usize> = (0..count).map(|_| state.add(Some(closed))).collect();
+                state.shards[closed].children.clone_from(&children);
+                children
+            };
+            for child in children {
+                self.read_shard(child);
+            }
+        }
+    }
+
+    /// The lane's state.
+    fn with_lane<T>(&self, look: impl FnOnce(&mut Lane) -> T) -> T {
+        let (shard, lane) = self.at;
+        look(&mut self.stream.lock().shards[shard].lanes[lane])
+    }
+
     async fn read(self) {
         let sim = self.stream.sim.clone();
+        let mut is_begun = false;
         loop {
             self.filled().await;
-            if self.stream.lane(self.at).records.len() < self.mapping.batch {
+            // What came before the stream shard is read first.
+            while !is_begun {
+                is_begun = self.stream.lock().is_begun(self.at.0);
+                if !is_begun {
+                    sim.sleep(POLL).await;
+                }
+            }
+            if self.with_lane(|lane| lane.records.len()) < self.mapping.batch {
                 sim.sleep(self.mapping.window).await;
             }
             let (mut most, mut tries) = (self.mapping.batch, 0_u32);
             // What was handled must go before anything else is taken in.
             loop {
                 self.give_up();
-                let Some(handled) = self.try_batch(most).await else {
-                    break;
-                };
-                match handled {
-                    Some(count @ 1..) => {
-                        let mut lane = self.stream.lane(self.at);
-                        let count = count.min(lane.records.len());
-                        lane.records.drain(..count);
+                match self.try_batch(most).await {
+                    Tried::Nothing => break,
+                    Tried::Handled(count @ 1..) => {
+                        self.with_lane(|lane| {
+                            let count = count.min(lane.records.len());
+                            lane.records.drain(..count);
+                        });
                         break;
                     }
-                    Some(0) => {}
-                    None if !self.mapping.bisects => {}
-                    None => most = (most.min(self.stream.lane(self.at).records.len()) / 2).max(1),
+                    Tried::Handled(0) | Tried::Throttled => {}
+                    Tried::Failed if !self.mapping.bisects => {}
+                    Tried::Failed => {
+                        let waiting = self.with_lane(|lane| lane.records.len());
+                        most = (most.min(waiting) / 2).max(1);
+                    }
                 }
                 tries += 1;
                 let pause = Duration::from_millis(500 << tries.min(6));
@@ -170,63 +311,127 @@ impl Reader {
     /// Puts what is too old among the failures.
     fn give_up(&self) {
         let now = self.stream.sim.elapsed();
-        let mut lane = self.stream.lane(self.at);
         let too_old = |at: &Duration| now.saturating_sub(*at) > self.mapping.record_age;
-        while lane.records.front().is_some_and(|(at, _)| too_old(at)) {
-            let failures = &self.stream.failures;
-            let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
-            failures.extend(lane.records.pop_front().map(|(_, record)| record));
-        }
+        self.with_lane(|lane| {
+            while lane.records.front().is_some_and(|(at, _)| too_old(at)) {
+                let failures = &self.stream.failures;
+                let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                failures.extend(lane.records.pop_front().map(|(_, record)| record));
+            }
+        });
     }
 
     /// Ends once there are records.
     async fn filled(&self) {
         poll_fn(|context| {
-            let mut lane = self.stream.lane(self.at);
-            if lane.records.is_empty() {
-                lane.waker = Some(context.waker().clone());
-                Poll::Pending
-            } else {
-                Poll::Ready(())
-            }
+            self.with_lane(|lane| {
+                if lane.records.is_empty() {
+                    lane.waker = Some(context.waker().clone());
+                    Poll::Pending
+                } else {
+                    Poll::Ready(())
+                }
+            })
         })
         .await;
     }
 
-    /// Calls the function with a batch, and says how many of its records were handled: `Some(None)` if there was no answer.
-    /// `None` if there is nothing to call it with.
-    async fn try_batch(&self, most: usize) -> Option<Option<usize>> {
-        let records: Vec<StreamRecord> = {
-            let lane = self.stream.lane(self.at);
+    /// Calls the function with a batch.
+    async fn try_batch(&self, most: usize) -> Tried {
+        let records: Vec<StreamRecord> = self.with_lane(|lane| {
             let records = lane.records.iter().take(most);
             records.map(|(_, record)| record.clone()).collect()
-        };
+        });
         if records.is_empty() {
-            return None;
+            return Tried::Nothing;
         }
         let numbers: Vec<String> = records
             .iter()
             .map(|record| record.sequence_number.clone())
             .collect();
+        let Some(place) = self.invoker.place() else {
+            return Tried::Throttled;
+        };
         let run = (self.function)(records);
-        let handled = invoke(&self.stream.sim, self.runs, self.mapping.timeout, run).await;
+        let handled = self.invoker.invoke(self.mapping.timeout, run).await;
+        drop(place);
         // The answer may be lost.
-        let handled = handled.filter(|_| !self.faults.happens());
-        Some(handled.map(|handled| {
-            match handled {
-                Handled::All => numbers.len(),
-                Handled::Before(number) => numbers
-                    .iter()
-                    .position(|other| *other == number)
-                    .unwrap_or(0),
+        match handled.filter(|_| !self.faults.happens()) {
+            None => Tried::Failed,
+            Some(Handled::All) => Tried::Handled(numbers.len()),
+            Some(Handled::Before(number)) => {
+                let position = numbers.iter().position(|other| *other == number);
+                Tried::Handled(position.unwrap_or(0))
             }
-        }))
+        }
+    }
+}
+
+/// Calls functions, so many at a time. Cloning shares it.
+#[derive(Clone, Debug)]
+pub struct Invoker {
+    sim: Sim,
+    /// How many of the runs end somewhere, or stand still.
+    runs: f64,
+    /// Runs at a time; that is the account's limit.
+    limit: usize,
+    /// Runs under way, and calls that were too many.
+    state: Arc<Mutex<(usize, u64)>>,
+}
+
+/// A run that is under way, as the account's limit counts it.
+#[derive(Debug)]
+pub struct Place(Arc<Mutex<(usize, u64)>>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 -= 1;
+    }
+}
+
+impl Invoker {
+    /// Calls functions of which so many runs end somewhere, so many at a time.
+    #[must_use]
+    pub fn new(sim: Sim, runs: f64, limit: usize) -> Self {
+        Self {
+            sim,
+            runs,
+            limit,
+            state: Arc::default(),
+        }
+    }
+
+    /// Room for a run; `None` if there are as many as there may be.
+    #[must_use]
+    pub fn place(&self) -> Option<Place> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.0 >= self.limit {
+            state.1 += 1;
+            return None;
+        }
+        state.0 += 1;
+        Some(Place(Arc::clone(&self.state)))
+    }
+
+    /// Calls that were too many.
+    #[must_use]
+    pub fn throttled(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    /// Runs a function within its time limit; see [`invoke`].
+    pub async fn invoke<T: Send + 'static>(
+        &self,
+        timeout: Duration,
+        run: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        invoke(&self.sim, self.runs, timeout, run).await
     }
 }
 
 /// Runs a function within its time limit; `None` if it gave no answer. So many of the runs end somewhere, or stand still
 /// somewhere for a time, after which they go on.
-pub async fn invoke<T: Send + 'static>(
+async fn invoke<T: Send + 'static>(
     sim: &Sim,
     rate: f64,
     timeout: Duration,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use sim::run::{Report, drawn, run_all, run_case, shortened};
+use sim::run::{Report, drawn, publish_many, run_all, run_case, shortened};
 use sim::runtime::mix;
 
 /// Run histories of the engine in a simulated world.
@@ -24,6 +24,9 @@ struct Arguments {
     /// End at the first violation, and do not look for a shorter history
     #[arg(long)]
     first: bool,
+    /// Publish so many pages instead, and say what they take
+    #[arg(long)]
+    pages: Option<usize>,
     /// Print what the functions log
     #[arg(long)]
     log: bool,
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         steps,
         case,
         first,
+        pages,
         log,
     } = Arguments::parse();
     if log {
@@ -45,6 +49,25 @@ fn main() -> ExitCode {
         reason = "how long a run takes is no part of the simulated world"
     )]
     let begun = Instant::now();
+    if let Some(pages) = pages {
+        let before = peak_kilobytes();
+        let published = publish_many(seed, pages);
+        let seconds = begun.elapsed().as_secs_f64();
+        let bytes = (peak_kilobytes() - before) * 1_024 / pages.max(1) as u64;
+        println!("{seconds:.1} s, peak memory {bytes} bytes a page");
+        return match published {
+            Ok((calls, virtual_seconds)) => {
+                println!(
+                    "{pages} pages published in {calls} calls and {virtual_seconds} virtual seconds"
+                );
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                println!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let outcomes = match case {
         Some(case) => BTreeMap::from([(case, run_case(seed, case))]),
         None => run_all(seed, steps, first),
@@ -63,10 +86,20 @@ fn main() -> ExitCode {
     }
     let seconds = begun.elapsed().as_secs_f64();
     println!("{total}");
-    println!("{seconds:.1} s");
+    let milliseconds = seconds * 1_000.0 / total.steps.max(1) as f64;
+    let peak = peak_kilobytes() / 1_024;
+    println!("{seconds:.1} s, {milliseconds:.2} ms a step, peak memory {peak} MB");
     println!(
         "seed {seed}: {} steps, {} faults, digest {digest:016x}, {violations} violations",
         total.steps, total.faults
     );
     ExitCode::from(u8::from(violations > 0))
+}
+
+/// The most memory that this process has had, in kilobytes; 0 where the system does not say.
+fn peak_kilobytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }

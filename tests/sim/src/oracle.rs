@@ -115,12 +115,6 @@ impl Oracle {
         self.begun + hours * 3_600
     }
 
-    /// The records that come and go as a crowd.
-    pub fn crowd(&self) -> Vec<String> {
-        let crowd = (0..).map(|n| format!("c{n}"));
-        crowd.take_while(|id| self.pages.contains_key(id)).collect()
-    }
-
     /// A page as it is edited now.
     pub fn edited(&self, page: Page) -> Page {
         let changed = match page.changed {

@@ -15,6 +15,15 @@ use table::{
 
 use crate::faults::{Fate, Faults};
 use crate::runtime::digest_of;
+use crate::throughput::{Kind, Load, Throughput, cost};
+
+/// What a table says that has no throughput left.
+const TOO_MANY: &str = "the throughput is used up";
+/// What reading nothing costs.
+const NOTHING_READ: u64 = 2;
+/// How often the client tries again then.
+const TRIES_OF_TOO_MANY: u32 = 2;
+const TRANSACTION: &str = "TransactWriteItems";
 
 /// A table behind a network.
 #[derive(Clone, Debug)]
@@ -22,6 +31,7 @@ pub struct SimTable {
     /// What is in it.
     pub table: MemoryTable,
     faults: Faults,
+    throughput: Throughput,
 }
 
 /// A bucket behind a network.
@@ -35,16 +45,64 @@ pub struct SimObjects {
 impl SimTable {
     /// This table.
     #[must_use]
-    pub fn new(table: MemoryTable, faults: Faults) -> Self {
-        Self { table, faults }
+    pub fn new(table: MemoryTable, faults: Faults, throughput: Throughput) -> Self {
+        Self {
+            table,
+            faults,
+            throughput,
+        }
+    }
+
+    /// The digest of a partition key.
+    fn partition(&self, key: &Item) -> u64 {
+        digest_of(&key.get(self.table.partition_name()))
+    }
+
+    fn read_of<'k>(&self, keys: impl IntoIterator<Item = &'k Item>) -> Load {
+        let keys = keys.into_iter().map(|key| (self.partition(key), 0));
+        Load {
+            kind: Kind::Read,
+            keys: keys.collect(),
+        }
+    }
+
+    /// What an item's write costs: of the item before, or as it will be about.
+    fn write_cost(&self, key: &Item, bytes: usize) -> (u64, u64) {
+        let bytes = bytes.max(self.table.bytes_of(key));
+        (self.partition(key), cost(Kind::Write, bytes))
+    }
+
+    fn write_of(&self, key: &Item, bytes: usize) -> Load {
+        Load {
+            kind: Kind::Write,
+            keys: vec![self.write_cost(key, bytes)],
+        }
+    }
+
+    fn transaction_of(&self, actions: &[Action]) -> Load {
+        let cost = |action: &Action| {
+            let (partition, cost) = match action {
+                Action::Put { item, .. } => self.write_cost(item, item.bytes()),
+                Action::Update { key, update, .. } => self.write_cost(key, update_bytes(update)),
+                Action::Delete { key, .. } | Action::Check { key, .. } => self.write_cost(key, 0),
+            };
+            // It is prepared, and then it is done.
+            (partition, 2 * cost)
+        };
+        Load {
+            kind: Kind::Write,
+            keys: actions.iter().map(cost).collect(),
+        }
     }
 
     fn call<'a, R, T, F>(
         &'a self,
         fate: (Fate, bool),
         operation: &'static str,
+        load: Load,
         request: R,
         call: impl Fn(MemoryTable, R) -> F + Copy + Send + Sync + 'static,
+        read: impl Fn(&T) -> u64 + Copy + Send + Sync + 'static,
     ) -> Reply<'a, T>
     where
         R: Clone + Hash + Send + Sync + 'static,
@@ -61,8 +119,20 @@ impl SimTable {
             message: message(),
         };
         let noted = digest_of(&(operation, &request));
-        let table = self.table.clone();
-        let call = move || call(table.clone(), request.clone());
+        let (table, throughput) = (self.table.clone(), self.throughput.clone());
+        let call = move || {
+            let is_taken = throughput.admits(&load);
+            let (throughput, load) = (throughput.clone(), load.clone());
+            let call = is_taken.then(|| call(table.clone(), request.clone()));
+            async move {
+                let Some(call) = call else {
+                    return Err(too_many(operation, load.keys.len()));
+                };
+                let answer = call.await;
+                throughput.take(&load, answer.as_ref().map_or(0, read));
+                answer
+            }
+        };
         Box::pin(carried(
             &self.faults,
             fate,
@@ -70,8 +140,37 @@ impl SimTable {
             call,
             unavailable,
             throttled,
+            |error| matches!(error, TableError::Throttled { message, .. } if message == TOO_MANY),
         ))
     }
+}
+
+/// The answer to a call for which there is no throughput left. A client tries a transaction no more.
+fn too_many(operation: &'static str, actions: usize) -> TableError {
+    if operation == TRANSACTION {
+        let mut reasons = vec![Reason::Innocent; actions];
+        reasons[0] = Reason::Throttled;
+        return TableError::Cancelled { reasons };
+    }
+    TableError::Throttled {
+        operation,
+        message: TOO_MANY.to_owned(),
+    }
+}
+
+/// What an update writes, about.
+fn update_bytes(update: &Update) -> usize {
+    let values = update.set.iter().chain(&update.set_missing);
+    values.map(|(name, value)| name.len() + value.bytes()).sum()
+}
+
+fn item_cost(item: &Item) -> u64 {
+    cost(Kind::Read, item.bytes())
+}
+
+/// A page is read as one.
+fn page_cost(page: &Page) -> u64 {
+    cost(Kind::Read, page.items.iter().map(Item::bytes).sum())
 }
 
 /// Carries a call to a service and its answer back, as it is drawn: what becomes of it, and whether the client tries again.
@@ -83,6 +182,7 @@ async fn carried<T, E, F>(
     call: impl Fn() -> F + Clone + Send + Sync + 'static,
     unavailable: impl Fn() -> E,
     throttled: impl Fn() -> E,
+    is_too_many: impl Fn(&E) -> bool,
 ) -> Result<T, E>
 where
     F: Future<Output = Result<T, E>> + Send + 'static,
@@ -116,12 +216,18 @@ where
             Err(unavailable())
         }
     };
-    let answer = if is_tried_again {
+    let mut answer = if is_tried_again {
         faults.pause().await;
         call().await
     } else {
         answer
     };
+    for _ in 0..TRIES_OF_TOO_MANY {
+        if answer.as_ref().err().is_some_and(&is_too_many) {
+            faults.pause().await;
+            answer = call().await;
+        }
+    }
     faults.way().await;
     sim.note(digest_of(&(fate, &answer)));
     answer
@@ -132,8 +238,10 @@ impl Table for SimTable {
         self.call(
             self.faults.draw(),
             "GetItem",
+            self.read_of([&key]),
             key,
             |table, key| async move { table.get(key).await },
+            |item| item.as_ref().map_or(NOTHING_READ, item_cost),
         )
     }
 
@@ -152,12 +260,14 @@ impl Table for SimTable {
         self.call(
             self.faults.draw(),
             "BatchGetItem",
+            self.read_of(&keys),
             (keys, attributes, left),
             |table, (keys, attributes, left)| async move {
                 let (found, mut more) = table.batch_get(keys, attributes).await?;
                 more.extend(left);
                 Ok((found, more))
             },
+            |(found, _)| found.iter().map(item_cost).sum::<u64>().max(NOTHING_READ),
         )
     }
 
@@ -165,23 +275,36 @@ impl Table for SimTable {
         self.call(
             self.faults.draw(),
             "Query",
+            Load {
+                kind: Kind::Read,
+                keys: vec![(digest_of(&Some(&query.partition)), 0)],
+            },
             query,
             |table, query| async move { table.query(query).await },
+            page_cost,
         )
     }
 
     fn scan(&self, scan: Scan) -> Reply<'_, Page> {
-        self.call(self.faults.draw(), "Scan", scan, |table, scan| async move {
-            table.scan(scan).await
-        })
+        let is_consistent = scan.consistent;
+        self.call(
+            self.faults.draw(),
+            "Scan",
+            self.read_of([]),
+            scan,
+            |table, scan| async move { table.scan(scan).await },
+            move |page| page_cost(page) / if is_consistent { 1 } else { 2 },
+        )
     }
 
     fn put(&self, item: Item, condition: Option<Condition>) -> Reply<'_, ()> {
         self.call(
             self.faults.draw(),
             "PutItem",
+            self.write_of(&item, item.bytes()),
             (item, condition),
             |table, (item, condition)| async move { table.put(item, condition).await },
+            |()| 0,
         )
     }
 
@@ -191,8 +314,10 @@ impl Table for SimTable {
         self.call(
             fate,
             "UpdateItem",
+            self.write_of(&key, update_bytes(&update)),
             (key, update, condition),
             |table, (key, update, condition)| async move { table.update(key, update, condition).await },
+            |_| 0,
         )
     }
 
@@ -200,8 +325,10 @@ impl Table for SimTable {
         self.call(
             self.faults.draw(),
             "DeleteItem",
+            self.write_of(&key, 0),
             (key, condition),
             |table, (key, condition)| async move { table.delete(key, condition).await },
+            |()| 0,
         )
     }
 
@@ -210,7 +337,8 @@ impl Table for SimTable {
         let conflict = self.faults.conflicts();
         self.call(
             self.faults.draw(),
-            "TransactWriteItems",
+            TRANSACTION,
+            self.transaction_of(&actions),
             (actions, conflict),
             |table, (actions, conflict)| async move {
                 if conflict {
@@ -220,6 +348,7 @@ impl Table for SimTable {
                 }
                 table.transact(actions).await
             },
+            |()| 0,
         )
     }
 }
@@ -257,6 +386,7 @@ impl SimObjects {
             call,
             unavailable,
             unavailable,
+            |_| false,
         ))
     }
 }

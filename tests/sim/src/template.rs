@@ -31,12 +31,16 @@ pub struct Mapping {
 pub struct Template {
     /// The content's stream, which `ingest` reads.
     pub content: Mapping,
+    /// The stream of a table of the user's own, which `ingest` reads.
+    pub source: Mapping,
     /// The sitemap table's stream, which `regenerate` reads.
     pub sitemap: Mapping,
     /// How often `sweep` runs.
     pub sweep_period: Duration,
     /// The time limit of `sweep`.
     pub sweep_timeout: Duration,
+    /// For how long a call of `sweep` that is too many is tried again.
+    pub sweep_event_age: Duration,
 }
 
 impl Template {
@@ -44,20 +48,27 @@ impl Template {
     fn read(template: &str) -> Self {
         let template: Value = serde_norway::from_str(template).expect("template.yaml is YAML");
         let function = |name: &str| &template["Resources"][name]["Properties"];
+        let stream = |name: &str, event: &str| &function(name)["Events"][event]["Properties"];
+        let ingest = seconds(function("IngestFunction"), "Timeout");
         let sweep = function("SweepFunction");
         let clock = &sweep["Events"]["Clock"]["Properties"];
         assert_eq!(clock["Schedule"], "rate(1 minute)", "sweep's period");
         Self {
-            content: mapping(function("IngestFunction"), "ContentStream"),
-            sitemap: mapping(function("RegenerateFunction"), "SitemapStream"),
+            content: mapping(stream("IngestFunction", "ContentStream"), ingest),
+            source: mapping(function("SourceStream"), ingest),
+            sitemap: mapping(
+                stream("RegenerateFunction", "SitemapStream"),
+                seconds(function("RegenerateFunction"), "Timeout"),
+            ),
             sweep_period: Duration::from_secs(60),
             sweep_timeout: seconds(sweep, "Timeout"),
+            sweep_event_age: seconds(&sweep["EventInvokeConfig"], "MaximumEventAgeInSeconds"),
         }
     }
 }
 
-fn mapping(function: &Value, event: &str) -> Mapping {
-    let properties = &function["Events"][event]["Properties"];
+/// How a stream is read whose function has this time limit.
+fn mapping(properties: &Value, timeout: Duration) -> Mapping {
     assert_eq!(
         properties["MaximumRetryAttempts"].as_i64(),
         Some(-1),
@@ -69,7 +80,7 @@ fn mapping(function: &Value, event: &str) -> Mapping {
         factor: count(properties, "ParallelizationFactor"),
         record_age: seconds(properties, "MaximumRecordAgeInSeconds"),
         bisects: properties["BisectBatchOnFunctionError"] == Value::Bool(true),
-        timeout: seconds(function, "Timeout"),
+        timeout,
     }
 }
 

@@ -24,13 +24,15 @@ use table::{Item, MemoryTable, Query, Scan, Schema, Table, Value};
 use crate::audit::{Objects as Published, Row, Rows};
 use crate::deployment::Deployment;
 use crate::endpoint::Endpoint;
-use crate::event_source::{Function, Stream, invoke};
+use crate::event_source::{Function, Invoker, Stream};
 use crate::faults::Faults;
 use crate::history::{KNOWN, SITES};
 use crate::public::SimPublic;
 use crate::runtime::{Sim, mix};
+use crate::source;
 use crate::tables::{SimObjects, SimTable};
 use crate::template::TEMPLATE;
+use crate::throughput::Throughput;
 
 /// In one of so many worlds with faults a service is out of order for a time.
 const OUTAGE_ONE_IN: u64 = 4;
@@ -59,12 +61,19 @@ pub struct World {
     content: MemoryTable,
     sitemap: MemoryTable,
     objects: MemoryObjects,
-    streams: [Stream; 2],
+    /// The user's table.
+    source: Option<MemoryTable>,
+    /// Of the content, of the sitemap table, and of the user's table.
+    streams: [Stream; 3],
+    /// The tables' throughput.
+    throughput: [Throughput; 3],
+    /// Calls the functions.
+    invoker: Invoker,
+    deployment: Deployment,
     /// The functions' state: calls take time and fail.
     functions: Regenerator,
     /// The operator's: calls do neither.
     operator: Regenerator,
-    options: Options,
     /// Where search engines are told of changes.
     endpoint: Option<Endpoint>,
     /// Of the answers of the functions.
@@ -77,9 +86,9 @@ impl World {
     /// A deployment without content, whose functions do not run yet.
     #[must_use]
     pub fn new(sim: &Sim, options: Options, deployment: Deployment) -> Self {
-        let mappings = [TEMPLATE.content, TEMPLATE.sitemap];
+        let mappings = [TEMPLATE.content, TEMPLATE.sitemap, TEMPLATE.source];
         let streams = mappings.map(|mapping| Stream::new(sim.clone(), options.shards, &mapping));
-        let [changes, rows] = streams.clone();
+        let [changes, rows, items] = streams.clone();
         let content = MemoryTable::watched(Schema::of_texts(&["id"]), move |change| {
             let id = change.key.text("id").unwrap_or_default();
             changes.push(id, record(change.key, change.new.is_none()));
@@ -99,6 +108,14 @@ impl World {
                 rows.push(change.key.text("pk").unwrap_or_default(), record);
             }
         });
+        let source = deployment.source.then(|| {
+            MemoryTable::watched(source::schema(), move |change| {
+                let partition = change.key.text("pk").unwrap_or_default();
+                let table = source::TABLE.to_owned();
+                let record = record(change.key, change.new.is_none());
+                items.push(partition, StreamRecord { table, ..record });
+            })
+        });
         let objects = MemoryObjects::default();
         let faults = Faults::new(sim.clone(), options.calls);
         // One service may be out of order for a time.
@@ -110,9 +127,18 @@ impl World {
         };
         let env = sim.env();
         let limits = deployment.index_limits();
+        let throughput: [Throughput; 3] =
+            std::array::from_fn(|_| Throughput::new(sim.clone(), deployment.throughput));
+        let behind = |number: usize, table: &MemoryTable| -> Arc<dyn Table> {
+            // The user's table fails as the content table does.
+            let faults = faults_of(number as u64 % 2);
+            let throughput = throughput[number].clone();
+            Arc::new(SimTable::new(table.clone(), faults, throughput))
+        };
         let functions = regenerator(
-            Arc::new(SimTable::new(content.clone(), faults_of(0))),
-            Arc::new(SimTable::new(sitemap.clone(), faults_of(1))),
+            behind(0, &content),
+            behind(1, &sitemap),
+            source.as_ref().map(|source| behind(2, source)),
             Arc::new(SimObjects::new(objects.clone(), faults_of(2))),
             limits,
             &env,
@@ -120,6 +146,9 @@ impl World {
         let operator = regenerator(
             Arc::new(content.clone()),
             Arc::new(sitemap.clone()),
+            source
+                .clone()
+                .map(|source| Arc::new(source) as Arc<dyn Table>),
             Arc::new(objects.clone()),
             limits,
             &env,
@@ -129,10 +158,13 @@ impl World {
             content,
             sitemap,
             objects,
+            source,
             streams,
+            throughput,
+            invoker: Invoker::new(sim.clone(), options.runs, deployment.concurrency),
+            deployment,
             functions,
             operator,
-            options,
             endpoint,
             faults,
             begun: false,
@@ -142,7 +174,7 @@ impl World {
     /// Starts the functions.
     pub fn begin(&mut self) {
         self.begun = true;
-        let [changes, rows] = &self.streams;
+        let [changes, rows, items] = &self.streams;
         let reconciler = Arc::new(self.functions.reconciler.clone());
         let ingest: Function = Arc::new(move |records| {
             let reconciler = Arc::clone(&reconciler);
@@ -153,12 +185,15 @@ impl World {
             let regenerator = Arc::clone(&regenerator);
             Box::pin(async move { regenerator.regenerate(&records).await })
         });
-        let (faults, runs) = (&self.faults, self.options.runs);
-        changes.connect(TEMPLATE.content, faults, runs, &ingest);
-        rows.connect(TEMPLATE.sitemap, faults, runs, &regenerate);
+        let (faults, invoker, splits) = (&self.faults, &self.invoker, self.deployment.splits);
+        changes.connect(TEMPLATE.content, faults, splits, invoker, &ingest);
+        rows.connect(TEMPLATE.sitemap, faults, splits, invoker, &regenerate);
+        if self.source.is_some() {
+            items.connect(TEMPLATE.source, faults, splits, invoker, &ingest);
+        }
         let sim = self.sim.clone();
         let functions = self.functions.clone();
-        let endpoint = self.endpoint.clone();
+        let (endpoint, invoker) = (self.endpoint.clone(), self.invoker.clone());
         let (period, timeout) = (TEMPLATE.sweep_period, TEMPLATE.sweep_timeout);
         drop(self.sim.spawn(async move {
             loop {
@@ -175,8 +210,18 @@ impl World {
                         .map(|endpoint| endpoint as &dyn SearchEngines);
                     sweep(reconciler, &**objects, SECOND_LOOK, engines).await
                 };
-                // What failed, the next one does.
-                drop(invoke(&sim, runs, timeout, swept).await);
+                // What failed, the next one does. A call that is too many is tried again for a time.
+                let begun = sim.elapsed();
+                let mut pause = Duration::from_secs(1);
+                while sim.elapsed() - begun < TEMPLATE.sweep_event_age {
+                    if let Some(place) = invoker.place() {
+                        drop(invoker.invoke(timeout, swept).await);
+                        drop(place);
+                        break;
+                    }
+                    sim.sleep(pause).await;
+                    pause *= 2;
+                }
             }
         }));
     }
@@ -205,14 +250,37 @@ impl World {
         pause.map_err(|error| error.to_string())
     }
 
+    /// Calls of tables and of functions that were too many.
+    #[must_use]
+    pub fn throttled(&self) -> [u64; 2] {
+        let tables = self.throughput.iter().map(Throughput::throttled);
+        [tables.sum(), self.invoker.throttled()]
+    }
+
+    /// The id of the record of this name.
+    #[must_use]
+    pub fn id(&self, name: &str) -> String {
+        let id = source::id(name).filter(|_| self.source.is_some());
+        id.unwrap_or_else(|| name.to_owned())
+    }
+
     /// Writes a record.
     pub async fn put(&self, record: &Json) {
+        let id = record["id"].as_str().unwrap_or_default();
+        if let Some((source, key)) = self.source.as_ref().zip(source::key(id)) {
+            let put = source.put(item(&source::item(&key, record)), None);
+            return put.await.expect("an item that the table takes");
+        }
         let put = self.content.put(item(record), None);
         put.await.expect("a record that the table takes");
     }
 
     /// Deletes a record.
     pub async fn delete(&self, id: &str) {
+        if let Some((source, key)) = self.source.as_ref().zip(source::key(id)) {
+            let delete = source.delete(item(&key), None);
+            return delete.await.expect("a delete");
+        }
         let delete = self.content.delete(Item::new().with("id", id), None);
         delete.await.expect("a delete");
     }
@@ -286,7 +354,8 @@ impl World {
             return Ok(());
         }
         loop {
-            let [changes, rows] = self.streams.each_ref().map(Stream::waiting);
+            let [changes, rows, items] = self.streams.each_ref().map(Stream::waiting);
+            let changes = changes + items;
             let key = keys::job();
             let job = Query::of(key.pk.as_str());
             let job = self.sitemap.query(job).await.expect("a query");
@@ -308,7 +377,8 @@ impl World {
 
     /// Hands what was given up to the functions again, as an operator does. Says whether there was anything.
     async fn redrive(&self) -> bool {
-        let [changes, rows] = self.streams.each_ref().map(Stream::take_failures);
+        let [mut changes, rows, items] = self.streams.each_ref().map(Stream::take_failures);
+        changes.extend(items);
         let is_any = !changes.is_empty() || !rows.is_empty();
         let ingested = engine::ingest::ingest(&self.operator.reconciler, &changes).await;
         let regenerated = self.operator.regenerate(&rows).await;
@@ -370,14 +440,20 @@ impl World {
 fn regenerator(
     content: Arc<dyn Table>,
     sitemap: Arc<dyn Table>,
+    source: Option<Arc<dyn Table>>,
     objects: Arc<dyn Objects>,
     limits: IndexLimits,
     env: &Env,
 ) -> Regenerator {
     let known = SITES[..KNOWN].iter().map(|site| (*site).to_owned());
+    let content = Content::new(content, env.clone());
+    let content = match source {
+        Some(table) => content.with_source(source::source(), table),
+        None => content,
+    };
     Regenerator {
         reconciler: Reconciler {
-            content: Content::new(content, env.clone()),
+            content,
             table: SitemapTable::new(sitemap, env.clone()),
             known: KnownSites::Only(known.collect()),
             env: env.clone(),

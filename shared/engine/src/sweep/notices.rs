@@ -272,11 +272,12 @@ impl Site<'_> {
                     return table.set_pause(host, Some(next)).await;
                 }
             };
-            drop_all(table, host, &plan.tell).await?;
+            // First: a sweep that ends here must not lose a refusal. What it told, the next one tells again.
             if pause != next {
                 table.set_pause(host, next).await?;
                 pause = next;
             }
+            drop_all(table, host, &plan.tell).await?;
             if !more {
                 return Ok(());
             }
