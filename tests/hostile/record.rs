@@ -121,7 +121,7 @@ fn planned(
     };
     let inputs = Inputs {
         newest,
-        told: true,
+        notify: true,
         ..Inputs::of(page, before, &claim)
     };
     let mut first = plan("post/1", &inputs, now);
@@ -141,7 +141,7 @@ fn planned(
         .map(|placement| (&placement.series, placement.slot));
     let inputs = Inputs {
         newest,
-        told: true,
+        notify: true,
         ..Inputs::of(page, &after, &claim)
     };
     let again = plan("post/1", &inputs, now);

@@ -39,6 +39,12 @@ enum Command {
     /// Run everything on this machine: DynamoDB, S3, the functions and the sites over HTTP (the default)
     #[cfg(feature = "serve")]
     Serve(serve::Serve),
+    #[cfg(not(feature = "serve"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Serve {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        _options: Vec<std::ffi::OsString>,
+    },
     /// Check every row and every object against what it was made from; status 1 if something is wrong
     Audit(audit::Audit),
     /// Explain why a page is listed, or why not; status 1 if no record has the address or the id
@@ -69,7 +75,7 @@ impl Cli {
             #[cfg(feature = "serve")]
             None => self.serve.run(&mut output).await,
             #[cfg(not(feature = "serve"))]
-            None => Err(Failure::NoServe),
+            Some(Command::Serve { .. }) | None => Err(Failure::NoServe),
         }
     }
 }
@@ -84,7 +90,7 @@ pub(crate) enum Failure {
     Stack(#[from] local::stack::StackError),
     #[cfg(not(feature = "serve"))]
     #[error(
-        "no subcommand was given, and the default, `serve`, is not in this build: see `waymark --help`"
+        "this build has no `serve`, the default: choose another subcommand (`waymark --help`), or build with `cargo build --bin waymark`"
     )]
     NoServe,
     #[error(transparent)]
@@ -202,12 +208,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn without_serve_there_is_no_default() {
-        let failure = Cli::parse_from(["waymark"]).run().await.unwrap_err();
-        assert!(
-            failure
-                .to_string()
-                .contains("`serve`, is not in this build")
-        );
+    async fn without_serve_it_and_the_default_say_so() {
+        for arguments in [&["waymark"][..], &["waymark", "serve", "--port", "0"]] {
+            let failure = Cli::parse_from(arguments).run().await.unwrap_err();
+            assert!(matches!(failure, Failure::NoServe), "{failure}");
+        }
     }
 }

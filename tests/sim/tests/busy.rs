@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
+use sim::deployment::PLAIN;
 use sim::history::SITES;
 use sim::runtime::Sim;
 use sim::world::{Options, World};
@@ -23,7 +24,7 @@ fn what_is_being_published_is_no_finding() {
             runs: 0.0,
             shards: 2,
         };
-        let mut world = World::new(&inner, options);
+        let mut world = World::new(&inner, options, PLAIN);
         world.begin();
         let put = async |id: u64, edit: u64| {
             let url = format!("https://{}/{id}/", SITES[0]);

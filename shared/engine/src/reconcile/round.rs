@@ -368,8 +368,11 @@ impl Reconciler {
         for (_, Fenced { ledger, .. }) in gone {
             if ledger.claim.is_some() && !sites.contains_key(&ledger.site) {
                 // Only to know who is to be told: what is gone goes, whatever its site says.
-                let row = self.table.site(&ledger.site).await.unwrap_or(None);
-                sites.insert(ledger.site.clone(), Ok(row));
+                let row = match self.table.site(&ledger.site).await {
+                    Err(EngineError::Damaged { .. }) => Ok(None),
+                    row => row,
+                };
+                sites.insert(ledger.site.clone(), row);
             }
         }
         sites
