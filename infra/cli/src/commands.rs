@@ -197,7 +197,8 @@ impl Place {
 }
 
 async fn readable(target: Target) -> Result<Target, Failure> {
-    match target.misread(&target.objects.sites().await?).await? {
+    let sites = target.objects.sites().await.map_err(EngineError::from)?;
+    match target.misread(&sites).await? {
         None => Ok(target),
         Some(misread) => Err(misread.into()),
     }

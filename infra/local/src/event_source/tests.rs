@@ -388,7 +388,7 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
         .boxed()
     });
     let source = EventSource::start(streams, mapping, handler, Faults::default(), failed.clone());
-    let caught_up = source.caught_up();
+    let all_done = source.caught_up();
     let shard_of_stuck = async {
         loop {
             let call = calls
@@ -411,7 +411,7 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
         held_up
     };
     let held_up = tokio::select! {
-        _ = caught_up => panic!("one shard is stuck"),
+        _ = all_done => panic!("one shard is stuck"),
         held_up = others_done => held_up,
     };
     assert!(
