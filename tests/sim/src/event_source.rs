@@ -419,7 +419,7 @@ impl Invoker {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).1
     }
 
-    /// Runs a function within its time limit; see [`invoke`].
+    /// Runs a function within its time limit, as `invoke` does.
     pub async fn invoke<T: Send + 'static>(
         &self,
         timeout: Duration,
