@@ -1,4 +1,5 @@
-//! The embedded servers do what the ports promise, over HTTP and through the real SDK.
+//! The embedded servers do what the ports promise, over HTTP and through the real SDK; and so does the emulator that
+//! `tests/deploy` deploys onto, which nobody here wrote.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -47,4 +48,21 @@ async fn the_embedded_servers_conform() {
     table::conformance::run(async || maker.table().await).await;
     objects::conformance::run(async || maker.bucket().await).await;
     stack.stop().await.unwrap();
+}
+
+/// Where the emulator is, as `http://127.0.0.1:PORT`.
+const EMULATOR: &str = "WAYMARK_EMULATOR";
+/// Cases in which it does otherwise than DynamoDB's documentation says: it takes an update that names an attribute twice.
+const OTHERWISE: [&str; 1] = ["an_update_names_each_attribute_once_and_no_key"];
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs an emulator: tests/deploy/conformance.py starts one and runs this"]
+async fn another_emulator_conforms() {
+    let endpoint = std::env::var(EMULATOR).expect(EMULATOR);
+    let maker = Maker {
+        aws: Aws::on_loopback(&endpoint, &endpoint, Vec::new()),
+        made: AtomicU32::new(0),
+    };
+    table::conformance::run_but(&OTHERWISE, async || maker.table().await).await;
+    objects::conformance::run(async || maker.bucket().await).await;
 }
