@@ -108,13 +108,14 @@ fn planned(
         record,
         part: 1,
         site,
-    };
-    let newest = match page.wanted_term(now) {
+    }
+    .assess(now);
+    let newest = match page.wanted_term() {
         None => Newest::Unread,
         Some(_) if step.is_multiple_of(2) => Newest::Nobody,
         Some(_) => Newest::Page(Some(When::at(now))),
     };
-    let claim = match page.wanted_address(newest, before, now) {
+    let claim = match page.wanted_address(newest, before) {
         None => Claim::Unread,
         Some(_) if step % 3 == 2 => Claim::Other("post/other".to_owned()),
         Some(_) => Claim::Free,
@@ -122,12 +123,12 @@ fn planned(
     let inputs = Inputs {
         newest,
         notify: true,
-        ..Inputs::of(page, before, &claim)
+        ..Inputs::of(&page, before, &claim)
     };
-    let mut first = plan("post/1", &inputs, now);
+    let mut first = plan("post/1", &inputs);
     assert_eq!(
         first,
-        plan("post/1", &inputs, now),
+        plan("post/1", &inputs),
         "the same inputs have two plans"
     );
     place(&mut first, 1, step);
@@ -142,14 +143,14 @@ fn planned(
     let inputs = Inputs {
         newest,
         notify: true,
-        ..Inputs::of(page, &after, &claim)
+        ..Inputs::of(&page, &after, &claim)
     };
-    let again = plan("post/1", &inputs, now);
+    let again = plan("post/1", &inputs);
     assert!(
         again.is_empty(),
         "what was planned is not what is wanted: {again:?}"
     );
-    let mut moved = plan("post/1", &Inputs { evict, ..inputs }, now);
+    let mut moved = plan("post/1", &Inputs { evict, ..inputs });
     place(&mut moved, 2, step);
     is_sound(&moved, record, site);
     let placed = |ledger: Option<Ledger>| ledger.map_or(0, |ledger| ledger.placed.len());

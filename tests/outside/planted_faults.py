@@ -27,6 +27,7 @@ ROUND, LEDGERS, ACTIONS, SEGMENTS, SITES, SLOTS, RELATIONS, INGEST, SWEEP, REGEN
         "regenerate"])
 PUBLISH, SCAN, INDEX, PUT = (f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "scan", "index", "put"])
 AUDIT, OBJECTS, ROWS = (f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows"])
+NOTICES = "shared/engine/src/sweep/notices.rs"
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
 PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/front.rs"
 
@@ -117,6 +118,23 @@ FAULTS = {
         (ACTIONS, "Change::Release(holding) => {", "Change::Release(Holding::Timer(_)) => {}\n            Change::Release(holding) => {")],
     "settings are written without the site's fence": [
         (SITES, '.when(Condition::equals("token", token));', f'.when(Condition::equals("token", token).or({ALWAYS}));')],
+    # Search engines.
+    "a removal goes on though its site cannot be read": [
+        (ROUND, "Err(EngineError::Damaged { .. }) => Ok(None),", "Err(_) => Ok(None),")],
+    "nobody is notified of an address that is left for another site": [
+        (ROUND, "former: former.map(|row| &row.settings),", "former: former.map(|row| &row.settings).filter(|_| false),")],
+    "IndexNow's refusal is stored after its notices are dropped": [
+        (NOTICES, """            if pause != next {
+                table.set_pause(host, next).await?;
+                pause = next;
+            }
+            drop_all(table, host, &plan.tell).await?;
+""", """            drop_all(table, host, &plan.tell).await?;
+            if pause != next {
+                table.set_pause(host, next).await?;
+                pause = next;
+            }
+""")],
     # The content's events.
     "a REMOVE event is believed": [
         (INGEST, """    let mut counts: BTreeMap<&str, u64>""", """    let mut last = BTreeMap::new();
@@ -136,8 +154,9 @@ FAULTS = {
             part: 1,
             site: None,
         };
-        let inputs = sitemap::plan::Inputs::of(page, &fenced.ledger, &sitemap::plan::Claim::Unread);
-        let plan = sitemap::plan::plan(id, &inputs, reconciler.env.now());
+        let page = page.assess(reconciler.env.now());
+        let inputs = sitemap::plan::Inputs::of(&page, &fenced.ledger, &sitemap::plan::Claim::Unread);
+        let plan = sitemap::plan::plan(id, &inputs);
         if !matches!(reconciler.table.commit(id, &fenced, &plan, &[]).await, Ok(crate::ledgers::Commit::Done)) {
             failed.extend(batch.subjects().find(|subject| *subject == id));
         }

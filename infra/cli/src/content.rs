@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 use sitemap::loc::Loc;
 use sitemap::mapping::SOURCE_MARK;
 use sitemap::record::{ContentRecord, Problem};
-use sitemap::site::{SITE_TYPE, SiteSettings, host_of_site_id};
+use sitemap::site::{SiteSettings, host_of_site_id};
 use tokio::sync::mpsc;
 
 use crate::progress::{Progress, Unit};
@@ -374,8 +374,9 @@ fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
 
 /// What is wrong with a record, as far as it can be said without the settings of its site.
 fn problems(id: &str, value: &Value, record: ContentRecord) -> Vec<Problem> {
+    let is_settings = record.is_settings();
     let mut problems = record.problems;
-    if record.type_name != SITE_TYPE {
+    if !is_settings {
         let is_told = problems.iter().any(|problem| problem.field == "url");
         if !is_told && let Err(error) = Loc::parse_any(&record.url) {
             let reason = format!("{:?}: {error}", record.url);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use engine::content::SourceTable;
 use serde_json::Value;
-use sitemap::eligibility::{Newest, eligible};
+use sitemap::eligibility::eligible;
 use sitemap::mapping::MappingError;
 use sitemap::site::SiteSettings;
 
@@ -77,8 +77,8 @@ pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<Text, ItemErro
     }
     // Whatever the site's settings are: those by default say nothing against a page.
     let site = SiteSettings::default_for(&record.site).ok();
-    match eligible(&record, 1, site.as_ref(), Newest::Unread, now) {
-        Ok(loc) => text.line(format!(
+    match eligible(&record, 1, site.as_ref(), now) {
+        Ok((_, loc)) => text.line(format!(
             "listed as {loc}, unless its site's settings or another page forbid"
         )),
         Err(refusal) => text.line(format!("left out, {}: {refusal}", refusal.name())),

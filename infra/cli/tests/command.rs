@@ -126,9 +126,14 @@ fn port_of(line: &str) -> String {
 
 /// The status line and the body of a GET.
 fn get(port: &str, host: &str, path: &str) -> (String, String) {
+    answer("GET", port, host, path)
+}
+
+/// The status line and the body of a request's answer.
+fn answer(method: &str, port: &str, host: &str, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    let request = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -393,6 +398,33 @@ fn what_is_wrong_with_content_is_said_and_the_sites_are_reached_by_name() {
         (Some(0), "everything is as it should be"),
         "{errors}"
     );
+    // A sitemap that is lost is found, and repaired.
+    let lost = "published/www.a.example/post-sitemap.xml";
+    let path = format!("/waymark-sitemaps/{lost}");
+    let (status, _) = answer("DELETE", &s3, &format!("127.0.0.1:{s3}"), &path);
+    assert!(status.contains("204"), "{status}");
+    let found = format!("object_lost {lost}: it is missing");
+    let expected = [
+        (&["audit"][..], Some(1), [&found, "wrong: object_lost 1"]),
+        (
+            &["audit", "--repair"],
+            Some(0),
+            [
+                &found,
+                "repaired: object_lost 1\neverything is as it should be",
+            ],
+        ),
+        (&["audit"], Some(0), ["everything is as it should be", ""]),
+    ];
+    for (command, status, said) in expected {
+        let (ended, out, errors) = asked(command);
+        let said = said.join("\n");
+        assert_eq!(
+            (ended, out.as_str()),
+            (status, said.trim_end()),
+            "{command:?}: {errors}"
+        );
+    }
     // Something else where S3 should be.
     let (status, _, errors) = run(&[
         "status",

@@ -170,19 +170,18 @@ impl Reconciler {
         site: Option<&SiteSettings>,
         ledger: &Ledger,
     ) -> Result<Option<Plan>, EngineError> {
-        let now = self.env.now();
         let (id, part) = keys::page_parts(page);
-        let planned = plan::Page { record, part, site };
-        let read = match self.read(page, planned, ledger, now).await {
+        let assessed = plan::Page { record, part, site }.assess(self.env.now());
+        let read = match self.read(page, &assessed, ledger).await {
             Err(EngineError::Damaged { .. }) => return Ok(None),
             read => read?,
         };
-        let group = match planned.wanted_group(read.newest, now) {
+        let group = match assessed.wanted_group(read.newest) {
             Some(group) => self.table.translations(group).await?,
             None => Translations::default(),
         };
-        let inputs = read.inputs(planned, ledger, &group);
-        Ok(Some(plan::plan(id, &inputs, now)))
+        let inputs = read.inputs(&assessed, ledger, &group);
+        Ok(Some(plan::plan(id, &inputs)))
     }
 
     /// Reconciles pages, then the parts of those that have any, then those again that have fewer than before: what their

@@ -2,7 +2,7 @@
 
 use crate::loc::{Loc, LocError};
 use crate::record::{ContentRecord, Kind, Problem, Status, Visibility};
-use crate::site::{PART_PLACE, SITE_TYPE, SiteSettings, URL_PLACE};
+use crate::site::{PART_PLACE, SiteSettings, URL_PLACE};
 use crate::time::When;
 
 /// Seconds for which a page is news (Google's news sitemap guide: two days).
@@ -71,6 +71,14 @@ pub enum Refusal {
     Duplicate(String),
 }
 
+impl Newest {
+    /// Whether the record is an archive without a page.
+    #[must_use]
+    pub fn empties(self, record: &ContentRecord) -> bool {
+        record.archive_of.is_some() && self == Self::Nobody
+    }
+}
+
 impl Refusal {
     /// The refusal's stable name, for counts and metrics.
     #[must_use]
@@ -96,19 +104,18 @@ impl Refusal {
     }
 }
 
-/// The address under which a part of the page, 1 for the page itself, is to be listed at `now` (Unix seconds), or why it
-/// is not. That no other record has the same address is not known here.
+/// The site and the address under which a part of the page, 1 for the page itself, is to be listed at `now` (Unix seconds),
+/// or why it is not. That no other record has the same address is not known here, nor that an archive has a page.
 ///
 /// # Errors
 ///
 /// The refusal.
-pub fn eligible(
+pub fn eligible<'s>(
     record: &ContentRecord,
     part: u32,
-    site: Option<&SiteSettings>,
-    newest: Newest,
+    site: Option<&'s SiteSettings>,
     now: i64,
-) -> Result<Loc, Refusal> {
+) -> Result<(&'s SiteSettings, Loc), Refusal> {
     if let Some(problem) = record.closing_problem() {
         return Err(Refusal::BadField(problem.clone()));
     }
@@ -117,7 +124,7 @@ pub fn eligible(
     let site = site.ok_or_else(|| Refusal::UnknownSite(record.site.clone()))?;
     let refuse_if = |applies: bool, refusal: Refusal| if applies { Err(refusal) } else { Ok(()) };
     refuse_if(!site.public, Refusal::SitePrivate)?;
-    let public = record.type_name != SITE_TYPE && site.type_settings(&record.type_name).public;
+    let public = site.type_settings(&record.type_name).public;
     refuse_if(!public, Refusal::TypeNotPublic(record.type_name.clone()))?;
     refuse_if(
         record.status != Status::Published,
@@ -146,12 +153,11 @@ pub fn eligible(
     if let Some(at) = record.expires_at.filter(|at| at.seconds() <= now) {
         return Err(Refusal::Expired(at));
     }
-    let empty = record.archive_of.is_some() && newest == Newest::Nobody;
-    refuse_if(empty, Refusal::EmptyArchive)?;
-    if part == 1 {
-        return Ok(loc);
-    }
-    part_loc(record, part, site, &loc)
+    let loc = match part {
+        1 => loc,
+        _ => part_loc(record, part, site, &loc)?,
+    };
+    Ok((site, loc))
 }
 
 /// The address of a part, by its type's pattern; by default the number is one more step of the path.
@@ -250,7 +256,7 @@ mod tests {
         let record = ContentRecord::parse("post/1", &item);
         let mut site = SiteSettings::default_for("www.example.com").unwrap();
         site.types = serde_json::from_value(json!({"hidden": {"public": false}})).unwrap();
-        let name = eligible(&record, 1, Some(&site), Newest::Nobody, NOW)
+        let name = eligible(&record, 1, Some(&site), NOW)
             .map_or_else(|refusal| refusal.name(), |_| "listed");
         assert_eq!(name, expected, "{fields}");
     }
@@ -267,10 +273,6 @@ mod tests {
         for kind in ["search_results", "error", "paginated_archive"] {
             check(json!({"kind": kind}), "not_content");
         }
-        check(
-            json!({"archive_of": {"taxonomy": "tag", "term": "rust"}}),
-            "empty_archive",
-        );
         check(json!({"type": "hidden"}), "type_not_public");
         check(json!({"type": "site"}), "bad_field");
         check(
@@ -305,9 +307,7 @@ mod tests {
             &json!({"type": "post", "url": "https://www.example.com/a"}),
         );
         assert_eq!(
-            eligible(&record, 1, None, Newest::Unread, NOW)
-                .unwrap_err()
-                .name(),
+            eligible(&record, 1, None, NOW).unwrap_err().name(),
             "unknown_site"
         );
         let private = SiteSettings {
@@ -315,7 +315,7 @@ mod tests {
             ..SiteSettings::default_for("www.example.com").unwrap()
         };
         assert_eq!(
-            eligible(&record, 1, Some(&private), Newest::Unread, NOW),
+            eligible(&record, 1, Some(&private), NOW),
             Err(Refusal::SitePrivate)
         );
     }
@@ -331,8 +331,9 @@ mod tests {
             Newest::Page(None),
             Newest::Page(Some(When::at(NOW))),
         ] {
-            assert!(eligible(&record, 1, Some(&site), newest, NOW).is_ok());
+            assert!(!newest.empties(&record));
         }
+        assert!(eligible(&record, 1, Some(&site), NOW).is_ok() && Newest::Nobody.empties(&record));
         assert_eq!(lastmod(&record, Newest::Page(None), NOW), None);
         assert_eq!(
             lastmod(&record, Newest::Page(Some(When::at(7))), NOW),
@@ -345,8 +346,9 @@ mod tests {
         let part = |url: &str, site: &SiteSettings| {
             let record =
                 ContentRecord::parse("p", &json!({"type": "post", "url": url, "pages": 3}));
-            let loc = eligible(&record, 3, Some(site), Newest::Unread, NOW);
-            loc.map(|loc| loc.as_str().to_owned())
+            let listed = eligible(&record, 3, Some(site), NOW);
+            listed
+                .map(|(_, loc)| loc.as_str().to_owned())
                 .map_err(|refusal| refusal.name())
         };
         let mut site = SiteSettings::default_for("www.example.com").unwrap();
@@ -454,7 +456,7 @@ mod tests {
     fn a_bad_url_is_the_reason_before_the_site_that_it_does_not_name() {
         for url in ["nope", "/rel", "x#y", "javascript:alert(1)", ""] {
             let record = ContentRecord::parse("p", &json!({"type": "post", "url": url}));
-            let refusal = eligible(&record, 1, None, Newest::Unread, NOW).unwrap_err();
+            let refusal = eligible(&record, 1, None, NOW).unwrap_err();
             assert_eq!(refusal.name(), "bad_url", "{url}");
         }
     }

@@ -216,13 +216,13 @@ pub fn render(entry: &Entry<'_>, out: &mut Vec<u8>) {
 /// The bytes that one image adds to an entry.
 #[must_use]
 pub fn image_len(image: &Loc) -> usize {
-    IMAGE_START.len() + xml::escaped_len(image.as_str()) + IMAGE_END.len()
+    IMAGE_START.len() + xml::escaped_loc_len(image) + IMAGE_END.len()
 }
 
 /// The bytes that one alternate adds to an entry.
 #[must_use]
 pub fn alternate_len(alternate: &Alternate) -> usize {
-    let texts = xml::escaped_len(&alternate.hreflang) + xml::escaped_len(alternate.href.as_str());
+    let texts = xml::escaped_len(&alternate.hreflang) + xml::escaped_loc_len(&alternate.href);
     LINK_START.len() + LINK_HREF.len() + LINK_END.len() + texts
 }
 

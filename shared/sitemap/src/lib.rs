@@ -34,7 +34,8 @@
 //! // Nothing was placed for it yet, and nobody else has its address.
 //! let (ledger, claim) = (Ledger::default(), Claim::Free);
 //! let page = Page { record: Some(&record), part: 1, site: Some(&site) };
-//! let mut plan = plan("post/1", &Inputs::of(page, &ledger, &claim), 1_800_000_000);
+//! let page = page.assess(1_800_000_000);
+//! let mut plan = plan("post/1", &Inputs::of(&page, &ledger, &claim));
 //! plan.place(&site.series_of("post"), Slot { n: 1, i: 0 });
 //! let entry = plan.changes.iter().find_map(|change| match change {
 //!     Change::Replace(_, entry) => Some(entry),

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use crate::record::schema::{closes, problem_at, required_fields};
 use crate::record::{ContentRecord, Problem};
 
 mod condition;
@@ -24,7 +25,6 @@ mod error;
 mod grammar;
 mod key;
 mod number;
-mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -36,7 +36,6 @@ pub use self::number::Number;
 
 use self::condition::Condition;
 use self::grammar::ParsedMapping;
-use self::shape::{CLOSING, REQUIRED};
 use self::source::{Lack, Path, Source};
 
 /// A field mapping.
@@ -173,7 +172,6 @@ impl Mapping {
     pub fn content(&self, item: &Value) -> (Value, Vec<Problem>) {
         let (mut fields, mut problems) = (Map::new(), Vec::new());
         for (field, source) in &self.fields {
-            let closes = CLOSING.contains(&field.as_str());
             let mut notes = Vec::new();
             let reason = match source.value(item, &mut notes) {
                 Ok(value) => {
@@ -181,15 +179,17 @@ impl Mapping {
                     notes.into_iter().next()
                 }
                 Err(Lack::Bad(reason)) => Some(reason),
-                Err(Lack::Missing { path, .. }) if REQUIRED.contains(&field.as_str()) => {
+                Err(Lack::Missing { path, .. })
+                    if required_fields().any(|required| required == field) =>
+                {
                     Some(format!("missing, since the item has no {path}"))
                 }
-                Err(Lack::Missing { path, translated }) if translated && closes => Some(format!(
-                    "the item has no {path}, and its translation no \"*\""
-                )),
+                Err(Lack::Missing { path, translated }) if translated && closes(field) => Some(
+                    format!("the item has no {path}, and its translation no \"*\""),
+                ),
                 Err(Lack::Missing { .. }) => notes.into_iter().next(),
             };
-            problems.extend(reason.map(|reason| Problem::new(field, &reason, closes)));
+            problems.extend(reason.map(|reason| problem_at(field, &reason)));
         }
         (Value::Object(fields), problems)
     }

@@ -19,7 +19,7 @@ mod translation;
 pub use self::change::{Change, FeedItem, Plan, Rendered, Reuse};
 pub use self::group::MAX_GROUP;
 pub use self::holding::Holding;
-pub use self::inputs::{Claim, Inputs, Page};
+pub use self::inputs::{Assessed, Claim, Inputs, Page};
 pub use self::ledger::{Address, Ledger, Placement, Slot, Term};
 pub use self::listing::FEED_SECONDS;
 pub use self::render::MAX_ENTRY_BYTES;
@@ -31,19 +31,18 @@ use self::listing::Listing;
 use crate::eligibility::{self, Refusal};
 use crate::problem::cut;
 
-/// What to change so that what is placed for a page agrees with what is true at `now` (Unix seconds). `id` is its
-/// record's.
+/// What to change so that what is placed for a page agrees with what is true. `id` is its record's.
 #[must_use]
-pub fn plan(id: &str, inputs: &Inputs<'_>, now: i64) -> Plan {
+pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
     let Inputs { page, ledger, .. } = inputs;
-    let Some(record) = page.shown() else {
+    let Some((record, listed)) = page.verdict(inputs.newest) else {
         // Its parts are found by what is remembered here.
         let left = (inputs.left > 0).then(|| Ledger {
             site: ledger.site.clone(),
             parts: inputs.left,
             ..Ledger::default()
         });
-        return finish(left, Wanted::default(), inputs, now);
+        return finish(left, Wanted::default(), inputs);
     };
     let mut after = Ledger {
         site: record.site.clone(),
@@ -53,43 +52,35 @@ pub fn plan(id: &str, inputs: &Inputs<'_>, now: i64) -> Plan {
     if page.part == 1 {
         let parts = if record.pages > 1 { record.pages } else { 0 };
         after.parts = parts.max(inputs.left);
-        after.archive = page.wanted_term(now);
+        after.archive = page.wanted_term();
         let notes = record.problems.iter().filter(|problem| !problem.closes);
         after.notes = notes.map(ToString::to_string).collect();
-        due.extend(eligibility::next_due(record, now));
+        due.extend(eligibility::next_due(record, page.now));
     }
     let mut wanted = Wanted::default();
-    let listed = eligibility::eligible(record, page.part, page.site, inputs.newest, now);
-    match (listed, page.site) {
-        (Ok(loc), Some(site)) => {
-            let site_host = site.host.clone();
-            let address = Address {
-                site: site_host,
-                loc,
-            };
-            if let Claim::Other(owner) = inputs.claim {
-                after.refused = Some(reason(&Refusal::Duplicate(owner.clone())));
-                after.waits = Some(address);
-                wanted.owner = owner.clone();
-            } else {
-                let listing = Listing {
-                    id,
-                    record,
-                    site,
-                    loc: &address.loc,
-                    inputs,
-                    now,
-                };
-                listing.fill(&mut after, &mut wanted, &mut due);
-                after.claim = Some(address);
-            }
-        }
+    match (listed, inputs.claim) {
         (Err(refusal), _) => after.refused = Some(reason(&refusal)),
-        (Ok(_), None) => after.refused = Some(reason(&Refusal::UnknownSite(record.site.clone()))),
+        (Ok((_, address)), Claim::Other(owner)) => {
+            after.refused = Some(reason(&Refusal::Duplicate(owner.clone())));
+            after.waits = Some(address.clone());
+            wanted.owner = owner.clone();
+        }
+        (Ok((site, address)), _) => {
+            let listing = Listing {
+                id,
+                record,
+                site,
+                loc: &address.loc,
+                inputs,
+                now: page.now,
+            };
+            listing.fill(&mut after, &mut wanted, &mut due);
+            after.claim = Some(address.clone());
+        }
     }
     // What is listed of the parts changes with the page, which has them reconciled.
     after.next_check_at = due.into_iter().filter(|_| page.part == 1).min();
-    finish(Some(after), wanted, inputs, now)
+    finish(Some(after), wanted, inputs)
 }
 
 fn reason(refusal: &Refusal) -> (String, String) {

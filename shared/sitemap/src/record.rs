@@ -2,7 +2,7 @@
 //!
 //! - Parsing never fails: what is wrong with a field becomes a [`Problem`], and the rest of the record is kept.
 //! - A problem either *closes* the record (its page is left out) or costs it the field alone. What decides whether a
-//!   page is listed fails closed: url, canonical_url, type, status, visibility, noindex, kind and the dates.
+//!   page is listed fails closed: [`schema`] says which fields do.
 //! - Unknown fields are ignored, and so is `null`.
 
 use std::collections::BTreeMap;
@@ -18,6 +18,7 @@ use crate::time::When;
 use crate::video::{self, Video};
 
 mod fields;
+pub mod schema;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -110,20 +111,20 @@ impl ContentRecord {
         let empty = Map::new();
         let mut fields = Fields::of(item.as_object().unwrap_or(&empty));
         if id.len() > MAX_ID_BYTES {
-            fields.close("id", format!("{} bytes, at most {MAX_ID_BYTES}", id.len()));
+            fields.problem("id", format!("{} bytes, at most {MAX_ID_BYTES}", id.len()));
         }
-        let url = match fields.text("url", true) {
+        let url = match fields.text("url") {
             Some(url) => url,
             None => {
                 if fields.get("url").is_none() {
-                    fields.close("url", "missing");
+                    fields.problem("url", "missing");
                 }
                 String::new()
             }
         };
-        let site = match fields.text("site", true).filter(|site| !site.is_empty()) {
+        let site = match fields.text("site").filter(|site| !site.is_empty()) {
             Some(site) if site.len() > MAX_SITE_BYTES => {
-                fields.close(
+                fields.problem(
                     "site",
                     format!("{} bytes, a host has at most {MAX_SITE_BYTES}", site.len()),
                 );
@@ -135,10 +136,7 @@ impl ContentRecord {
                 .unwrap_or_default(),
         };
         let type_name = fields.type_name();
-        let (title, description) = (
-            fields.text("title", false),
-            fields.text("description", false),
-        );
+        let (title, description) = (fields.text("title"), fields.text("description"));
         let terms = fields.terms();
         let language = fields.language("language");
         let canonical_url = fields.canonical_url(&url);
@@ -187,6 +185,12 @@ impl ContentRecord {
             }
         }
         Self { problems, ..record }
+    }
+
+    /// Whether the item is a site's settings, which are no page. [`crate::site::SiteSettings`] reads them.
+    #[must_use]
+    pub fn is_settings(&self) -> bool {
+        self.type_name == SITE_TYPE
     }
 
     /// The first problem that leaves the page out.

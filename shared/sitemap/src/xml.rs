@@ -100,6 +100,17 @@ pub fn escaped_len(text: &str) -> usize {
     text.chars().map(len).sum()
 }
 
+/// How many bytes [`escape_loc`] appends.
+#[must_use]
+pub fn escaped_loc_len(loc: &Loc) -> usize {
+    let bytes = loc.as_str().as_bytes();
+    let added = memchr::memchr2_iter(b'&', b'\'', bytes).map(|at| match bytes[at] {
+        b'&' => "amp;".len(),
+        _ => "&apos".len(),
+    });
+    bytes.len() + added.sum::<usize>()
+}
+
 fn replacement(c: char) -> Option<&'static str> {
     match c {
         '&' => Some("&amp;"),
@@ -188,6 +199,7 @@ mod tests {
             let loc = Loc::parse_any(raw).unwrap();
             let mut out = Vec::new();
             escape_loc(&loc, &mut out);
+            assert_eq!(out.len(), escaped_loc_len(&loc));
             assert_eq!(String::from_utf8(out).unwrap(), escaped(loc.as_str()));
         }
     }

@@ -366,12 +366,13 @@ fn entry(fields: Value, series: &str, group: &Translations) -> String {
         part: 1,
         site: Some(&site),
     };
+    let page = page.assess(NOW);
     let (ledger, claim) = (Ledger::default(), Claim::Free);
     let inputs = Inputs {
         group,
-        ..Inputs::of(page, &ledger, &claim)
+        ..Inputs::of(&page, &ledger, &claim)
     };
-    let plan = plan::plan("post/1", &inputs, NOW);
+    let plan = plan::plan("post/1", &inputs);
     let entry = plan.changes.into_iter().find_map(|change| match change {
         Change::Insert(of, Rendered { xml, .. }) if of.name == series => Some(xml),
         _ => None,

@@ -464,7 +464,7 @@ fn step() -> impl Strategy<Value = Step> {
         60 => (RECORDS, page()).prop_map(|(id, page)| Step::Put(id, page)),
         15 => RECORDS.prop_map(Step::Delete),
         3 => flood(CROWD, 0),
-        2 => flood(LARGE_CROWD, MANY_IMAGES),
+        1 => flood(LARGE_CROWD, MANY_IMAGES),
         4 => Just(Step::Clear),
         6 => (0..SITES.len(), proptest::option::weighted(0.8, settings()))
             .prop_map(|(site, settings)| Step::Site(site, settings)),

@@ -2,7 +2,6 @@
 //!
 //! - A change is noted when a page appears, goes, or shows something else. It is checked from one rest to the next, in
 //!   worlds without faults, for sites whose settings stay as they are: a scan and a repair tell nobody.
-//! - Of the address that a page leaves for another site nobody is told: a plan knows the settings of the new site alone.
 //! - What is noted is told, unless the site has become private or wants nobody to be told.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +22,6 @@ pub struct Told {
     before: Option<(i64, Shown)>,
     /// Sites that were private since the last rest, or whose changes nobody was to be told of.
     mute: [bool; SITES.len()],
-    /// The records that were written since then, and on which sites.
-    edits: BTreeSet<(String, usize)>,
 }
 
 impl Told {
@@ -35,13 +32,7 @@ impl Told {
             is_strict,
             before: None,
             mute: [true; SITES.len()],
-            edits: BTreeSet::new(),
         }
-    }
-
-    /// Takes in that a record is written as a page of a site.
-    pub fn edit(&mut self, id: &str, site: usize) {
-        self.edits.insert((id.to_owned(), site));
     }
 
     /// Takes in that a site's settings have changed.
@@ -77,14 +68,8 @@ impl Told {
                 for loc in locs {
                     let (was, is) = (before[site].get(loc), shown[site].get(loc));
                     let is_same = was.map(|(_, shown)| shown) == is.map(|(_, shown)| shown);
-                    // Of the address that a page had on another site nobody is told.
-                    let moved = |(id, _): &(String, String)| {
-                        let mut edits = self.edits.iter();
-                        edits.any(|(edited, on)| edited == id && *on != site)
-                    };
-                    let is_excused = is.is_none() && was.is_some_and(moved);
                     let is_noted = endpoint.noted(loc).is_some_and(|noted| noted >= at);
-                    if !is_same && !is_excused && !is_noted {
+                    if !is_same && !is_noted {
                         return Err(format!(
                             "{loc} was {was:?} and is {is:?}: nobody is to be told"
                         ));
@@ -99,7 +84,6 @@ impl Told {
             }
         }
         self.before = Some((oracle.now, shown));
-        self.edits.clear();
         self.mute = std::array::from_fn(|site| !oracle.is_told(site));
         Ok(())
     }

@@ -19,7 +19,7 @@ pub fn notice_partition(site: &str, digit: char) -> String {
     format!("{}{}#{digit}", PREFIX, escape(site))
 }
 
-/// A URL that search engines are still to be told of.
+/// A notice: a URL that has changed, and that has not been sent to search engines yet.
 #[must_use]
 pub fn notice(site: &str, loc: &str) -> Key {
     let hash = sha256_hex(loc);
@@ -27,7 +27,7 @@ pub fn notice(site: &str, loc: &str) -> Key {
     key(notice_partition(site, digit), hash)
 }
 
-/// Until when search engines are told of nothing on a site.
+/// The time until which no notice of a site is sent.
 #[must_use]
 pub fn notice_pause(site: &str) -> Key {
     key(format!("{}{}#{PAUSE}", PREFIX, escape(site)), ALONE)

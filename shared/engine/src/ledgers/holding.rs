@@ -10,7 +10,7 @@ use crate::rows::{Holds, Row};
 /// What is wrong with a row that a ledger names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
-    /// There is none.
+    /// The row does not exist.
     Missing,
     /// An attribute is missing or wrong.
     Unreadable,
@@ -18,7 +18,7 @@ pub(crate) enum Loss {
     Empty,
     /// It belongs to another record.
     Anothers,
-    /// It has other content. An entry's digest, or nothing.
+    /// It has different content: of an entry the digest that the row has, else an empty text.
     Differs(String),
 }
 

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::try_join;
 use sitemap::eligibility::Newest;
 use sitemap::mapping::SOURCE_MARK;
-use sitemap::plan::{self, Change, Claim, Inputs, Ledger, Plan, Series, Translations};
+use sitemap::plan::{self, Assessed, Change, Claim, Inputs, Ledger, Plan, Series, Translations};
 use sitemap::record::ContentRecord;
-use sitemap::site::SITE_TYPE;
 
 use super::{ReconcileOptions, Reconciled, Reconciler, Tried};
 use crate::concurrency::concurrently;
@@ -59,6 +58,13 @@ impl Truth {
         let record = self.records.get(keys::page_parts(page).0);
         self.sites
             .get(record.map_or(&ledger.site, |record| &record.site))
+    }
+
+    /// The site where a page was listed, if its record is on another one.
+    fn former(&self, page: &str, ledger: &Ledger) -> Option<&Result<Option<SiteRow>, EngineError>> {
+        let record = self.records.get(keys::page_parts(page).0)?;
+        let former = self.sites.get(&ledger.site);
+        former.filter(|_| record.site != ledger.site)
     }
 
     fn row(&self, page: &str, ledger: &Ledger) -> Option<&SiteRow> {
@@ -146,12 +152,16 @@ impl Reconciler {
         }
         let sites = self.sites(&records, fenced).await;
         let truth = Truth { records, sites };
-        fenced.retain(|(page, fenced)| match truth.site(page, &fenced.ledger) {
-            Some(Err(error)) => {
+        fenced.retain(|(page, Fenced { ledger, .. })| {
+            let sites = [truth.site(page, ledger), truth.former(page, ledger)];
+            let error = sites
+                .into_iter()
+                .flatten()
+                .find_map(|row| row.as_ref().err());
+            if let Some(error) = error {
                 outcomes.insert(page, Err(error.shared()));
-                false
             }
-            _ => true,
+            error.is_none()
         });
         truth
     }
@@ -164,18 +174,18 @@ impl Reconciler {
         now: i64,
         outcomes: &mut Outcomes<'a>,
     ) -> Vec<Planned<'a>> {
-        let reads = fenced.iter().map(|(page, fenced)| {
-            let planned = truth.page(page, &fenced.ledger);
-            self.read(page, planned, &fenced.ledger, now)
-        });
-        let reads = concurrently(CONCURRENCY, reads).await;
-        let groups = fenced
+        let assessed = fenced
             .iter()
-            .zip(&reads)
-            .filter_map(|((page, fenced), read)| {
-                let newest = read.as_ref().ok()?.newest;
-                truth.page(page, &fenced.ledger).wanted_group(newest, now)
-            });
+            .map(|(page, fenced)| truth.page(page, &fenced.ledger).assess(now));
+        let assessed: Vec<Assessed<'_>> = assessed.collect();
+        let reads = fenced.iter().zip(&assessed);
+        let reads =
+            reads.map(|((page, fenced), assessed)| self.read(page, assessed, &fenced.ledger));
+        let reads = concurrently(CONCURRENCY, reads).await;
+        let groups = assessed.iter().zip(&reads).filter_map(|(assessed, read)| {
+            let newest = read.as_ref().ok()?.newest;
+            assessed.wanted_group(newest)
+        });
         // Each once: all members of a group are often reconciled together.
         let groups: BTreeSet<&str> = groups.collect();
         let translations = groups
@@ -187,7 +197,7 @@ impl Reconciler {
             .collect();
         let no_group = Translations::default();
         let mut plans = Vec::with_capacity(fenced.len());
-        for ((page, fenced), read) in fenced.into_iter().zip(reads) {
+        for (((page, fenced), assessed), read) in fenced.into_iter().zip(&assessed).zip(reads) {
             let read = match read {
                 Ok(read) => read,
                 Err(error) => {
@@ -195,9 +205,7 @@ impl Reconciler {
                     continue;
                 }
             };
-            let (id, _) = keys::page_parts(page);
-            let planned = truth.page(page, &fenced.ledger);
-            let wanted = planned.wanted_group(read.newest, now);
+            let wanted = assessed.wanted_group(read.newest);
             let group = match wanted.map(|group| groups.get(group)) {
                 Some(Some(Err(error))) => {
                     outcomes.insert(page, Err(error.shared()));
@@ -210,13 +218,18 @@ impl Reconciler {
             let evict = evict.and_then(|(series, slots)| Some((series, *slots.get(page)?)));
             let row = truth.row(page, &fenced.ledger);
             let released = row.is_some_and(|row| row.hold == Hold::Released);
+            let former = truth.former(page, &fenced.ledger);
+            let former = former.and_then(|row| row.as_ref().ok()?.as_ref());
+            let former = former.filter(|row| row.hold == Hold::Released && !options.quiet);
             let inputs = Inputs {
                 evict,
+                former: former.map(|row| &row.settings),
                 notify: released && !options.quiet,
                 feed_lost: fenced.feed_lost,
-                ..read.inputs(planned, &fenced.ledger, group)
+                ..read.inputs(assessed, &fenced.ledger, group)
             };
-            let mut plan = plan::plan(id, &inputs, now);
+            let (id, _) = keys::page_parts(page);
+            let mut plan = plan::plan(id, &inputs);
             plan.ledger_changes |= fenced.untrue;
             plans.push(Planned {
                 page,
@@ -315,23 +328,22 @@ impl Reconciler {
     pub(super) async fn read(
         &self,
         page: &str,
-        planned: plan::Page<'_>,
+        assessed: &Assessed<'_>,
         ledger: &Ledger,
-        now: i64,
     ) -> Result<Read, EngineError> {
         let listing = async {
-            let newest = match planned.wanted_term(now) {
+            let newest = match assessed.wanted_term() {
                 Some(term) => self.table.newest(&term).await?,
                 None => Newest::Unread,
             };
-            let claim = match planned.wanted_address(newest, ledger, now) {
-                Some(address) => self.table.claim(&address, page).await?,
+            let claim = match assessed.wanted_address(newest, ledger) {
+                Some(address) => self.table.claim(address, page).await?,
                 None => Claim::Unread,
             };
             Ok::<_, EngineError>((newest, claim))
         };
         let left = async {
-            let Some(last) = planned.last_part(ledger) else {
+            let Some(last) = assessed.last_part(ledger) else {
                 return Ok::<_, EngineError>(0);
             };
             let highest = self.table.highest_part(keys::page_parts(page).0).await?;
@@ -345,29 +357,25 @@ impl Reconciler {
         })
     }
 
-    /// The rows of the records' sites, and of those where the pages of gone records were listed; nothing for one that is
-    /// not known. Read after all fences.
+    /// The rows of the records' sites, and of those that pages leave; nothing for one that is not known. Read after all
+    /// fences.
     async fn sites(
         &self,
         records: &BTreeMap<String, ContentRecord>,
         fenced: &[(&str, Fenced)],
     ) -> SiteMap {
         let mut sites = BTreeMap::new();
-        let pages = records
-            .values()
-            .filter(|record| record.type_name != SITE_TYPE);
+        let pages = records.values().filter(|record| !record.is_settings());
         for record in pages {
             if !sites.contains_key(&record.site) {
                 let row = self.ensure_site(&record.site).await;
                 sites.insert(record.site.clone(), row);
             }
         }
-        let gone = fenced
-            .iter()
-            .filter(|(page, _)| !records.contains_key(keys::page_parts(page).0));
-        for (_, Fenced { ledger, .. }) in gone {
+        for (_, Fenced { ledger, .. }) in fenced {
             if ledger.claim.is_some() && !sites.contains_key(&ledger.site) {
-                // Only to know who is to be told: what is gone goes, whatever its site says.
+                // Only to know whether search engines are notified: a page leaves its site whatever is wrong with that. A
+                // failure that may pass is not ignored, or there would be no notice.
                 let row = match self.table.site(&ledger.site).await {
                     Err(EngineError::Damaged { .. }) => Ok(None),
                     row => row,
@@ -488,7 +496,7 @@ impl Reconciler {
 impl Read {
     pub(super) fn inputs<'a>(
         &'a self,
-        page: plan::Page<'a>,
+        page: &'a Assessed<'a>,
         ledger: &'a Ledger,
         group: &'a Translations,
     ) -> Inputs<'a> {

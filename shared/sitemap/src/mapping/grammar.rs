@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::condition::Condition;
 use super::error::MappingProblem;
 use super::key::{KeyAttribute, KeyType};
-use super::shape::{FIELDS, REQUIRED, Shape, described};
 use super::source::{Part, Path, Source, Template, shown};
 use crate::record::ContentRecord;
+use crate::record::schema::{FIELDS, Shape, required_fields};
 use crate::site::SITE_TYPE;
 use Shape::{Any, List, Object, Scalar, Terms};
 
@@ -87,10 +87,10 @@ impl Reader {
         let key = self.key(object.get("key"));
         let only = object.get("only").map(|only| self.only(only));
         let fields = match object.get("fields") {
-            Some(fields) => self.members("fields", fields, FIELDS, true),
+            Some(fields) => self.members("fields", fields, Object(FIELDS), true),
             None => BTreeMap::new(),
         };
-        for field in REQUIRED {
+        for field in required_fields() {
             let given = object.get("fields").and_then(|fields| fields.get(field));
             if given.is_none() {
                 self.problem(&within("fields", field), "missing: every page needs it");
@@ -196,13 +196,13 @@ impl Reader {
             let place = within(place, name);
             let shape = match shape {
                 Object(known) => {
-                    let Some((_, shape)) = known.iter().find(|(known, _)| known == name) else {
-                        let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+                    let Some(field) = known.iter().find(|field| field.name == name) else {
+                        let known: Vec<&str> = known.iter().map(|field| field.name).collect();
                         let reason = format!("unknown; known are {}", known.join(", "));
                         self.problem(&place, reason);
                         continue;
                     };
-                    *shape
+                    field.shape
                 }
                 Terms => List(&Scalar),
                 _ => Any,
@@ -243,7 +243,7 @@ impl Reader {
             _ => true,
         };
         if !fits {
-            self.problem(&inner, format!("this field is {}", described(shape)));
+            self.problem(&inner, format!("this field is {}", shape.described()));
         }
         if kind == "path" {
             return self.at_path(place, object, shape);
@@ -323,7 +323,7 @@ impl Reader {
                 Some(Source::Time { path, per_second })
             }
             _ => {
-                self.problem(&inner, format!("this field is {}", described(shape)));
+                self.problem(&inner, format!("this field is {}", shape.described()));
                 None
             }
         }

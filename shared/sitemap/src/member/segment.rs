@@ -12,7 +12,7 @@ const _: () = assert!(MAX_SEGMENTS * SEGMENT_SLOTS as usize == 50_000);
 
 /// Up to [`SEGMENT_SLOTS`] rendered entries in a row.
 ///
-/// A segment with stamp 0 and no content was never written. It stands in the directory only if others follow it.
+/// A segment with stamp 0 and no content was never written. The directory lists it only if other segments follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
     /// The sum of its rows' versions: equal stamps of one segment mean equal content.

@@ -19,12 +19,7 @@ pub(super) struct Wanted {
 }
 
 /// The difference between the ledger as it is and as it should be.
-pub(super) fn finish(
-    after: Option<Ledger>,
-    mut wanted: Wanted,
-    inputs: &Inputs<'_>,
-    now: i64,
-) -> Plan {
+pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<'_>) -> Plan {
     let before = inputs.ledger;
     let remembered = after.is_some();
     let mut after = after.unwrap_or_default();
@@ -82,17 +77,18 @@ pub(super) fn finish(
     }
     let shown = after.feed.zip(wanted.feed);
     changes.extend(shown.map(|(at, item)| Change::Feed(at, item)));
-    let is_heard = |address: &&Address| {
-        let site = inputs.page.site.filter(|site| site.host == address.site);
-        inputs.notify && site.is_some_and(|site| site.indexnow_key.is_some())
+    let is_notified = |address: &&Address| {
+        let own = inputs.page.site.filter(|_| inputs.notify);
+        let mut sites = own.into_iter().chain(inputs.former);
+        sites.any(|site| site.host == address.site && site.indexnow_key.is_some())
     };
     let released = before
         .claim
         .as_ref()
         .filter(|_| before.claim != after.claim);
-    let released = released.filter(is_heard).cloned();
+    let released = released.filter(is_notified).cloned();
     let notices = released.into_iter().chain(wanted.notify);
-    changes.extend(notices.map(|address| Change::Notify(address, now)));
+    changes.extend(notices.map(|address| Change::Notify(address, inputs.page.now)));
     let ledger_changes = after != *before;
     Plan {
         changes,

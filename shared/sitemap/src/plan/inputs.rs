@@ -2,11 +2,10 @@
 
 use super::ledger::{Address, Ledger, Slot, Term};
 use super::translation::Translations;
-use crate::eligibility::{self, Newest};
-use crate::loc::Loc;
+use crate::eligibility::{self, Newest, Refusal};
 use crate::record::ContentRecord;
 use crate::series::Series;
-use crate::site::{SITE_TYPE, SiteSettings};
+use crate::site::SiteSettings;
 
 /// Who has the claim of the address that a record wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,23 +34,25 @@ pub struct Page<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     /// The page.
-    pub page: Page<'a>,
+    pub page: &'a Assessed<'a>,
     /// What was placed for it.
     pub ledger: &'a Ledger,
-    /// The newest page of [`Page::wanted_term`].
+    /// The newest page of [`Assessed::wanted_term`].
     pub newest: Newest,
-    /// The claim of [`Page::wanted_address`].
+    /// The claim of [`Assessed::wanted_address`].
     pub claim: &'a Claim,
-    /// What [`Page::wanted_group`] holds, the page's own row perhaps among it.
+    /// What [`Assessed::wanted_group`] holds, the page's own row perhaps among it.
     pub group: &'a Translations,
     /// A slot that the record has to leave, since its shard is over its byte limit.
     pub evict: Option<(&'a Series, Slot)>,
     /// Whether a change is shown in the feed and search engines are notified: not on a site's first load, and not when settings
     /// are applied.
     pub notify: bool,
+    /// The site where the page was listed, if that is another one, and search engines are to be notified that it has left.
+    pub former: Option<&'a SiteSettings>,
     /// Whether the row of the feed that the ledger names is lost: then it is written again.
     pub feed_lost: bool,
-    /// The highest part beyond [`Page::last_part`] that has a ledger; 0 if none has.
+    /// The highest part beyond [`Assessed::last_part`] that has a ledger; 0 if none has.
     pub left: u32,
 }
 
@@ -62,7 +63,7 @@ impl<'a> Inputs<'a> {
     /// The inputs of a page that is neither an archive nor in a translation group, and whose changes are not sent to search
     /// engines.
     #[must_use]
-    pub fn of(page: Page<'a>, ledger: &'a Ledger, claim: &'a Claim) -> Self {
+    pub fn of(page: &'a Assessed<'a>, ledger: &'a Ledger, claim: &'a Claim) -> Self {
         Self {
             page,
             ledger,
@@ -71,6 +72,7 @@ impl<'a> Inputs<'a> {
             group: &NO_TRANSLATIONS,
             evict: None,
             notify: false,
+            former: None,
             feed_lost: false,
             left: 0,
         }
@@ -78,28 +80,71 @@ impl<'a> Inputs<'a> {
 }
 
 impl<'a> Page<'a> {
+    /// Whether the page is to be listed at `now` (Unix seconds), as far as its record and its site say.
+    #[must_use]
+    pub fn assess(self, now: i64) -> Assessed<'a> {
+        let Self { record, part, site } = self;
+        let is_good_settings =
+            |record: &ContentRecord| record.is_settings() && record.closing_problem().is_none();
+        let shown = record.filter(|record| !is_good_settings(record) && part <= record.pages);
+        let verdict = shown.map(|record| {
+            let listed = eligibility::eligible(record, part, site, now).map(|(site, loc)| {
+                let host = site.host.clone();
+                (site, Address { site: host, loc })
+            });
+            (record, listed)
+        });
+        Assessed {
+            part,
+            site,
+            now,
+            verdict,
+        }
+    }
+}
+
+/// The site and the address of a page that is to be listed, or why it is not.
+type Listed<'a, A> = Result<(&'a SiteSettings, A), Refusal>;
+
+/// A page, and whether it is to be listed: once known, all that a round needs is asked of it.
+#[derive(Clone, Debug)]
+pub struct Assessed<'a> {
+    pub(super) part: u32,
+    pub(super) site: Option<&'a SiteSettings>,
+    pub(super) now: i64,
     /// The record, unless nothing is to be remembered of it: it is gone, or has fewer parts, or is a site's settings, which
     /// are no page, in a place where they are found.
-    pub(super) fn shown(&self) -> Option<&'a ContentRecord> {
-        self.record.filter(|record| {
-            let settings = record.type_name == SITE_TYPE && record.closing_problem().is_none();
-            !settings && self.part <= record.pages
-        })
+    verdict: Option<(&'a ContentRecord, Listed<'a, Address>)>,
+}
+
+impl<'a> Assessed<'a> {
+    /// The record, unless nothing is to be remembered of it, and where it is to be listed.
+    pub(super) fn verdict(
+        &self,
+        newest: Newest,
+    ) -> Option<(&'a ContentRecord, Listed<'a, &Address>)> {
+        let (record, listed) = self.verdict.as_ref()?;
+        let listed = match listed {
+            Ok(_) if newest.empties(record) => Err(Refusal::EmptyArchive),
+            Ok((site, address)) => Ok((*site, address)),
+            Err(refusal) => Err(refusal.clone()),
+        };
+        Some((record, listed))
     }
 
-    fn eligible(&self, newest: Newest, now: i64) -> Option<(&'a ContentRecord, Loc)> {
-        let record = self.shown()?;
-        let loc = eligibility::eligible(record, self.part, self.site, newest, now).ok()?;
-        Some((record, loc))
+    fn listed(&self, newest: Newest) -> Option<(&'a ContentRecord, &Address)> {
+        let (record, listed) = self.verdict.as_ref()?;
+        let (_, address) = listed.as_ref().ok()?;
+        (!newest.empties(record)).then_some((record, address))
     }
 
     /// The archive whose newest page must be read before anything else of the page is known.
     #[must_use]
-    pub fn wanted_term(&self, now: i64) -> Option<Term> {
-        let (record, _) = self.eligible(Newest::Unread, now)?;
+    pub fn wanted_term(&self) -> Option<Term> {
+        let (record, address) = self.listed(Newest::Unread)?;
         let archive = record.archive_of.as_ref()?;
         Some(Term {
-            site: self.site?.host.clone(),
+            site: address.site.clone(),
             taxonomy: archive.taxonomy.clone(),
             term: archive.term.clone(),
         })
@@ -107,25 +152,23 @@ impl<'a> Page<'a> {
 
     /// The address whose claim must be read before planning: the one the page wants and does not own.
     #[must_use]
-    pub fn wanted_address(&self, newest: Newest, ledger: &Ledger, now: i64) -> Option<Address> {
-        let (_, loc) = self.eligible(newest, now)?;
-        let site = self.site?.host.clone();
-        let address = Address { site, loc };
-        (ledger.claim.as_ref() != Some(&address)).then_some(address)
+    pub fn wanted_address(&self, newest: Newest, ledger: &Ledger) -> Option<&Address> {
+        let (_, address) = self.listed(newest)?;
+        (ledger.claim.as_ref() != Some(address)).then_some(address)
     }
 
     /// The last part of a page whose ledger says that there may be ledgers of later ones: whether there are must be read
     /// before planning.
     #[must_use]
     pub fn last_part(&self, ledger: &Ledger) -> Option<u32> {
-        let pages = self.shown().map_or(0, |record| record.pages);
+        let pages = self.verdict.as_ref().map_or(0, |(record, _)| record.pages);
         (self.part == 1 && ledger.parts > pages).then_some(pages.max(1))
     }
 
     /// The translation group that must be read before planning.
     #[must_use]
-    pub fn wanted_group(&self, newest: Newest, now: i64) -> Option<&'a str> {
-        let (record, _) = self.eligible(newest, now)?;
+    pub fn wanted_group(&self, newest: Newest) -> Option<&'a str> {
+        let (record, _) = self.listed(newest)?;
         let group = record.translation_group.as_deref();
         group.filter(|_| self.part == 1)
     }

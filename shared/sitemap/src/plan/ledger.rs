@@ -77,7 +77,7 @@ pub struct Ledger {
     /// The digest of what readers of the page would see as a change.
     #[serde(rename = "seen", default, skip_serializing_if = "Option::is_none")]
     pub content_digest: Option<String>,
-    /// The time (Unix seconds) under which its last change stands in the feed.
+    /// The time (Unix seconds) of its row in the feed: when it last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<i64>,
     /// The number of its highest part that may have anything placed; 0 for a page without parts.

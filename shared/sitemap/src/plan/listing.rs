@@ -10,7 +10,7 @@ use crate::record::ContentRecord;
 use crate::site::SiteSettings;
 use crate::time::When;
 
-/// Seconds for which a change stands in the feed.
+/// Seconds for which the feed lists a change.
 pub const FEED_SECONDS: i64 = 48 * 3_600;
 /// Characters of a page's title and description in the feed.
 const MAX_FEED_CHARS: usize = 1_000;

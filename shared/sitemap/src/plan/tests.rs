@@ -22,21 +22,23 @@ fn site() -> SiteSettings {
     SiteSettings::default_for("www.example.com").unwrap()
 }
 
-fn page<'a>(record: Option<&'a ContentRecord>, site: &'a SiteSettings) -> Page<'a> {
-    Page {
-        record,
-        part: 1,
-        site: Some(site),
-    }
+fn assessed<'a>(
+    record: Option<&'a ContentRecord>,
+    part: u32,
+    site: &'a SiteSettings,
+    now: i64,
+) -> Assessed<'a> {
+    let site = Some(site);
+    Page { record, part, site }.assess(now)
+}
+
+fn page<'a>(record: Option<&'a ContentRecord>, site: &'a SiteSettings) -> Assessed<'a> {
+    assessed(record, 1, site, NOW)
 }
 
 fn planned(record: Option<&ContentRecord>, ledger: &Ledger, claim: Claim) -> Plan {
     let site = site();
-    plan(
-        "post/1",
-        &Inputs::of(page(record, &site), ledger, &claim),
-        NOW,
-    )
+    plan("post/1", &Inputs::of(&page(record, &site), ledger, &claim))
 }
 
 /// The ledger after a record was first placed in the first slot.
@@ -81,7 +83,7 @@ fn an_unchanged_page_has_nothing_to_write() {
     let record = record(json!({}));
     let ledger = placed(&record);
     assert_eq!(
-        page(Some(&record), &site()).wanted_address(Newest::Unread, &ledger, NOW),
+        page(Some(&record), &site()).wanted_address(Newest::Unread, &ledger),
         None
     );
     assert!(planned(Some(&record), &ledger, Claim::Unread).is_empty());
@@ -122,7 +124,7 @@ fn a_page_that_moves_changes_its_claim_or_its_series() {
     let moved = record(json!({"url": "https://www.example.com/b"}));
     assert!(
         page(Some(&moved), &site())
-            .wanted_address(Newest::Unread, &ledger, NOW)
+            .wanted_address(Newest::Unread, &ledger)
             .is_some()
     );
     assert_eq!(
@@ -170,14 +172,12 @@ fn positions_beyond_the_capacity_and_evicted_ones_move_and_are_not_reused() {
     ledger.placed[0].slot.i = 10;
     let evict = ledger.placed[0].clone();
     let site = site();
+    let page = page(Some(&record), &site);
     let inputs = Inputs {
         evict: Some((&evict.series, evict.slot)),
-        ..Inputs::of(page(Some(&record), &site), &ledger, &Claim::Unread)
+        ..Inputs::of(&page, &ledger, &Claim::Unread)
     };
-    assert_eq!(
-        names(&super::plan("post/1", &inputs, NOW)),
-        ["Insert", "Remove"]
-    );
+    assert_eq!(names(&super::plan("post/1", &inputs)), ["Insert", "Remove"]);
 }
 
 #[test]
@@ -188,9 +188,10 @@ fn time_sets_and_clears_timers() {
     let ledger = plan.ledger.unwrap();
     let at = ledger.next_check_at.unwrap();
     let site = site();
-    let inputs = Inputs::of(page(Some(&scheduled), &site), &ledger, &Claim::Free);
+    let page = assessed(Some(&scheduled), 1, &site, at);
+    let inputs = Inputs::of(&page, &ledger, &Claim::Free);
     assert_eq!(
-        names(&super::plan("post/1", &inputs, at)),
+        names(&super::plan("post/1", &inputs)),
         ["+Claim", "-Timer", "Insert"]
     );
     let future = record(json!({"modified_at": "2027-02-01"}));
@@ -278,13 +279,14 @@ fn planned_on(
         notify: false,
     };
     change(&mut given);
+    let page = assessed(Some(&record), 1, &site, now);
     let inputs = Inputs {
         newest: given.newest,
         group: &given.group,
         notify: given.notify,
-        ..Inputs::of(page(Some(&record), &site), ledger, &claim)
+        ..Inputs::of(&page, ledger, &claim)
     };
-    let mut plan = plan("post/1", &inputs, now);
+    let mut plan = plan("post/1", &inputs);
     let series: Vec<Series> = plan.needs_slots().cloned().collect();
     for (i, series) in series.iter().enumerate() {
         plan.place(series, Slot { n: 1, i: i as u32 });
@@ -410,7 +412,7 @@ fn a_page_whose_address_is_spelt_anew_changes_its_claim() {
     claim.loc = serde_json::from_str("\"https://www.example.com/a[1]\"").unwrap();
     assert!(
         page(Some(&before), &site())
-            .wanted_address(Newest::Unread, &ledger, NOW)
+            .wanted_address(Newest::Unread, &ledger)
             .is_some()
     );
     let plan = planned(Some(&before), &ledger, Claim::Free);
@@ -592,11 +594,8 @@ fn parts_are_pages_of_their_own_and_are_found_until_they_are_cleared() {
     let first = planned(Some(&three), &Ledger::default(), Claim::Free);
     assert_eq!(first.ledger.as_ref().unwrap().parts, 3);
     let part = |record: &ContentRecord, part, ledger: &Ledger| {
-        let page = Page {
-            part,
-            ..page(Some(record), &site)
-        };
-        plan("post/1", &Inputs::of(page, ledger, &Claim::Free), NOW)
+        let page = assessed(Some(record), part, &site, NOW);
+        plan("post/1", &Inputs::of(&page, ledger, &Claim::Free))
     };
     let second = part(&three, 2, &Ledger::default());
     assert_eq!(names(&second), ["+Claim", "Insert"]);
@@ -619,15 +618,52 @@ fn parts_are_pages_of_their_own_and_are_found_until_they_are_cleared() {
         parts: 3,
         ..Ledger::default()
     };
-    let inputs = Inputs::of(page(Some(&two), &site), &ledger, &Claim::Free);
-    assert_eq!(plan("post/1", &inputs, NOW).ledger.unwrap().parts, 2);
+    let shorter = page(Some(&two), &site);
+    let inputs = Inputs::of(&shorter, &ledger, &Claim::Free);
+    assert_eq!(plan("post/1", &inputs).ledger.unwrap().parts, 2);
     let inputs = Inputs { left: 3, ..inputs };
-    assert_eq!(plan("post/1", &inputs, NOW).ledger.unwrap().parts, 3);
-    let gone = Inputs::of(page(None, &site), &ledger, &Claim::Unread);
+    assert_eq!(plan("post/1", &inputs).ledger.unwrap().parts, 3);
+    let nobody = page(None, &site);
+    let gone = Inputs::of(&nobody, &ledger, &Claim::Unread);
     assert_eq!(gone.page.last_part(&ledger), Some(1));
-    assert_eq!(plan("post/1", &gone, NOW).ledger, None);
+    assert_eq!(plan("post/1", &gone).ledger, None);
     let gone = Inputs { left: 3, ..gone };
-    assert_eq!(plan("post/1", &gone, NOW).ledger.unwrap().parts, 3);
+    assert_eq!(plan("post/1", &gone).ledger.unwrap().parts, 3);
+}
+
+#[test]
+fn search_engines_are_notified_that_a_page_has_left_a_site() {
+    let mut ledger = placed(&record(json!({})));
+    ledger.site = "www.example.com".to_owned();
+    let moved = record(json!({"url": "https://b.example/a"}));
+    let key = json!({"indexnow_key": "0123456789"});
+    let settings = |host: &str, item: &Value| SiteSettings::parse(host, item).unwrap();
+    let (new, old) = (
+        settings("b.example", &json!({})),
+        settings("www.example.com", &key),
+    );
+    let silent = settings("www.example.com", &json!({}));
+    for (former, expected) in [(Some(&old), 1), (Some(&silent), 0), (None, 0)] {
+        let page = page(Some(&moved), &new);
+        let inputs = Inputs {
+            notify: true,
+            former,
+            ..Inputs::of(&page, &ledger, &Claim::Free)
+        };
+        let plan = super::plan("post/1", &inputs);
+        let address = ledger.claim.clone().unwrap();
+        let notice = Change::Notify(address, NOW);
+        let count = plan
+            .changes
+            .iter()
+            .filter(|change| **change == notice)
+            .count();
+        assert_eq!(count, expected, "{former:?}");
+        assert_eq!(
+            names(&plan).iter().filter(|name| *name == "Notify").count(),
+            expected
+        );
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::schema::problem_at;
 use super::values::{
     ArchiveOf, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERM_BYTES, MAX_TERMS, News,
 };
@@ -48,22 +49,15 @@ impl<'a> Fields<'a> {
         self.map.get(field).filter(|value| !value.is_null())
     }
 
-    pub(super) fn problem(&mut self, field: &str, reason: impl Into<String>, closes: bool) {
+    /// Notes what is wrong at a place, such as `images[3].url`.
+    pub(super) fn problem(&mut self, place: &str, reason: impl Into<String>) {
+        let problem = problem_at(place, &reason.into());
         // What closes a record must not be lost to the cap.
-        if closes || self.problems.len() < MAX_PROBLEMS {
-            self.problems
-                .push(Problem::new(field, &reason.into(), closes));
+        if problem.closes || self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem);
         } else {
             self.more += 1;
         }
-    }
-
-    pub(super) fn close(&mut self, field: &str, reason: impl Into<String>) {
-        self.problem(field, reason, true);
-    }
-
-    pub(super) fn drop_field(&mut self, field: &str, reason: impl Into<String>) {
-        self.problem(field, reason, false);
     }
 
     pub(super) fn finish(mut self) -> Vec<Problem> {
@@ -77,11 +71,11 @@ impl<'a> Fields<'a> {
         self.problems
     }
 
-    pub(super) fn text(&mut self, field: &str, closes: bool) -> Option<String> {
+    pub(super) fn text(&mut self, field: &str) -> Option<String> {
         match self.get(field)? {
             Value::String(text) => Some(text.clone()),
             other => {
-                self.problem(field, format!("{} is not text", shown(other)), closes);
+                self.problem(field, format!("{} is not text", shown(other)));
                 None
             }
         }
@@ -90,7 +84,7 @@ impl<'a> Fields<'a> {
     pub(super) fn object(&mut self, field: &str) -> Option<&'a Map<String, Value>> {
         let value = self.get(field)?;
         if !value.is_object() {
-            self.drop_field(field, format!("{} is not an object", shown(value)));
+            self.problem(field, format!("{} is not an object", shown(value)));
         }
         value.as_object()
     }
@@ -99,7 +93,7 @@ impl<'a> Fields<'a> {
         match self.get(field) {
             None => &[],
             Some(Value::Array(values)) if values.len() > limit => {
-                self.drop_field(
+                self.problem(
                     field,
                     format!("{} are given; the first {limit} are kept", values.len()),
                 );
@@ -107,7 +101,7 @@ impl<'a> Fields<'a> {
             }
             Some(Value::Array(values)) => values,
             Some(other) => {
-                self.drop_field(field, format!("{} is not a list", shown(other)));
+                self.problem(field, format!("{} is not a list", shown(other)));
                 &[]
             }
         }
@@ -124,7 +118,7 @@ impl<'a> Fields<'a> {
             return *choice;
         }
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        self.close(
+        self.problem(
             field,
             format!("{} is not one of {}", shown(value), names.join(", ")),
         );
@@ -133,7 +127,7 @@ impl<'a> Fields<'a> {
 
     pub(super) fn type_name(&mut self) -> String {
         let Some(value) = self.get("type") else {
-            self.close("type", "missing");
+            self.problem("type", "missing");
             return String::new();
         };
         match value.as_str().filter(|name| is_type_name(name)) {
@@ -143,7 +137,7 @@ impl<'a> Fields<'a> {
                     "{} is not 1 to {MAX_TYPE_BYTES} of A-Z a-z 0-9 _ -",
                     shown(value)
                 );
-                self.close("type", reason);
+                self.problem("type", reason);
                 String::new()
             }
         }
@@ -154,7 +148,7 @@ impl<'a> Fields<'a> {
             None => false,
             Some(Value::Bool(noindex)) => *noindex,
             Some(other) => {
-                self.close(
+                self.problem(
                     "noindex",
                     format!("{} is neither true nor false", shown(other)),
                 );
@@ -169,21 +163,19 @@ impl<'a> Fields<'a> {
             Some(text) => When::parse(text).map_err(|error| error.to_string()),
             None => Err(format!("{} is not text", shown(value))),
         };
-        parsed.map_err(|reason| self.close(field, reason)).ok()
+        parsed.map_err(|reason| self.problem(field, reason)).ok()
     }
 
     /// The canonical address. It decides about listing, so one that cannot be read closes the record.
     pub(super) fn canonical_url(&mut self, url: &str) -> Option<Loc> {
-        let text = self
-            .text("canonical_url", true)
-            .filter(|text| !text.is_empty())?;
+        let text = self.text("canonical_url").filter(|text| !text.is_empty())?;
         let canonical = match Loc::parse_any(url) {
             Ok(page) => Loc::resolve(&text, &page),
             // The page is left out for its url.
             Err(_) => return None,
         };
         canonical
-            .map_err(|error| self.close("canonical_url", error.to_string()))
+            .map_err(|error| self.problem("canonical_url", error.to_string()))
             .ok()
     }
 
@@ -191,7 +183,7 @@ impl<'a> Fields<'a> {
         let value = self.get("changefreq")?;
         let parsed = value.as_str().and_then(ChangeFreq::parse);
         if parsed.is_none() {
-            self.drop_field(
+            self.problem(
                 "changefreq",
                 format!("{} is not a changefreq of the protocol", shown(value)),
             );
@@ -203,7 +195,7 @@ impl<'a> Fields<'a> {
         let value = self.get("priority")?;
         let parsed = value.as_f64().and_then(Priority::new);
         if parsed.is_none() {
-            self.drop_field(
+            self.problem(
                 "priority",
                 format!("{} is not a number from 0.0 to 1.0", shown(value)),
             );
@@ -215,11 +207,11 @@ impl<'a> Fields<'a> {
     pub(super) fn url_in(&mut self, field: &str, at: usize, value: &Value) -> Option<Loc> {
         let place = format!("{field}[{at}].url");
         let Some(text) = value.get("url").and_then(Value::as_str) else {
-            self.drop_field(&place, "missing");
+            self.problem(&place, "missing");
             return None;
         };
         Loc::parse_any(text)
-            .map_err(|error| self.drop_field(&place, error.to_string()))
+            .map_err(|error| self.problem(&place, error.to_string()))
             .ok()
     }
 
@@ -239,7 +231,7 @@ impl<'a> Fields<'a> {
             let video = Video::parse(page, at, value, &mut problems);
             videos.extend(video.filter(|video| !videos.contains(video)));
             for problem in problems {
-                self.drop_field(&problem.field, problem.reason);
+                self.problem(&problem.field, problem.reason);
             }
         }
         videos
@@ -247,14 +239,14 @@ impl<'a> Fields<'a> {
 
     /// A language code, or nothing for what is none.
     pub(super) fn language(&mut self, field: &str) -> Option<String> {
-        let text = self.text(field, false)?;
+        let text = self.text(field)?;
         self.language_code(field, text)
     }
 
     fn language_code(&mut self, field: &str, text: String) -> Option<String> {
         if !is_language(&text) {
             let reason = format!("{text:?} is not a language code such as en, en-GB, zh-Hant");
-            self.drop_field(field, reason);
+            self.problem(field, reason);
             return None;
         }
         Some(text)
@@ -272,7 +264,7 @@ impl<'a> Fields<'a> {
         let mut text = |name: &str| match news.get(name).filter(|value| !value.is_null())? {
             Value::String(text) => Some(text.clone()),
             other => {
-                self.drop_field(
+                self.problem(
                     &format!("news.{name}"),
                     format!("{} is not text", shown(other)),
                 );
@@ -290,23 +282,23 @@ impl<'a> Fields<'a> {
             return false;
         };
         if !value.is_boolean() {
-            self.drop_field(field, format!("{} is neither true nor false", shown(value)));
+            self.problem(field, format!("{} is neither true nor false", shown(value)));
         }
         value.as_bool().unwrap_or(false)
     }
 
     pub(super) fn translation_group(&mut self, has_language: bool) -> Option<String> {
-        let group = self.text("translation_group", false)?;
+        let group = self.text("translation_group")?;
         if !(1..=MAX_TERM_BYTES).contains(&group.len()) {
             let reason = format!(
                 "{} bytes long; it has 1 to {MAX_TERM_BYTES} bytes",
                 group.len()
             );
-            self.drop_field("translation_group", reason);
+            self.problem("translation_group", reason);
             return None;
         }
         if !has_language {
-            self.drop_field("translation_group", "the page has no valid language");
+            self.problem("translation_group", "the page has no valid language");
             return None;
         }
         Some(group)
@@ -321,7 +313,7 @@ impl<'a> Fields<'a> {
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             if !is_hreflang(hreflang) {
-                self.drop_field(
+                self.problem(
                     &place,
                     format!(
                         "{hreflang:?} is not a language code such as en, en-GB, zh-Hant, x-default"
@@ -331,7 +323,7 @@ impl<'a> Fields<'a> {
                 .iter()
                 .any(|other| other.hreflang.eq_ignore_ascii_case(hreflang))
             {
-                self.drop_field(&place, format!("{hreflang:?} is given twice"));
+                self.problem(&place, format!("{hreflang:?} is given twice"));
             } else if let Some(href) = self.url_in("alternates", at, value) {
                 alternates.push(Alternate {
                     hreflang: hreflang.to_owned(),
@@ -348,14 +340,14 @@ impl<'a> Fields<'a> {
         for (taxonomy, values) in self.object("terms").into_iter().flatten() {
             let place = format!("terms.{taxonomy}");
             let Some(values) = values.as_array() else {
-                self.drop_field(&place, "not a list");
+                self.problem(&place, "not a list");
                 continue;
             };
             for value in values {
                 match value.as_str() {
-                    None => self.drop_field(&place, format!("{} is not text", shown(value))),
+                    None => self.problem(&place, format!("{} is not text", shown(value))),
                     Some(_) if count == MAX_TERMS => {
-                        self.drop_field(
+                        self.problem(
                             &place,
                             format!("more than {MAX_TERMS} terms in all; the first are kept"),
                         );
@@ -363,7 +355,7 @@ impl<'a> Fields<'a> {
                     }
                     Some(term) if !is_term(taxonomy) || !is_term(term) => {
                         let reason = format!("taxonomy and term have 1 to {MAX_TERM_BYTES} bytes");
-                        self.drop_field(&place, reason);
+                        self.problem(&place, reason);
                     }
                     Some(term) => {
                         let terms = terms.entry(taxonomy.clone()).or_default();
@@ -388,12 +380,12 @@ impl<'a> Fields<'a> {
             .filter(|pages| (1..=MAX_PARTS).contains(pages))
         {
             Some(2..) if self.get("archive_of").is_some() => {
-                self.drop_field("pages", "only the first page of an archive is listed");
+                self.problem("pages", "only the first page of an archive is listed");
                 1
             }
             Some(pages) => pages,
             None => {
-                self.drop_field(
+                self.problem(
                     "pages",
                     format!(
                         "{} is not a whole number from 1 to {MAX_PARTS}",
@@ -415,7 +407,7 @@ impl<'a> Fields<'a> {
             // Half an archive is a page whose members cannot be known.
             _ => {
                 let reason = format!("needs a taxonomy and a term, of 1 to {MAX_TERM_BYTES} bytes");
-                self.close("archive_of", reason);
+                self.problem("archive_of", reason);
                 None
             }
         }

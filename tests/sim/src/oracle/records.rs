@@ -85,8 +85,9 @@ pub(super) fn images(page: &Page) -> Vec<String> {
     } else {
         1
     };
+    let padding = "0".repeat(digits);
     (0..page.images)
-        .map(|n| format!("https://i.example/{n:0>digits$}"))
+        .map(|n| format!("https://i.example/{padding}{n}"))
         .collect()
 }
 

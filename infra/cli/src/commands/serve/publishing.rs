@@ -37,6 +37,25 @@ impl Stage {
     }
 }
 
+/// What a first load is at, how much of that is done, and of how much. `read` of the `records` were read by `ingest`.
+fn stage_of(
+    pass: Option<&Pass>,
+    read: u64,
+    records: u64,
+    sitemaps: &[(String, String)],
+) -> (Stage, u64, u64) {
+    match pass.map(|pass| (&pass.step, pass.records)) {
+        None => (Stage::Reading, read, records),
+        Some((Step::Scan { .. }, done)) => (Stage::Entries, done, records),
+        Some((Step::Publish { after }, _)) => {
+            let done = sitemaps
+                .iter()
+                .filter(|place| Some(*place) <= after.as_ref());
+            (Stage::Sitemaps, done.count() as u64, sitemaps.len() as u64)
+        }
+    }
+}
+
 /// A look at what a stack publishes.
 pub(super) struct Publishing {
     reconciler: Reconciler,
@@ -70,27 +89,18 @@ impl Publishing {
         // The sitemaps to be published, in the scan's order: listed once.
         let mut sitemaps = None;
         loop {
-            let job = self.reconciler.table.job().await?;
-            let (stage, done, total) = match job.and_then(|job| job.pass) {
-                None => (Stage::Reading, self.read(), self.records),
-                Some(Pass {
-                    step: Step::Scan { .. },
-                    records,
-                    ..
-                }) => (Stage::Entries, records, self.records),
-                Some(Pass {
-                    step: Step::Publish { after },
-                    sites,
-                    ..
-                }) => {
-                    if sitemaps.is_none() {
-                        sitemaps = Some(self.sitemaps(&sites).await?);
-                    }
-                    let all = sitemaps.as_deref().unwrap_or_default();
-                    let done = all.iter().filter(|place| Some(*place) <= after.as_ref());
-                    (Stage::Sitemaps, done.count() as u64, all.len() as u64)
-                }
-            };
+            let pass = self.reconciler.table.job().await?.and_then(|job| job.pass);
+            if let Some(Pass {
+                step: Step::Publish { .. },
+                sites,
+                ..
+            }) = &pass
+                && sitemaps.is_none()
+            {
+                sitemaps = Some(self.sitemaps(sites).await?);
+            }
+            let listed = sitemaps.as_deref().unwrap_or_default();
+            let (stage, done, total) = stage_of(pass.as_ref(), self.read(), self.records, listed);
             // With the scan's end the row is gone, and reading has long been over.
             let is_over = stage == Stage::Reading
                 && shown
@@ -123,5 +133,33 @@ impl Publishing {
             places.extend(shards.into_iter().map(|(path, _)| (site.clone(), path)));
         }
         Ok(places)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_stage_counts_what_it_is_at() {
+        let place = |n: u32| ("a.example".to_owned(), format!("post-sitemap{n}.xml"));
+        let sitemaps = [place(1), place(2), place(3)];
+        let look = |step| {
+            let pass = Pass {
+                step,
+                sites: BTreeSet::from(["a.example".to_owned()]),
+                records: 7,
+                at: 0,
+            };
+            stage_of(Some(&pass), 3, 9, &sitemaps)
+        };
+        assert_eq!(stage_of(None, 3, 9, &[]), (Stage::Reading, 3, 9));
+        let scan = Step::Scan { after: None };
+        assert_eq!(look(scan), (Stage::Entries, 7, 9));
+        for (after, done) in [(None, 0), (Some(place(2)), 2), (Some(place(3)), 3)] {
+            assert_eq!(look(Step::Publish { after }), (Stage::Sitemaps, done, 3));
+        }
     }
 }

@@ -18,8 +18,10 @@ use sitemap::stylesheet::{index_frame, shard_frame};
 
 use super::{Audit, Problem, Remedy, Suspect};
 
-/// Shards of one page: of the largest, a page takes seconds.
-const SHARDS: usize = 5;
+/// Reads of one page, and what the last shard has more: four of the largest shards, or fifty small ones, which takes seconds.
+const READS: u32 = 200;
+/// Reads of a shard, besides its segments.
+const READS_OF_A_SHARD: u32 = 3;
 /// Slots of one shard that one audit gives back, at most: each is a transaction.
 const MAX_GIVEN_BACK: usize = 500;
 /// A shard with more than this share of its byte limit, in percent, is given no slots back: what came into them would
@@ -31,6 +33,13 @@ struct Site {
     row: SiteRow,
     summaries: BTreeMap<ShardId, Summary>,
     extents: BTreeMap<String, Extent>,
+}
+
+impl Site {
+    fn extent(&self, shard: &ShardId) -> Extent {
+        let extent = self.extents.get(&shard.series.name);
+        extent.copied().unwrap_or_default()
+    }
 }
 
 impl Audit<'_> {
@@ -55,7 +64,13 @@ impl Audit<'_> {
         let summarised = site.summaries.keys();
         shards.extend(summarised.map(|shard| (shard.object().path(), shard.clone())));
         let behind = |(shard, _): &&(String, ShardId)| *host != path.0 || *shard > path.1;
-        let shards: Vec<_> = shards.iter().filter(behind).take(SHARDS).collect();
+        let mut reads = 0;
+        let within = |(_, shard): &&(String, ShardId)| {
+            let begins = reads < READS;
+            reads += READS_OF_A_SHARD + site.extent(shard).positions.div_ceil(SEGMENT_SLOTS);
+            begins
+        };
+        let shards: Vec<_> = shards.iter().filter(behind).take_while(within).collect();
         let Some((last, _)) = shards.last() else {
             let suspects = self.look_at_site_files(host).await?;
             let suspects = self
@@ -119,11 +134,7 @@ impl Audit<'_> {
     ) -> Result<Vec<Suspect>, EngineError> {
         let key = shard.object();
         let object = self.objects.get(&key).await?;
-        let extent = site
-            .extents
-            .get(&shard.series.name)
-            .copied()
-            .unwrap_or_default();
+        let extent = site.extent(shard);
         let directory = object
             .as_ref()
             .map(|(meta, bytes)| directory(meta, bytes, site.row.epoch));
