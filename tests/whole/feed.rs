@@ -5,7 +5,6 @@
 use aws::Aws;
 use aws::Clock;
 use aws_sdk_dynamodb::config::SharedInterceptor;
-use aws_sdk_dynamodb::types::AttributeValue;
 use cli::audit::{Ended, audit};
 use engine::content::NO_SOURCE;
 use engine::keys;
@@ -19,7 +18,10 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use serde_json::{Value, json};
 use sitemap::feed::MAX_FEED_ENTRIES;
+use sitemap::loc::Loc;
+use sitemap::plan::{Address, FeedItem};
 use sitemap::site::SiteSettings;
+use sitemap::time::When;
 
 /// Where the clock stands, in Unix seconds: eight in the morning.
 const NOW: i64 = 1_800_000_000;
@@ -54,19 +56,24 @@ fn functions(world: &World, interceptors: Vec<SharedInterceptor>) -> Regenerator
 
 /// Writes the row of a page that changed so many seconds ago.
 async fn changed(world: &World, path: &str, seconds_ago: i64, fields: &[(&str, &str)]) {
-    let text = |text: &str| AttributeValue::S(text.to_owned());
-    let key = keys::feed(SITE, NOW - seconds_ago, &format!("post{path}"));
-    let client = world.stack.aws.dynamodb().await;
-    let mut put = client
-        .put_item()
-        .table_name(SITEMAP_TABLE)
-        .item("pk", text(&key.pk))
-        .item("sk", text(&key.sk))
-        .item("loc", text(&format!("https://{SITE}{path}")));
-    for (name, value) in fields {
-        put = put.item(*name, text(value));
-    }
-    put.send().await.unwrap();
+    let field = |name| fields.iter().find(|(field, _)| *field == name);
+    let text = |name| field(name).map(|(_, text)| (*text).to_owned());
+    let item = FeedItem {
+        address: Address {
+            site: SITE.to_owned(),
+            loc: Loc::parse_any(&format!("https://{SITE}{path}")).unwrap(),
+        },
+        title: text("title"),
+        summary: text("summary"),
+        published: text("published").map(|at| When::parse(&at).unwrap()),
+    };
+    let row = engine::feed::row(NOW - seconds_ago, &format!("post{path}"), &item);
+    let attributes = row.iter().map(|(name, value)| {
+        let text = value.as_text().expect("texts alone");
+        (name.to_string(), json!(text))
+    });
+    let row = Value::Object(attributes.collect());
+    world.put_into(SITEMAP_TABLE, &row).await;
 }
 
 /// Takes the row away.
@@ -242,7 +249,12 @@ async fn a_site_that_is_private_or_wants_no_feed_has_an_empty_one() {
 async fn a_damaged_row_costs_its_own_entry() {
     let world = world(&[post("/a", 1)]).await;
     changed(&world, "/a", 300, &[]).await;
-    changed(&world, "/b", 200, &[("published", "soon")]).await;
+    changed(&world, "/b", 200, &[("published", "2026-01-02")]).await;
+    let row = keys::feed(SITE, NOW - 200, "post/b");
+    let elsewhere = "https://elsewhere.example/";
+    world
+        .damage((&row.pk, &row.sk), "loc", Some(elsewhere))
+        .await;
     changed(&world, "/c", 100, &[]).await;
     assert_eq!(paths(&world).await, ["/c", "/a"]);
     world.stop().await;

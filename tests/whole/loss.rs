@@ -1,4 +1,5 @@
-//! State that is lost, damaged or taken back: the audit finds it and makes it good.
+//! State that is lost, damaged or taken back: the audit finds it and makes it good. Each row and each object, one at a time, in
+//! memory: `sim::loss`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use harness::{Entry, SITE, World, post, settings, with};
 use local::stack::Options;
 use local::tables::{BUCKET, SITEMAP_TABLE};
 use objects::PUBLISHED_PREFIX;
-use serde_json::{Value, json};
+use serde_json::json;
 use sitemap::plan::Series;
 
 /// Longer than a change takes here.
@@ -149,90 +150,6 @@ async fn an_audit_of_what_is_as_it_should_be_finds_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_row_that_is_lost_is_made_good() {
-    let world = world().await;
-    let listed = world.listed().await;
-    let mut kinds = BTreeSet::new();
-    for item in items(&world).await {
-        kinds.insert(name(&item).split('#').next().unwrap().to_owned());
-        delete_item(&world, &item).await;
-        is_made_good(&world, &listed, &name(&item)).await;
-    }
-    assert_eq!(
-        kinds.len(),
-        12,
-        "a row of each kind but the scan's and a notice: {kinds:?}"
-    );
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn each_row_that_is_damaged_is_made_good() {
-    let world = world().await;
-    let listed = world.listed().await;
-    let mut seen = BTreeSet::new();
-    for item in items(&world).await {
-        let kind = name(&item).split('#').next().unwrap().to_owned();
-        let mut attributes: Vec<String> = item.keys().cloned().collect();
-        attributes.retain(|attribute| !["pk", "sk"].contains(&attribute.as_str()));
-        for attribute in attributes {
-            if !seen.insert((kind.clone(), attribute.clone())) {
-                continue;
-            }
-            let what = format!("{} {attribute}", name(&item));
-            for damage in [None, Some(AttributeValue::S("\u{1}{".to_owned()))] {
-                // As it is by now: an earlier repair may have moved it.
-                let Some(mut item) = items(&world)
-                    .await
-                    .into_iter()
-                    .find(|now| name(now) == name(&item))
-                else {
-                    continue;
-                };
-                match damage {
-                    None => item.remove(&attribute),
-                    Some(garbage) => item.insert(attribute.clone(), garbage),
-                };
-                put_item(&world, item).await;
-                is_made_good(&world, &listed, &what).await;
-            }
-        }
-    }
-    assert!(seen.len() > 15, "{seen:?}");
-    world.stop().await;
-}
-
-/// Of a ledger that is otherwise sound: its rows are there, and it does not know of them.
-#[tokio::test(flavor = "multi_thread")]
-async fn each_thing_that_a_ledger_has_forgotten_is_made_good() {
-    let world = world().await;
-    let listed = world.listed().await;
-    let body =
-        |item: &Item| -> Value { serde_json::from_str(item["body"].as_s().unwrap()).unwrap() };
-    let mut forgotten = BTreeMap::new();
-    for item in items(&world).await {
-        if name(&item).starts_with(prefix::LEDGER) {
-            for field in body(&item).as_object().unwrap().keys() {
-                forgotten.insert(field.clone(), name(&item));
-            }
-        }
-    }
-    let mut removed = 0;
-    for (field, ledger) in &forgotten {
-        // As it is by now: an earlier repair may have changed it.
-        let mut all = items(&world).await.into_iter();
-        let mut item = all.find(|item| name(item) == *ledger).unwrap();
-        let mut body = body(&item);
-        removed += usize::from(body.as_object_mut().unwrap().remove(field).is_some());
-        item.insert("body".to_owned(), AttributeValue::S(body.to_string()));
-        put_item(&world, item).await;
-        is_made_good(&world, &listed, &format!("{field} of {ledger}")).await;
-    }
-    assert!(removed > 8, "{removed} of {forgotten:?}");
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_is_taken_back_to_what_it_was_is_made_good() {
     let world = world().await;
     let before = items(&world).await;
@@ -265,98 +182,6 @@ async fn a_table_that_is_dropped_is_made_good() {
     let listed = world.listed().await;
     world.drop_sitemap_table().await;
     is_made_good(&world, &listed, "a dropped table").await;
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn each_object_that_is_lost_or_damaged_is_made_good() {
-    let world = world().await;
-    let listed = world.listed().await;
-    let s3 = world.stack.aws.s3().await;
-    let objects = s3.list_objects_v2().bucket(BUCKET).prefix(PUBLISHED_PREFIX);
-    let keys: Vec<String> = objects
-        .send()
-        .await
-        .unwrap()
-        .contents()
-        .iter()
-        .map(|object| object.key().unwrap().to_owned())
-        .collect();
-    assert!(keys.len() >= 6, "{keys:?}");
-    for key in &keys {
-        for damage in [
-            "deleted",
-            "truncated",
-            "garbage",
-            "a flipped bit",
-            "without metadata",
-            "another's",
-        ] {
-            let what = format!("{key}: {damage}");
-            let object = s3
-                .get_object()
-                .bucket(BUCKET)
-                .key(key)
-                .send()
-                .await
-                .unwrap();
-            let metadata = object.metadata().cloned();
-            let mut bytes = object.body.collect().await.unwrap().to_vec();
-            let length = bytes.len();
-            let put = s3.put_object().bucket(BUCKET).key(key);
-            let put = match damage {
-                "deleted" => {
-                    s3.delete_object()
-                        .bucket(BUCKET)
-                        .key(key)
-                        .send()
-                        .await
-                        .unwrap();
-                    None
-                }
-                "truncated" => {
-                    bytes.truncate(length / 2);
-                    Some(put.set_metadata(metadata))
-                }
-                "garbage" => {
-                    bytes.fill(b'#');
-                    Some(put.set_metadata(metadata))
-                }
-                "a flipped bit" => {
-                    bytes[length * 3 / 4] ^= 1;
-                    Some(put.set_metadata(metadata))
-                }
-                "without metadata" => Some(put),
-                _ => {
-                    let other = keys
-                        .iter()
-                        .find(|other| *other != key && other.ends_with(".xml"))
-                        .unwrap();
-                    let other = s3
-                        .get_object()
-                        .bucket(BUCKET)
-                        .key(other)
-                        .send()
-                        .await
-                        .unwrap();
-                    let metadata = other.metadata().cloned();
-                    bytes = other.body.collect().await.unwrap().to_vec();
-                    Some(put.set_metadata(metadata))
-                }
-            };
-            if let Some(put) = put {
-                put.body(ByteStream::from(bytes)).send().await.unwrap();
-            }
-            let (ended, findings) = find(&world, false).await;
-            assert!(!is_clean(&ended), "{what}: {findings:?}");
-            is_made_good(&world, &listed, &what).await;
-        }
-    }
-    let site: Value = serde_json::from_slice(
-        &s3_bytes(&world, &format!("{PUBLISHED_PREFIX}{SITE}/site.json")).await,
-    )
-    .unwrap();
-    assert_eq!(site["site"], json!(SITE));
     world.stop().await;
 }
 

@@ -3,12 +3,13 @@
 use std::ops::RangeInclusive;
 
 use sitemap::feed::Change;
+use sitemap::plan::{Address, FeedItem};
 use sitemap::time::When;
 use table::{Item, Query};
 use tracing::warn;
 
 use crate::error::EngineError;
-use crate::keys;
+use crate::keys::{self, sha256_hex};
 use crate::sitemap_table::SitemapTable;
 
 impl SitemapTable {
@@ -53,7 +54,36 @@ impl SitemapTable {
     }
 }
 
-fn read(item: &Item) -> Option<Change> {
+/// The row of a page that changed at a time in Unix seconds.
+#[must_use]
+pub fn row(at: i64, page: &str, feed_item: &FeedItem) -> Item {
+    let FeedItem {
+        address: Address { site, loc },
+        title,
+        summary,
+        published,
+    } = feed_item;
+    let mut row = Item::from(&keys::feed(site, at, page)).with("loc", loc.as_str());
+    let published = published.map(|at| at.to_string());
+    let texts = [
+        ("title", title),
+        ("summary", summary),
+        ("published", &published),
+    ];
+    for (name, text) in texts {
+        if let Some(text) = text {
+            row.set(name, text.as_str());
+        }
+    }
+    let digest = digest(&row);
+    row.with("digest", digest)
+}
+
+/// What a row says; nothing if it does not say what was written.
+pub(crate) fn read(item: &Item) -> Option<Change> {
+    if item.text("digest")? != digest(item) {
+        return None;
+    }
     let attribute = |name| item.text(name).map(str::to_owned);
     let (at, _) = keys::timer_parts(item.text("sk")?)?;
     Some(Change {
@@ -66,4 +96,10 @@ fn read(item: &Item) -> Option<Change> {
         },
         at,
     })
+}
+
+/// No ledger knows what such a row says, so that the row itself has to tell whether it still does.
+fn digest(item: &Item) -> String {
+    let texts = ["loc", "title", "summary", "published"].map(|name| item.text(name));
+    sha256_hex(&format!("{texts:?}"))
 }

@@ -11,6 +11,7 @@ use sitemap::plan::{Ledger, Series, Slot, Translation};
 use table::{Action, Condition, Item, Query, Update};
 
 use crate::error::EngineError;
+use crate::feed;
 use crate::keys::{self, Key, RowKey, ShardId};
 use crate::ledgers::read_ledger;
 use crate::relations::read_translation;
@@ -119,7 +120,10 @@ fn read(item: &Item) -> Option<Row> {
             let translation = read_translation(item).ok_or_else(|| damaged(&key, "href"));
             translation.map(Holds::Translation)
         }
-        Some(RowKey::Feed(..)) => attribute("loc").map(|_| Holds::Key),
+        Some(RowKey::Feed(..)) => match feed::read(item) {
+            Some(_) => Ok(Holds::Key),
+            None => Err(damaged(&key, "digest")),
+        },
         Some(RowKey::Notice(_)) => attribute("loc").and_then(|_| {
             let at = item.number::<i64>("at").ok_or_else(|| damaged(&key, "at"));
             at.map(|_| Holds::Key)

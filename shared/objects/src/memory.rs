@@ -30,12 +30,12 @@ impl MemoryObjects {
         self.lock().remove(key).is_some()
     }
 
-    /// Replaces the body of an object by another of no known origin, as no function does.
-    pub fn damage(&self, key: &ObjectKey, body: Bytes) {
+    /// Replaces an object by one of another origin, as no function does: with metadata that say this, or without any.
+    pub fn damage(&self, key: &ObjectKey, body: Bytes, document: Option<Document>) {
         let meta = ObjectMeta {
             etag: etag(&body, ""),
             length: body.len() as u64,
-            document: None,
+            document,
         };
         self.lock().insert(key.clone(), Stored { meta, body });
     }

@@ -13,6 +13,8 @@ pub mod endpoint;
 pub mod event_source;
 pub mod faults;
 pub mod history;
+#[cfg(test)]
+mod loss;
 pub mod oracle;
 pub mod public;
 pub mod reader;

@@ -307,29 +307,12 @@ async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>) {
         history,
         ..
     } = case;
-    let world = World::new(&sim, options, deployment);
-    let board = Arc::new(Board::new(sim.env()));
-    let reader = Reader::new(world.public(), sim.env(), PACE, Arc::clone(&board));
+    let mut run = Run::new(&sim, options, deployment);
+    let reader = Reader::new(run.world.public(), sim.env(), PACE, Arc::clone(&run.board));
     let is_guided = deployment.index_lines < PLAIN.index_lines;
     let reader = if is_guided { reader.guided() } else { reader };
     // What it must not see is a panic, which ends the history.
     drop(sim.spawn(reader.read_for_ever()));
-    let oracle = Oracle {
-        index_lines: deployment.index_lines as usize,
-        ..Oracle::new(sim.now())
-    };
-    let mut run = Run {
-        world,
-        board,
-        oracle,
-        crowd: 0,
-        passed: 0,
-        dropped: false,
-        orphaned: false,
-        lost: false,
-        told: Told::new(calls == 0.0 && runs == 0.0),
-        report: Report::default(),
-    };
     let violation = run.happen(&history).await.err();
     (run.report.looks, _) = run.board.seen();
     run.report.throttled = run.world.throttled();
@@ -381,8 +364,8 @@ pub fn publish_many(seed: u64, pages: usize) -> Result<(u64, u64), String> {
 }
 
 /// A history under way.
-struct Run {
-    world: World,
+pub(crate) struct Run {
+    pub(crate) world: World,
     /// What the crawler is told.
     board: Arc<Board>,
     oracle: Oracle,
@@ -395,13 +378,33 @@ struct Run {
     /// Whether the site that is one by its record has objects and neither a record nor a row: then they stay as they are.
     orphaned: bool,
     /// Whether anything was lost since everything was last compared.
-    lost: bool,
+    pub(crate) lost: bool,
     /// The notices that must be written.
     told: Told,
     report: Report,
 }
 
 impl Run {
+    /// A deployment in which nothing has happened yet, and whose functions do not run.
+    pub(crate) fn new(sim: &Sim, options: Options, deployment: Deployment) -> Self {
+        let oracle = Oracle {
+            index_lines: deployment.index_lines as usize,
+            ..Oracle::new(sim.now())
+        };
+        Self {
+            world: World::new(sim, options, deployment),
+            board: Arc::new(Board::new(sim.env())),
+            oracle,
+            crowd: 0,
+            passed: 0,
+            dropped: false,
+            orphaned: false,
+            lost: false,
+            told: Told::new(options.calls == 0.0 && options.runs == 0.0),
+            report: Report::default(),
+        }
+    }
+
     async fn happen(&mut self, history: &History) -> Result<(), String> {
         for site in 0..SITES.len() {
             self.show(site);
@@ -431,7 +434,7 @@ impl Run {
         self.notify().await
     }
 
-    async fn step(&mut self, step: &Step) -> Result<(), String> {
+    pub(crate) async fn step(&mut self, step: &Step) -> Result<(), String> {
         self.report.steps += 1;
         self.oracle.now = self.world.sim.now();
         match step {
@@ -632,8 +635,8 @@ impl Run {
         self.rest().await
     }
 
-    /// Waits until nothing is left to do, then compares: what differs is an error.
-    async fn rest(&mut self) -> Result<(), String> {
+    /// Waits until nothing is left to do, then compares: what differs is an error. What was lost is repaired first.
+    pub(crate) async fn rest(&mut self) -> Result<(), String> {
         self.report.rests += 1;
         if self.lost {
             self.repair().await?;

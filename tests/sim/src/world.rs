@@ -17,7 +17,7 @@ use engine::sweep::audit::{Audit, Finding, beginning};
 use engine::sweep::notices::SearchEngines;
 use engine::sweep::sweep;
 use engine::{Env, SitemapTable};
-use objects::{MemoryObjects, ObjectKey, Objects};
+use objects::{Document, MemoryObjects, ObjectKey, Objects};
 use serde_json::Value as Json;
 use table::{Item, MemoryTable, Query, Scan, Schema, Table, Value};
 
@@ -285,25 +285,31 @@ impl World {
         delete.await.expect("a delete");
     }
 
-    /// The rows of the sitemap table.
-    pub async fn rows(&self) -> Rows {
-        let mut rows = BTreeMap::new();
-        let mut after = None;
+    /// The rows of the sitemap table, as they are stored.
+    pub async fn items(&self) -> Vec<Item> {
+        let (mut items, mut after) = (Vec::new(), None);
         loop {
             let scan = Scan {
                 after,
                 ..Scan::default()
             };
             let page = self.sitemap.scan(scan).await.expect("a scan");
-            for item in &page.items {
-                let row = row(item);
-                rows.insert((row["pk"].clone(), row["sk"].clone()), row);
-            }
+            items.extend(page.items);
             after = page.next;
             if after.is_none() {
-                return Rows(rows);
+                return items;
             }
         }
+    }
+
+    /// The rows of the sitemap table.
+    pub async fn rows(&self) -> Rows {
+        let items = self.items().await;
+        let rows = items.iter().map(|item| {
+            let row = row(item);
+            ((row["pk"].clone(), row["sk"].clone()), row)
+        });
+        Rows(rows.collect())
     }
 
     /// The objects in the bucket.
@@ -325,13 +331,23 @@ impl World {
         self.sitemap.delete(key, None).await.expect("a delete");
     }
 
-    /// Loses or damages an object.
+    /// Writes a row, as nobody does: it is damaged.
+    pub async fn damage_row(&self, item: Item) {
+        self.sitemap.put(item, None).await.expect("a put");
+    }
+
+    /// Replaces an object, as nobody does.
+    pub fn damage_object(&self, key: &ObjectKey, body: &[u8], document: Option<Document>) {
+        let body = Bytes::copy_from_slice(body);
+        self.objects.damage(key, body, document);
+    }
+
+    /// Loses an object, or half of it.
     pub async fn lose_object(&self, key: &ObjectKey, at: usize) {
         let found = self.objects.get(key).await.expect("an object");
         match found {
             Some((_, bytes)) if at % 2 == 1 && !bytes.is_empty() => {
-                let half = bytes.slice(..bytes.len() / 2);
-                self.objects.damage(key, Bytes::copy_from_slice(&half));
+                self.damage_object(key, &bytes[..bytes.len() / 2], None);
             }
             _ => drop(self.objects.lose(key)),
         }

@@ -6,6 +6,7 @@ use sitemap::plan::{Address, Change, Holding, Placement, Plan, Rendered, Reuse};
 use table::{Action, Condition, Item, Update};
 
 use super::{holding, ledger_body};
+use crate::feed;
 use crate::keys::{self, Key, RowKey};
 
 /// The actions of a transaction in the making. Every condition is on the item that it protects.
@@ -80,18 +81,7 @@ impl Actions {
             }
             Change::Feed(at, item) => {
                 let key = keys::feed(&item.address.site, *at, id);
-                let mut row = Item::from(&key).with("loc", item.address.loc.as_str());
-                let published = item.published.map(|at| at.to_string());
-                for (name, value) in [
-                    ("title", item.title.as_ref()),
-                    ("summary", item.summary.as_ref()),
-                    ("published", published.as_ref()),
-                ] {
-                    if let Some(value) = value {
-                        row.set(name, value);
-                    }
-                }
-                self.push(&key, Action::put(row));
+                self.push(&key, Action::put(feed::row(*at, id, item)));
             }
             Change::Notify(Address { site, loc }, at) => {
                 // The first change that nobody was told of stays: one that goes on changing has its turn too.
