@@ -4,7 +4,10 @@
 //!   it need not be consistent; twice that in a transaction
 //!   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html>).
 //! - A call is taken while there is anything left of the second's units, and may take more than that: then those that follow
-//!   wait for longer. Bursts and the growth of a table's own limit are left out, so that there is less than in AWS.
+//!   wait for longer.
+//! - A table takes twice what it took at most in an earlier half hour
+//!   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html>). AWS may let it grow
+//!   sooner, and promises no bursts beyond a partition's limit.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +23,10 @@ const UNIT_BYTES: [usize; 2] = [1_024, 4_096];
 /// Costs are counted in halves of a unit.
 const HALVES: u64 = 2;
 const MICROS: u64 = 1_000_000;
+/// Seconds of which the mean is a peak: AWS does not say over how long it measures.
+const PEAK_SECONDS: u64 = 60;
+/// Seconds after which a peak is one of before.
+const GROWTH_SECONDS: u64 = 1_800;
 /// Partition keys that are remembered; beyond, those that have all of their units left are forgotten.
 const REMEMBERED: usize = 4_096;
 
@@ -54,6 +61,7 @@ pub struct Throughput {
 #[derive(Debug, Default)]
 struct State {
     table: [Used; 2],
+    growth: [Growth; 2],
     keys: BTreeMap<u64, [Used; 2]>,
     throttled: u64,
 }
@@ -64,6 +72,38 @@ struct Used {
     level: u64,
     /// Microseconds of the world's time.
     at: u64,
+}
+
+/// What a table takes in a minute, in halves of a unit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Growth {
+    /// The minute, and what it has taken in it.
+    minute: u64,
+    taken: u64,
+    /// The most in a minute of this half hour, and of those before.
+    peak: u64,
+    before: u64,
+}
+
+impl Growth {
+    fn take(&mut self, now: u64, cost: u64) {
+        let minute = now / MICROS / PEAK_SECONDS;
+        let of_half_hour = |minute: u64| minute * PEAK_SECONDS / GROWTH_SECONDS;
+        if of_half_hour(minute) > of_half_hour(self.minute) {
+            self.before = self.before.max(self.peak);
+            self.peak = 0;
+        }
+        if minute > self.minute {
+            (self.minute, self.taken) = (minute, 0);
+        }
+        self.taken += cost;
+        self.peak = self.peak.max(self.taken);
+    }
+
+    /// Units a second, of a table that took so many when it was new.
+    fn limit(self, new: u64) -> u64 {
+        new.max(2 * self.before / HALVES / PEAK_SECONDS)
+    }
 }
 
 impl Used {
@@ -103,7 +143,7 @@ impl Throughput {
         let now = self.now();
         let kind = load.kind as usize;
         let mut state = self.lock();
-        let mut is_left = state.table[kind].left(now, TABLE_UNITS[kind] / self.divisor);
+        let mut is_left = self.left_of_table(&mut state, kind, now);
         for (key, _) in &load.keys {
             if let Some(used) = state.keys.get_mut(key) {
                 is_left &= used[kind].left(now, KEY_UNITS[kind] / self.divisor);
@@ -144,8 +184,14 @@ impl Throughput {
             used[kind].level += cost * MICROS;
             total += cost;
         }
-        state.table[kind].left(now, TABLE_UNITS[kind] / self.divisor);
+        self.left_of_table(&mut state, kind, now);
         state.table[kind].level += total * MICROS;
+        state.growth[kind].take(now, total);
+    }
+
+    fn left_of_table(&self, state: &mut State, kind: usize, now: u64) -> bool {
+        let limit = state.growth[kind].limit(TABLE_UNITS[kind] / self.divisor);
+        state.table[kind].left(now, limit)
     }
 
     fn now(&self) -> u64 {
@@ -182,6 +228,41 @@ mod tests {
             inner.sleep(Duration::from_millis(50)).await;
             assert!(throughput.admits(&write(1, 1)));
             assert_eq!(throughput.throttled(), 2);
+        });
+    }
+
+    #[test]
+    fn a_table_takes_twice_what_it_took_half_an_hour_ago() {
+        let sim = Sim::new(1);
+        let inner = sim.clone();
+        sim.run(async move {
+            let throughput = Throughput::new(inner.clone(), 1);
+            let mut key = 0;
+            // Units written in so many seconds, each to a key of its own.
+            let mut written = async |seconds| {
+                let (mut units, end) = (0, inner.elapsed() + Duration::from_secs(seconds));
+                while inner.elapsed() < end {
+                    key += 1;
+                    let load = Load {
+                        kind: Kind::Write,
+                        keys: vec![(key, cost(Kind::Write, 100 * 1_024))],
+                    };
+                    if throughput.admits(&load) {
+                        throughput.take(&load, 0);
+                        units += 100;
+                    } else {
+                        inner.sleep(Duration::from_millis(1)).await;
+                    }
+                }
+                units
+            };
+            let new = written(PEAK_SECONDS).await;
+            // All of the first second's at once, and then as they come.
+            assert!((240_000..=244_200).contains(&new), "{new}");
+            inner.sleep(Duration::from_secs(GROWTH_SECONDS)).await;
+            written(1).await;
+            let grown = written(PEAK_SECONDS).await;
+            assert!(grown > 3 * new / 2, "{grown} after {new}");
         });
     }
 }
