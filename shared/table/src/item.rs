@@ -203,6 +203,8 @@ impl FromIterator<(Name, Value)> for Item {
     fn from_iter<T: IntoIterator<Item = (Name, Value)>>(attributes: T) -> Self {
         let mut item = Self::new();
         item.extend(attributes);
+        // What is collected is mostly kept, and a million times.
+        item.0.shrink_to_fit();
         item
     }
 }

@@ -52,9 +52,20 @@ enum KeyPart {
     Bytes(Vec<u8>),
 }
 
-/// Where an item is. Partitions are in the order of a hash, as in DynamoDB.
-type Place = ((u64, KeyPart), Option<KeyPart>);
-type Items = BTreeMap<(u64, KeyPart), BTreeMap<Option<KeyPart>, Item>>;
+/// The second part of a primary key, and the ends of its partition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    /// Before all others, and in a table without a sort key the only one.
+    First,
+    Key(KeyPart),
+    /// Behind all others, and no item's.
+    End,
+}
+
+/// Where an item is: partitions are in the order of a hash, as in DynamoDB. One map has them all, since one for each would be
+/// most of what a partition of a single item takes.
+type Place = (u64, KeyPart, Sort);
+type Items = BTreeMap<Place, Item>;
 
 impl fmt::Debug for MemoryTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,18 +102,16 @@ impl MemoryTable {
     /// How many items there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.lock().values().map(BTreeMap::len).sum()
+        self.lock().len()
     }
 
     /// The size of the item with this primary key, which may be a whole item; 0 if there is none.
     #[must_use]
     pub fn bytes_of(&self, key: &Item) -> usize {
-        let Ok((partition, sort)) = self.place(key) else {
+        let Ok(place) = self.place(key) else {
             return 0;
         };
-        let items = self.lock();
-        let item = items.get(&partition).and_then(|items| items.get(&sort));
-        item.map_or(0, Item::bytes)
+        self.lock().get(&place).map_or(0, Item::bytes)
     }
 
     /// The name of the partition key.
@@ -152,7 +161,8 @@ impl MemoryTable {
         }
         let mut parts = parts.into_iter();
         let partition = parts.next().ok_or("a table has a partition key")?;
-        Ok((partition_place(partition), parts.next()))
+        let sort = parts.next().map_or(Sort::First, Sort::Key);
+        Ok((hash(&partition), partition, sort))
     }
 
     /// As [`MemoryTable::place`], of a key without further attributes.
@@ -164,8 +174,7 @@ impl MemoryTable {
     }
 
     fn change(&self, items: &mut Items, place: Place, new: Option<Item>) {
-        let (partition, sort) = place;
-        let old = items.get(&partition).and_then(|items| items.get(&sort));
+        let old = items.get(&place);
         if old == new.as_ref() {
             return;
         }
@@ -177,16 +186,8 @@ impl MemoryTable {
             });
         }
         match new {
-            Some(item) => drop(items.entry(partition).or_default().insert(sort, item)),
-            None => {
-                let left = items.get_mut(&partition).map(|items| {
-                    items.remove(&sort);
-                    items.len()
-                });
-                if left == Some(0) {
-                    items.remove(&partition);
-                }
-            }
+            Some(item) => drop(items.insert(place, item)),
+            None => drop(items.remove(&place)),
         }
     }
 
@@ -204,8 +205,7 @@ impl MemoryTable {
             }
         }
         .map_err(refused)?;
-        let (partition, sort) = &place;
-        let old = items.get(partition).and_then(|items| items.get(sort));
+        let old = items.get(&place);
         let condition = match action {
             Action::Put { condition, .. }
             | Action::Update { condition, .. }
@@ -251,10 +251,8 @@ impl MemoryTable {
 
     fn read(&self, key: &Item) -> Result<Option<Item>, TableError> {
         let refused = refusing("GetItem");
-        let (partition, sort) = self.place_of_key(key).map_err(refused)?;
-        let items = self.lock();
-        let item = items.get(&partition).and_then(|items| items.get(&sort));
-        Ok(item.cloned())
+        let place = self.place_of_key(key).map_err(refused)?;
+        Ok(self.lock().get(&place).cloned())
     }
 
     fn read_batch(
@@ -276,8 +274,8 @@ impl MemoryTable {
         }
         let items = self.lock();
         let (mut found, mut left, mut bytes) = (Vec::new(), Vec::new(), 0);
-        for (key, (partition, sort)) in keys.into_iter().zip(&places) {
-            let item = items.get(partition).and_then(|items| items.get(sort));
+        for (key, place) in keys.into_iter().zip(&places) {
+            let item = items.get(place);
             bytes += item.map_or(0, Item::bytes);
             if bytes > MAX_BATCH_BYTES {
                 left.push(key);
@@ -294,22 +292,29 @@ impl MemoryTable {
         let partition = partition.ok_or_else(|| refused("no partition key".to_owned()))?;
         let after = query.after.as_ref().map(|key| self.place_of_key(key));
         let after = after.transpose().map_err(refused)?;
-        let after = after.map(|(_, sort)| sort);
-        let items = self.lock();
-        let Some(items) = items.get(&partition_place(partition)) else {
-            return Ok(Page::default());
+        let hash = hash(&partition);
+        let end = |sort| (hash, partition.clone(), sort);
+        let (first, last) = (end(Sort::First), end(Sort::End));
+        if after
+            .as_ref()
+            .is_some_and(|after| *after < first || *after > last)
+        {
+            return Err(refused("the starting key is outside the query".to_owned()));
+        }
+        let (before, behind) = match (&after, query.reverse) {
+            (None, _) => (Bound::Included(&first), Bound::Included(&last)),
+            (Some(after), false) => (Bound::Excluded(after), Bound::Included(&last)),
+            (Some(after), true) => (Bound::Included(&first), Bound::Excluded(after)),
         };
-        let is_wanted = |(sort, _): &(&Option<KeyPart>, &Item)| match (&query.sort, sort) {
+        let is_wanted = |((_, _, sort), _): &(&Place, &Item)| match (&query.sort, sort) {
             (SortKey::Any, _) => true,
-            (SortKey::BeginsWith(prefix), Some(KeyPart::Text(text))) => text.starts_with(prefix),
+            (SortKey::BeginsWith(prefix), Sort::Key(KeyPart::Text(text))) => {
+                text.starts_with(prefix)
+            }
             (SortKey::BeginsWith(_), _) => false,
         };
-        let (before, behind) = match (&after, query.reverse) {
-            (None, _) => (Bound::Unbounded, Bound::Unbounded),
-            (Some(after), false) => (Bound::Excluded(after), Bound::Unbounded),
-            (Some(after), true) => (Bound::Unbounded, Bound::Excluded(after)),
-        };
-        let range = items.range::<Option<KeyPart>, _>((before, behind));
+        let items = self.lock();
+        let range = items.range::<Place, _>((before, behind));
         let items: &mut dyn Iterator<Item = &Item> = if query.reverse {
             &mut range.rev().filter(is_wanted).map(|(_, item)| item)
         } else {
@@ -322,20 +327,9 @@ impl MemoryTable {
         let after = scan.after.as_ref().map(|key| self.place_of_key(key));
         let after = after.transpose().map_err(refusing("Scan"))?;
         let items = self.lock();
-        let rest: &mut dyn Iterator<Item = &Item> = match &after {
-            None => &mut items.values().flat_map(BTreeMap::values),
-            Some((partition, sort)) => {
-                let here = items.get(partition).into_iter();
-                let here = here.flat_map(move |items| {
-                    let range = (Bound::Excluded(sort), Bound::Unbounded);
-                    items.range::<Option<KeyPart>, _>(range)
-                });
-                let range = (Bound::Excluded(partition), Bound::Unbounded);
-                let behind = items.range::<(u64, KeyPart), _>(range);
-                let behind = behind.flat_map(|(_, items)| items.values());
-                &mut here.map(|(_, item)| item).chain(behind)
-            }
-        };
+        let after = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let rest = items.range::<Place, _>((after, Bound::Unbounded));
+        let rest = &mut rest.map(|(_, item)| item);
         Ok(self.page(rest, scan.limit, scan.attributes.as_deref()))
     }
 
@@ -454,15 +448,15 @@ fn refusing(operation: &'static str) -> impl Fn(String) -> TableError + Copy {
     move |message| TableError::Refused { operation, message }
 }
 
-fn partition_place(partition: KeyPart) -> (u64, KeyPart) {
+fn hash(partition: &KeyPart) -> u64 {
     // Without a random state: the same in each process.
     let mut hasher = DefaultHasher::new();
-    match &partition {
+    match partition {
         KeyPart::Number(number) => number.text().hash(&mut hasher),
         KeyPart::Text(text) => text.hash(&mut hasher),
         KeyPart::Bytes(bytes) => bytes.hash(&mut hasher),
     }
-    (hasher.finish(), partition)
+    hasher.finish()
 }
 
 fn wanted(item: &Item, attributes: Option<&[Name]>) -> Item {

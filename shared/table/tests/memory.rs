@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use table::{Action, Condition, Item, MemoryTable, Table, Update, conformance};
+use table::{Action, Condition, Item, MemoryTable, Query, Table, TableError, Update, conformance};
 
 #[tokio::test]
 async fn the_table_in_memory_conforms() {
@@ -43,4 +43,28 @@ async fn each_change_is_told_once_and_a_write_without_one_is_not() {
     ];
     assert_eq!(*told, expected);
     assert_eq!((table.len(), table.is_empty()), (1, false));
+}
+
+/// As in DynamoDB, whose emulators do not all do it.
+#[tokio::test]
+async fn a_query_begins_in_its_own_partition() {
+    let table = MemoryTable::new(conformance::schema());
+    let key = |pk: &str| Item::new().with("pk", pk).with("sk", "a");
+    for pk in ["p", "q"] {
+        table.put(key(pk), None).await.unwrap();
+    }
+    for (after, is_taken) in [("p", true), ("q", false)] {
+        for reverse in [false, true] {
+            let after = Some(key(after));
+            let query = Query {
+                after,
+                reverse,
+                ..Query::of("p")
+            };
+            match table.query(query).await {
+                Ok(page) => assert!(is_taken && page.items.is_empty()),
+                Err(error) => assert!(!is_taken && matches!(error, TableError::Refused { .. })),
+            }
+        }
+    }
 }

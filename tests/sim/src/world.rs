@@ -19,6 +19,7 @@ use engine::sweep::sweep;
 use engine::{Env, SitemapTable};
 use objects::{Document, MemoryObjects, ObjectKey, Objects};
 use serde_json::Value as Json;
+use sitemap::record::schema::FIELDS;
 use table::{Item, MemoryTable, Query, Scan, Schema, Table, Value};
 
 use crate::audit::{Objects as Published, Row, Rows};
@@ -507,7 +508,12 @@ fn item(record: &Json) -> Item {
     let fields = record.as_object().expect("records are objects");
     let fields = fields.iter();
     fields
-        .map(|(name, field)| (name.clone().into(), value(field)))
+        .map(|(name, field)| {
+            // A name that is known takes no memory.
+            let known = FIELDS.iter().find(|known| known.name == name);
+            let name = known.map_or_else(|| name.clone().into(), |known| known.name.into());
+            (name, value(field))
+        })
         .collect()
 }
 
