@@ -437,11 +437,11 @@ def caught_by(tree, target, cases, log):
 def simulated(tree, target, steps, log):
     """After how many steps generated histories fail, and how; nothing if they do not."""
     environment = dict(os.environ, CARGO_TARGET_DIR=str(target), CARGO_TERM_COLOR="never", RUST_BACKTRACE="0")
-    build = ["cargo", "build", "--quiet", "--package", "waymark-sim"]
+    build = ["cargo", "build", "--quiet", "--profile", "sim", "--package", "waymark-sim"]
     built = subprocess.run(build, cwd=tree, env=environment, text=True, capture_output=True)
     if built.returncode != 0:
         raise Broken("does not compile:\n" + built.stderr[-3000:])
-    command = [target / "debug/waymark-sim", "--seed", str(SIMULATED_SEED), "--steps", str(steps), "--first"]
+    command = [target / "sim/waymark-sim", "--seed", str(SIMULATED_SEED), "--steps", str(steps), "--first"]
     try:
         run = subprocess.run(command, text=True, capture_output=True, env=environment, timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:
