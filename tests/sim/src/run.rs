@@ -687,12 +687,11 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::hash_map::RandomState;
-    use std::hash::BuildHasher;
-
     use super::*;
     use crate::history::{MEMBER, NEWS_PAGE};
 
+    /// The seed of one run of the tests, so that the same code passes or fails each time; `WAYMARK_SEED` is another.
+    const SEED: u64 = 10;
     /// Actions of all histories of one run of the tests; `WAYMARK_STEPS` is another number.
     const STEPS: u64 = 20_000;
 
@@ -752,7 +751,7 @@ mod tests {
 
     #[test]
     fn whatever_happens_the_published_set_is_the_eligible_set() {
-        let seed = number("WAYMARK_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
+        let seed = number("WAYMARK_SEED").unwrap_or(SEED);
         let steps = number("WAYMARK_STEPS").unwrap_or(STEPS);
         println!("WAYMARK_SEED={seed} WAYMARK_STEPS={steps}");
         let mut total = Report::default();
