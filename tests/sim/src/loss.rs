@@ -30,18 +30,13 @@ enum Damage {
     Exchanged,
 }
 
-/// Lets `then` happen to a site with everything that has a row: several shards, a free slot, a duplicate that waits, a timer, an
-/// archive, a page of two parts, a translation group, a video, and a change that stands in the feed.
+/// Lets `then` happen to a site that has a row of each kind: several shards, a free slot, a duplicate that waits, a timer, an
+/// archive, a page of two parts, a translation group, a video, and an edit for the feed.
 fn in_a_full_world<F: Future<Output = ()> + Send>(then: impl FnOnce(Run) -> F + Send + 'static) {
     let sim = Sim::new(1);
     let inner = sim.clone();
     sim.run(async move {
-        let options = Options {
-            calls: 0.0,
-            runs: 0.0,
-            shards: 2,
-        };
-        let mut run = Run::new(&inner, options, PLAIN);
+        let mut run = Run::new(&inner, Options::sound(2), PLAIN);
         run.world.begin();
         let settings = Settings {
             capacity: 2,

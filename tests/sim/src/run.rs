@@ -330,12 +330,7 @@ pub fn publish_many(seed: u64, pages: usize) -> Result<(u64, u64), String> {
     let sim = Sim::new(seed);
     let inner = sim.clone();
     let published = sim.run(async move {
-        let options = Options {
-            calls: 0.0,
-            runs: 0.0,
-            shards: 3,
-        };
-        let mut world = World::new(&inner, options, PLAIN);
+        let mut world = World::new(&inner, Options::sound(3), PLAIN);
         let oracle = Oracle::new(inner.now());
         let settings = Settings {
             capacity: MOST_ENTRIES,

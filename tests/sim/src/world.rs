@@ -55,6 +55,19 @@ pub struct Options {
     pub shards: usize,
 }
 
+impl Options {
+    /// No call and no run fails.
+    #[must_use]
+    pub fn sound(shards: usize) -> Self {
+        let (calls, runs) = (0.0, 0.0);
+        Self {
+            calls,
+            runs,
+            shards,
+        }
+    }
+}
+
 /// A deployment.
 pub struct World {
     /// Its time.

@@ -19,12 +19,7 @@ fn what_is_being_published_is_no_finding() {
     let sim = Sim::new(1);
     let inner = sim.clone();
     sim.run(async move {
-        let options = Options {
-            calls: 0.0,
-            runs: 0.0,
-            shards: 2,
-        };
-        let mut world = World::new(&inner, options, PLAIN);
+        let mut world = World::new(&inner, Options::sound(2), PLAIN);
         world.begin();
         let put = async |id: u64, edit: u64| {
             let url = format!("https://{}/{id}/", SITES[0]);
