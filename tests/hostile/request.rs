@@ -3,8 +3,8 @@
 use http::header::{ACCEPT_ENCODING, IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use objects::{Form, ObjectKey};
-use sitemap::record::is_type_name;
-use sitemap::site::is_site_host;
+
+use sitemap::site::{is_series_name, is_site_host};
 
 use front::form::Variant;
 use front::host::{SITE_HOST_HEADER, named};
@@ -74,7 +74,7 @@ fn leads_to_a_document_or_nowhere(path: &str) {
                     format!("sitemap_index{}", number(*n))
                 }
                 ObjectKey::Shard { series, n, .. } => {
-                    assert!(is_type_name(series), "{series:?} is no series");
+                    assert!(is_series_name(series), "{series:?} is no series");
                     format!("{series}-sitemap{}", number(*n))
                 }
                 _ => {
