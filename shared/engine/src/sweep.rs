@@ -15,7 +15,6 @@ use std::time::Duration;
 use crate::error::EngineError;
 use crate::metrics;
 use crate::reconcile::{KnownSites, Reconciled, Reconciler};
-use crate::rows::AuditProgress;
 use crate::sites::{Hold, Job};
 use objects::Objects;
 use sitemap::time::When;
@@ -142,11 +141,8 @@ async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), Engin
             }
             audit::beginning(now)
         }
-        // Nothing is there yet that could have been lost.
-        None => AuditProgress {
-            step: None,
-            ..audit::beginning(now)
-        },
+        // Of a table that was not looked at before: timers may have been due before the first sweep.
+        None => audit::beginning(now),
     };
     let until = audit.reconciler.env.deadline(AUDIT_SLICE);
     loop {

@@ -217,10 +217,11 @@ pub fn news(record: &ContentRecord, site: &SiteSettings, now: i64) -> NewsState 
         (None, Some(_)) if site.news_published_only => {
             "it has no published_at, and the site's news_published_only is set"
         }
-        (_, Some(modified)) if is_recent(&modified) => {
+        _ if dates.all(|at| at.seconds() > now) => "its date is in the future",
+        // Whatever modified_at says: what depended on its age would change without anything being due.
+        _ if site.news_published_only => {
             "it was published more than 48 hours ago, and the site's news_published_only is set"
         }
-        _ if dates.all(|at| at.seconds() > now) => "its date is in the future",
         _ => "it was published or modified more than 48 hours ago",
     })
 }

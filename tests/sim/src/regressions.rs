@@ -217,3 +217,13 @@ fn regression_parts_come_and_go() {
     let steps: Vec<_> = std::iter::repeat_n(to_and_fro, 4).flatten().collect();
     replay(1, 0, &steps);
 }
+
+/// The first sweep came after the end of a page, and looked no further back than an hour.
+#[test]
+fn regression_what_was_due_before_the_first_sweep_is_done() {
+    let ending = Page {
+        until: Some(48),
+        ..PAGE
+    };
+    replay(1, 0, &[Put(0, ending), Pass(58)]);
+}

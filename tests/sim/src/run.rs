@@ -484,6 +484,15 @@ impl Run {
         });
     }
 
+    /// Tells the crawler that a site is being closed or opened. What was lost is not made good by that.
+    fn unsettle(&self, site: usize) {
+        self.board.change(site, |view| {
+            if view.seen != Seen::Broken {
+                view.seen = Seen::Changing;
+            }
+        });
+    }
+
     async fn settings(&mut self, site: usize, settings: &Option<Settings>) {
         let (was_public, was_orphaned) = (self.oracle.is_public(site), self.orphaned);
         self.oracle.settings[site] = *settings;
@@ -492,12 +501,7 @@ impl Run {
             self.orphaned = settings.is_none() && (self.orphaned || self.dropped);
         }
         if was_orphaned || was_public != self.oracle.is_public(site) {
-            self.board.change(site, |view| {
-                // What was lost is not made good by settings.
-                if view.seen != Seen::Broken {
-                    view.seen = Seen::Changing;
-                }
-            });
+            self.unsettle(site);
         }
         self.show(site);
         self.told.settings_change(site, &self.oracle);
@@ -532,8 +536,7 @@ impl Run {
         self.dropped = true;
         if self.oracle.settings[RECORDED].is_none() {
             self.orphaned = true;
-            self.board
-                .change(RECORDED, |view| view.seen = Seen::Changing);
+            self.unsettle(RECORDED);
         }
         Ok(())
     }
@@ -602,8 +605,9 @@ impl Run {
                 self.world.sim.leap(pause);
                 self.world.settle().await?;
                 self.world.sweep().await?;
+                // What the clock has changed has changed, so that it can settle.
+                self.world.settle().await?;
             }
-            self.world.settle().await?;
             for (site, host) in SITES.iter().enumerate() {
                 if !self.oracle.is_told(site) || (site == RECORDED && self.orphaned) {
                     continue;

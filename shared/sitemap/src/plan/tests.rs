@@ -390,6 +390,29 @@ fn news_that_are_over_say_so_from_the_second_on_in_which_they_leave() {
 }
 
 #[test]
+fn why_a_page_is_no_news_changes_only_when_something_is_due() {
+    let hours = [None, Some(-100), Some(-47), Some(-1), Some(5)];
+    let at = |hours: Option<i64>| hours.map(|hours| When::at(NOW + hours * 3_600).to_string());
+    let dates = hours.map(|published| hours.map(|modified| (published, modified)));
+    for (published, modified) in dates.into_iter().flatten() {
+        let fields = json!({"published_at": at(published), "modified_at": at(modified), "title": "Now", "news": {}});
+        for only in [false, true] {
+            let settings = json!({"news_name": "N", "language": "en", "news_published_only": only});
+            let plan = |ledger: &Ledger, now| {
+                planned_on(settings.clone(), fields.clone(), ledger, now, |_| {})
+            };
+            let mut ledger = plan(&Ledger::default(), NOW).ledger.unwrap();
+            for now in (NOW..).step_by(1_800).take(250) {
+                let next = plan(&ledger, now);
+                let due = ledger.next_check_at.is_some_and(|due| due <= now);
+                assert!(due || next.is_empty(), "{fields} at {now}: {next:?}");
+                ledger = next.ledger.unwrap();
+            }
+        }
+    }
+}
+
+#[test]
 fn alternates_that_name_the_page_alone_are_not_written() {
     let link = |code: &str, path: &str| json!({"hreflang": code, "url": format!("https://www.example.com/{path}")});
     let plan = |alternates: Value| {
