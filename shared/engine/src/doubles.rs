@@ -5,11 +5,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use objects::MemoryObjects;
 use table::{
     Action, Condition, Item, MemoryTable, Name, Page, Query, Reply, Scan, Schema, Table,
     TableError, Update,
 };
 
+use crate::content::Content;
+use crate::metrics::Metrics;
+use crate::reconcile::{KnownSites, Reconciler};
+use crate::regenerate::Regenerator;
+use crate::regenerate::index::IndexLimits;
 use crate::{Env, Environment, SitemapTable};
 
 /// Time stands still, and random numbers count on.
@@ -34,11 +40,16 @@ impl Environment for Still {
     }
 }
 
+/// A world in which it does.
+pub(crate) fn still() -> Env {
+    Env::new(Still::default())
+}
+
 /// A key and the condition of its delete.
 type Delete = (Item, Option<Condition>);
 
-/// A table in memory that keeps the last transaction and the last delete, to do them once more, and may leave an update
-/// unanswered.
+/// A table in memory that keeps the last transaction and the last delete, to do them once more, may leave an update
+/// unanswered, and may do another writer's update before one.
 #[derive(Clone, Debug)]
 pub(crate) struct Repeating {
     /// What is in it.
@@ -51,6 +62,8 @@ pub(crate) struct Repeating {
     pub(crate) is_held: Arc<AtomicBool>,
     /// The update that is on its way.
     pub(crate) held: Arc<Mutex<Option<(Item, Update)>>>,
+    /// What another writer updates just before the next update.
+    pub(crate) overtaking: Arc<Mutex<Option<(Item, Update)>>>,
 }
 
 impl Default for Repeating {
@@ -61,6 +74,7 @@ impl Default for Repeating {
             deleted: Arc::default(),
             is_held: Arc::default(),
             held: Arc::default(),
+            overtaking: Arc::default(),
         }
     }
 }
@@ -68,7 +82,7 @@ impl Default for Repeating {
 impl Repeating {
     /// The engine's view of it.
     pub(crate) fn engine(&self) -> SitemapTable {
-        SitemapTable::new(Arc::new(self.clone()), Env::new(Still::default()))
+        SitemapTable::new(Arc::new(self.clone()), still())
     }
 }
 
@@ -108,7 +122,13 @@ impl Table for Repeating {
             let message = "no answer".to_owned();
             return Box::pin(async move { Err(TableError::Unavailable { operation, message }) });
         }
-        self.table.update(key, update, condition)
+        let overtaking = self.overtaking.lock().unwrap().take();
+        Box::pin(async move {
+            if let Some((key, update)) = overtaking {
+                self.table.update(key, update, None).await?;
+            }
+            self.table.update(key, update, condition).await
+        })
     }
 
     fn delete(&self, key: Item, condition: Option<Condition>) -> Reply<'_, ()> {
@@ -119,5 +139,21 @@ impl Table for Repeating {
     fn transact(&self, actions: Vec<Action>) -> Reply<'_, ()> {
         *self.last.lock().unwrap() = actions.clone();
         self.table.transact(actions)
+    }
+}
+
+/// What regenerates from these rows, into a bucket in memory.
+pub(crate) fn regenerator(table: SitemapTable, env: Env) -> Regenerator {
+    let records = MemoryTable::new(Schema::of_texts(&["id"]));
+    Regenerator {
+        reconciler: Reconciler {
+            content: Content::new(Arc::new(records), env.clone()),
+            table,
+            known: KnownSites::Any,
+            env,
+            metrics: Metrics::default(),
+        },
+        objects: Arc::new(MemoryObjects::default()),
+        limits: IndexLimits::default(),
     }
 }

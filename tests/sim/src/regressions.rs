@@ -218,12 +218,12 @@ fn regression_parts_come_and_go() {
     replay(1, 0, &steps);
 }
 
-/// The first sweep came after the end of a page, and looked no further back than an hour.
+/// The first sweep came after the end of a page of no known site, and looked no further back than an hour.
 #[test]
 fn regression_what_was_due_before_the_first_sweep_is_done() {
     let ending = Page {
         until: Some(48),
-        ..PAGE
+        ..on(2)
     };
     replay(1, 0, &[Put(0, ending), Pass(58)]);
 }

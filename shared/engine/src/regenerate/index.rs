@@ -87,6 +87,8 @@ impl Regenerator {
             // What the row has reopened, the site file opens before an index lists it. The row's own event does so too,
             // but the event of a summary may be handled first.
             self.publish_site_file(site).await?;
+            // One that the row did not come to count is not needed any more: nobody would empty it.
+            objects.truncate(row.index_objects as usize);
             pages.resize(objects.len(), Page::default());
             let generations = summaries.values().map(|summary| summary.generation);
             let generation = row.version + generations.sum::<u64>();
@@ -229,12 +231,15 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use crate::sites::Hold;
     use serde_json::{Value, json};
     use sitemap::plan::Series;
     use sitemap::site::SiteSettings;
+    use table::{Item, Update};
 
     use super::*;
+    use crate::doubles::{self, Repeating};
+    use crate::keys;
+    use crate::sites::Hold;
 
     const HOST: &str = "www.example.com";
 
@@ -287,6 +292,38 @@ mod tests {
             assert_eq!(xml.lines().count(), page.lines as usize);
         }
         pages
+    }
+
+    /// A site turns private just before a publisher counts the two indexes that it needs.
+    #[tokio::test]
+    async fn no_index_is_put_that_its_site_does_not_count() {
+        let rows = Repeating::default();
+        let regenerator = doubles::regenerator(rows.engine(), doubles::still());
+        let regenerator = Regenerator {
+            limits: limits(1, MAX_BYTES),
+            ..regenerator
+        };
+        let table = &regenerator.reconciler.table;
+        let site = row(&json!({})).settings;
+        table.create_site(&site, "", 0).await.unwrap();
+        for (from, to) in [
+            (Hold::Loading, Hold::Publishing),
+            (Hold::Publishing, Hold::Released),
+        ] {
+            table.move_hold(HOST, from, to).await.unwrap();
+        }
+        for (shard, summary) in shards("post", 2, 1) {
+            table.summarise(&shard, &summary).await.unwrap();
+        }
+        let private = row(&json!({"public": false})).settings;
+        let private = Update::new()
+            .set("settings", serde_json::to_string(&private).unwrap())
+            .add("version", 1);
+        *rows.overtaking.lock().unwrap() = Some((Item::from(&keys::site(HOST)), private));
+        regenerator.publish_index(HOST).await.unwrap();
+        let published = regenerator.objects.list(HOST).await.unwrap();
+        assert!(published.contains(&key(HOST, 1)), "{published:?}");
+        assert!(!published.contains(&key(HOST, 2)), "{published:?}");
     }
 
     #[test]

@@ -150,14 +150,9 @@ mod tests {
     use std::time::Duration;
 
     use futures::future::BoxFuture;
-    use objects::MemoryObjects;
     use table::{MemoryTable, Schema};
 
     use super::*;
-    use crate::content::Content;
-    use crate::metrics::Metrics;
-    use crate::reconcile::{KnownSites, Reconciler};
-    use crate::regenerate::IndexLimits;
     use crate::{Env, Environment, SitemapTable};
 
     /// Pauses take no time and are written down. Random numbers are as large as can be.
@@ -186,18 +181,8 @@ mod tests {
     fn regenerator(pauses: &Pauses) -> Regenerator {
         let env = Env::new(pauses.clone());
         let rows = MemoryTable::new(Schema::of_texts(&["pk", "sk"]));
-        let records = MemoryTable::new(Schema::of_texts(&["id"]));
-        Regenerator {
-            reconciler: Reconciler {
-                content: Content::new(Arc::new(records), env.clone()),
-                table: SitemapTable::new(Arc::new(rows), env.clone()),
-                known: KnownSites::Any,
-                env,
-                metrics: Metrics::default(),
-            },
-            objects: Arc::new(MemoryObjects::default()),
-            limits: IndexLimits::default(),
-        }
+        let table = SitemapTable::new(Arc::new(rows), env.clone());
+        crate::doubles::regenerator(table, env)
     }
 
     fn robots() -> ObjectKey {
