@@ -20,6 +20,8 @@ pub mod public;
 pub mod reader;
 #[cfg(test)]
 mod regressions;
+#[cfg(test)]
+mod release;
 pub mod run;
 pub mod runtime;
 pub mod source;

@@ -32,7 +32,9 @@ enum Damage {
 
 /// Lets `then` happen to a site that has a row of each kind: several shards, a free slot, a duplicate that waits, a timer, an
 /// archive, a page of two parts, a translation group, a video, and an edit for the feed.
-fn in_a_full_world<F: Future<Output = ()> + Send>(then: impl FnOnce(Run) -> F + Send + 'static) {
+pub(crate) fn in_a_full_world<F: Future<Output = ()> + Send>(
+    then: impl FnOnce(Run) -> F + Send + 'static,
+) {
     let sim = Sim::new(1);
     let inner = sim.clone();
     sim.run(async move {
@@ -99,14 +101,14 @@ fn in_a_full_world<F: Future<Output = ()> + Send>(then: impl FnOnce(Run) -> F + 
 }
 
 /// Has the audit repair what was lost, and compares everything.
-async fn is_made_good(run: &mut Run, what: &str) {
+pub(crate) async fn is_made_good(run: &mut Run, what: &str) {
     run.lost = true;
     if let Err(violation) = run.rest().await {
         panic!("{what}: {violation}");
     }
 }
 
-fn name(item: &Item) -> String {
+pub(crate) fn name(item: &Item) -> String {
     let text = |name| item.text(name).expect("a key");
     format!("{} {}", text("pk"), text("sk"))
 }
