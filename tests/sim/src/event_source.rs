@@ -163,6 +163,13 @@ impl Stream {
         }
     }
 
+    /// Records that were given up and not handed over again.
+    #[must_use]
+    pub fn failures(&self) -> usize {
+        let failures = self.failures.lock();
+        failures.unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Takes what was given up, to hand it to the function once more.
     #[must_use]
     pub fn take_failures(&self) -> Vec<StreamRecord> {
@@ -375,17 +382,27 @@ pub struct Invoker {
     runs: f64,
     /// Runs at a time; that is the account's limit.
     limit: usize,
-    /// Runs under way, and calls that were too many.
-    state: Arc<Mutex<(usize, u64)>>,
+    state: Arc<Mutex<Runs>>,
+}
+
+/// What runs were.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Runs {
+    /// Those under way.
+    running: usize,
+    /// Calls that were too many.
+    pub throttled: u64,
+    /// The longest, in hundredths of its time limit.
+    pub longest: u64,
 }
 
 /// A run that is under way, as the account's limit counts it.
 #[derive(Debug)]
-pub struct Place(Arc<Mutex<(usize, u64)>>);
+pub struct Place(Invoker);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 -= 1;
+        self.0.lock().running -= 1;
     }
 }
 
@@ -401,22 +418,29 @@ impl Invoker {
         }
     }
 
+    fn lock(&self) -> MutexGuard<'_, Runs> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Room for a run; `None` if there are as many as there may be.
     #[must_use]
     pub fn place(&self) -> Option<Place> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.0 >= self.limit {
-            state.1 += 1;
+        let mut runs = self.lock();
+        if runs.running >= self.limit {
+            runs.throttled += 1;
             return None;
         }
-        state.0 += 1;
-        Some(Place(Arc::clone(&self.state)))
+        runs.running += 1;
+        Some(Place(self.clone()))
     }
 
-    /// Calls that were too many.
+    /// What runs were until now. The longest is looked for again from now on.
     #[must_use]
-    pub fn throttled(&self) -> u64 {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).1
+    pub fn runs(&self) -> Runs {
+        let mut runs = self.lock();
+        let until_now = *runs;
+        runs.longest = 0;
+        until_now
     }
 
     /// Runs a function within its time limit, as `invoke` does.
@@ -425,7 +449,12 @@ impl Invoker {
         timeout: Duration,
         run: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
-        invoke(&self.sim, self.runs, timeout, run).await
+        let begun = self.sim.elapsed();
+        let answer = invoke(&self.sim, self.runs, timeout, run).await;
+        let percent = (self.sim.elapsed() - begun).as_millis() * 100 / timeout.as_millis();
+        let mut runs = self.lock();
+        runs.longest = runs.longest.max(u64::try_from(percent).unwrap_or(u64::MAX));
+        answer
     }
 }
 

@@ -13,6 +13,7 @@ pub mod endpoint;
 pub mod event_source;
 pub mod faults;
 pub mod history;
+pub mod latency;
 #[cfg(test)]
 mod loss;
 pub mod oracle;
@@ -24,6 +25,7 @@ mod regressions;
 mod release;
 pub mod run;
 pub mod runtime;
+pub mod scale;
 pub mod source;
 pub mod tables;
 pub mod template;

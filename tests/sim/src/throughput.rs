@@ -64,6 +64,8 @@ struct State {
     growth: [Growth; 2],
     keys: BTreeMap<u64, [Used; 2]>,
     throttled: u64,
+    /// All that was taken: written and read, in halves of a unit.
+    taken: [u64; 2],
 }
 
 /// What was used and is not given back yet, in millionths of half a unit.
@@ -138,6 +140,12 @@ impl Throughput {
         self.lock().throttled
     }
 
+    /// Units taken so far: written and read.
+    #[must_use]
+    pub fn taken(&self) -> [u64; 2] {
+        self.lock().taken.map(|halves| halves / HALVES)
+    }
+
     /// Whether a call is taken: nothing is used up that it needs.
     pub(crate) fn admits(&self, load: &Load) -> bool {
         let now = self.now();
@@ -187,6 +195,7 @@ impl Throughput {
         self.left_of_table(&mut state, kind, now);
         state.table[kind].level += total * MICROS;
         state.growth[kind].take(now, total);
+        state.taken[kind] += total;
     }
 
     fn left_of_table(&self, state: &mut State, kind: usize, now: u64) -> bool {

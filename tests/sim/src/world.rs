@@ -12,6 +12,7 @@ use engine::notices::Pause;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
+use engine::sites::Job;
 use engine::stream::{Handled, StreamRecord};
 use engine::sweep::audit::{Audit, Finding, beginning};
 use engine::sweep::notices::SearchEngines;
@@ -25,9 +26,10 @@ use table::{Item, MemoryTable, Query, Scan, Schema, Table, Value};
 use crate::audit::{Objects as Published, Row, Rows};
 use crate::deployment::Deployment;
 use crate::endpoint::Endpoint;
-use crate::event_source::{Function, Invoker, Stream};
+use crate::event_source::{Function, Invoker, Runs, Stream};
 use crate::faults::Faults;
 use crate::history::{KNOWN, SITES};
+use crate::latency::Latency;
 use crate::public::SimPublic;
 use crate::runtime::{Sim, mix};
 use crate::source;
@@ -90,6 +92,8 @@ pub struct World {
     operator: Regenerator,
     /// Where search engines are told of changes.
     endpoint: Option<Endpoint>,
+    /// How long changes take, where that is measured.
+    pub latency: Latency,
     /// Of the answers of the functions.
     faults: Faults,
     /// Whether the functions run.
@@ -108,7 +112,8 @@ impl World {
             changes.push(id, record(change.key, change.new.is_none()));
         });
         let endpoint = deployment.endpoint.then(|| Endpoint::new(sim.clone()));
-        let told = endpoint.clone();
+        let (told, latency) = (endpoint.clone(), Latency::new(sim.clone()));
+        let changed = latency.clone();
         let sitemap = MemoryTable::watched(Schema::of_texts(&["pk", "sk"]), move |change| {
             let is_notice = |key: &Item| {
                 key.text("pk")
@@ -117,6 +122,7 @@ impl World {
             if let Some(endpoint) = told.as_ref().filter(|_| is_notice(change.key)) {
                 endpoint.watch(&change);
             }
+            changed.note(&change);
             let record = record(change.key, change.new.is_none());
             if subject(&record).is_some() {
                 rows.push(change.key.text("pk").unwrap_or_default(), record);
@@ -180,6 +186,7 @@ impl World {
             functions,
             operator,
             endpoint,
+            latency,
             faults,
             begun: false,
         }
@@ -268,7 +275,41 @@ impl World {
     #[must_use]
     pub fn throttled(&self) -> [u64; 2] {
         let tables = self.throughput.iter().map(Throughput::throttled);
-        [tables.sum(), self.invoker.throttled()]
+        [tables.sum(), self.invoker.runs().throttled]
+    }
+
+    /// What the functions' runs were; the longest since this was last asked.
+    #[must_use]
+    pub fn runs(&self) -> Runs {
+        self.invoker.runs()
+    }
+
+    /// The scan, as its row says it is.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub async fn job(&self) -> Result<Option<Job>, String> {
+        let job = self.operator.reconciler.table.job().await;
+        job.map_err(|error| error.to_string())
+    }
+
+    /// Records that were given up.
+    #[must_use]
+    pub fn given_up(&self) -> usize {
+        self.streams.iter().map(Stream::failures).sum()
+    }
+
+    /// Units written and read so far, of the content and of the sitemap table.
+    #[must_use]
+    pub fn units(&self) -> [[u64; 2]; 2] {
+        [0, 1].map(|table| self.throughput[table].taken())
+    }
+
+    /// The objects in the bucket, as they are stored.
+    #[must_use]
+    pub fn bucket(&self) -> MemoryObjects {
+        self.objects.clone()
     }
 
     /// The id of the record of this name.

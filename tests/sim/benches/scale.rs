@@ -1,0 +1,51 @@
+//! Runs the scenarios at size, and prints a line a figure: `cargo bench -p waymark-sim --bench scale -- [--pages N] [NAME]...`
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use sim::scale::SCENARIOS;
+
+/// Run scenarios at size in the simulated world.
+#[derive(Parser)]
+struct Arguments {
+    /// Pages of a loaded site
+    #[arg(long, default_value_t = 10_000)]
+    pages: usize,
+    /// Scenarios; without any, all
+    names: Vec<String>,
+    /// What cargo says to every bench
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a scenario takes here is no part of its world"
+)]
+fn main() -> ExitCode {
+    let Arguments { pages, names, .. } = Arguments::parse();
+    let mut missed = 0;
+    for (name, scenario) in SCENARIOS {
+        if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        let begun = Instant::now();
+        match scenario(pages) {
+            Ok(figures) => {
+                let seconds = begun.elapsed().as_secs_f64();
+                println!("{name}, {pages} pages ({seconds:.1} s here)");
+                for figure in figures {
+                    missed += u32::from(!figure.is_ok());
+                    println!("  {figure}");
+                }
+            }
+            Err(error) => {
+                missed += 1;
+                println!("{name}, {pages} pages: MISSED: {error}");
+            }
+        }
+    }
+    println!("{missed} missed");
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,490 @@
+//! Scenarios at size: what must hold on a site of a million pages, in virtual time and counted units.
+//!
+//! Each prints its figures, with what each should be. The sizes are a parameter: what depends on the size must show at a
+//! hundredth of it, too, or the aim says so.
+
+use std::fmt;
+use std::time::Duration;
+
+use engine::sites::Step;
+use objects::{ObjectKey, Objects};
+use serde_json::{Value as Json, json};
+use sitemap::time::When;
+
+use crate::deployment::PLAIN;
+use crate::history::SITES;
+use crate::runtime::Sim;
+use crate::world::{Options, World};
+
+/// Units a second that a new table takes (DynamoDB).
+const NEW_TABLE_WRITES: f64 = 4_000.0;
+/// Edits a second of a busy site.
+const EDITS_A_SECOND: u64 = 100;
+/// Stream shards of a table that takes as much as a new one.
+const SHARDS: usize = 4;
+
+/// A figure, and what it should be.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    name: String,
+    value: f64,
+    unit: &'static str,
+    aim: Aim,
+}
+
+/// What a figure should be.
+#[derive(Clone, Copy, Debug)]
+enum Aim {
+    AtMost(f64),
+    AtLeast(f64),
+    /// It is counted, and nothing is asked of it.
+    Counted,
+}
+
+impl Figure {
+    /// Whether it is what it should be.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        match self.aim {
+            Aim::AtMost(most) => self.value <= most,
+            Aim::AtLeast(least) => self.value >= least,
+            Aim::Counted => true,
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name, value, unit, ..
+        } = self;
+        write!(f, "{name:58} {value:>12.2} {unit:10}")?;
+        let verdict = if self.is_ok() { "ok" } else { "MISSED" };
+        match self.aim {
+            Aim::AtMost(most) => write!(f, " at most {most:<10} {verdict}"),
+            Aim::AtLeast(least) => write!(f, " at least {least:<9} {verdict}"),
+            Aim::Counted => Ok(()),
+        }
+    }
+}
+
+/// A scenario: its name, what it shows, and how it runs with so many pages.
+pub type Scenario = (&'static str, fn(usize) -> Result<Vec<Figure>, String>);
+
+/// All scenarios.
+pub const SCENARIOS: [Scenario; 7] = [
+    ("load", |pages| run(pages, load)),
+    ("load-of-sites", |pages| run(pages, load_of_sites)),
+    ("edits", |pages| run(pages, edits)),
+    ("due", |pages| run(pages, due)),
+    ("beside-a-scan", |pages| run(pages, beside_a_scan)),
+    ("import-again", |pages| run(pages, import_again)),
+    ("edits-while-loading", |pages| {
+        run(pages, edits_while_loading)
+    }),
+];
+
+/// What a scenario does, and shows.
+struct Scene {
+    sim: Sim,
+    world: World,
+    pages: usize,
+    figures: Vec<Figure>,
+}
+
+fn run<F>(pages: usize, scenario: fn(Scene) -> F) -> Result<Vec<Figure>, String>
+where
+    F: Future<Output = Result<Vec<Figure>, String>> + Send + 'static,
+{
+    let sim = Sim::new(1);
+    let inner = sim.clone();
+    sim.run(async move {
+        let world = World::new(&inner, Options::sound(SHARDS), PLAIN);
+        world.latency.begin(world.bucket());
+        scenario(Scene {
+            sim: inner,
+            world,
+            pages,
+            figures: Vec::new(),
+        })
+        .await
+    })
+}
+
+/// A page's record, as it is after so many edits.
+fn page(host: &str, n: usize, edit: u64) -> Json {
+    // Five tags of a fifth as many as there are pages, as a blog has them.
+    let tags: Vec<String> = (0..5)
+        .map(|tag| format!("t{}", (n * 7 + tag * 13) % (n / 5 + 5)))
+        .collect();
+    json!({"id": id(host, n), "type": "post", "url": format!("https://{host}/p{n}"), "terms": {"tag": tags},
+        "title": format!("Page {n}"), "modified_at": When::at(1_780_000_000 + i64::try_from(edit).unwrap_or(0)).to_string()})
+}
+
+fn id(host: &str, n: usize) -> String {
+    format!("{host}/{n}")
+}
+
+impl Scene {
+    fn figure(&mut self, name: &str, value: f64, unit: &'static str, aim: Aim) {
+        let name = name.to_owned();
+        self.figures.push(Figure {
+            name,
+            value,
+            unit,
+            aim,
+        });
+    }
+
+    async fn put_pages(&self, host: &str, pages: usize) {
+        for n in 0..pages {
+            self.world.put(&page(host, n, 0)).await;
+        }
+    }
+
+    fn written(&self) -> u64 {
+        self.world.units()[1][0]
+    }
+
+    /// A site that is loaded and at rest.
+    async fn loaded(&mut self, host: &str) -> Result<(), String> {
+        self.put_pages(host, self.pages).await;
+        self.world.begin();
+        self.world.settle().await?;
+        drop(self.world.latency.take());
+        let _ = self.world.runs();
+        Ok(())
+    }
+
+    /// How long changes took, of those that were made since this was last asked. All must be published.
+    fn latencies(&mut self, what: &str, aims: [f64; 3]) {
+        let (taken, left) = self.world.latency.take();
+        let at = |percent: usize| {
+            let at = (taken.len() * percent / 100).min(taken.len().saturating_sub(1));
+            taken.get(at).map_or(f64::INFINITY, Duration::as_secs_f64)
+        };
+        let [median, high, worst] = aims.map(Aim::AtMost);
+        self.figure(
+            &format!("{what}: half published within"),
+            at(50),
+            "s",
+            median,
+        );
+        self.figure(&format!("{what}: 99 of 100 within"), at(99), "s", high);
+        self.figure(&format!("{what}: all within"), at(100), "s", worst);
+        self.figure(
+            &format!("{what}: not published"),
+            left as f64,
+            "changes",
+            Aim::AtMost(0.0),
+        );
+    }
+
+    fn longest_run(&mut self) {
+        let longest = self.world.runs().longest as f64;
+        self.figure(
+            "the longest run, of its time limit",
+            longest,
+            "%",
+            Aim::AtMost(50.0),
+        );
+    }
+
+    /// Follows a scan: seconds and units written until all records are reconciled, and seconds until it is released.
+    async fn follow_scan(&mut self, pages: usize) -> Result<(), String> {
+        const LOOK_EVERY: Duration = Duration::from_secs(1);
+        let (begun, before) = (self.sim.elapsed(), self.written());
+        self.world.begin();
+        let mut reconciled = None;
+        let limit = begun + Duration::from_secs(7 * 86_400);
+        loop {
+            self.sim.sleep(LOOK_EVERY).await;
+            let job = self.world.job().await?;
+            let publishes = |step: &Step| matches!(step, Step::Publish { .. });
+            let pass = job.as_ref().and_then(|job| job.pass.as_ref());
+            if reconciled.is_none() && pass.is_some_and(|pass| publishes(&pass.step)) {
+                reconciled = Some((self.sim.elapsed() - begun, self.written() - before));
+            }
+            if job.is_none() && reconciled.is_some() {
+                break;
+            }
+            if self.sim.elapsed() > limit {
+                return Err("the scan does not end within a week".to_owned());
+            }
+        }
+        let (took, units) = reconciled.unwrap_or_default();
+        let all = (self.sim.elapsed() - begun).as_secs_f64();
+        let took = took.as_secs_f64();
+        let used = units as f64 / took / NEW_TABLE_WRITES * 100.0;
+        self.figure(
+            "write throughput used while records are reconciled",
+            used,
+            "%",
+            Aim::AtLeast(80.0),
+        );
+        self.figure(
+            "units written a page",
+            units as f64 / pages as f64,
+            "units",
+            Aim::Counted,
+        );
+        self.figure(
+            "pages reconciled a second",
+            pages as f64 / took,
+            "",
+            Aim::Counted,
+        );
+        self.figure(
+            "publishing and release, of all the time",
+            (all - took) / all * 100.0,
+            "%",
+            Aim::AtMost(10.0),
+        );
+        self.longest_run();
+        self.world.settle().await?;
+        let entries = self.entries().await;
+        self.figure(
+            "entries published",
+            entries as f64,
+            "",
+            Aim::AtLeast(pages as f64),
+        );
+        Ok(())
+    }
+
+    /// Entries of all sitemaps that are published.
+    async fn entries(&self) -> u64 {
+        let bucket = self.world.bucket();
+        let mut entries = 0;
+        for host in bucket.sites().await.expect("memory") {
+            for key in bucket.list(&host).await.expect("memory") {
+                if matches!(key, ObjectKey::Shard { .. }) {
+                    let meta = bucket.head(&key).await.expect("memory");
+                    entries += meta
+                        .and_then(|meta| meta.document)
+                        .map_or(0, |document| document.entries);
+                }
+            }
+        }
+        entries
+    }
+}
+
+/// All pages of one site are there before the functions.
+async fn load(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    let pages = scene.pages;
+    scene.put_pages(SITES[0], pages).await;
+    scene.follow_scan(pages).await?;
+    Ok(scene.figures)
+}
+
+/// The same of many sites, each of 200 pages.
+async fn load_of_sites(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const PAGES_OF_A_SITE: usize = 200;
+    let pages = scene.pages;
+    for site in 0..pages / PAGES_OF_A_SITE {
+        let host = format!("s{site}.example.com");
+        let record = json!({"id": format!("site/{host}"), "type": "site"});
+        scene.world.put(&record).await;
+        scene.put_pages(&host, PAGES_OF_A_SITE).await;
+    }
+    scene.follow_scan(pages).await?;
+    Ok(scene.figures)
+}
+
+/// A loaded site of which pages are edited all the time.
+async fn edits(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const SECONDS: u64 = 120;
+    scene.loaded(SITES[0]).await?;
+    let before = scene.written();
+    for edit in 0..SECONDS * EDITS_A_SECOND {
+        let n = usize::try_from(scene.sim.below(scene.pages as u64)).unwrap_or(0);
+        scene.world.latency.change(&id(SITES[0], n));
+        scene.world.put(&page(SITES[0], n, 1 + edit)).await;
+        scene
+            .sim
+            .sleep(Duration::from_secs(1) / EDITS_A_SECOND as u32)
+            .await;
+    }
+    scene.world.settle().await?;
+    scene.latencies("edits", [3.0, 10.0, 30.0]);
+    let units = (scene.written() - before) as f64 / (SECONDS * EDITS_A_SECOND) as f64;
+    scene.figure("units written an edit", units, "units", Aim::Counted);
+    scene.longest_run();
+    Ok(scene.figures)
+}
+
+/// Pages that are due at the same time: a tenth of all, within one minute.
+async fn due(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    let pages = scene.pages;
+    scene.put_pages(SITES[0], pages / 10).await;
+    scene.loaded(SITES[1]).await?;
+    let at = scene.sim.now() + 3_600;
+    for n in 0..pages / 10 {
+        let mut record = page(SITES[0], n, 0);
+        record["expires_at"] = json!(When::at(at + n as i64 % 60).to_string());
+        scene.world.put(&record).await;
+    }
+    scene.world.settle().await?;
+    let wait = u64::try_from(at - scene.sim.now()).unwrap_or(0);
+    scene.sim.sleep(Duration::from_secs(wait)).await;
+    let _ = scene.world.runs();
+    let (begun, before) = (scene.sim.elapsed(), scene.written());
+    for n in 0..pages / 10 {
+        scene.world.latency.change(&id(SITES[0], n));
+    }
+    // Others are edited meanwhile.
+    let mut others = 0;
+    let limit = begun + Duration::from_secs(86_400);
+    while scene.listed(SITES[0]).await > 0 {
+        if scene.sim.elapsed() > limit {
+            return Err("pages that are over are listed a day later".to_owned());
+        }
+        let n = usize::try_from(scene.sim.below(pages as u64)).unwrap_or(0);
+        scene.world.put(&page(SITES[1], n, 1 + others)).await;
+        others += 1;
+        scene.sim.sleep(Duration::from_millis(100)).await;
+    }
+    let took = (scene.sim.elapsed() - begun).as_secs_f64();
+    let used = (scene.written() - before) as f64 / took / NEW_TABLE_WRITES * 100.0;
+    let gone = (pages / 10) as f64 / took;
+    scene.figure("pages gone a second", gone, "", Aim::Counted);
+    scene.figure(
+        "write throughput used until all are gone",
+        used,
+        "%",
+        Aim::AtLeast(80.0),
+    );
+    scene.longest_run();
+    Ok(scene.figures)
+}
+
+impl Scene {
+    /// Entries of a site's sitemaps.
+    async fn listed(&self, host: &str) -> u64 {
+        let bucket = self.world.bucket();
+        let mut entries = 0;
+        for key in bucket.list(host).await.expect("memory") {
+            if matches!(key, ObjectKey::Shard { .. }) {
+                let meta = bucket.head(&key).await.expect("memory");
+                entries += meta
+                    .and_then(|meta| meta.document)
+                    .map_or(0, |document| document.entries);
+            }
+        }
+        entries
+    }
+
+    /// Seconds until a site lists so many pages.
+    async fn until_listed(&self, host: &str, pages: u64) -> Result<f64, String> {
+        let begun = self.sim.elapsed();
+        while self.listed(host).await < pages {
+            self.sim.sleep(Duration::from_millis(500)).await;
+            if self.sim.elapsed() > begun + Duration::from_secs(7 * 86_400) {
+                return Err(format!("{host} does not list {pages} pages within a week"));
+            }
+        }
+        Ok((self.sim.elapsed() - begun).as_secs_f64())
+    }
+}
+
+/// A small site comes while another one is scanned.
+async fn beside_a_scan(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    let pages = scene.pages;
+    scene.put_pages(SITES[0], pages).await;
+    scene.world.begin();
+    // The scan is under way.
+    scene.sim.sleep(Duration::from_secs(10)).await;
+    let host = "small.example.com";
+    let before = scene.world.units();
+    scene
+        .world
+        .put(&json!({"id": format!("site/{host}"), "type": "site"}))
+        .await;
+    scene.put_pages(host, 10).await;
+    let took = scene.until_listed(host, 10).await?;
+    let _ = before;
+    scene.figure(
+        "a new site of ten pages is published within",
+        took,
+        "s",
+        Aim::AtMost(120.0),
+    );
+    scene.world.settle().await?;
+    Ok(scene.figures)
+}
+
+/// A tenth of the pages is deleted and comes again.
+async fn import_again(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    let (host, again) = (SITES[0], scene.pages / 10);
+    scene.loaded(host).await?;
+    for n in 0..again {
+        scene.world.delete(&id(host, n)).await;
+    }
+    scene.world.settle().await?;
+    let begun = scene.sim.elapsed();
+    for n in 0..again {
+        scene.world.put(&page(host, n, 0)).await;
+    }
+    let all = scene.pages as u64;
+    scene.until_listed(host, all).await?;
+    let took = (scene.sim.elapsed() - begun).as_secs_f64();
+    scene.figure(
+        "pages imported again a second",
+        again as f64 / took,
+        "",
+        Aim::Counted,
+    );
+    let failed = scene.world.given_up() as f64;
+    scene.figure("records given up", failed, "", Aim::AtMost(0.0));
+    scene.longest_run();
+    Ok(scene.figures)
+}
+
+/// Pages become drafts while their site is loaded.
+async fn edits_while_loading(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const DRAFTS: usize = 50;
+    let (host, pages) = (SITES[0], scene.pages);
+    scene.put_pages(host, pages).await;
+    scene.world.begin();
+    let every = (pages / DRAFTS).max(1);
+    let bucket = scene.world.bucket();
+    let index = ObjectKey::Index {
+        site: host.to_owned(),
+        n: 1,
+    };
+    for n in (0..pages).step_by(every) {
+        let mut record = page(host, n, 1);
+        record["status"] = json!("draft");
+        scene.world.put(&record).await;
+        scene.sim.sleep(Duration::from_millis(200)).await;
+    }
+    let left = (pages - (0..pages).step_by(every).len()) as u64;
+    let begun = scene.sim.elapsed();
+    while bucket.head(&index).await.expect("memory").is_none() {
+        scene.sim.sleep(Duration::from_millis(100)).await;
+        if scene.sim.elapsed() > begun + Duration::from_secs(7 * 86_400) {
+            return Err("the site is not released within a week".to_owned());
+        }
+    }
+    let listed = scene.listed(host).await;
+    scene.figure(
+        "drafts that are listed at the release",
+        listed.saturating_sub(left) as f64,
+        "",
+        Aim::AtMost(0.0),
+    );
+    let released = scene.sim.elapsed();
+    while scene.listed(host).await != left {
+        scene.sim.sleep(Duration::from_millis(100)).await;
+        if scene.sim.elapsed() > released + Duration::from_secs(86_400) {
+            return Err(format!(
+                "{} are listed, {left} expected",
+                scene.listed(host).await
+            ));
+        }
+    }
+    let took = (scene.sim.elapsed() - released).as_secs_f64();
+    scene.figure("all of them are gone after", took, "s", Aim::AtMost(10.0));
+    Ok(scene.figures)
+}
