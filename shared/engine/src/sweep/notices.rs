@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys::NOTICE_PARTITIONS;
-use crate::metrics::{self, Metrics};
+use crate::metrics;
 use crate::notices::{Notice, PAGE, Pause, Refused};
 use crate::reconcile::Reconciler;
 use crate::sites::{Hold, SiteRow};
@@ -141,7 +141,7 @@ pub(crate) async fn tell(
     engines: Option<&dyn SearchEngines>,
     hosts: &BTreeSet<&str>,
 ) -> Result<(), EngineError> {
-    let Reconciler { table, metrics, .. } = reconciler;
+    let table = &reconciler.table;
     let now = reconciler.env.now();
     let mut budget = Budget {
         requests: MAX_REQUESTS,
@@ -168,13 +168,12 @@ pub(crate) async fn tell(
             match (engines, key.filter(|_| row.settings.public)) {
                 (Some(engines), Some(key)) => {
                     let site = Site {
-                        table,
-                        metrics,
+                        reconciler,
                         row: &row,
                         key,
                         engines,
                     };
-                    site.tell(&mut budget, now).await
+                    site.tell(&mut budget).await
                 }
                 // A part of them a minute: of most sites there are none.
                 _ => {
@@ -194,18 +193,23 @@ pub(crate) async fn tell(
 
 /// A site whose changes may be told of.
 struct Site<'a> {
-    table: &'a SitemapTable,
-    metrics: &'a Metrics,
+    reconciler: &'a Reconciler,
     row: &'a SiteRow,
     key: &'a str,
     engines: &'a dyn SearchEngines,
 }
 
 impl Site<'_> {
-    async fn tell(&self, budget: &mut Budget, now: i64) -> Result<(), EngineError> {
-        let (table, host) = (self.table, self.row.settings.host.as_str());
+    async fn tell(&self, budget: &mut Budget) -> Result<(), EngineError> {
+        let Reconciler {
+            table,
+            env,
+            metrics,
+            ..
+        } = self.reconciler;
+        let host = self.row.settings.host.as_str();
         let mut pause = table.pause(host).await?;
-        if pause.is_some_and(|pause| now < pause.until) {
+        if pause.is_some_and(|pause| env.now() < pause.until) {
             return Ok(());
         }
         while !budget.is_spent() {
@@ -217,6 +221,8 @@ impl Site<'_> {
                 more |= read.len() == PAGE;
                 notices.extend(read);
             }
+            // The time behind the reads: to one of before them, what was noted since may seem to be of the far future.
+            let now = env.now();
             let plan = plan(notices, now);
             drop_all(table, host, &plan.drop).await?;
             if !plan.drop.is_empty() {
@@ -233,12 +239,12 @@ impl Site<'_> {
             let (urls, json) = (plan.tell.len(), request(self.row, self.key, &plan.tell));
             let next = match self.engines.post(json, now).await {
                 Answer::Taken => {
-                    self.metrics.note(&metrics::NOTICES_SENT, urls as u64);
+                    metrics.note(&metrics::NOTICES_SENT, urls as u64);
                     info!(site = host, urls, "search engines were told");
                     None
                 }
                 Answer::Refused(status) => {
-                    self.metrics.note(&metrics::NOTICES_REFUSED, urls as u64);
+                    metrics.note(&metrics::NOTICES_REFUSED, urls as u64);
                     error!(
                         site = host,
                         urls,
