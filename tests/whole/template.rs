@@ -189,6 +189,7 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
         ("TIMER#cursor", "-"),
         ("SITE#a.example", "-"),
         ("JOB#scan", "-"),
+        ("JOB#timers", "-"),
         ("JOB#audit", "-"),
         ("TERM#a.example#tag#rust", "000000000000d#post/1"),
         ("TERM#a.example#tag#rust", "!tag/rust"),

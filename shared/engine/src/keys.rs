@@ -29,7 +29,7 @@ pub use entry::{entry, segment};
 pub use feed::{feed, feed_partition};
 pub use free::{free, free_partition, free_prefix, free_slot};
 pub use group::{MEMBER, group_member, group_partition, group_waiter};
-pub use job::{audit, job};
+pub use job::{audit, job, ringing};
 pub use ledger::{HASHED_ID, ledger, page, page_parts};
 pub use notice::{NOTICE_PARTITIONS, notice, notice_partition, notice_pause};
 pub use row::{RowKey, Subject};

@@ -152,6 +152,7 @@ impl Regenerator {
             Subject::Feed(site) => self.publish_feed(site).await,
             Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::Job => self.scan_slice().await,
+            Subject::Timers => self.reconciler.go_on_ringing().await,
             Subject::Term(pk) => {
                 let archives = self.reconciler.table.archives(pk).await?;
                 self.reconcile_all(&archives).await

@@ -67,6 +67,8 @@ pub struct Job {
     pub waiting: BTreeSet<String>,
     /// The pass under way.
     pub pass: Option<Pass>,
+    /// When it was last woken since its last progress, in Unix seconds; 0 if it was not.
+    pub woken: i64,
 }
 
 /// One pass of the scan.
@@ -159,6 +161,7 @@ pub(crate) fn read_job(key: &Key, item: &Item) -> Result<Job, EngineError> {
             .to_owned(),
         waiting,
         pass,
+        woken: item.number("woken").unwrap_or_default(),
     })
 }
 
@@ -299,6 +302,9 @@ impl SitemapTable {
                 if let Some(pass) = &job.pass {
                     let pass = serde_json::to_string(pass).expect("a pass has text keys alone");
                     item.set("pass", pass);
+                }
+                if job.woken > 0 {
+                    item.set("woken", job.woken);
                 }
                 Action::put(item)
             }

@@ -14,17 +14,14 @@ use std::time::Duration;
 
 use crate::error::EngineError;
 use crate::metrics;
-use crate::reconcile::{KnownSites, Reconciled, Reconciler};
+use crate::reconcile::{KnownSites, Reconciler};
 use crate::sites::{Hold, Job};
 use objects::Objects;
-use sitemap::time::When;
 use tracing::{error, info, warn};
 
 use self::audit::Audit;
 use self::notices::SearchEngines;
 
-/// Records of one batch of due timers.
-const BATCH: usize = 500;
 /// Seconds without progress after which the scan is started again: longer than a slice may take.
 const STALLED_SECONDS: i64 = 900;
 
@@ -58,11 +55,11 @@ pub async fn sweep(
         hosts.extend(known.iter().map(String::as_str));
     }
     let mut failures = Vec::new();
+    failures.extend(reconciler.begin_ringing().await.err());
     for host in &hosts {
         failures.extend(watch_site(reconciler, host).await.err());
     }
     failures.extend(wake_scan(reconciler).await.err());
-    failures.extend(ring_timers(reconciler).await.err());
     failures.extend(notices::tell(reconciler, engines, &hosts).await.err());
     let audit = Audit {
         reconciler,
@@ -104,9 +101,18 @@ async fn wake_scan(reconciler: &Reconciler) -> Result<(), EngineError> {
     let Some(job) = reconciler.table.job().await? else {
         return Ok(());
     };
-    let quiet = |at: i64| reconciler.env.now() - at > STALLED_SECONDS;
-    if job.pass.as_ref().is_none_or(|pass| quiet(pass.at)) {
-        let woken = reconciler.table.advance_job(&job, Some(&job)).await?;
+    // Not each minute: what wakes it takes the row from the slice that is under way.
+    let now = reconciler.env.now();
+    let last = job
+        .pass
+        .as_ref()
+        .map_or(job.woken, |pass| pass.at.max(job.woken));
+    if now - last > STALLED_SECONDS {
+        let next = Job {
+            woken: now,
+            ..job.clone()
+        };
+        let woken = reconciler.table.advance_job(&job, Some(&next)).await?;
         info!(woken, "the scan stood still");
     }
     Ok(())
@@ -163,52 +169,5 @@ async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), Engin
         if until.has_passed() {
             return Ok(());
         }
-    }
-}
-
-/// Reconciles the records whose timers are due, from the cursor's hour on.
-async fn ring_timers(reconciler: &Reconciler) -> Result<(), EngineError> {
-    let now = reconciler.env.now();
-    let this_hour = now.div_euclid(3_600);
-    let Some(cursor) = reconciler.table.cursor().await? else {
-        // None was ever needed, or it was lost: then the audit finds whose time has come.
-        return reconciler.table.set_cursor(this_hour - 1).await;
-    };
-    let mut failure: Option<EngineError> = None;
-    for hour in cursor..=this_hour {
-        let timers = reconciler.table.timers(hour).await?;
-        let due: Vec<_> = timers
-            .into_iter()
-            .filter(|timer| timer.due <= now)
-            .collect();
-        for timers in due.chunks(BATCH) {
-            let ids: BTreeSet<&String> = timers.iter().map(|timer| &timer.id).collect();
-            let ids: Vec<String> = ids.into_iter().cloned().collect();
-            for (id, outcome) in ids.iter().zip(reconciler.reconcile(&ids, None).await) {
-                match outcome {
-                    // No ledger knows of a timer that is still there when nothing is to be done.
-                    Ok(Reconciled::Unchanged) => {
-                        for timer in timers.iter().filter(|timer| timer.id == *id) {
-                            reconciler.table.drop_timer(timer).await?;
-                        }
-                    }
-                    Ok(Reconciled::Changed) => {}
-                    Err(error) => {
-                        error!(record = id, %error, "a due record was not reconciled");
-                        // A permanent one must not hide one that will pass: that holds the cursor.
-                        if failure.as_ref().is_none_or(EngineError::is_permanent) {
-                            failure = Some(error);
-                        }
-                    }
-                }
-            }
-            info!(records = ids.len(), at = %When::at(now), "due records were reconciled");
-        }
-    }
-    // An hour behind: a timer is written for the future of a clock that may be a little slow.
-    match failure {
-        Some(failure) if !failure.is_permanent() => Err(failure),
-        _ if cursor < this_hour - 1 => reconciler.table.set_cursor(this_hour - 1).await,
-        _ => Ok(()),
     }
 }

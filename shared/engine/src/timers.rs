@@ -1,10 +1,27 @@
 //! Timers: records that time alone will change, in a partition an hour.
+//!
+//! `sweep` rings those whose time has come, for some seconds. Are there more, it writes a row, whose event has `regenerate` go
+//! on, slice by slice, until none is left: the write of the row is the event for the next slice.
 
-use table::{Condition, Item};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
+use sitemap::time::When;
+use table::{Condition, Item, Query};
+use tracing::{error, info};
+
+use crate::env::Deadline;
 use crate::error::EngineError;
 use crate::keys;
+use crate::reconcile::{Reconciled, Reconciler};
 use crate::sitemap_table::SitemapTable;
+
+/// Timers that are read and rung at a time.
+const BATCH: u32 = 500;
+/// How long a slice goes on beginning new batches.
+const SLICE: Duration = Duration::from_secs(5);
+/// Seconds without a slice after which `sweep` rings again itself: longer than a function runs.
+const STALLED_SECONDS: i64 = 180;
 
 /// A record to be reconciled at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +46,18 @@ impl SitemapTable {
         self.put(cursor_at(hour)).await
     }
 
-    /// The timers of an hour.
-    pub async fn timers(&self, hour: i64) -> Result<Vec<Timer>, EngineError> {
-        let items = self.partition(&keys::timer_partition(hour)).await?;
+    /// The timers of an hour behind one of them, the earliest first, at most so many.
+    async fn timers(
+        &self,
+        hour: i64,
+        after: Option<&Timer>,
+        most: u32,
+    ) -> Result<Vec<Timer>, EngineError> {
+        let key = |timer: &Timer| Item::from(&keys::timer(timer.due, &timer.id));
+        let query = Query {
+            after: after.map(key),
+            ..Query::of(keys::timer_partition(hour)).limited(most)
+        };
         let timer = |item: &Item| {
             let (due, id) = keys::timer_parts(item.text("sk")?)?;
             Some(Timer {
@@ -39,11 +65,11 @@ impl SitemapTable {
                 id: id.to_owned(),
             })
         };
-        Ok(items.iter().filter_map(timer).collect())
+        Ok(self.first(query).await?.iter().filter_map(timer).collect())
     }
 
     /// Deletes a timer that no ledger knows.
-    pub async fn drop_timer(&self, timer: &Timer) -> Result<(), EngineError> {
+    async fn drop_timer(&self, timer: &Timer) -> Result<(), EngineError> {
         self.delete(&keys::timer(timer.due, &timer.id)).await
     }
 }
@@ -58,4 +84,144 @@ impl SitemapTable {
 
 fn cursor_at(hour: i64) -> Item {
     Item::from(&keys::timer_cursor()).with("hour", hour)
+}
+
+/// The ringing that goes on in slices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ringing {
+    token: String,
+    /// Unix seconds of the last slice.
+    at: i64,
+}
+
+impl SitemapTable {
+    async fn ringing(&self) -> Result<Option<Ringing>, EngineError> {
+        let item = self.item(&keys::ringing()).await?;
+        Ok(item.map(|item| Ringing {
+            token: item.text("token").unwrap_or_default().to_owned(),
+            at: item.number("at").unwrap_or_default(),
+        }))
+    }
+
+    /// Writes the row again if more is left, which is the event for the next slice, and deletes it if not: unless another slice
+    /// was faster.
+    async fn advance_ringing(
+        &self,
+        before: Option<&Ringing>,
+        more: bool,
+    ) -> Result<(), EngineError> {
+        let key = keys::ringing();
+        let unchanged = match before {
+            Some(before) => Condition::equals("token", before.token.as_str()),
+            None => Condition::lacks("pk"),
+        };
+        if more {
+            let (token, at) = (self.env.token(), self.env.now());
+            let row = Item::from(&key).with("token", token).with("at", at);
+            self.put_if(row, unchanged).await.map(drop)
+        } else if before.is_some() {
+            self.delete_if(&key, unchanged).await.map(drop)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Reconciler {
+    /// Rings the timers whose time has come, for a slice; what is left, slices of their own do.
+    pub(crate) async fn begin_ringing(&self) -> Result<(), EngineError> {
+        let ringing = self.table.ringing().await?;
+        let now = self.env.now();
+        if ringing
+            .as_ref()
+            .is_some_and(|ringing| now - ringing.at <= STALLED_SECONDS)
+        {
+            return Ok(());
+        }
+        let more = self.ring(&self.env.deadline(SLICE)).await?;
+        self.table.advance_ringing(ringing.as_ref(), more).await
+    }
+
+    /// Does a slice of what `sweep` has left to ring.
+    pub(crate) async fn go_on_ringing(&self) -> Result<(), EngineError> {
+        let Some(ringing) = self.table.ringing().await? else {
+            return Ok(());
+        };
+        let more = self.ring(&self.env.deadline(SLICE)).await?;
+        self.table.advance_ringing(Some(&ringing), more).await
+    }
+
+    /// Reconciles the records whose time has come, from the cursor's hour on, until a time. Says whether any are left.
+    async fn ring(&self, until: &Deadline) -> Result<bool, EngineError> {
+        let now = self.env.now();
+        let this_hour = now.div_euclid(3_600);
+        let Some(cursor) = self.table.cursor().await? else {
+            // None was ever needed, or it was lost: then the audit finds whose time has come.
+            return self.table.set_cursor(this_hour - 1).await.map(|()| false);
+        };
+        // A permanent failure must not hide one that will pass: that holds the cursor.
+        let mut failure: Option<EngineError> = None;
+        for hour in cursor..=this_hour {
+            let mut last = None;
+            loop {
+                let mut timers = self.table.timers(hour, last.as_ref(), BATCH).await?;
+                let is_page = timers.len() == BATCH as usize;
+                timers.retain(|timer| timer.due <= now);
+                let are_all_due = is_page && timers.len() == BATCH as usize;
+                if let Err(error) = self.ring_all(&timers).await
+                    && failure.as_ref().is_none_or(EngineError::is_permanent)
+                {
+                    failure = Some(error);
+                }
+                last = timers.pop();
+                if !are_all_due {
+                    break;
+                }
+                if until.has_passed() {
+                    return match failure {
+                        Some(failure) if !failure.is_permanent() => Err(failure),
+                        _ if cursor < hour => self.table.set_cursor(hour).await.map(|()| true),
+                        _ => Ok(true),
+                    };
+                }
+            }
+        }
+        // An hour behind: a timer is written for the future of a clock that may be a little slow.
+        match failure {
+            Some(failure) if !failure.is_permanent() => Err(failure),
+            _ if cursor < this_hour - 1 => {
+                self.table.set_cursor(this_hour - 1).await.map(|()| false)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Reconciles the records of timers. The first failure, and one that will pass before one that will not.
+    async fn ring_all(&self, timers: &[Timer]) -> Result<(), EngineError> {
+        let ids: BTreeSet<&String> = timers.iter().map(|timer| &timer.id).collect();
+        let ids: Vec<String> = ids.into_iter().cloned().collect();
+        let mut failure: Option<EngineError> = None;
+        for (id, outcome) in ids.iter().zip(self.reconcile(&ids, None).await) {
+            match outcome {
+                // No ledger knows of a timer that is still there when nothing is to be done.
+                Ok(Reconciled::Unchanged) => {
+                    for timer in timers.iter().filter(|timer| timer.id == *id) {
+                        self.table.drop_timer(timer).await?;
+                    }
+                }
+                Ok(Reconciled::Changed) => {}
+                Err(error) => {
+                    error!(record = id, %error, "a due record was not reconciled");
+                    if failure.as_ref().is_none_or(EngineError::is_permanent) {
+                        failure = Some(error);
+                    }
+                }
+            }
+        }
+        if !ids.is_empty() {
+            let at = When::at(self.env.now());
+            info!(records = ids.len(), %at, "due records were reconciled");
+        }
+        failure.map_or(Ok(()), Err)
+    }
 }

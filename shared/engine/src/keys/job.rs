@@ -1,16 +1,23 @@
-//! The background scan and the audit. `JOB#scan`, `JOB#audit`.
+//! The background scan, the ringing of timers, and the audit. `JOB#scan`, `JOB#timers`, `JOB#audit`.
 
 use super::{ALONE, Key, RowKey, key};
 
 /// Their partitions.
 pub const PREFIX: &str = "JOB#";
 const SCAN: &str = "scan";
+const TIMERS: &str = "timers";
 const AUDIT: &str = "audit";
 
 /// The one background scan.
 #[must_use]
 pub fn job() -> Key {
     key(format!("{PREFIX}{SCAN}"), ALONE)
+}
+
+/// The ringing of timers that goes on where `sweep` has left off.
+#[must_use]
+pub fn ringing() -> Key {
+    key(format!("{PREFIX}{TIMERS}"), ALONE)
 }
 
 /// The audit's progress.
@@ -22,6 +29,7 @@ pub fn audit() -> Key {
 pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     let row = match rest {
         SCAN => RowKey::Scan,
+        TIMERS => RowKey::Ringing,
         AUDIT => RowKey::Audit,
         _ => return None,
     };

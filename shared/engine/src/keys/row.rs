@@ -21,6 +21,8 @@ pub enum Subject {
     Site(String),
     /// The background scan.
     Job,
+    /// Timers that are left to ring.
+    Timers,
     /// An archive and its pages; the partition key.
     Term(String),
     /// A group's members; the partition key.
@@ -44,6 +46,7 @@ impl Subject {
             RowKey::Site(host) => Some(Self::Site(host)),
             RowKey::Claim => Some(Self::Claim(pk.to_owned())),
             RowKey::Scan => Some(Self::Job),
+            RowKey::Ringing => Some(Self::Timers),
             RowKey::TermMember(..) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
             RowKey::GroupMember(_) => Some(Self::Group(pk.to_owned())),
             RowKey::GroupWaiter(_) => Some(Self::GroupWaiters(pk.to_owned())),
@@ -92,6 +95,8 @@ pub enum RowKey {
     Site(String),
     /// The background scan.
     Scan,
+    /// The ringing of timers.
+    Ringing,
     /// The audit.
     Audit,
 }

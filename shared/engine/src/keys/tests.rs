@@ -68,6 +68,7 @@ fn keys_are_read_as_they_were_written() {
             waiter("a.example", "https://a.example/", "x"),
             RowKey::Waiter("x".to_owned()),
         ),
+        (ringing(), RowKey::Ringing),
         (audit(), RowKey::Audit),
         (
             notice("a.example:1", "https://a.example:1/"),

@@ -87,23 +87,21 @@ impl Regenerator {
         mut after: Option<String>,
         until: &Deadline,
     ) -> Result<Pass, EngineError> {
+        let mut is_done = false;
         loop {
-            let page = self.reconciler.content.scan(after.as_deref(), PAGE).await?;
-            let served = page
-                .records
-                .into_iter()
-                .filter(|(_, site)| pass.sites.contains(site));
-            let ids: Vec<String> = served.map(|(id, _)| keys::page(&id, 1)).collect();
-            // Not the pages have changed, but what their site says of them: no search engine is told.
-            for (id, outcome) in ids
-                .iter()
-                .zip(self.reconciler.reconcile_quietly(&ids).await)
-            {
-                step_over(id, outcome)?;
-            }
-            pass.records += ids.len() as u64;
+            let (records, next) = match self.scan_page(&pass, after.as_deref()).await {
+                // What is done is done: the next slice begins with the page that has failed.
+                Err(error) if is_done => {
+                    warn!(%error, "a slice of the scan ends early");
+                    pass.step = Step::Scan { after };
+                    return Ok(pass);
+                }
+                page => page?,
+            };
+            is_done = true;
+            pass.records += records;
             info!(records = pass.records, "scanned");
-            pass.step = match page.next {
+            pass.step = match next {
                 None => Step::Publish { after: None },
                 Some(next) if until.has_passed() => Step::Scan { after: Some(next) },
                 next => {
@@ -113,6 +111,28 @@ impl Regenerator {
             };
             return Ok(pass);
         }
+    }
+
+    /// Reconciles a page of the records: how many, and the last of the page if there are more.
+    async fn scan_page(
+        &self,
+        pass: &Pass,
+        after: Option<&str>,
+    ) -> Result<(u64, Option<String>), EngineError> {
+        let page = self.reconciler.content.scan(after, PAGE).await?;
+        let served = page
+            .records
+            .into_iter()
+            .filter(|(_, site)| pass.sites.contains(site));
+        let ids: Vec<String> = served.map(|(id, _)| keys::page(&id, 1)).collect();
+        // Not the pages have changed, but what their site says of them: no search engine is told.
+        for (id, outcome) in ids
+            .iter()
+            .zip(self.reconciler.reconcile_quietly(&ids).await)
+        {
+            step_over(id, outcome)?;
+        }
+        Ok((ids.len() as u64, page.next))
     }
 
     /// Publishes the shards of the pass's sites, and releases those on hold. Nothing is returned at the end.
