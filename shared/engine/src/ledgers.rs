@@ -18,6 +18,10 @@ mod verify;
 /// Rows that one repair takes in beside those that the ledger knows, so that it stays one transaction. The next audit
 /// takes in the next.
 const MAX_STRAYS: usize = 10;
+/// Tries of a transaction that was in another's way, or one too many, and the round of backoff before which they begin. Each
+/// costs less than a new round: that fences and reads again.
+const COMMIT_TRIES: u32 = 5;
+const COMMIT_BACKOFF: u32 = 1;
 /// A ledger under a fence: until another fence, its owner alone can commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fenced {
@@ -185,10 +189,19 @@ impl SitemapTable {
             "a reconcile is one transaction: {} actions",
             actions.len()
         );
-        let failed = match self.transact(actions.into_actions()).await? {
-            Transacted::Done => return Ok(Commit::Done),
-            Transacted::Failed(failed) => failed,
-            Transacted::Contended => Vec::new(),
+        let actions = actions.into_actions();
+        let mut tries = 1;
+        let failed = loop {
+            match self.transact(actions.clone()).await? {
+                Transacted::Done => return Ok(Commit::Done),
+                Transacted::Failed(failed) => break failed,
+                // The plan holds for as long as the token does, which the transaction checks.
+                Transacted::Contended if tries < COMMIT_TRIES => {
+                    self.env.backoff(COMMIT_BACKOFF + tries).await;
+                    tries += 1;
+                }
+                Transacted::Contended => break Vec::new(),
+            }
         };
         let occupied = insertions.into_iter();
         let occupied = occupied.filter(|(at, _)| failed.contains(at));

@@ -3,12 +3,13 @@
 //!
 //! - One pass serves every site that waits when it begins. It works in slices: the write of a slice's progress is the
 //!   event for the next one. A slice that runs twice does its work twice, and only one of them counts.
-//! - For sites on hold, a pass ends by publishing every shard and then releasing the site, whose row's event publishes
-//!   the index. Edits go on meanwhile.
+//! - For sites on hold, a pass ends by publishing site by site: every shard, and then the site is released, whose row's event
+//!   publishes the index. Edits go on meanwhile.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys;
 use crate::metrics;
@@ -20,10 +21,16 @@ use tracing::{info, warn};
 use super::{Regenerator, step_over};
 use crate::Deadline;
 
-/// Records read and reconciled at a time.
-const PAGE: u32 = 500;
-/// How long a slice goes on beginning new work: edits of the same stream shard wait for it.
-const SLICE: Duration = Duration::from_secs(5);
+/// Records read at a time.
+const PAGE: u32 = 1_000;
+/// Records reconciled together, and such batches under way at the same time: while one reads, others write.
+const BATCH: usize = 250;
+const CONCURRENT_BATCHES: usize = 3;
+/// Sites that are published at the same time.
+const CONCURRENT_SITES: usize = 8;
+/// How long a slice goes on beginning new work: edits of the same stream shard wait for it. Between two slices the stream
+/// gathers its batch for a second.
+const SLICE: Duration = Duration::from_secs(6);
 
 impl Regenerator {
     /// Does a slice of what the scan's row says is left.
@@ -126,69 +133,105 @@ impl Regenerator {
             .filter(|(_, site)| pass.sites.contains(site));
         let ids: Vec<String> = served.map(|(id, _)| keys::page(&id, 1)).collect();
         // Not the pages have changed, but what their site says of them: no search engine is told.
-        for (id, outcome) in ids
-            .iter()
-            .zip(self.reconciler.reconcile_quietly(&ids).await)
-        {
+        let batches = ids.chunks(BATCH);
+        let batches = batches.map(|batch| self.reconciler.reconcile_quietly(batch));
+        let outcomes = concurrently(CONCURRENT_BATCHES, batches).await;
+        for (id, outcome) in ids.iter().zip(outcomes.into_iter().flatten()) {
             step_over(id, outcome)?;
         }
         Ok((ids.len() as u64, page.next))
     }
 
-    /// Publishes the shards of the pass's sites, and releases those on hold. Nothing is returned at the end.
+    /// Publishes the pass's sites and releases those on hold, in their order. Nothing is returned at the end.
     async fn publish_sites(
         &self,
         mut pass: Pass,
         after: Option<(String, String)>,
         until: &Deadline,
     ) -> Result<Option<Pass>, EngineError> {
-        let table = &self.reconciler.table;
-        let mut done = None;
-        for site in &pass.sites {
-            // From now on, what changes is published by its own event.
-            table
-                .move_hold(site, Hold::Loading, Hold::Publishing)
-                .await?;
-            let Some(row) = step_over(site, table.site(site).await)?.flatten() else {
-                continue;
-            };
-            // Of a site that was published all along, the changes were; only what new settings forbid is left to do.
-            let unread = BTreeSet::new();
-            let touched = (row.hold == Hold::Released).then_some(&unread);
-            let shards = shards_of(table, &*self.objects, site).await?;
-            for (path, shard) in shards {
-                // Sites and their paths come in order, so all up to the last one are done.
-                let place = (site.clone(), path);
-                if after.as_ref().is_some_and(|after| place <= *after) {
-                    continue;
-                }
-                let published = step_over(&place.1, self.publish(&shard, touched).await);
-                match (published, done) {
-                    (Ok(Some(_)), _) => {}
-                    (Ok(None), _) => self.note(&metrics::CHANGES_IMPOSSIBLE, 1),
-                    (Err(error), None) => return Err(error),
+        let (mut done, mut is_done) = (after, false);
+        let first = done.as_ref().map(|(site, _)| site.clone());
+        let sites: Vec<String> = pass
+            .sites
+            .range(first.unwrap_or_default()..)
+            .cloned()
+            .collect();
+        for sites in sites.chunks(CONCURRENT_SITES) {
+            let publish = sites.iter().map(|site| {
+                let after = done.as_ref().filter(|(last, _)| last == site);
+                self.publish_site(site, after.map(|(_, path)| path.clone()), until)
+            });
+            let published = concurrently(CONCURRENT_SITES, publish).await;
+            for (site, published) in sites.iter().zip(published) {
+                let (path, is_whole) = match published {
                     // What is done is done: the next slice begins with what has failed.
-                    (Err(error), done) => {
+                    Err(error) if is_done => {
                         warn!(%error, "a slice of the scan ends early");
-                        pass.step = Step::Publish { after: done };
-                        return Ok(Some(pass));
+                        (None, false)
                     }
+                    published => published?,
+                };
+                if is_whole || path.is_some() {
+                    done = Some((site.clone(), path.unwrap_or_default()));
+                    is_done = true;
                 }
-                if until.has_passed() {
-                    pass.step = Step::Publish { after: Some(place) };
+                if !is_whole {
+                    pass.step = Step::Publish { after: done };
                     return Ok(Some(pass));
                 }
-                done = Some(place);
             }
-        }
-        for site in &pass.sites {
-            step_over(site, self.take_over_indexes(site).await)?;
-            table
-                .move_hold(site, Hold::Publishing, Hold::Released)
-                .await?;
         }
         info!(sites = ?pass.sites, records = pass.records, "a scan is complete");
         Ok(None)
+    }
+
+    /// Publishes a site's shards behind a path, and releases the site if it is on hold: the last shard published, and whether all
+    /// of this is done. Only if nothing was published, a failure is one.
+    async fn publish_site(
+        &self,
+        site: &str,
+        after: Option<String>,
+        until: &Deadline,
+    ) -> Result<(Option<String>, bool), EngineError> {
+        let table = &self.reconciler.table;
+        let mut done = after.clone();
+        if until.has_passed() {
+            return Ok((done, false));
+        }
+        // From now on, what changes is published by its own event.
+        table
+            .move_hold(site, Hold::Loading, Hold::Publishing)
+            .await?;
+        let Some(row) = step_over(site, table.site(site).await)?.flatten() else {
+            return Ok((done, true));
+        };
+        // Of a site that was published all along, the changes were; only what new settings forbid is left to do.
+        let unread = BTreeSet::new();
+        let touched = (row.hold == Hold::Released).then_some(&unread);
+        // Paths come in order, so all up to the last one are done.
+        for (path, shard) in shards_of(table, &*self.objects, site).await? {
+            if after.as_ref().is_some_and(|after| path <= *after) {
+                continue;
+            }
+            match step_over(&path, self.publish(&shard, touched).await) {
+                Ok(Some(_)) => {}
+                Ok(None) => self.note(&metrics::CHANGES_IMPOSSIBLE, 1),
+                Err(error) if done == after => return Err(error),
+                Err(error) => {
+                    warn!(%error, "a slice of the scan ends early");
+                    return Ok((done, false));
+                }
+            }
+            done = Some(path);
+            if until.has_passed() {
+                return Ok((done, false));
+            }
+        }
+        step_over(site, self.take_over_indexes(site).await)?;
+        table
+            .move_hold(site, Hold::Publishing, Hold::Released)
+            .await?;
+        Ok((done, true))
     }
 
     /// Lets the row of a site on hold know of the indexes that a dropped table has left: they have to be emptied.
