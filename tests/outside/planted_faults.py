@@ -27,7 +27,7 @@ ROUND, LEDGERS, ACTIONS, SEGMENTS, SITES, SLOTS, RELATIONS, INGEST, SWEEP, REGEN
         "regenerate"])
 PUBLISH, SCAN, INDEX, PUT = (f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "scan", "index", "put"])
 AUDIT, OBJECTS, ROWS = (f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows"])
-NOTICES = "shared/engine/src/sweep/notices.rs"
+NOTICES, TIMERS = "shared/engine/src/sweep/notices.rs", "shared/engine/src/timers.rs"
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
 PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/front.rs"
 
@@ -296,10 +296,9 @@ FAULTS = {
         (SLOTS, "for key in objects.list(site).await? {", "for key in objects.list(site).await?.into_iter().take(0) {")],
     # The clock.
     "the cursor passes timers that are not due": [
-        (SWEEP, "_ if cursor < this_hour - 1 => reconciler.table.set_cursor(this_hour - 1).await,",
-         "_ if cursor < this_hour + 1 => reconciler.table.set_cursor(this_hour + 1).await,")],
+        (TIMERS, "left.unwrap_or(this_hour).min(this_hour - 1);", "left.unwrap_or(this_hour + 1);")],
     "a permanent failure hides one that will pass": [
-        (SWEEP, "if failure.as_ref().is_none_or(EngineError::is_permanent) {", "if failure.is_none() {")],
+        (TIMERS, "if failure.as_ref().is_none_or(EngineError::is_permanent) {", "if failure.is_none() {")],
     # The audit.
     "a repair believes the ledger": [
         (ROUND, "self.table.fence_verified(page, found).await", "{ let _ = found; self.table.fence(page).await }")],

@@ -159,48 +159,44 @@ impl Reconciler {
             // None was ever needed, or it was lost: then the audit finds whose time has come.
             return self.table.set_cursor(this_hour - 1).await.map(|()| false);
         };
-        // A permanent failure must not hide one that will pass: that holds the cursor.
-        let mut failure: Option<EngineError> = None;
-        for hour in cursor..=this_hour {
+        let (mut failure, mut left) = (None, None);
+        'hours: for hour in cursor..=this_hour {
             let mut last = None;
             loop {
                 let mut timers = self.table.timers(hour, last.as_ref(), BATCH).await?;
-                let is_page = timers.len() == BATCH as usize;
                 timers.retain(|timer| timer.due <= now);
-                let are_all_due = is_page && timers.len() == BATCH as usize;
-                if let Err(error) = self.ring_all(&timers).await
-                    && failure.as_ref().is_none_or(EngineError::is_permanent)
-                {
-                    failure = Some(error);
-                }
+                let may_be_more = timers.len() == BATCH as usize;
+                self.ring_all(&timers, &mut failure).await?;
                 last = timers.pop();
-                if !are_all_due {
+                if !may_be_more {
                     break;
                 }
                 if until.has_passed() {
-                    return match failure {
-                        Some(failure) if !failure.is_permanent() => Err(failure),
-                        _ if cursor < hour => self.table.set_cursor(hour).await.map(|()| true),
-                        _ => Ok(true),
-                    };
+                    left = Some(hour);
+                    break 'hours;
                 }
             }
         }
-        // An hour behind: a timer is written for the future of a clock that may be a little slow.
-        match failure {
-            Some(failure) if !failure.is_permanent() => Err(failure),
-            _ if cursor < this_hour - 1 => {
-                self.table.set_cursor(this_hour - 1).await.map(|()| false)
-            }
-            _ => Ok(false),
+        // One that will pass holds the cursor.
+        if let Some(failure) = failure.filter(|failure| !failure.is_permanent()) {
+            return Err(failure);
         }
+        // An hour behind: a timer is written for the future of a clock that may be a little slow.
+        let reached = left.unwrap_or(this_hour).min(this_hour - 1);
+        if cursor < reached {
+            self.table.set_cursor(reached).await?;
+        }
+        Ok(left.is_some())
     }
 
-    /// Reconciles the records of timers. The first failure, and one that will pass before one that will not.
-    async fn ring_all(&self, timers: &[Timer]) -> Result<(), EngineError> {
+    /// Reconciles the records of timers. Keeps the first failure, and one that will pass rather than a permanent one.
+    async fn ring_all(
+        &self,
+        timers: &[Timer],
+        failure: &mut Option<EngineError>,
+    ) -> Result<(), EngineError> {
         let ids: BTreeSet<&String> = timers.iter().map(|timer| &timer.id).collect();
         let ids: Vec<String> = ids.into_iter().cloned().collect();
-        let mut failure: Option<EngineError> = None;
         for (id, outcome) in ids.iter().zip(self.reconcile(&ids, None).await) {
             match outcome {
                 // No ledger knows of a timer that is still there when nothing is to be done.
@@ -213,7 +209,7 @@ impl Reconciler {
                 Err(error) => {
                     error!(record = id, %error, "a due record was not reconciled");
                     if failure.as_ref().is_none_or(EngineError::is_permanent) {
-                        failure = Some(error);
+                        *failure = Some(error);
                     }
                 }
             }
@@ -222,6 +218,6 @@ impl Reconciler {
             let at = When::at(self.env.now());
             info!(records = ids.len(), %at, "due records were reconciled");
         }
-        failure.map_or(Ok(()), Err)
+        Ok(())
     }
 }
