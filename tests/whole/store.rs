@@ -284,7 +284,7 @@ async fn a_timer_stands_until_its_record_clears_it() {
     ] {
         let commit = table.commit("a", &fenced, &plan(vec![change]), &[]).await;
         assert_eq!(commit.unwrap(), Commit::Done);
-        let timers = table.timers(due / 3_600).await.unwrap();
+        let timers = table.timers(due / 3_600, None, 10).await.unwrap();
         assert_eq!(
             timers.iter().map(|timer| timer.due).collect::<Vec<_>>(),
             left

@@ -47,7 +47,7 @@ impl SitemapTable {
     }
 
     /// The timers of an hour behind one of them, the earliest first, at most so many.
-    async fn timers(
+    pub async fn timers(
         &self,
         hour: i64,
         after: Option<&Timer>,
