@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::error::EngineError;
 use crate::metrics;
 use crate::reconcile::{KnownSites, Reconciler};
+use crate::rows::AuditProgress;
 use crate::sites::{Hold, Job};
 use objects::Objects;
 use tracing::{error, info, warn};
@@ -55,7 +56,11 @@ pub async fn sweep(
         hosts.extend(known.iter().map(String::as_str));
     }
     let mut failures = Vec::new();
-    failures.extend(reconciler.begin_ringing().await.err());
+    match reconciler.begin_ringing().await {
+        Ok(true) => {}
+        Ok(false) => failures.extend(begin_timers(reconciler).await.err()),
+        Err(error) => failures.push(error),
+    }
     for host in &hosts {
         failures.extend(watch_site(reconciler, host).await.err());
     }
@@ -73,6 +78,14 @@ pub async fn sweep(
     }
     reconciler.metrics.emit(reconciler.env.now());
     failures.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Timers may have been due before the first sweep, or their cursor was lost: an audit finds whose time has come. It is
+/// noted first, since a sweep may end between both.
+async fn begin_timers(reconciler: &Reconciler) -> Result<(), EngineError> {
+    let now = reconciler.env.now();
+    reconciler.table.note_audit(&audit::beginning(now)).await?;
+    reconciler.table.begin_timers(now).await
 }
 
 /// A site that should have a row has one, which says what it should, and does not wait for a scan that nobody does.
@@ -147,8 +160,11 @@ async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), Engin
             }
             audit::beginning(now)
         }
-        // Of a table that was not looked at before: timers may have been due before the first sweep.
-        None => audit::beginning(now),
+        // Nothing is there yet that could have been lost.
+        None => AuditProgress {
+            step: None,
+            ..audit::beginning(now)
+        },
     };
     let until = audit.reconciler.env.deadline(AUDIT_SLICE);
     loop {

@@ -128,18 +128,22 @@ impl SitemapTable {
 }
 
 impl Reconciler {
-    /// Rings the timers whose time has come, for a slice; what is left, slices of their own do.
-    pub(crate) async fn begin_ringing(&self) -> Result<(), EngineError> {
+    /// Rings the timers whose time has come, for a slice; what is left, slices of their own do. False if there is no cursor:
+    /// then nobody knows whose time has come.
+    pub(crate) async fn begin_ringing(&self) -> Result<bool, EngineError> {
         let ringing = self.table.ringing().await?;
         let now = self.env.now();
         if ringing
             .as_ref()
             .is_some_and(|ringing| now - ringing.at <= STALLED_SECONDS)
         {
-            return Ok(());
+            return Ok(true);
         }
-        let more = self.ring(&self.env.deadline(SLICE)).await?;
-        self.table.advance_ringing(ringing.as_ref(), more).await
+        let Some(more) = self.ring(&self.env.deadline(SLICE)).await? else {
+            return Ok(false);
+        };
+        self.table.advance_ringing(ringing.as_ref(), more).await?;
+        Ok(true)
     }
 
     /// Does a slice of what `sweep` has left to ring.
@@ -148,16 +152,17 @@ impl Reconciler {
             return Ok(());
         };
         let more = self.ring(&self.env.deadline(SLICE)).await?;
+        let more = more.unwrap_or(false);
         self.table.advance_ringing(Some(&ringing), more).await
     }
 
-    /// Reconciles the records whose time has come, from the cursor's hour on, until a time. Says whether any are left.
-    async fn ring(&self, until: &Deadline) -> Result<bool, EngineError> {
+    /// Reconciles the records whose time has come, from the cursor's hour on, until a time. Says whether any are left; nothing
+    /// if there is no cursor.
+    async fn ring(&self, until: &Deadline) -> Result<Option<bool>, EngineError> {
         let now = self.env.now();
         let this_hour = now.div_euclid(3_600);
         let Some(cursor) = self.table.cursor().await? else {
-            // None was ever needed, or it was lost: then the audit finds whose time has come.
-            return self.table.set_cursor(this_hour - 1).await.map(|()| false);
+            return Ok(None);
         };
         let (mut failure, mut left) = (None, None);
         'hours: for hour in cursor..=this_hour {
@@ -186,7 +191,7 @@ impl Reconciler {
         if cursor < reached {
             self.table.set_cursor(reached).await?;
         }
-        Ok(left.is_some())
+        Ok(Some(left.is_some()))
     }
 
     /// Reconciles the records of timers. Keeps the first failure, and one that will pass rather than a permanent one.
