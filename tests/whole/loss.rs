@@ -305,6 +305,8 @@ async fn the_daily_sweep_makes_good_what_was_lost() {
 async fn only_a_repair_has_the_audit_begin_again_soon() {
     let options = Options {
         clock: Clock::stopped(1_800_000_000),
+        // Of two audits at the same time, the one that ends last says what was repaired.
+        sweeps: false,
         ..Options::default()
     };
     let world = World::with(options, &[post("/a", 1)]).await;

@@ -71,6 +71,8 @@ pub struct Options {
     pub known: KnownSites,
     /// What the event sources do wrong.
     pub faults: Faults,
+    /// Whether `sweep` runs by itself: not where a test calls it and nothing may be done beside it.
+    pub sweeps: bool,
     /// As how many stream shards each table's stream is read.
     pub stream_shards: usize,
     /// Batches of a stream shard under way at the same time.
@@ -103,6 +105,7 @@ impl Default for Options {
             clock,
             known,
             faults,
+            sweeps: true,
             stream_shards: 1,
             parallel: 1,
             retries: None,
@@ -526,6 +529,9 @@ async fn sweep_for_ever(
     hosts: Hosts,
     options: Options,
 ) {
+    if !options.sweeps {
+        return std::future::pending().await;
+    }
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
         let swept = async {
