@@ -358,7 +358,7 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
         put(&client, id, n).await;
     }
     let (gate, stuck) = (watch::Sender::new(false), "k0");
-    let opened = gate.subscribe();
+    let (opened, first) = (gate.subscribe(), Arc::new(AtomicBool::new(true)));
     let handled: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = handled.clone();
     let change = |mapping: &mut Mapping| {
@@ -375,11 +375,12 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
         },
         calls,
     ) = delivery(change, Faults::default(), move |_, event| {
-        let (seen, mut opened) = (seen.clone(), opened.clone());
+        let (seen, mut opened, first) = (seen.clone(), opened.clone(), first.clone());
         async move {
             let keys: Vec<String> = event.records.iter().map(key).collect();
-            if keys.iter().any(|key| key == stuck) && !*opened.borrow() {
-                opened.changed().await?;
+            // The gate may be open before this call gets to it: it is the first call that fails.
+            if keys.iter().any(|key| key == stuck) && first.swap(false, Ordering::SeqCst) {
+                opened.wait_for(|open| *open).await?;
                 return Err("it was stuck".into());
             }
             seen.lock().unwrap().extend(keys);
