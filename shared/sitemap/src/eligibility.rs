@@ -80,6 +80,15 @@ impl Newest {
 }
 
 impl Refusal {
+    /// Whether time alone may change it. The others stand before any that depend on the time.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::EmptyArchive | Self::NotYet(_) | Self::Expired(_)
+        )
+    }
+
     /// The refusal's stable name, for counts and metrics.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -226,13 +235,10 @@ pub fn news(record: &ContentRecord, site: &SiteSettings, now: i64) -> NewsState 
     })
 }
 
-/// The next moment (Unix seconds) at which time alone changes what is listed of the record. A record that a bad field
-/// closes stays so until it is edited.
+/// The next moment (Unix seconds) at which time alone changes what is listed of a record, or why it is not: unless it is
+/// refused for a reason that no time changes.
 #[must_use]
 pub fn next_due(record: &ContentRecord, now: i64) -> Option<i64> {
-    if record.closing_problem().is_some() {
-        return None;
-    }
     [record.published_at, record.expires_at, record.last_change()]
         .into_iter()
         .flatten()

@@ -55,7 +55,9 @@ pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
         after.archive = page.wanted_term();
         let notes = record.problems.iter().filter(|problem| !problem.closes);
         after.notes = notes.map(ToString::to_string).collect();
-        due.extend(eligibility::next_due(record, page.now));
+        if listed.as_ref().err().is_none_or(Refusal::may_pass) {
+            due.extend(eligibility::next_due(record, page.now));
+        }
     }
     let mut wanted = Wanted::default();
     match (listed, inputs.claim) {

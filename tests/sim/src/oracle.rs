@@ -177,12 +177,17 @@ impl Oracle {
         (capacity as usize, bytes)
     }
 
+    /// Whether a page may be listed at some time.
+    fn is_open(&self, page: &Page) -> bool {
+        let settings = self.settings(page.site);
+        settings.is_some_and(|settings| settings.public && settings.hidden != Some(page.kind))
+            && page.state == State::Listed
+    }
+
     /// Whether a page may be listed, as far as it alone says so.
     fn eligible(&self, page: &Page) -> Option<Settings> {
         let settings = self.settings(page.site)?;
-        let eligible = settings.public
-            && settings.hidden != Some(page.kind)
-            && page.state == State::Listed
+        let eligible = self.is_open(page)
             && page.from.is_none_or(|from| self.at(from) <= self.now)
             && page.until.is_none_or(|until| self.at(until) > self.now);
         eligible.then_some(settings)
@@ -326,6 +331,9 @@ impl Oracle {
 
     /// When time alone may next change something of a page. `fed` is since when it stands in the feed.
     pub fn due(&self, page: &Page, listed: bool, fed: Option<i64>) -> Option<i64> {
+        if !self.is_open(page) {
+            return None;
+        }
         let film = match page.film {
             Film::Until(hours) | Film::Both(hours) => Some(self.at(hours)),
             Film::None | Film::Plain | Film::Broken => None,

@@ -15,7 +15,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use crate::audit::{Tally, audit, check, kind};
 use crate::deployment::{Deployment, PARTS, PLAIN, deployment};
 use crate::history::{
-    DEFAULT, History, KNOWN, PAGE, Page, RECORDED, SITES, Settings, State, Step, any_history,
+    DEFAULT, History, PAGE, Page, RECORDED, SITES, Settings, State, Step, any_history,
 };
 use crate::oracle::Oracle;
 use crate::reader::{Board, Pace, Reader, Seen};
@@ -370,7 +370,9 @@ pub(crate) struct Run {
     passed: i64,
     /// Whether the table was dropped since then.
     dropped: bool,
-    /// Whether the site that is one by its record has objects and neither a record nor a row: then they stay as they are.
+    /// Whether the row of the site that is one by its record was lost since then.
+    rowless: bool,
+    /// Whether that site has objects and neither a record nor a row: then they stay as they are.
     orphaned: bool,
     /// Whether anything was lost since everything was last compared.
     pub(crate) lost: bool,
@@ -393,6 +395,7 @@ impl Run {
             crowd: 0,
             passed: 0,
             dropped: false,
+            rowless: false,
             orphaned: false,
             lost: false,
             told: Told::new(options.calls == 0.0 && options.runs == 0.0),
@@ -498,7 +501,8 @@ impl Run {
         self.oracle.settings[site] = *settings;
         self.oracle.ever_told[site] |= settings.is_some_and(|settings| settings.told);
         if site == RECORDED {
-            self.orphaned = settings.is_none() && (self.orphaned || self.dropped);
+            let may_be = self.orphaned || self.dropped || self.rowless;
+            self.orphaned = settings.is_none() && may_be;
         }
         if was_orphaned || was_public != self.oracle.is_public(site) {
             self.unsettle(site);
@@ -558,14 +562,15 @@ impl Run {
         self.world.lose_row(pk, sk).await;
         self.report.lost += 1;
         self.lost = true;
-        // Nobody knows it then.
-        self.orphaned |=
-            *pk == engine::keys::site(SITES[KNOWN]).pk && self.oracle.settings[KNOWN].is_none();
+        if *pk == engine::keys::site(SITES[RECORDED]).pk {
+            self.rowless = true;
+            self.orphaned |= self.oracle.settings[RECORDED].is_none();
+        }
     }
 
     async fn lose_object(&mut self, at: usize) {
         let mut objects: Vec<_> = self.world.published().await.into_keys().collect();
-        objects.retain(|key| !(self.orphaned && key.site() == SITES[KNOWN]));
+        objects.retain(|key| !(self.orphaned && key.site() == SITES[RECORDED]));
         if objects.is_empty() {
             return;
         }
@@ -667,7 +672,7 @@ impl Run {
             }
         }
         self.passed = 0;
-        self.dropped = false;
+        (self.dropped, self.rowless) = (false, false);
         self.lost = false;
         for site in 0..SITES.len() {
             if site == RECORDED && self.orphaned {

@@ -181,6 +181,22 @@ fn positions_beyond_the_capacity_and_evicted_ones_move_and_are_not_reused() {
 }
 
 #[test]
+fn what_no_time_changes_has_no_timer() {
+    for (fields, name) in [
+        (json!({"status": "draft"}), "not_published"),
+        (json!({"noindex": true}), "noindex"),
+    ] {
+        let mut item = json!({"published_at": "2027-02-01", "expires_at": "2027-03-01"});
+        let fields = fields.as_object().unwrap().clone();
+        item.as_object_mut().unwrap().extend(fields);
+        let plan = planned(Some(&record(item)), &Ledger::default(), Claim::Unread);
+        let ledger = plan.ledger.unwrap();
+        assert_eq!(ledger.refused.unwrap().0, name);
+        assert_eq!(ledger.next_check_at, None, "{name}");
+    }
+}
+
+#[test]
 fn time_sets_and_clears_timers() {
     let scheduled = record(json!({"published_at": "2027-02-01"}));
     let plan = planned(Some(&scheduled), &Ledger::default(), Claim::Unread);
