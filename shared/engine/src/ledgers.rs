@@ -18,10 +18,10 @@ mod verify;
 /// Rows that one repair takes in beside those that the ledger knows, so that it stays one transaction. The next audit
 /// takes in the next.
 const MAX_STRAYS: usize = 10;
-/// Tries of a transaction that was in another's way, or one too many, and the round of backoff before which they begin. Each
-/// costs less than a new round: that fences and reads again.
+/// Tries of a transaction that was throttled or in another's way. One more costs less than a new round, which fences and reads
+/// again.
 const COMMIT_TRIES: u32 = 5;
-const COMMIT_BACKOFF: u32 = 1;
+
 /// A ledger under a fence: until another fence, its owner alone can commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fenced {
@@ -197,8 +197,8 @@ impl SitemapTable {
                 Transacted::Failed(failed) => break failed,
                 // The plan holds for as long as the token does, which the transaction checks.
                 Transacted::Contended if tries < COMMIT_TRIES => {
-                    self.env.backoff(COMMIT_BACKOFF + tries).await;
                     tries += 1;
+                    self.env.backoff(tries).await;
                 }
                 Transacted::Contended => break Vec::new(),
             }

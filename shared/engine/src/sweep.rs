@@ -1,5 +1,7 @@
 //! What time alone changes, minute by minute.
 //!
+//! In this order:
+//!
 //! - Records whose time has come are reconciled: a page appears at its `published_at` and goes at its `expires_at`.
 //! - Sites that should have a row get one, so that a dropped sitemap table is rebuilt without an edit.
 //! - A background scan that has stopped is started again.
@@ -56,11 +58,7 @@ pub async fn sweep(
         hosts.extend(known.iter().map(String::as_str));
     }
     let mut failures = Vec::new();
-    match reconciler.begin_ringing().await {
-        Ok(true) => {}
-        Ok(false) => failures.extend(begin_timers(reconciler).await.err()),
-        Err(error) => failures.push(error),
-    }
+    failures.extend(ring(reconciler).await.err());
     for host in &hosts {
         failures.extend(watch_site(reconciler, host).await.err());
     }
@@ -80,10 +78,13 @@ pub async fn sweep(
     failures.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// Timers may have been due before the first sweep, or their cursor was lost: an audit finds whose time has come. It is
-/// noted first, since a sweep may end between both.
-async fn begin_timers(reconciler: &Reconciler) -> Result<(), EngineError> {
+/// Rings the timers whose time has come. Without a cursor nobody knows whose has: an audit finds that out.
+async fn ring(reconciler: &Reconciler) -> Result<(), EngineError> {
+    if let Some(cursor) = reconciler.table.cursor().await? {
+        return reconciler.begin_ringing(cursor).await;
+    }
     let now = reconciler.env.now();
+    // First, since a sweep may end between both.
     reconciler.table.note_audit(&audit::beginning(now)).await?;
     reconciler.table.begin_timers(now).await
 }

@@ -1,7 +1,7 @@
 //! Timers: records that time alone will change, in a partition an hour.
 //!
-//! `sweep` rings those whose time has come, for some seconds. Are there more, it writes a row, whose event has `regenerate` go
-//! on, slice by slice, until none is left: the write of the row is the event for the next slice.
+//! `sweep` rings those whose time has come, for some seconds. If more are left, it writes the row of the ringing: its event has
+//! `regenerate` do the next slice, which writes the row again, until none is left.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,7 +10,6 @@ use sitemap::time::When;
 use table::{Condition, Item, Query};
 use tracing::{error, info};
 
-use crate::env::Deadline;
 use crate::error::EngineError;
 use crate::keys;
 use crate::reconcile::{Reconciled, Reconciler};
@@ -23,6 +22,14 @@ const SLICE: Duration = Duration::from_secs(5);
 /// Seconds without a slice after which `sweep` rings again itself: longer than a function runs.
 const STALLED_SECONDS: i64 = 180;
 
+/// The ringing that goes on in slices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ringing {
+    token: String,
+    /// Unix seconds of the last slice.
+    at: i64,
+}
+
 /// A record to be reconciled at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
@@ -33,7 +40,7 @@ pub struct Timer {
 }
 
 impl SitemapTable {
-    /// The hour (since 1970) from which timers may be left; nothing if no site was ever known.
+    /// The hour (since 1970) from which timers may be left; nothing if there is no site yet, or the row was lost.
     pub async fn cursor(&self) -> Result<Option<i64>, EngineError> {
         Ok(self
             .item(&keys::timer_cursor())
@@ -72,29 +79,13 @@ impl SitemapTable {
     async fn drop_timer(&self, timer: &Timer) -> Result<(), EngineError> {
         self.delete(&keys::timer(timer.due, &timer.id)).await
     }
-}
 
-impl SitemapTable {
     /// Puts the cursor an hour behind `now`, if there is none: no timer can be older than the first site's row.
     pub(crate) async fn begin_timers(&self, now: i64) -> Result<(), EngineError> {
         let cursor = cursor_at(now.div_euclid(3_600) - 1);
         self.put_if(cursor, Condition::lacks("pk")).await.map(drop)
     }
-}
 
-fn cursor_at(hour: i64) -> Item {
-    Item::from(&keys::timer_cursor()).with("hour", hour)
-}
-
-/// The ringing that goes on in slices.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Ringing {
-    token: String,
-    /// Unix seconds of the last slice.
-    at: i64,
-}
-
-impl SitemapTable {
     async fn ringing(&self) -> Result<Option<Ringing>, EngineError> {
         let item = self.item(&keys::ringing()).await?;
         Ok(item.map(|item| Ringing {
@@ -103,8 +94,8 @@ impl SitemapTable {
         }))
     }
 
-    /// Writes the row again if more is left, which is the event for the next slice, and deletes it if not: unless another slice
-    /// was faster.
+    /// Writes the row again if more is left, which is the event for the next slice, and deletes it if not. Nothing happens if
+    /// another slice was faster.
     async fn advance_ringing(
         &self,
         before: Option<&Ringing>,
@@ -127,23 +118,22 @@ impl SitemapTable {
     }
 }
 
+fn cursor_at(hour: i64) -> Item {
+    Item::from(&keys::timer_cursor()).with("hour", hour)
+}
+
 impl Reconciler {
-    /// Rings the timers whose time has come, for a slice; what is left, slices of their own do. False if there is no cursor:
-    /// then nobody knows whose time has come.
-    pub(crate) async fn begin_ringing(&self) -> Result<bool, EngineError> {
+    /// Rings the timers whose time has come, from the cursor's hour on, for a slice. What is left, slices of their own do: while
+    /// they go on, nothing happens here.
+    pub(crate) async fn begin_ringing(&self, cursor: i64) -> Result<(), EngineError> {
         let ringing = self.table.ringing().await?;
         let now = self.env.now();
-        if ringing
-            .as_ref()
-            .is_some_and(|ringing| now - ringing.at <= STALLED_SECONDS)
-        {
-            return Ok(true);
+        let goes_on = |ringing: &Ringing| now - ringing.at <= STALLED_SECONDS;
+        if ringing.as_ref().is_some_and(goes_on) {
+            return Ok(());
         }
-        let Some(more) = self.ring(&self.env.deadline(SLICE)).await? else {
-            return Ok(false);
-        };
-        self.table.advance_ringing(ringing.as_ref(), more).await?;
-        Ok(true)
+        let more = self.ring(cursor).await?;
+        self.table.advance_ringing(ringing.as_ref(), more).await
     }
 
     /// Does a slice of what `sweep` has left to ring.
@@ -151,19 +141,19 @@ impl Reconciler {
         let Some(ringing) = self.table.ringing().await? else {
             return Ok(());
         };
-        let more = self.ring(&self.env.deadline(SLICE)).await?;
-        let more = more.unwrap_or(false);
+        let more = match self.table.cursor().await? {
+            Some(cursor) => self.ring(cursor).await?,
+            None => false,
+        };
         self.table.advance_ringing(Some(&ringing), more).await
     }
 
-    /// Reconciles the records whose time has come, from the cursor's hour on, until a time. Says whether any are left; nothing
-    /// if there is no cursor.
-    async fn ring(&self, until: &Deadline) -> Result<Option<bool>, EngineError> {
+    /// Reconciles the records whose time has come, from the cursor's hour on, for a slice, and moves the cursor. True if any are
+    /// left.
+    async fn ring(&self, cursor: i64) -> Result<bool, EngineError> {
+        let until = self.env.deadline(SLICE);
         let now = self.env.now();
         let this_hour = now.div_euclid(3_600);
-        let Some(cursor) = self.table.cursor().await? else {
-            return Ok(None);
-        };
         let (mut failure, mut left) = (None, None);
         'hours: for hour in cursor..=this_hour {
             let mut last = None;
@@ -191,7 +181,7 @@ impl Reconciler {
         if cursor < reached {
             self.table.set_cursor(reached).await?;
         }
-        Ok(Some(left.is_some()))
+        Ok(left.is_some())
     }
 
     /// Reconciles the records of timers. Keeps the first failure, and one that will pass rather than a permanent one.

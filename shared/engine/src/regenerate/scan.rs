@@ -32,6 +32,19 @@ const CONCURRENT_SITES: usize = 8;
 /// gathers its batch for a second.
 const SLICE: Duration = Duration::from_secs(6);
 
+/// How far the publishing of a site has come in a slice.
+enum Published {
+    /// All its sitemaps, and the site is released.
+    Whole,
+    /// The sitemaps up to this path; nothing if there was no time for one.
+    UpTo(Option<String>),
+}
+
+/// A failure behind what is done: that is kept, and the next slice begins with what has failed.
+fn end_early(error: &EngineError) {
+    warn!(%error, "a slice of the scan ends early");
+}
+
 impl Regenerator {
     /// Does a slice of what the scan's row says is left.
     ///
@@ -97,9 +110,8 @@ impl Regenerator {
         let mut is_done = false;
         loop {
             let (records, next) = match self.scan_page(&pass, after.as_deref()).await {
-                // What is done is done: the next slice begins with the page that has failed.
                 Err(error) if is_done => {
-                    warn!(%error, "a slice of the scan ends early");
+                    end_early(&error);
                     pass.step = Step::Scan { after };
                     return Ok(pass);
                 }
@@ -142,72 +154,74 @@ impl Regenerator {
         Ok((ids.len() as u64, page.next))
     }
 
-    /// Publishes the pass's sites and releases those on hold, in their order. Nothing is returned at the end.
+    /// Publishes the pass's sites and releases those on hold: what is left of the pass, nothing at the end.
     async fn publish_sites(
         &self,
         mut pass: Pass,
-        after: Option<(String, String)>,
+        mut after: Option<(String, String)>,
         until: &Deadline,
     ) -> Result<Option<Pass>, EngineError> {
-        let (mut done, mut is_done) = (after, false);
-        let first = done.as_ref().map(|(site, _)| site.clone());
-        let sites: Vec<String> = pass
-            .sites
-            .range(first.unwrap_or_default()..)
-            .cloned()
-            .collect();
+        let before = pass.clone();
+        let sites: Vec<&String> = before.sites.iter().collect();
+        let mut failure = None;
         for sites in sites.chunks(CONCURRENT_SITES) {
             let publish = sites.iter().map(|site| {
-                let after = done.as_ref().filter(|(last, _)| last == site);
+                let after = after.as_ref().filter(|(begun, _)| begun == *site);
                 self.publish_site(site, after.map(|(_, path)| path.clone()), until)
             });
             let published = concurrently(CONCURRENT_SITES, publish).await;
             for (site, published) in sites.iter().zip(published) {
-                let (path, is_whole) = match published {
-                    // What is done is done: the next slice begins with what has failed.
-                    Err(error) if is_done => {
-                        warn!(%error, "a slice of the scan ends early");
-                        (None, false)
-                    }
-                    published => published?,
-                };
-                if is_whole || path.is_some() {
-                    done = Some((site.clone(), path.unwrap_or_default()));
-                    is_done = true;
-                }
-                if !is_whole {
-                    pass.step = Step::Publish { after: done };
-                    return Ok(Some(pass));
+                match published {
+                    Ok(Published::Whole) => _ = pass.sites.remove(*site),
+                    Ok(Published::UpTo(None)) => {}
+                    Ok(Published::UpTo(Some(path))) => after = Some(((*site).clone(), path)),
+                    Err(error) => failure = Some(error),
                 }
             }
+            if failure.is_some() || until.has_passed() {
+                break;
+            }
         }
-        info!(sites = ?pass.sites, records = pass.records, "a scan is complete");
-        Ok(None)
+        if pass.sites.is_empty() {
+            info!(records = pass.records, "a scan is complete");
+            return Ok(None);
+        }
+        pass.step = Step::Publish { after };
+        match failure {
+            Some(error) if pass == before => Err(error),
+            failure => {
+                failure.iter().for_each(end_early);
+                Ok(Some(pass))
+            }
+        }
     }
 
-    /// Publishes a site's shards behind a path, and releases the site if it is on hold: the last shard published, and whether all
-    /// of this is done. Only if nothing was published, a failure is one.
+    /// Publishes a site's sitemaps behind a path, and releases the site if it is on hold.
+    ///
+    /// # Errors
+    ///
+    /// If the first of them fails, or the release.
     async fn publish_site(
         &self,
         site: &str,
         after: Option<String>,
         until: &Deadline,
-    ) -> Result<(Option<String>, bool), EngineError> {
+    ) -> Result<Published, EngineError> {
         let table = &self.reconciler.table;
-        let mut done = after.clone();
         if until.has_passed() {
-            return Ok((done, false));
+            return Ok(Published::UpTo(after));
         }
         // From now on, what changes is published by its own event.
         table
             .move_hold(site, Hold::Loading, Hold::Publishing)
             .await?;
         let Some(row) = step_over(site, table.site(site).await)?.flatten() else {
-            return Ok((done, true));
+            return Ok(Published::Whole);
         };
         // Of a site that was published all along, the changes were; only what new settings forbid is left to do.
         let unread = BTreeSet::new();
         let touched = (row.hold == Hold::Released).then_some(&unread);
+        let mut done = after.clone();
         // Paths come in order, so all up to the last one are done.
         for (path, shard) in shards_of(table, &*self.objects, site).await? {
             if after.as_ref().is_some_and(|after| path <= *after) {
@@ -218,20 +232,21 @@ impl Regenerator {
                 Ok(None) => self.note(&metrics::CHANGES_IMPOSSIBLE, 1),
                 Err(error) if done == after => return Err(error),
                 Err(error) => {
-                    warn!(%error, "a slice of the scan ends early");
-                    return Ok((done, false));
+                    end_early(&error);
+                    return Ok(Published::UpTo(done));
                 }
             }
             done = Some(path);
             if until.has_passed() {
-                return Ok((done, false));
+                return Ok(Published::UpTo(done));
             }
         }
         step_over(site, self.take_over_indexes(site).await)?;
         table
             .move_hold(site, Hold::Publishing, Hold::Released)
             .await?;
-        Ok((done, true))
+        info!(site, "the scan has published the site");
+        Ok(Published::Whole)
     }
 
     /// Lets the row of a site on hold know of the indexes that a dropped table has left: they have to be emptied.
