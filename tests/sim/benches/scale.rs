@@ -47,5 +47,8 @@ fn main() -> ExitCode {
         }
     }
     println!("{missed} missed");
+    if missed > 0 {
+        return ExitCode::FAILURE;
+    }
     ExitCode::SUCCESS
 }

@@ -29,8 +29,7 @@ type Place = (ShardId, u32);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether changes are measured.
-    on: bool,
+    is_on: bool,
     /// The sum of the versions of each segment's rows.
     stamps: BTreeMap<Place, u64>,
     /// When each record changed of which no row has yet.
@@ -55,7 +54,7 @@ impl Latency {
 
     /// Measures from now on: before there are any rows. What is published between two looks is seen at the second.
     pub fn begin(&self, objects: MemoryObjects) {
-        self.lock().on = true;
+        self.lock().is_on = true;
         let latency = self.clone();
         // As the functions, it runs until the world ends.
         drop(self.sim.spawn(async move {
@@ -86,7 +85,7 @@ impl Latency {
 
     /// A row has changed.
     pub(crate) fn note(&self, change: &Change<'_>) {
-        if !self.lock().on {
+        if !self.lock().is_on {
             return;
         }
         let key = |name| change.key.text(name).unwrap_or_default();
@@ -132,7 +131,7 @@ impl Latency {
         }
     }
 
-    /// How long the changes took that are published, the quickest first, and how many are not. It begins again.
+    /// How long the changes took that were published since this was last asked, the quickest first, and how many wait.
     #[must_use]
     pub fn take(&self) -> (Vec<Duration>, usize) {
         let mut state = self.lock();

@@ -7,6 +7,8 @@ use std::fmt;
 use std::time::Duration;
 
 use engine::sites::Step;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use objects::{ObjectKey, Objects};
 use serde_json::{Value as Json, json};
 use sitemap::time::When;
@@ -146,7 +148,7 @@ impl Scene {
         self.world.units()[1][0]
     }
 
-    /// A site that is loaded and at rest.
+    /// Puts a site's pages, and waits until all that was put is published.
     async fn loaded(&mut self, host: &str) -> Result<(), String> {
         self.put_pages(host, self.pages).await;
         self.world.begin();
@@ -243,19 +245,57 @@ impl Scene {
         );
         self.longest_run();
         self.world.settle().await?;
-        let entries = self.entries().await as f64;
+        let mut entries = 0;
+        for host in self.world.bucket().sites().await.expect("memory") {
+            entries += self.listed(&host).await;
+        }
+        let entries = entries as f64;
         let all = Aim::AtLeast(pages as f64);
         self.figure("entries published", entries, "", all);
         Ok(())
     }
 
-    /// Entries of all sitemaps that are published.
-    async fn entries(&self) -> u64 {
+    /// Entries of a site's sitemaps.
+    async fn listed(&self, host: &str) -> u64 {
+        let bucket = self.world.bucket();
         let mut entries = 0;
-        for host in self.world.bucket().sites().await.expect("memory") {
-            entries += self.listed(&host).await;
+        for key in bucket.list(host).await.expect("memory") {
+            if matches!(key, ObjectKey::Shard { .. }) {
+                let meta = bucket.head(&key).await.expect("memory");
+                entries += meta
+                    .and_then(|meta| meta.document)
+                    .map_or(0, |document| document.entries);
+            }
         }
         entries
+    }
+
+    /// Looks every so often until something is so: how long that took.
+    async fn until(
+        &self,
+        what: &str,
+        is_so: impl Fn(&Self) -> BoxFuture<'_, Result<bool, String>> + Send + Sync,
+    ) -> Result<Duration, String> {
+        const LOOK_EVERY: Duration = Duration::from_millis(100);
+        const LIMIT: Duration = Duration::from_secs(7 * 86_400);
+        let begun = self.sim.elapsed();
+        while !is_so(self).await? {
+            self.sim.sleep(LOOK_EVERY).await;
+            if self.sim.elapsed() > begun + LIMIT {
+                return Err(format!("not so within a week: {what}"));
+            }
+        }
+        Ok(self.sim.elapsed() - begun)
+    }
+
+    /// Waits until a site lists so many pages.
+    async fn until_listed(&self, host: &'static str, pages: u64) -> Result<Duration, String> {
+        let what = format!("{host} lists {pages} pages");
+        self.until(&what, move |scene| {
+            let listed = async move { Ok(scene.listed(host).await == pages) };
+            listed.boxed()
+        })
+        .await
     }
 }
 
@@ -303,40 +343,38 @@ async fn edits(mut scene: Scene) -> Result<Vec<Figure>, String> {
     Ok(scene.figures)
 }
 
-/// Pages that are due at the same time: a tenth of all, within one minute.
+/// A tenth of the pages goes within one minute, while another site is edited.
 async fn due(mut scene: Scene) -> Result<Vec<Figure>, String> {
-    let pages = scene.pages;
-    scene.put_pages(SITES[0], pages / 10).await;
+    const MINUTE: i64 = 60;
+    let (pages, going) = (scene.pages, scene.pages / 10);
+    scene.put_pages(SITES[0], going).await;
     scene.loaded(SITES[1]).await?;
     let at = scene.sim.now() + 3_600;
-    for n in 0..pages / 10 {
+    for (n, second) in (0..going).zip((0..MINUTE).cycle()) {
         let mut record = page(SITES[0], n, 0);
-        record["expires_at"] = json!(When::at(at + n as i64 % 60).to_string());
+        record["expires_at"] = json!(When::at(at + second).to_string());
         scene.world.put(&record).await;
     }
     scene.world.settle().await?;
-    let wait = u64::try_from(at - scene.sim.now()).unwrap_or(0);
-    scene.sim.sleep(Duration::from_secs(wait)).await;
+    let all_due = Duration::from_secs(u64::try_from(at + MINUTE - scene.sim.now()).unwrap_or(0));
+    scene.sim.sleep(all_due).await;
     let _ = scene.world.runs();
     let (begun, before) = (scene.sim.elapsed(), scene.written());
-    for n in 0..pages / 10 {
-        scene.world.latency.change(&id(SITES[0], n));
-    }
-    // Others are edited meanwhile.
-    let mut others = 0;
-    let limit = begun + Duration::from_secs(86_400);
-    while scene.listed(SITES[0]).await > 0 {
-        if scene.sim.elapsed() > limit {
+    for edit in 1.. {
+        if scene.listed(SITES[0]).await == 0 {
+            break;
+        }
+        if scene.sim.elapsed() > begun + Duration::from_secs(86_400) {
             return Err("pages that are over are listed a day later".to_owned());
         }
         let n = usize::try_from(scene.sim.below(pages as u64)).unwrap_or(0);
-        scene.world.put(&page(SITES[1], n, 1 + others)).await;
-        others += 1;
+        scene.world.latency.change(&id(SITES[1], n));
+        scene.world.put(&page(SITES[1], n, edit)).await;
         scene.sim.sleep(Duration::from_millis(100)).await;
     }
     let took = (scene.sim.elapsed() - begun).as_secs_f64();
     let used = (scene.written() - before) as f64 / took / NEW_TABLE_WRITES * 100.0;
-    let gone = (pages / 10) as f64 / took;
+    let gone = going as f64 / took;
     scene.figure("pages gone a second", gone, "", Aim::Counted);
     scene.figure(
         "write throughput used until all are gone",
@@ -344,37 +382,10 @@ async fn due(mut scene: Scene) -> Result<Vec<Figure>, String> {
         "%",
         Aim::AtLeast(80.0),
     );
+    scene.world.settle().await?;
+    scene.latencies("edits meanwhile", [3.0, 10.0, 30.0]);
     scene.longest_run();
     Ok(scene.figures)
-}
-
-impl Scene {
-    /// Entries of a site's sitemaps.
-    async fn listed(&self, host: &str) -> u64 {
-        let bucket = self.world.bucket();
-        let mut entries = 0;
-        for key in bucket.list(host).await.expect("memory") {
-            if matches!(key, ObjectKey::Shard { .. }) {
-                let meta = bucket.head(&key).await.expect("memory");
-                entries += meta
-                    .and_then(|meta| meta.document)
-                    .map_or(0, |document| document.entries);
-            }
-        }
-        entries
-    }
-
-    /// Seconds until a site lists so many pages.
-    async fn until_listed(&self, host: &str, pages: u64) -> Result<f64, String> {
-        let begun = self.sim.elapsed();
-        while self.listed(host).await < pages {
-            self.sim.sleep(Duration::from_millis(500)).await;
-            if self.sim.elapsed() > begun + Duration::from_secs(7 * 86_400) {
-                return Err(format!("{host} does not list {pages} pages within a week"));
-            }
-        }
-        Ok((self.sim.elapsed() - begun).as_secs_f64())
-    }
 }
 
 /// A small site comes while another one is scanned.
@@ -382,8 +393,15 @@ async fn beside_a_scan(mut scene: Scene) -> Result<Vec<Figure>, String> {
     let pages = scene.pages;
     scene.put_pages(SITES[0], pages).await;
     scene.world.begin();
-    // The scan is under way.
-    scene.sim.sleep(Duration::from_secs(10)).await;
+    scene
+        .until("a scan is under way", |scene| {
+            async move {
+                let job = scene.world.job().await?;
+                Ok(job.is_some_and(|job| job.pass.is_some()))
+            }
+            .boxed()
+        })
+        .await?;
     let host = "small.example.com";
     scene
         .world
@@ -393,7 +411,7 @@ async fn beside_a_scan(mut scene: Scene) -> Result<Vec<Figure>, String> {
     let took = scene.until_listed(host, 10).await?;
     scene.figure(
         "a new site of ten pages is published within",
-        took,
+        took.as_secs_f64(),
         "s",
         Aim::AtMost(120.0),
     );
@@ -435,11 +453,6 @@ async fn edits_while_loading(mut scene: Scene) -> Result<Vec<Figure>, String> {
     scene.put_pages(host, pages).await;
     scene.world.begin();
     let every = (pages / DRAFTS).max(1);
-    let bucket = scene.world.bucket();
-    let index = ObjectKey::Index {
-        site: host.to_owned(),
-        n: 1,
-    };
     for n in (0..pages).step_by(every) {
         let mut record = page(host, n, 1);
         record["status"] = json!("draft");
@@ -447,13 +460,16 @@ async fn edits_while_loading(mut scene: Scene) -> Result<Vec<Figure>, String> {
         scene.sim.sleep(Duration::from_millis(200)).await;
     }
     let left = (pages - (0..pages).step_by(every).len()) as u64;
-    let begun = scene.sim.elapsed();
-    while bucket.head(&index).await.expect("memory").is_none() {
-        scene.sim.sleep(Duration::from_millis(100)).await;
-        if scene.sim.elapsed() > begun + Duration::from_secs(7 * 86_400) {
-            return Err("the site is not released within a week".to_owned());
-        }
-    }
+    scene
+        .until("the site is released", move |scene| {
+            let bucket = scene.world.bucket();
+            let index = ObjectKey::Index {
+                site: host.to_owned(),
+                n: 1,
+            };
+            async move { Ok(bucket.head(&index).await.expect("memory").is_some()) }.boxed()
+        })
+        .await?;
     let listed = scene.listed(host).await;
     scene.figure(
         "drafts that are listed at the release",
@@ -461,17 +477,7 @@ async fn edits_while_loading(mut scene: Scene) -> Result<Vec<Figure>, String> {
         "",
         Aim::AtMost(0.0),
     );
-    let released = scene.sim.elapsed();
-    while scene.listed(host).await != left {
-        scene.sim.sleep(Duration::from_millis(100)).await;
-        if scene.sim.elapsed() > released + Duration::from_secs(86_400) {
-            return Err(format!(
-                "{} are listed, {left} expected",
-                scene.listed(host).await
-            ));
-        }
-    }
-    let took = (scene.sim.elapsed() - released).as_secs_f64();
+    let took = scene.until_listed(host, left).await?.as_secs_f64();
     scene.figure("all of them are gone after", took, "s", Aim::AtMost(10.0));
     Ok(scene.figures)
 }
