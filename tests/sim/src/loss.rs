@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::keys::prefix;
+use engine::keys::{self, prefix};
 use serde_json::Value as Json;
 use table::Item;
 
 use crate::audit::kind;
 use crate::deployment::PLAIN;
-use crate::history::{DEFAULT, Film, PAGE, Page, Settings, State, Step};
+use crate::history::{DEFAULT, Film, PAGE, Page, RECORDED, SITES, Settings, State, Step};
 use crate::run::Run;
 use crate::runtime::Sim;
 use crate::world::Options;
@@ -131,6 +131,27 @@ fn each_row_that_is_lost_is_made_good() {
             is_made_good(&mut run, &name).await;
         }
         assert_eq!(kinds.len(), KINDS, "{kinds:?}");
+    });
+}
+
+/// Neither a page nor an object leads to its row.
+#[test]
+fn the_lost_row_of_a_site_with_nothing_but_settings_is_made_good() {
+    in_a_full_world(async |mut run| {
+        for step in [Step::Site(RECORDED, Some(DEFAULT)), Step::Rest] {
+            run.step(&step).await.expect("a new site");
+        }
+        let row = keys::site(SITES[RECORDED]);
+        run.world.lose_row(&row.pk, &row.sk).await;
+        let objects = run.world.published().await.into_keys();
+        let objects: Vec<_> = objects
+            .filter(|key| key.site() == SITES[RECORDED])
+            .collect();
+        assert!(!objects.is_empty());
+        for key in &objects {
+            run.world.lose_object(key, 0).await;
+        }
+        is_made_good(&mut run, "the site's row").await;
     });
 }
 

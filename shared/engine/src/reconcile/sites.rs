@@ -49,6 +49,15 @@ impl Reconciler {
             .filter(|settings| is_site_host(host) && settings.origin.host() == host))
     }
 
+    /// Whether a site that is known has no row.
+    pub(crate) async fn lacks_row(&self, host: &str) -> Result<bool, EngineError> {
+        match self.table.site(host).await {
+            Ok(None) => Ok(self.settings(host).await?.is_some()),
+            Ok(Some(_)) | Err(EngineError::Damaged { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// A site's record of settings.
     async fn recorded(&self, host: &str) -> Result<Option<Value>, EngineError> {
         let id = format!("{SITE_ID_PREFIX}{host}");

@@ -47,7 +47,7 @@ pub enum Problem {
     FenceLeft,
     /// What is placed for a record is not what it says.
     RecordBehind,
-    /// A record without a ledger.
+    /// A record without a ledger, or settings without their site's row.
     RecordUnseen,
     /// A site on hold that is not on the scan's list: nobody would release it.
     SiteUnserved,
@@ -143,6 +143,8 @@ enum Remedy {
     Lift(ShardId, BTreeMap<u32, u64>),
     /// Raise the version of the site's settings.
     LiftSite(String),
+    /// Create the site's row.
+    CreateSite(String),
     /// Let the site wait for the scan.
     Enqueue(String),
 }
@@ -260,6 +262,7 @@ impl Audit<'_> {
                 Remedy::GiveBack(shard, positions) => self.give_back(shard, positions).await,
                 Remedy::Lift(shard, segments) => self.lift(shard, segments).await,
                 Remedy::LiftSite(host) => table.lift_site(host).await,
+                Remedy::CreateSite(host) => self.reconciler.ensure_site(host).await.map(drop),
                 Remedy::Enqueue(host) => table.enqueue_site(host).await,
             };
             if !step_over(&finding.what, outcome)? {

@@ -10,7 +10,7 @@ use crate::sites::Hold;
 use crate::slots::Extent;
 use sitemap::plan::{Ledger, Series, Slot};
 use sitemap::record::ContentRecord;
-use sitemap::site::SiteSettings;
+use sitemap::site::{SiteSettings, host_of_site_id};
 
 use super::{Audit, PAGE, Problem, Remedy, Suspect};
 
@@ -68,7 +68,7 @@ impl Audit<'_> {
         Ok((suspects, Some(next)))
     }
 
-    /// Records that have no ledger and should have one.
+    /// Records that have no ledger and should have one, and settings whose site has no row.
     async fn look_at_records(&self, ids: &[String]) -> Result<Vec<Suspect>, EngineError> {
         let keys: BTreeSet<Key> = ids.iter().map(|id| keys::ledger(id)).collect();
         let ledgers = self.reconciler.table.rows_with(&keys).await?;
@@ -83,6 +83,15 @@ impl Audit<'_> {
         let records = self.reconciler.content.records(&unseen).await?;
         let sites = self.settled_sites(records.values()).await?;
         let mut suspects = Vec::new();
+        for id in &unseen {
+            if let Some(host) = host_of_site_id(id)
+                && self.reconciler.lacks_row(host).await?
+            {
+                let remedy = Remedy::CreateSite(host.to_owned());
+                let detail = "its site has no row";
+                suspects.push(Suspect::new(Problem::RecordUnseen, id, detail, remedy));
+            }
+        }
         for (id, record) in &records {
             let Some(site) = sites.get(&record.site).and_then(Option::as_ref) else {
                 continue;
