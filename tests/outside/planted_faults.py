@@ -25,7 +25,9 @@ ROUND, LEDGERS, ACTIONS, SEGMENTS, SITES, SLOTS, RELATIONS, INGEST, SWEEP, REGEN
     f"shared/engine/src/{name}.rs" for name in [
         "reconcile/round", "ledgers", "ledgers/actions", "segments", "sites", "slots", "relations", "ingest", "sweep",
         "regenerate"])
-PUBLISH, SCAN, INDEX, PUT = (f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "scan", "index", "put"])
+PUBLISH, SITE_SCAN, INDEX, PUT = (
+    f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "site_scan", "index", "put"])
+SCANS = "shared/engine/src/scans.rs"
 AUDIT, OBJECTS, ROWS = (f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows"])
 NOTICES, TIMERS = "shared/engine/src/sweep/notices.rs", "shared/engine/src/timers.rs"
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
@@ -163,9 +165,7 @@ FAULTS = {
     }
     let mut counts: BTreeMap<&str, u64>""")],
     "records are left to a scan that has begun": [
-        (INGEST, "    for host in job.waiting {",
-         "    let scanned = job.pass.into_iter().flat_map(|pass| pass.sites);\n"
-         "    for host in job.waiting.into_iter().chain(scanned) {")],
+        (SCANS, "        self.wanted && self.pass.is_none()", "        self.is_active()")],
     "a failed record is acknowledged": [
         (INGEST, "    batch.response(failed)", "    failed.clear();\n    batch.response(failed)")],
     # Shards: object, rows, put, summary.
@@ -267,7 +267,7 @@ FAULTS = {
     "the indexes are put in the wrong order": [
         (INDEX, "if after >= before {", "if after < before {")],
     "the indexes of an older table stay": [
-        (SCAN, "if last <= row.index_objects\n", "if last <= last.max(row.index_objects)\n")],
+        (SITE_SCAN, "if last <= row.index_objects\n", "if last <= last.max(row.index_objects)\n")],
     "robots.txt is without its stamp": [
         (FILES, 'Storage::Sealed("\\n# ", "\\n")', "Storage::Text")],
     "the feed is without its token": [
@@ -282,16 +282,25 @@ FAULTS = {
     "the index is published while the site is on hold": [
         (REGENERATE, "row.filter(|row| row.hold == Hold::Released ||", "row.filter(|row| row.hold != Hold::Loading ||")],
     "two slices of a scan both count": [
-        (SITES, "        self.transact_once(vec![action.when(unchanged)]).await",
-         "        let unchanged = match job {\n"
-         f"            Some(_) => unchanged.or({ALWAYS}),\n"
-         "            None => unchanged,\n"
-         "        };\n"
-         "        self.transact_once(vec![action.when(unchanged)]).await")],
+        (SCANS, "        self.put_if(row, unchanged(before)).await",
+         f"        self.put_if(row, unchanged(before).or({ALWAYS})).await")],
     "a request that comes twice puts an old token back into the scan's row": [
-        (SITES, '.set_missing("token", self.env.token())', '.set("token", self.env.token())')],
-    "a slice forgets the sites that began to wait while it ran": [
-        (SITES, '.and(same_waiting);', ';\n        drop(same_waiting);')],
+        (SCANS, '.set_missing("token", self.env.token())', '.set("token", self.env.token())')],
+    "a slice forgets the pass that was asked for while it ran": [
+        (SCANS, ".and(same_wish)", f".and(same_wish.or({ALWAYS}))")],
+    "a site's scan that began again is taken for the one before": [
+        (SCANS, '        let unchanged = Condition::equals("token", before.token.as_str());',
+         f'        let unchanged = Condition::equals("token", before.token.as_str()).or({ALWAYS});')],
+    "a site's scan looks at no page that is listed": [
+        (SITE_SCAN, "        segments.truncate(SEGMENTS);", "        segments.truncate(0);")],
+    "a site's scan looks at no page that is left out": [
+        (SITE_SCAN, "ids.iter().map(|id| keys::page(id, 1)).collect();\n        self.look_again",
+         "ids.iter().take(0).map(|id| keys::page(id, 1)).collect();\n        self.look_again")],
+    "a run does not look at its site again": [
+        (ROUND, "        lost.extend(self.overtaken(appearing, truth, outcomes).await);",
+         "        lost.extend(self.overtaken(BTreeSet::new(), truth, outcomes).await);\n        drop(appearing);")],
+    "a site is released before all content was scanned": [
+        (SITE_SCAN, "        if is(ContentScan::is_complete) {", "        if is(ContentScan::is_complete) || true {")],
     "a scan does not look for the objects of an older table": [
         (SLOTS, "for key in objects.list(site).await? {", "for key in objects.list(site).await?.into_iter().take(0) {")],
     # The clock.

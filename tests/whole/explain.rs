@@ -111,7 +111,7 @@ async fn what_no_page_can_be_made_of_is_explained() {
 async fn the_status_tells_how_far_each_site_and_the_scan_are() {
     let mut world = World::idle(Options::default()).await;
     let target = world.target();
-    assert_eq!(&*status(&target).await.unwrap(), "no background scan\n");
+    assert_eq!(&*status(&target).await.unwrap(), "no scan of all content\n");
     world.put(&settings(json!({"byte_limit": 7}))).await;
     world.put(&post("/a", 1)).await;
     world.begin().await;

@@ -410,7 +410,7 @@ async fn what_nobody_may_be_told_of_is_dropped() {
         let paths: Vec<String> = (0..50).map(|n| format!("/{n}")).collect();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         bench.changed(&paths, 100).await;
-        for _ in keys::NOTICE_PARTITIONS {
+        for _ in keys::HASH_DIGITS {
             bench
                 .sweep_to(endpoint.then_some(&bench.engine.endpoint))
                 .await;

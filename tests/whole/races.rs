@@ -6,12 +6,15 @@
 mod indexes;
 mod parts;
 
+use std::time::Duration;
+
 use aws::{Aws, Clock};
 use aws_lambda_events::event::dynamodb::Event;
 use engine::keys::{self, ShardId};
 use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
-use engine::sites::{Hold, Step};
+use engine::scans::Step;
+use engine::sites::Hold;
 use harness::{Fuse, Gate, SITE, post, settings, with};
 use ingest::ingest;
 use local::stack::{Options, Stack};
@@ -22,6 +25,9 @@ use serde_json::{Value, json};
 use sitemap::plan::Series;
 
 type Functions = Regenerator;
+
+/// How long a slice of a site's scan goes on.
+const SLICE: Duration = Duration::from_secs(60);
 
 /// A stack whose functions do not run.
 struct Bench {
@@ -86,9 +92,9 @@ impl Bench {
 
     /// Whether the pass under way has reconciled everything and published nothing.
     async fn is_loaded(&self) -> bool {
-        let job = self.fast.reconciler.table.job().await.unwrap();
-        let pass = job.and_then(|job| job.pass);
-        pass.is_some_and(|pass| pass.step == Step::Publish { after: None })
+        let scan = self.fast.reconciler.table.content_scan().await.unwrap();
+        let pass = scan.and_then(|scan| scan.pass);
+        pass.is_some_and(|pass| pass.step == Step::Sites { after: None })
     }
 
     /// Handles the event of the shard's first entry.
@@ -109,10 +115,22 @@ impl Bench {
         }
     }
 
-    /// Does slices of the scan until there is none left or `enough` says so.
+    /// Does slices of the scans until there is none left or `enough` says so.
     async fn scan_until(&self, enough: impl AsyncFn(&Self) -> bool) {
-        while !enough(self).await && self.fast.reconciler.table.job().await.unwrap().is_some() {
-            self.fast.scan_slice().await.unwrap();
+        let table = &self.fast.reconciler.table;
+        let is_active = async || {
+            let scan = table.content_scan().await.unwrap();
+            scan.is_some_and(|scan| scan.is_active())
+        };
+        while !enough(self).await {
+            if is_active().await {
+                self.fast.scan_content().await.unwrap();
+            } else if table.site_scan(SITE).await.unwrap().is_some() {
+                let until = self.fast.reconciler.env.deadline(SLICE);
+                self.fast.scan_site(SITE, &until).await.unwrap();
+            } else {
+                return;
+            }
         }
     }
 
@@ -332,7 +350,7 @@ async fn a_change_behind_the_scans_back_is_published_before_the_release() {
     bench.scan_until(Bench::is_loaded).await;
     let gate = Gate::behind("PUT", object().path());
     let slow = bench.slow(gate.interceptor());
-    let slow = async move { slow.scan_slice().await.unwrap() };
+    let slow = async move { slow.scan_content().await.unwrap() };
     let fast = async {
         bench.edit(&day(2)).await;
         bench.regenerate().await;
@@ -355,8 +373,8 @@ async fn a_record_that_changes_behind_the_scans_back_is_reconciled_by_its_event(
     let bench = Bench::with(&[day(1)]).await;
     bench.ingest(&[day(1)]).await;
     let scanned = async |bench: &Bench| {
-        let job = bench.fast.reconciler.table.job().await.unwrap();
-        job.and_then(|job| job.pass)
+        let scan = bench.fast.reconciler.table.content_scan().await.unwrap();
+        scan.and_then(|scan| scan.pass)
             .is_some_and(|pass| pass.records > 0)
     };
     bench.scan_until(scanned).await;

@@ -5,8 +5,9 @@ use bytes::Bytes;
 use engine::content::NO_SOURCE;
 use engine::keys::{ShardId, claim};
 use engine::ledgers::Commit;
+use engine::scans::{ContentScan, Pass, SiteStep, Step};
 use engine::segments::Summary;
-use engine::sites::{Hold, Job, Pass, SiteRow, Step};
+use engine::sites::{Hold, SiteRow};
 use engine::slots::Offer;
 use futures::StreamExt;
 use harness::{PATIENCE, SITE, post, with};
@@ -548,27 +549,47 @@ async fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() 
         Hold::Released
     );
 
-    let job = table.job().await.unwrap().unwrap();
-    assert_eq!(job.waiting, [SITE.to_owned()].into());
+    let scan = async || table.content_scan().await.unwrap().unwrap();
+    let wanted = scan().await;
+    assert!(wanted.is_to_begin());
     let pass = Pass {
-        sites: job.waiting.clone(),
-        step: Step::Scan { after: None },
+        revision: "r".to_owned(),
+        step: Step::Content { after: None },
         records: 0,
         at: 0,
     };
-    let next = Job {
+    let next = ContentScan {
         pass: Some(pass),
-        ..Job::default()
+        ..ContentScan::default()
     };
-    assert!(table.advance_job(&job, Some(&next)).await.unwrap());
-    assert!(
-        !table.advance_job(&job, None).await.unwrap(),
-        "another slice was faster"
-    );
-    let job = table.job().await.unwrap().unwrap();
-    assert_eq!((job.waiting.len(), &job.pass), (0, &next.pass));
-    assert!(table.advance_job(&job, None).await.unwrap());
-    assert_eq!(table.job().await.unwrap(), None);
+    let advance = table.advance_content_scan(&wanted, &next);
+    assert!(advance.await.unwrap());
+    let late = table.advance_content_scan(&wanted, &next);
+    assert!(!late.await.unwrap(), "another slice was faster");
+    let begun = scan().await;
+    assert_eq!((begun.wanted, &begun.pass), (false, &next.pass));
+    let done = ContentScan {
+        done: Some("r".to_owned()),
+        ..ContentScan::default()
+    };
+    let advance = table.advance_content_scan(&begun, &done);
+    assert!(advance.await.unwrap());
+    assert!(scan().await.is_complete("r"));
+
+    let scans = table.site_scans(None, 10).await.unwrap();
+    let scan = scans[0].1.as_ref().unwrap();
+    assert_eq!((scans.len(), scans[0].0.as_str()), (1, SITE));
+    assert_eq!(scan.step, SiteStep::BEGINNING, "settings have changed");
+    assert_eq!(table.site_scans(Some(SITE), 10).await.unwrap().len(), 0);
+    for (next, expected) in [(Some(&SiteStep::BEGINNING), true), (None, false)] {
+        let advance = table.advance_site_scan(SITE, scan, next, 1);
+        assert_eq!(advance.await.unwrap(), expected, "{next:?}");
+    }
+    let scan = table.site_scan(SITE).await.unwrap().unwrap();
+    assert_eq!(scan.at, 1);
+    let advance = table.advance_site_scan(SITE, &scan, None, 1);
+    assert!(advance.await.unwrap());
+    assert_eq!(table.site_scan(SITE).await.unwrap(), None);
     stack.stop().await.unwrap();
 }
 

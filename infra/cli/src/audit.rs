@@ -16,7 +16,7 @@ const ROUNDS: u32 = 6;
 pub enum Ended {
     /// At its end, with what the last one found.
     Whole(Vec<Finding>),
-    /// A background scan is under way: what it has not come to yet would look wrong.
+    /// A scan is under way: what it has not come to yet would look wrong.
     Busy,
     /// This target does not read the content that a site is made from.
     Misread(Misread),
@@ -48,10 +48,13 @@ pub async fn audit(
             repair: repair && !only_looks,
             second_look: pause,
         };
-        match reconciler.table.job().await {
-            Ok(Some(_)) => return Ok(Ended::Busy),
-            Ok(None) | Err(EngineError::Damaged { .. }) => {}
+        match reconciler.table.content_scan().await {
+            Ok(Some(scan)) if scan.is_active() => return Ok(Ended::Busy),
+            Ok(_) | Err(EngineError::Damaged { .. }) => {}
             Err(error) => return Err(error),
+        }
+        if !reconciler.table.site_scans(None, 1).await?.is_empty() {
+            return Ok(Ended::Busy);
         }
         let published = objects.sites().await?;
         let mut findings = Vec::new();

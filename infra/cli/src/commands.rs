@@ -49,7 +49,7 @@ enum Command {
     Audit(audit::Audit),
     /// Explain why a page is listed, or why not; status 1 if no record has the address or the id
     Explain(explain::Explain),
-    /// Show the state of each site, what is wrong with it, and how far the background scan is
+    /// Show the state of each site, what is wrong with it, and how far scans are
     Status(status::Status),
     /// Check a field mapping for a table of your own, and print it in the form for a parameter; status 1 if it is malformed
     Mapping(mapping::Mapping),

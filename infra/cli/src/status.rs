@@ -1,10 +1,11 @@
-//! `waymark status`: the state of each site, what is wrong with it, and how far the background scan is.
+//! `waymark status`: the state of each site, what is wrong with it, and how far scans are.
 
 use std::collections::BTreeSet;
 
 use engine::error::EngineError;
 use engine::notices::Pause;
-use engine::sites::{Hold, Job, Step};
+use engine::scans::{ContentScan, SiteScan, SiteStep, Step};
+use engine::sites::Hold;
 use engine::sweep::notices::refusal_reason;
 use sitemap::site::SiteSettings;
 use sitemap::time::When;
@@ -12,7 +13,10 @@ use sitemap::time::When;
 use crate::target::Target;
 use crate::text::Text;
 
-/// Each published site's state, and how far the background scan is, in lines for people.
+/// Scans of sites that are shown.
+const SCANS: u32 = 100;
+
+/// Each published site's state, and how far scans are, in lines for people.
 ///
 /// # Errors
 ///
@@ -20,12 +24,10 @@ use crate::text::Text;
 pub async fn status(target: &Target) -> Result<Text, EngineError> {
     let table = &target.reconciler.table;
     let mut text = Text::default();
-    let job = table.job().await?;
+    let content = table.content_scan().await?;
+    let scans = table.site_scans(None, SCANS).await?;
     let mut hosts: BTreeSet<String> = target.objects.sites().await?.into_iter().collect();
-    for job in job.iter() {
-        hosts.extend(job.waiting.iter().cloned());
-        hosts.extend(job.pass.iter().flat_map(|pass| pass.sites.clone()));
-    }
+    hosts.extend(scans.iter().map(|(host, _)| host.clone()));
     for host in hosts {
         let Some(row) = table.site(&host).await? else {
             text.line(format!(
@@ -54,7 +56,10 @@ pub async fn status(target: &Target) -> Result<Text, EngineError> {
             );
         }
     }
-    scan(job.as_ref(), &mut text);
+    content_scan(content.as_ref(), &mut text);
+    for (host, scan) in scans {
+        site_scan(&host, &scan?, &mut text);
+    }
     Ok(text)
 }
 
@@ -96,38 +101,44 @@ fn notices(pause: Option<Pause>, now: i64, text: &mut Text) {
     }
 }
 
-fn scan(job: Option<&Job>, text: &mut Text) {
-    let Some(job) = job else {
-        text.line("no background scan");
-        return;
-    };
-    let names = |sites: &BTreeSet<String>| {
-        let sites: Vec<&str> = sites.iter().map(String::as_str).collect();
-        sites.join(", ")
-    };
-    if let Some(pass) = &job.pass {
-        let records = pass.records;
-        let step = match &pass.step {
-            Step::Scan { after: None } => "about to read records".to_owned(),
-            Step::Scan { after: Some(id) } => {
-                format!("{records} records processed, the last is {id}")
-            }
-            Step::Publish { after: None } => {
-                format!("{records} records processed, about to publish")
-            }
-            Step::Publish {
-                after: Some((_, path)),
-            } => format!("{records} records processed, published up to {path}"),
-        };
-        let at = When::at(pass.at);
-        text.line(format!("scan of {}: {step}, at {at}", names(&pass.sites)));
+fn content_scan(scan: Option<&ContentScan>, text: &mut Text) {
+    match scan.and_then(|scan| scan.pass.as_ref()) {
+        Some(pass) => {
+            let records = pass.records;
+            let step = match &pass.step {
+                Step::Content { after: None } => "about to read records".to_owned(),
+                Step::Content { after: Some(id) } => {
+                    format!("{records} records processed, the last is {id}")
+                }
+                Step::Sites { .. } => format!("{records} records processed, publishing"),
+            };
+            let at = When::at(pass.at);
+            text.line(format!("scan of all content: {step}, at {at}"));
+        }
+        None if scan.is_some_and(ContentScan::is_active) => {
+            text.line("scan of all content: about to begin");
+        }
+        None => text.line("no scan of all content"),
     }
-    if !job.waiting.is_empty() {
-        text.line(format!(
-            "waiting for the next scan: {}",
-            names(&job.waiting)
-        ));
-    }
+}
+
+fn site_scan(host: &str, scan: &SiteScan, text: &mut Text) {
+    let step = match &scan.step {
+        SiteStep::LeftOut { after: None } | SiteStep::LeftOutAgain { after: None } => {
+            "about to look at what is left out, or waiting for the scan of all content".to_owned()
+        }
+        SiteStep::LeftOut { after: Some(id) } | SiteStep::LeftOutAgain { after: Some(id) } => {
+            format!("at what is left out, the last is {id}")
+        }
+        SiteStep::Entries { after: None } => "about to look at what is listed".to_owned(),
+        SiteStep::Entries {
+            after: Some((series, n, _)),
+        } => format!("at what sitemap {n} of {series} lists"),
+        SiteStep::Publish { after: None } => "about to publish".to_owned(),
+        SiteStep::Publish { after: Some(path) } => format!("published up to {path}"),
+    };
+    let at = When::at(scan.at);
+    text.line(format!("scan of {host}: {step}, at {at}"));
 }
 
 #[cfg(test)]

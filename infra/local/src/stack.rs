@@ -53,6 +53,8 @@ const WINDOW: Duration = Duration::from_millis(50);
 const TIMEOUT: Duration = Duration::from_secs(300);
 /// The time limit of a sweep in `template.yaml`.
 const SWEEP_TIMEOUT: Duration = Duration::from_secs(60);
+/// Scans of sites that are named when something waits for them.
+const SCANS_SHOWN: u32 = 10;
 
 /// How a stack is started.
 #[derive(Clone, Debug)]
@@ -398,10 +400,18 @@ impl Stack {
             {
                 source.caught_up().await?;
             }
-            if before == progress() && self.reconciler.table.job().await?.is_none() {
+            if before == progress() && !self.is_scanning().await? {
                 return self.refresh_hosts().await;
             }
         }
+    }
+
+    /// Whether a scan is under way or waited for.
+    async fn is_scanning(&self) -> Result<bool, EngineError> {
+        let table = &self.reconciler.table;
+        let content = table.content_scan().await?;
+        let sites = table.site_scans(None, 1).await?;
+        Ok(!sites.is_empty() || content.is_some_and(|scan| scan.is_active()))
     }
 
     /// Says what [`Stack::settled`] is waiting for.
@@ -409,11 +419,10 @@ impl Stack {
         let Some(running) = &self.running else {
             return "nothing: the functions do not run".to_owned();
         };
-        let scan = match self.reconciler.table.job().await {
-            Ok(None) => "no scan is under way".to_owned(),
-            Ok(Some(job)) => format!("a scan is under way: {job:?}"),
-            Err(error) => format!("the scan's row cannot be read: {error}"),
-        };
+        let table = &self.reconciler.table;
+        let content = table.content_scan().await;
+        let sites = table.site_scans(None, SCANS_SHOWN).await;
+        let scan = format!("the scan of all content is {content:?}, those of sites are {sites:?}");
         let sources = running.sources().map(EventSource::waits_for);
         sources.chain([scan]).collect::<Vec<_>>().join("; ")
     }

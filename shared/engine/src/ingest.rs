@@ -53,7 +53,7 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
     let ids = match left_to_scan(reconciler, &ids).await {
         Ok(scanned) => ids.into_iter().filter(|id| !scanned.contains(id)).collect(),
         Err(error) => {
-            error!(%error, "the scan's list could not be read");
+            error!(%error, "whether a scan will come to records could not be read");
             ids
         }
     };
@@ -117,34 +117,28 @@ async fn foreign(reconciler: &Reconciler, ids: &[String]) -> Result<BTreeSet<Str
     Ok(unplaced.map(|(id, _)| id.clone()).collect())
 }
 
-/// Which of these records the background scan will reconcile: those of sites that are on hold and wait for a pass. The
-/// pass has not begun, so it will read what these events tell of, or something newer. Without this, every record of a
-/// first load would be reconciled twice.
+/// Which of these records the scan of all content will reconcile: those of sites on hold, while its pass has not begun. It will
+/// read what these events tell of, or something newer. Without this, many records of a first load would be reconciled twice.
 async fn left_to_scan(
     reconciler: &Reconciler,
     ids: &[String],
 ) -> Result<BTreeSet<String>, EngineError> {
-    let Some(job) = reconciler.table.job().await? else {
+    let Reconciler { content, table, .. } = reconciler;
+    let is_to_begin = table.content_scan().await?;
+    if !is_to_begin.is_some_and(|scan| scan.is_to_begin()) {
         return Ok(BTreeSet::new());
-    };
-    let mut sites = BTreeSet::new();
-    for host in job.waiting {
-        if reconciler
-            .table
-            .site(&host)
-            .await?
-            .is_some_and(|row| row.hold == Hold::Loading)
-        {
-            sites.insert(host);
+    }
+    let records = content.records(ids).await?;
+    let hosts: BTreeSet<&String> = records.values().map(|record| &record.site).collect();
+    let mut loading = BTreeSet::new();
+    for host in hosts {
+        let row = table.site(host).await?;
+        if row.is_some_and(|row| row.hold == Hold::Loading) {
+            loading.insert(host);
         }
     }
-    if sites.is_empty() {
-        return Ok(BTreeSet::new());
-    }
-    let records = reconciler.content.records(ids).await?;
-    Ok(records
-        .into_iter()
-        .filter(|(_, record)| sites.contains(&record.site))
-        .map(|(id, _)| id)
-        .collect())
+    let left = records
+        .iter()
+        .filter(|(_, record)| loading.contains(&record.site));
+    Ok(left.map(|(id, _)| id.clone()).collect())
 }

@@ -14,8 +14,10 @@ mod free;
 mod group;
 mod job;
 mod ledger;
+mod left_out;
 mod notice;
 mod row;
+mod scan;
 mod series;
 mod site;
 mod summary;
@@ -29,10 +31,12 @@ pub use entry::{entry, segment};
 pub use feed::{feed, feed_partition};
 pub use free::{free, free_partition, free_prefix, free_slot};
 pub use group::{MEMBER, group_member, group_partition, group_waiter};
-pub use job::{audit, job, ringing};
+pub use job::{audit, content_scan, ringing};
 pub use ledger::{HASHED_ID, ledger, page, page_parts};
-pub use notice::{NOTICE_PARTITIONS, notice, notice_partition, notice_pause};
+pub use left_out::{left_out, left_out_digit, left_out_partition};
+pub use notice::{notice, notice_partition, notice_pause};
 pub use row::{RowKey, Subject};
+pub use scan::{site_scan, site_scans_partition};
 pub use series::{series, series_partition};
 pub use site::site;
 pub use summary::{index_partition, summary, summary_shard};
@@ -50,7 +54,9 @@ pub mod prefix {
     pub use super::group::PREFIX as GROUP;
     pub use super::job::PREFIX as JOB;
     pub use super::ledger::PREFIX as LEDGER;
+    pub use super::left_out::PREFIX as OUT;
     pub use super::notice::PREFIX as NOTICE;
+    pub use super::scan::PREFIX as SCAN;
     pub use super::series::PREFIX as SERIES;
     pub use super::site::PREFIX as SITE;
     pub use super::summary::PREFIX as INDEX;
@@ -58,6 +64,10 @@ pub mod prefix {
     pub use super::timer::PREFIX as TIMER;
 }
 
+/// What grows with a site is spread over as many partitions, one a first digit of a hash.
+pub const HASH_DIGITS: [char; 16] = [
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+];
 /// The sort key of an item that is alone in its partition, or first in it.
 pub const ALONE: &str = "-";
 /// Sort key prefix of the records that wait for an address, or for room in a group.

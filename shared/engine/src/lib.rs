@@ -23,6 +23,7 @@ pub mod reconcile;
 pub mod regenerate;
 pub mod relations;
 pub mod rows;
+pub mod scans;
 pub mod segments;
 mod sitemap_table;
 pub mod sites;

@@ -4,12 +4,12 @@ use table::{Condition, Item, Query};
 use tracing::warn;
 
 use crate::error::EngineError;
-use crate::keys::{self, NOTICE_PARTITIONS};
+use crate::keys::{self, HASH_DIGITS};
 use crate::sitemap_table::SitemapTable;
 
 /// Notices read of one partition at a time: all partitions together make up one request of IndexNow, 10,000 URLs
 /// (<https://www.indexnow.org/documentation>).
-pub const PAGE: usize = 10_000 / NOTICE_PARTITIONS.len();
+pub const PAGE: usize = 10_000 / HASH_DIGITS.len();
 
 /// A URL to tell search engines of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,8 @@
 //! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
 //!   ([`site_files`]) and feed. `FEED#`: the feed ([`mod@feed`]).
 //! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
-//! - `LOC#`: the records that wait for an address that its owner gave up. `JOB#`: the scan's next slice ([`scan`]).
+//! - `LOC#`: the records that wait for an address that its owner gave up. `SCAN#`: the next slice of a site's scan
+//!   ([`site_scan`]). `JOB#`: of the scan of all content ([`content_scan`]), or of due timers.
 //! - Every step reads the truth again and may run twice, late, or beside itself.
 //! - What can never succeed is logged and acknowledged: it must not hold up the rest of the stream.
 
@@ -22,13 +23,19 @@ use tracing::error;
 
 use self::index::IndexLimits;
 
+pub mod content_scan;
 pub mod feed;
 pub mod index;
 pub mod publish;
 mod put;
-pub mod scan;
 pub mod site_files;
+pub mod site_scan;
 
+/// Records that are looked at again together, and such batches under way at the same time: while one reads, others write.
+const BATCH: usize = 250;
+const CONCURRENT_BATCHES: usize = 3;
+/// Sites whose scans go on at the same time.
+const CONCURRENT_SITES: usize = 8;
 /// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
 const CONCURRENT_SHARDS: usize = 4;
 
@@ -61,7 +68,7 @@ impl Regenerator {
         let batch = Batch::of(records, subject);
         let mut failed: Vec<&Subject> = Vec::new();
         let mut shards: BTreeMap<&ShardId, (BTreeSet<u32>, Vec<&Subject>)> = BTreeMap::new();
-        let mut others = Vec::new();
+        let (mut scans, mut others) = (Vec::new(), Vec::new());
         for subject in batch.subjects() {
             match subject {
                 Subject::Segment(shard, segment) => {
@@ -69,6 +76,7 @@ impl Regenerator {
                     segments.insert(*segment);
                     subjects.push(subject);
                 }
+                Subject::SiteScan(host) => scans.push((subject, host)),
                 other => others.push(other),
             }
         }
@@ -106,9 +114,34 @@ impl Regenerator {
                 }
             }
         }
+        failed.extend(self.scan_sites_of(scans).await);
         let Reconciler { metrics, env, .. } = &self.reconciler;
         metrics.emit(env.now());
         batch.response(failed)
+    }
+
+    /// Does a slice of each of these sites' scans: those that have to come again, also those for which no time was left.
+    async fn scan_sites_of<'s>(&self, scans: Vec<(&'s Subject, &'s String)>) -> Vec<&'s Subject> {
+        let until = self.reconciler.env.deadline(content_scan::SLICE);
+        let mut failed = Vec::new();
+        for scans in scans.chunks(CONCURRENT_SITES) {
+            if until.has_passed() {
+                failed.extend(scans.iter().map(|(subject, _)| *subject));
+                continue;
+            }
+            let slices = scans.iter().map(|(_, host)| self.scan_site(host, &until));
+            let slices = concurrently(CONCURRENT_SITES, slices).await;
+            for ((subject, host), slice) in scans.iter().zip(slices) {
+                if let Err(error) = slice {
+                    error!(site = host, %error, "a slice of its scan failed");
+                    self.count_failure(&error);
+                    if !error.is_permanent() {
+                        failed.push(*subject);
+                    }
+                }
+            }
+        }
+        failed
     }
 
     fn note(&self, metric: &Metric, value: u64) {
@@ -136,7 +169,7 @@ impl Regenerator {
         since: Option<i64>,
     ) -> Result<(), EngineError> {
         match subject {
-            Subject::Segment(..) => Ok(()),
+            Subject::Segment(..) | Subject::SiteScan(_) => Ok(()),
             Subject::Index(site) => {
                 if self.publish_index(site).await? {
                     self.note_since(&metrics::INDEX_SECONDS, since);
@@ -151,7 +184,7 @@ impl Regenerator {
             }
             Subject::Feed(site) => self.publish_feed(site).await,
             Subject::Claim(pk) => self.hand_over(pk).await,
-            Subject::Job => self.scan_slice().await,
+            Subject::ContentScan => self.scan_content().await,
             Subject::Timers => self.reconciler.go_on_ringing().await,
             Subject::Term(pk) => {
                 let archives = self.reconciler.table.archives(pk).await?;
@@ -189,6 +222,18 @@ impl Regenerator {
     async fn reconcile_all(&self, ids: &[String]) -> Result<(), EngineError> {
         for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(ids, None).await) {
             step_over(id, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// Reconciles pages of which no event tells. Not they have changed, but what their site says of them: no search engine is
+    /// told.
+    async fn look_again(&self, pages: &[String]) -> Result<(), EngineError> {
+        let batches = pages.chunks(BATCH);
+        let batches = batches.map(|batch| self.reconciler.reconcile_quietly(batch));
+        let outcomes = concurrently(CONCURRENT_BATCHES, batches).await;
+        for (page, outcome) in pages.iter().zip(outcomes.into_iter().flatten()) {
+            step_over(page, outcome)?;
         }
         Ok(())
     }

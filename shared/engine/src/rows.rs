@@ -15,9 +15,10 @@ use crate::feed;
 use crate::keys::{self, Key, RowKey, ShardId};
 use crate::ledgers::read_ledger;
 use crate::relations::read_translation;
+use crate::scans::{ContentScan, SiteScan, read_content_scan, read_site_scan};
 use crate::segments::{Summary, read_rendered, read_summary};
 use crate::sitemap_table::{SitemapTable, damaged, item_key};
-use crate::sites::{Job, SiteRow, read_job, read_site};
+use crate::sites::{SiteRow, read_site};
 use crate::slots::{Extent, extent};
 
 /// A row.
@@ -50,8 +51,10 @@ pub enum Holds {
     Summary(Summary),
     /// A site.
     Site(SiteRow),
-    /// The background scan.
-    Scan(Job),
+    /// The scan of all content.
+    ContentScan(ContentScan),
+    /// A site's scan.
+    SiteScan(SiteScan),
     /// Nothing beyond its key that the audit looks at.
     Key,
 }
@@ -130,7 +133,8 @@ fn read(item: &Item) -> Option<Row> {
         }),
         Some(RowKey::Summary(_)) => read_summary(&key, item).map(Holds::Summary),
         Some(RowKey::Site(host)) => read_site(host, item).map(Holds::Site),
-        Some(RowKey::Scan) => read_job(&key, item).map(Holds::Scan),
+        Some(RowKey::ContentScan) => read_content_scan(&key, item).map(Holds::ContentScan),
+        Some(RowKey::SiteScan(_)) => read_site_scan(&key, item).map(Holds::SiteScan),
         _ => Ok(Holds::Key),
     };
     let owner = item.text("owner").map(str::to_owned);

@@ -1,28 +1,22 @@
-//! The site's row and the background scan's row: what a site's objects belong to, and what is still to be done for it.
+//! The site's row: what a site's objects belong to.
 //!
-//! - A site that has no row gets one on hold, together with a place in the scan. On hold, rows are written and nothing
+//! - A site that has no row gets one on hold, together with a scan ([`crate::scans`]). On hold, rows are written and nothing
 //!   is published.
 //! - The settings stand in the row, under a version that only rises: what is made from them can be stamped.
 //! - The epoch is another one whenever what stands around entries changes: then no object is spliced on, and each is
 //!   built whole.
-//! - There is one scan for all sites. A pass serves every site that waits when it begins.
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
 use sitemap::RENDER_VERSION;
 use sitemap::site::SiteSettings;
 use sitemap::stylesheet;
-use table::{Action, Condition, Item, Update, Value};
+use table::{Action, Condition, Item, Update};
 
 use crate::content::NO_SOURCE;
 use crate::error::EngineError;
-use crate::keys::{self, Key};
+use crate::keys;
+use crate::scans::SiteStep;
 use crate::sitemap_table::{SitemapTable, damaged};
 use objects::Closings;
-
-#[cfg(test)]
-mod tests;
 
 /// Whether a site may be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,48 +50,6 @@ pub struct SiteRow {
     pub index_objects: u32,
     /// When the settings closed and reopened what they did.
     pub closings: Closings,
-}
-
-/// The background scan of the content table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Job {
-    /// Changes with every change of the pass. Random, never a counter: the row goes and comes back.
-    pub token: String,
-    /// Sites that the next pass will serve.
-    pub waiting: BTreeSet<String>,
-    /// The pass under way.
-    pub pass: Option<Pass>,
-    /// When it was last woken since its last progress, in Unix seconds; 0 if it was not.
-    pub woken: i64,
-}
-
-/// One pass of the scan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pass {
-    /// The sites that it serves.
-    pub sites: BTreeSet<String>,
-    /// How far it is.
-    pub step: Step,
-    /// Records reconciled so far.
-    pub records: u64,
-    /// Unix seconds of the last progress.
-    pub at: i64,
-}
-
-/// How far a pass is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// Reconciling the records from this id on, in the table's order.
-    Scan {
-        /// The last id of the page before; nothing at the beginning.
-        after: Option<String>,
-    },
-    /// Publishing the shards of the sites on hold from this place on.
-    Publish {
-        /// The site and the path of the last shard published; nothing at the beginning.
-        after: Option<(String, String)>,
-    },
 }
 
 fn hold_name(hold: Hold) -> Option<&'static str> {
@@ -143,28 +95,6 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, EngineError>
     })
 }
 
-/// The scan's row.
-pub(crate) fn read_job(key: &Key, item: &Item) -> Result<Job, EngineError> {
-    let pass = item
-        .text("pass")
-        .map(serde_json::from_str)
-        .transpose()
-        .map_err(|_| damaged(key, "pass"))?;
-    let waiting = match item.get("waiting") {
-        Some(Value::TextSet(waiting)) => waiting.clone(),
-        _ => BTreeSet::new(),
-    };
-    Ok(Job {
-        token: item
-            .text("token")
-            .ok_or_else(|| damaged(key, "token"))?
-            .to_owned(),
-        waiting,
-        pass,
-        woken: item.number("woken").unwrap_or_default(),
-    })
-}
-
 impl SitemapTable {
     /// A site's row, read consistently.
     pub async fn site(&self, host: &str) -> Result<Option<SiteRow>, EngineError> {
@@ -174,8 +104,8 @@ impl SitemapTable {
             .transpose()
     }
 
-    /// Creates a site's row, on hold and waiting for the scan. Nothing happens if there is one. `source` is the content's
-    /// revision.
+    /// Creates a site's row, on hold, and its scan; the first one of a table asks for the scan of all content, too. Nothing
+    /// happens if there is a row. `source` is the content's revision.
     pub async fn create_site(
         &self,
         settings: &SiteSettings,
@@ -192,7 +122,16 @@ impl SitemapTable {
             .with("closings", closings_json(&Closings::made(now)));
         let create = Action::put(row).when(Condition::lacks("pk"));
         self.begin_timers(now).await?;
-        let actions = vec![create, self.enqueue(&settings.host)];
+        // Every entry that comes from now on is made under this row. There are some already if the row was lost.
+        let from = if self.series(&settings.host).await?.is_empty() {
+            SiteStep::LeftOutAgain { after: None }
+        } else {
+            SiteStep::BEGINNING
+        };
+        let mut actions = vec![create, self.scan_site(&settings.host, &from, now)];
+        if self.content_scan().await?.is_none() {
+            actions.push(self.want_content_scan());
+        }
         self.transact_once(actions).await.map(drop)
     }
 
@@ -207,8 +146,9 @@ impl SitemapTable {
         Ok(Some((token, row)))
     }
 
-    /// Writes settings and the content's revision under a fence's token and lets the site wait for the scan; the epoch is
-    /// a new one if the frames are, and what the settings close or reopen, they do `now`. False if the token is another's.
+    /// Writes settings and the content's revision under a fence's token, and has the site scanned or, for another revision, all
+    /// content; the epoch is a new one if the frames are, and what the settings close or reopen, they do `now`. False if
+    /// the token is another's.
     pub async fn change_site(
         &self,
         token: &str,
@@ -233,8 +173,14 @@ impl SitemapTable {
             .add("version", 1);
         let change = Action::update(&keys::site(&settings.host), update)
             .when(Condition::equals("token", token));
-        self.transact_once(vec![change, self.enqueue(&settings.host)])
-            .await
+        let mut actions = vec![change];
+        if row.render != RENDER_VERSION || row.settings != *settings {
+            actions.push(self.scan_site(&settings.host, &SiteStep::BEGINNING, now));
+        }
+        if row.source != source {
+            actions.push(self.want_content_scan());
+        }
+        self.transact_once(actions).await
     }
 
     /// Writes how many indexes a site needs and how many may have an object, and raises its version, if that is still
@@ -262,67 +208,6 @@ impl SitemapTable {
         let is_there = Condition::equals("hold", hold_name(from).unwrap_or_default());
         self.update_if(&keys::site(host), update, is_there).await?;
         Ok(())
-    }
-
-    /// The action that lets a site wait for the scan. It may be sent twice, the second time much later: so it leaves the
-    /// token as it is. With an old token in the row again, a slice that has read that could end with what it knows, and
-    /// sites that have begun to wait since would be forgotten.
-    fn enqueue(&self, host: &str) -> Action {
-        let update = Update::new()
-            .set_missing("token", self.env.token())
-            .add_text("waiting", host);
-        Action::update(&keys::job(), update)
-    }
-
-    /// Lets a site wait for the scan.
-    pub async fn enqueue_site(&self, host: &str) -> Result<(), EngineError> {
-        self.transact_once(vec![self.enqueue(host)]).await.map(drop)
-    }
-
-    /// The scan, if there is anything to do.
-    pub async fn job(&self) -> Result<Option<Job>, EngineError> {
-        let key = keys::job();
-        let Some(item) = self.item(&key).await? else {
-            return Ok(None);
-        };
-        read_job(&key, &item).map(Some)
-    }
-
-    /// Writes what is left to do if the scan's row is still as it was read; deletes the row if that is nothing. The write is
-    /// the event for the next slice. False if the row is another by now.
-    pub async fn advance_job(&self, before: &Job, job: Option<&Job>) -> Result<bool, EngineError> {
-        let key = keys::job();
-        let action = match job {
-            None => Action::delete(&key),
-            Some(job) => {
-                let mut item = Item::from(&key).with("token", self.env.token());
-                if let Some(waiting) = job.waiting_value() {
-                    item.set("waiting", waiting);
-                }
-                if let Some(pass) = &job.pass {
-                    let pass = serde_json::to_string(pass).expect("a pass has text keys alone");
-                    item.set("pass", pass);
-                }
-                if job.woken > 0 {
-                    item.set("woken", job.woken);
-                }
-                Action::put(item)
-            }
-        };
-        // While the token is the same, the pass is, and sites have only been added to those that wait.
-        let same_waiting = match before.waiting_value() {
-            Some(waiting) => Condition::equals("waiting", waiting),
-            None => Condition::lacks("waiting"),
-        };
-        let unchanged = Condition::equals("token", before.token.as_str()).and(same_waiting);
-        self.transact_once(vec![action.when(unchanged)]).await
-    }
-}
-
-impl Job {
-    /// The sites that wait, as the row has them: DynamoDB has no empty set.
-    fn waiting_value(&self) -> Option<Value> {
-        (!self.waiting.is_empty()).then(|| Value::TextSet(self.waiting.clone()))
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use objects::{ObjectKey, Objects};
+use sitemap::member::SEGMENT_SLOTS;
 use sitemap::plan::{Series, Slot};
 use table::{Condition, Item, Query, Update};
 
@@ -39,6 +40,14 @@ pub struct Extent {
     pub positions: u32,
     /// The position that the counter gives next, in the last shard.
     pub next: u32,
+}
+
+impl Extent {
+    /// Segments of a shard that may have rows.
+    #[must_use]
+    pub fn segments(&self) -> u32 {
+        self.positions.div_ceil(SEGMENT_SLOTS)
+    }
 }
 
 /// Every shard of a site with its object's path, in the order of the paths: those that slots were given of, and those

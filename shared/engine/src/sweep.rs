@@ -4,7 +4,7 @@
 //!
 //! - Records whose time has come are reconciled: a page appears at its `published_at` and goes at its `expires_at`.
 //! - Sites that should have a row get one, so that a dropped sitemap table is rebuilt without an edit.
-//! - A background scan that has stopped is started again.
+//! - Scans that have stopped are started again.
 //! - Search engines are told of what has changed ([`notices`]).
 //! - Once a day, in slices, everything is audited and made good ([`audit`]).
 
@@ -18,18 +18,21 @@ use crate::error::EngineError;
 use crate::metrics;
 use crate::reconcile::{KnownSites, Reconciler};
 use crate::rows::AuditProgress;
-use crate::sites::{Hold, Job};
+use crate::scans::ContentScan;
+use crate::sites::Hold;
 use objects::Objects;
 use tracing::{error, info, warn};
 
 use self::audit::Audit;
 use self::notices::SearchEngines;
 
-/// Seconds without progress after which the scan is started again: longer than a slice may take.
+/// Seconds without progress after which a scan is started again: longer than a slice may take.
 const STALLED_SECONDS: i64 = 900;
 
+/// Scans of sites that a sweep looks at: the first are done before the others come to be looked at.
+const SITE_SCANS: u32 = 1_000;
 /// Seconds without progress after which nobody waits for a scan any more.
-const STUCK_SECONDS: i64 = 3_600;
+pub(crate) const STUCK_SECONDS: i64 = 3_600;
 /// How long a sweep goes on beginning new parts of the audit: well below the function's time limit, and the timers of
 /// the next minute wait for it.
 const AUDIT_SLICE: Duration = Duration::from_secs(20);
@@ -62,7 +65,7 @@ pub async fn sweep(
     for host in &hosts {
         failures.extend(watch_site(reconciler, host).await.err());
     }
-    failures.extend(wake_scan(reconciler).await.err());
+    failures.extend(wake_scans(reconciler, !hosts.is_empty()).await.err());
     failures.extend(notices::tell(reconciler, engines, &hosts).await.err());
     let audit = Audit {
         reconciler,
@@ -89,10 +92,8 @@ async fn ring(reconciler: &Reconciler) -> Result<(), EngineError> {
     reconciler.table.begin_timers(now).await
 }
 
-/// A site that should have a row has one, which says what it should, and does not wait for a scan that nobody does.
+/// A site that should have a row has one, which says what it should, and is not on hold without a scan.
 async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineError> {
-    // Before the row: a site that is put on hold after this look is on the list too.
-    let job = reconciler.table.job().await?;
     let Some(row) = reconciler.refresh_site(host).await? else {
         warn!(
             site = host,
@@ -100,34 +101,45 @@ async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineErr
         );
         return Ok(());
     };
-    let served = job.is_some_and(|job| {
-        job.waiting.contains(host) || job.pass.is_some_and(|pass| pass.sites.contains(host))
-    });
-    if row.hold != Hold::Released && !served {
-        reconciler.table.enqueue_site(host).await?;
-        warn!(site = host, "on hold and not on the scan's list: put on it");
+    let table = &reconciler.table;
+    if row.hold != Hold::Released && table.site_scan(host).await?.is_none() {
+        // If it was released meanwhile, one more look does no harm.
+        let now = reconciler.env.now();
+        table.begin_site_scan(host, now).await?;
+        warn!(site = host, "on hold and without a scan: it has one now");
     }
     Ok(())
 }
 
-/// Writes the scan's row again if nothing has happened to it: the write is the event for the next slice.
-async fn wake_scan(reconciler: &Reconciler) -> Result<(), EngineError> {
-    let Some(job) = reconciler.table.job().await? else {
-        return Ok(());
-    };
-    // Not each minute: what wakes it takes the row from the slice that is under way.
-    let now = reconciler.env.now();
-    let last = job
-        .pass
-        .as_ref()
-        .map_or(job.woken, |pass| pass.at.max(job.woken));
-    if now - last > STALLED_SECONDS {
-        let next = Job {
-            woken: now,
-            ..job.clone()
-        };
-        let woken = reconciler.table.advance_job(&job, Some(&next)).await?;
-        info!(woken, "the scan stood still");
+/// Has all content scanned if that was never done for the tables that there are now, and writes the rows of scans to which
+/// nothing has happened again: the write is the event for the next slice.
+async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), EngineError> {
+    let Reconciler { table, env, .. } = reconciler;
+    let now = env.now();
+    let revision = reconciler.content.revision();
+    let content = table.content_scan().await?;
+    match &content {
+        Some(scan) if scan.is_active() => {
+            // Not each minute: what wakes it takes the row from the slice that is under way.
+            if now - scan.at() > STALLED_SECONDS {
+                let next = ContentScan {
+                    woken: now,
+                    ..scan.clone()
+                };
+                let woken = table.advance_content_scan(scan, &next).await?;
+                info!(woken, "the scan of all content stood still");
+            }
+        }
+        Some(scan) if scan.is_complete(revision) => {}
+        None if !has_sites => {}
+        content => table.begin_content_scan(content.as_ref()).await?,
+    }
+    for (host, scan) in table.site_scans(None, SITE_SCANS).await? {
+        // What cannot be read is the audit's to mend.
+        if scan.is_ok_and(|scan| now - scan.at > STALLED_SECONDS) {
+            table.wake_site_scan(&host, now).await?;
+            info!(site = host, "its scan stood still");
+        }
     }
     Ok(())
 }
@@ -136,14 +148,13 @@ async fn wake_scan(reconciler: &Reconciler) -> Result<(), EngineError> {
 async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), EngineError> {
     let table = &audit.reconciler.table;
     let now = audit.reconciler.env.now();
-    let moves = |job: &Job| {
-        job.pass
-            .as_ref()
-            .is_none_or(|pass| now - pass.at <= STUCK_SECONDS)
+    let moves = |scan: &ContentScan| {
+        let pass = scan.pass.as_ref();
+        scan.is_active() && pass.is_none_or(|pass| now - pass.at <= STUCK_SECONDS)
     };
-    match table.job().await {
-        // What a scan has not come to yet would look wrong. One that cannot go on may wait for what the audit mends.
-        Ok(Some(job)) if moves(&job) => return Ok(()),
+    match table.content_scan().await {
+        // What it has not come to yet would look wrong. One that cannot go on may wait for what the audit mends.
+        Ok(Some(scan)) if moves(&scan) => return Ok(()),
         Ok(Some(_)) => {}
         // One whose row cannot be read is the audit's to mend.
         Ok(None) | Err(EngineError::Damaged { .. }) => {}

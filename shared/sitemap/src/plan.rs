@@ -30,6 +30,7 @@ use self::difference::{Wanted, finish};
 use self::listing::Listing;
 use crate::eligibility::{self, Refusal};
 use crate::problem::cut;
+use crate::site::is_site_host;
 
 /// What to change so that what is placed for a page agrees with what is true. `id` is its record's.
 #[must_use]
@@ -61,8 +62,12 @@ pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
     }
     let mut wanted = Wanted::default();
     match (listed, inputs.claim) {
-        (Err(refusal), _) => after.refused = Some(reason(&refusal)),
+        (Err(refusal), _) => {
+            after.left_out = !matches!(refusal, Refusal::BadField(_));
+            after.refused = Some(reason(&refusal));
+        }
         (Ok((_, address)), Claim::Other(owner)) => {
+            after.left_out = true;
             after.refused = Some(reason(&Refusal::Duplicate(owner.clone())));
             after.waits = Some(address.clone());
             wanted.owner = owner.clone();
@@ -80,6 +85,8 @@ pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
             after.claim = Some(address.clone());
         }
     }
+    // Its parts are looked at with the page, and what is of no host is left out whatever settings say.
+    after.left_out &= page.part == 1 && is_site_host(&record.site);
     // What is listed of the parts changes with the page, which has them reconciled.
     after.next_check_at = due.into_iter().filter(|_| page.part == 1).min();
     finish(Some(after), wanted, inputs)

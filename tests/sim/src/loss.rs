@@ -17,8 +17,8 @@ use crate::world::Options;
 
 /// Text that no attribute has.
 const GARBAGE: &str = "\u{1}{";
-/// Kinds of rows: all but a notice, and the scan's, which stands while a site is scanned.
-const KINDS: usize = 12;
+/// Kinds of rows: all but a notice, and a site's scan, which stands while it goes on.
+const KINDS: usize = 14;
 
 /// What is done to an object, beside deleting it.
 #[derive(Clone, Copy, Debug)]

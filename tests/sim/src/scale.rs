@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use engine::sites::Step;
+use engine::scans::Step;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use objects::{ObjectKey, Objects};
@@ -148,6 +148,11 @@ impl Scene {
         self.world.units()[1][0]
     }
 
+    /// Of both tables.
+    fn read(&self) -> u64 {
+        self.world.units().iter().map(|[_, read]| read).sum()
+    }
+
     /// Puts a site's pages, and waits until all that was put is published.
     async fn loaded(&mut self, host: &str) -> Result<(), String> {
         self.put_pages(host, self.pages).await;
@@ -204,11 +209,11 @@ impl Scene {
         let (mut at, mut units, mut seen) = (begun, self.written(), false);
         loop {
             self.sim.sleep(LOOK_EVERY).await;
-            let job = self.world.job().await?;
-            let publishes = |step: &Step| matches!(step, Step::Publish { .. });
-            let pass = job.as_ref().and_then(|job| job.pass.as_ref());
-            let is_publishing = pass.is_some_and(|pass| publishes(&pass.step));
-            let step = if is_publishing {
+            let (content, sites) = self.world.scans().await?;
+            let reads = |step: &Step| matches!(step, Step::Content { .. });
+            let pass = content.as_ref().and_then(|scan| scan.pass.as_ref());
+            let is_publishing = !pass.is_none_or(|pass| reads(&pass.step));
+            let step = if is_publishing || seen && content.is_none() {
                 &mut publishing
             } else {
                 &mut reconciling
@@ -216,8 +221,8 @@ impl Scene {
             step.0 += (self.sim.elapsed() - at).as_secs_f64();
             step.1 += self.written() - units;
             (at, units) = (self.sim.elapsed(), self.written());
-            seen |= job.is_some();
-            if seen && job.is_none() {
+            seen |= content.is_some();
+            if seen && content.is_none() && sites.is_empty() {
                 break;
             }
             if self.sim.elapsed() > limit {
@@ -257,14 +262,18 @@ impl Scene {
 
     /// Entries of a site's sitemaps.
     async fn listed(&self, host: &str) -> u64 {
+        self.entries(host).await.iter().sum()
+    }
+
+    /// Entries of each of a site's sitemaps.
+    async fn entries(&self, host: &str) -> Vec<u64> {
         let bucket = self.world.bucket();
-        let mut entries = 0;
+        let mut entries = Vec::new();
         for key in bucket.list(host).await.expect("memory") {
             if matches!(key, ObjectKey::Shard { .. }) {
                 let meta = bucket.head(&key).await.expect("memory");
-                entries += meta
-                    .and_then(|meta| meta.document)
-                    .map_or(0, |document| document.entries);
+                let document = meta.and_then(|meta| meta.document);
+                entries.extend(document.map(|document| document.entries));
             }
         }
         entries
@@ -293,6 +302,26 @@ impl Scene {
         let what = format!("{host} lists {pages} pages");
         self.until(&what, move |scene| {
             let listed = async move { Ok(scene.listed(host).await == pages) };
+            listed.boxed()
+        })
+        .await
+    }
+
+    /// Waits until a site lists so many pages in so many sitemaps, none of which holds more than its share.
+    async fn until_listed_in(
+        &self,
+        host: &'static str,
+        pages: usize,
+        sitemaps: usize,
+    ) -> Result<Duration, String> {
+        let what = format!("{host} lists {pages} pages in {sitemaps} sitemaps");
+        let (pages, share) = (pages as u64, (pages / sitemaps) as u64);
+        self.until(&what, move |scene| {
+            let listed = async move {
+                let entries = scene.entries(host).await;
+                let fits = entries.iter().all(|entries| *entries <= share);
+                Ok(fits && entries.iter().sum::<u64>() == pages)
+            };
             listed.boxed()
         })
         .await
@@ -388,33 +417,53 @@ async fn due(mut scene: Scene) -> Result<Vec<Figure>, String> {
     Ok(scene.figures)
 }
 
-/// A small site comes while another one is scanned.
+/// A small site comes, and another one gets new settings, while a large one is scanned.
 async fn beside_a_scan(mut scene: Scene) -> Result<Vec<Figure>, String> {
-    let pages = scene.pages;
-    scene.put_pages(SITES[0], pages).await;
-    scene.world.begin();
+    const NEW: usize = 10;
+    let (large, settled, new) = (SITES[0], "settled.example.com", "new.example.com");
+    let small = scene.pages.min(1_000);
+    scene.put_pages(settled, small).await;
+    scene.loaded(large).await?;
+    let settings = |host: &str, name: &str, value: Json| {
+        let mut record = json!({"id": format!("site/{host}"), "type": "site"});
+        record[name] = value;
+        record
+    };
+    let smaller = |parts| settings(settled, "entries_per_sitemap", json!(small / parts));
+    let read = scene.read();
+    scene.world.put(&smaller(2)).await;
+    scene.until_listed_in(settled, small, 2).await?;
+    scene.world.settle().await?;
+    let read = (scene.read() - read) as f64 / small as f64;
+    scene.figure(
+        "units read a page for new settings",
+        read,
+        "",
+        Aim::AtMost(20.0),
+    );
+    let weekly = json!({"post": {"changefreq": "weekly"}});
+    scene.world.put(&settings(large, "types", weekly)).await;
     scene
-        .until("a scan is under way", |scene| {
-            async move {
-                let job = scene.world.job().await?;
-                Ok(job.is_some_and(|job| job.pass.is_some()))
-            }
-            .boxed()
+        .until("a large site is scanned", |scene| {
+            async move { Ok(scene.world.scans().await?.1.contains_key(large)) }.boxed()
         })
         .await?;
-    let host = "small.example.com";
-    scene
-        .world
-        .put(&json!({"id": format!("site/{host}"), "type": "site"}))
-        .await;
-    scene.put_pages(host, 10).await;
-    let took = scene.until_listed(host, 10).await?;
-    scene.figure(
-        "a new site of ten pages is published within",
-        took.as_secs_f64(),
-        "s",
-        Aim::AtMost(120.0),
-    );
+    scene.world.put(&settings(new, "name", json!("New"))).await;
+    scene.put_pages(new, NEW).await;
+    let came = scene.until_listed(new, NEW as u64).await?;
+    scene.world.put(&smaller(4)).await;
+    let changed = scene.until_listed_in(settled, small, 4).await?;
+    let (_, sites) = scene.world.scans().await?;
+    let meanwhile = f64::from(u8::from(sites.contains_key(large)));
+    let limit = Aim::AtMost(120.0);
+    for (name, took) in [
+        ("a new site of ten pages is published within", came),
+        ("new settings of a small site within", changed),
+    ] {
+        scene.figure(name, took.as_secs_f64(), "s", limit);
+    }
+    let still = "large sites that are still scanned then";
+    scene.figure(still, meanwhile, "", Aim::Counted);
     scene.world.settle().await?;
     Ok(scene.figures)
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::content::Content;
+use engine::error::EngineError;
 use engine::keys;
 use engine::metrics::Metrics;
 use engine::notices::Pause;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
-use engine::sites::Job;
+use engine::scans::{ContentScan, SiteScan};
 use engine::stream::{Handled, StreamRecord};
 use engine::sweep::audit::{Audit, Finding, beginning};
 use engine::sweep::notices::SearchEngines;
@@ -21,7 +22,7 @@ use engine::{Env, SitemapTable};
 use objects::{Document, MemoryObjects, ObjectKey, Objects};
 use serde_json::Value as Json;
 use sitemap::record::schema::FIELDS;
-use table::{Item, MemoryTable, Query, Scan, Schema, Table, Value};
+use table::{Item, MemoryTable, Scan, Schema, Table, Value};
 
 use crate::audit::{Objects as Published, Row, Rows};
 use crate::deployment::Deployment;
@@ -43,6 +44,8 @@ const OUTAGE_ONE_IN: u64 = 4;
 const SECOND_LOOK: Duration = Duration::from_secs(5);
 /// How long nothing may come to rest, in virtual time.
 const SETTLES: Duration = Duration::from_secs(86_400);
+/// More sites than any world has.
+const MOST_SITES: u32 = 10_000;
 /// The time between two looks whether everything is at rest.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
@@ -284,14 +287,26 @@ impl World {
         self.invoker.runs()
     }
 
-    /// The scan, as its row says it is.
+    /// The scan of all content that goes on, and the scans of sites, as their rows say.
     ///
     /// # Errors
     ///
-    /// If it cannot be read.
-    pub async fn job(&self) -> Result<Option<Job>, String> {
-        let job = self.operator.reconciler.table.job().await;
-        job.map_err(|error| error.to_string())
+    /// If one cannot be read.
+    pub async fn scans(&self) -> Result<(Option<ContentScan>, BTreeMap<String, SiteScan>), String> {
+        let table = &self.operator.reconciler.table;
+        let text = |error: EngineError| error.to_string();
+        let content = table.content_scan().await.map_err(text)?;
+        let sites = table.site_scans(None, MOST_SITES).await.map_err(text)?;
+        let sites = sites.into_iter();
+        let sites = sites.map(|(host, scan)| Ok((host, scan.map_err(text)?)));
+        let sites = sites.collect::<Result<_, String>>()?;
+        Ok((content.filter(ContentScan::is_active), sites))
+    }
+
+    /// Whether a scan goes on, also one whose row cannot be read.
+    async fn is_scanning(&self) -> bool {
+        let scans = self.scans().await;
+        scans.is_ok_and(|(content, sites)| content.is_some() || !sites.is_empty())
     }
 
     /// Records that were given up.
@@ -427,19 +442,13 @@ impl World {
         loop {
             let [changes, rows, items] = self.streams.each_ref().map(Stream::waiting);
             let changes = changes + items;
-            let key = keys::job();
-            let job = Query::of(key.pk.as_str());
-            let job = self.sitemap.query(job).await.expect("a query");
-            let scan = job
-                .items
-                .iter()
-                .find(|item| item.text("sk") == Some(&key.sk));
-            if changes + rows == 0 && scan.is_none() && !self.redrive().await {
+            if changes + rows == 0 && !self.is_scanning().await && !self.redrive().await {
                 return Ok(());
             }
             if self.sim.elapsed() > limit {
+                let scans = self.scans().await;
                 return Err(format!(
-                    "not at rest after {SETTLES:?}: {changes} records and {rows} rows are not handled, the scan is {scan:?}"
+                    "not at rest after {SETTLES:?}: {changes} records and {rows} rows are not handled, the scans are {scans:?}"
                 ));
             }
             self.sim.sleep(LOOK_EVERY).await;
@@ -481,13 +490,13 @@ impl World {
     ///
     /// If it fails.
     pub async fn audit(&self, repair: bool) -> Result<Option<Vec<Finding>>, String> {
-        let text = |error: engine::error::EngineError| format!("the audit: {error}");
+        let text = |error: EngineError| format!("the audit: {error}");
         let Regenerator {
             reconciler,
             objects,
             ..
         } = &self.operator;
-        if matches!(reconciler.table.job().await, Ok(Some(_))) {
+        if self.is_scanning().await {
             return Ok(None);
         }
         let audit = Audit {

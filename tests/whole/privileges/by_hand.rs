@@ -15,7 +15,8 @@ use engine::SitemapTable;
 use engine::error::EngineError;
 use engine::keys::{self, Key, prefix};
 use engine::regenerate::Regenerator;
-use engine::sites::{Hold, Job, Pass, Step};
+use engine::scans::{ContentScan, Pass, Step};
+use engine::sites::Hold;
 use engine::sweep::sweep;
 use harness::calls::Calls;
 use harness::{SITE, World, post, settings, until, with};
@@ -147,11 +148,18 @@ impl Hands {
     async fn scan(&self) {
         let table = &self.world.stack.reconciler.table;
         let ended = async || {
-            let under_way = matches!(table.job().await, Ok(Some(_)));
-            if under_way {
-                self.regenerate(&[("MODIFY", keys::job())]).await;
+            let is_active = |scan: ContentScan| scan.is_active();
+            // What cannot be read waits for the audit.
+            let content = table.content_scan().await.ok().flatten();
+            let site = table.site_scan(SITE).await.ok().flatten();
+            if content.is_some_and(is_active) {
+                self.regenerate(&[("MODIFY", keys::content_scan())]).await;
+            } else if site.is_some() {
+                self.regenerate(&[("MODIFY", keys::site_scan(SITE))]).await;
+            } else {
+                return true;
             }
-            !under_way
+            false
         };
         until("the scan has ended", ended).await;
     }
@@ -167,6 +175,9 @@ impl Hands {
                     self.write(&keys::waiter(site, loc, id), &[]).await;
                 }
                 self.regenerate(&[("REMOVE", keys::claim(site, loc))]).await;
+                // And for what a sweep has left to ring.
+                self.write(&keys::ringing(), &[("token", "t")]).await;
+                self.regenerate(&[("MODIFY", keys::ringing())]).await;
             }
             Who::Sweep => {
                 // It is called for those whose time has come.
@@ -216,7 +227,14 @@ impl Hands {
         ] {
             table.move_hold(SITE, from, to).await.unwrap();
         }
-        self.delete(&keys::job()).await;
+        self.delete(&keys::site_scan(SITE)).await;
+        let wanted = table.content_scan().await.unwrap().unwrap();
+        let done = ContentScan {
+            done: Some(source.to_owned()),
+            ..ContentScan::default()
+        };
+        let advance = table.advance_content_scan(&wanted, &done);
+        assert!(advance.await.unwrap());
         // The sweep looks after the sites that have objects.
         let s3 = self.world.stack.aws.s3().await;
         let key = format!("{PUBLISHED_PREFIX}{SITE}/robots.txt");
@@ -251,7 +269,8 @@ impl Hands {
         self.write(&keys::claim(SITE, &loc), &owner).await;
         self.world.delete("owner").await;
         self.reconcile(who, &["owner"]).await;
-        // The first record of a site.
+        // The first record of a site, and of a table.
+        self.delete(&keys::content_scan()).await;
         let url = "https://new.example/";
         let first = with(&post("/", 1), json!({"id": "first", "url": url}));
         self.world.put(&first).await;
@@ -286,8 +305,10 @@ impl Hands {
                 self.audit().await;
             }
         }
-        self.write(&keys::job(), &[]).await;
-        self.audit().await;
+        for scan in [keys::content_scan(), keys::site_scan(SITE)] {
+            self.write(&scan, &[]).await;
+            self.audit().await;
+        }
         self.write(&keys::notice(SITE, "https://www.example.com/"), &[])
             .await;
         self.audit().await;
@@ -304,26 +325,30 @@ impl Hands {
         self.table().offer(&series, 3, 1_000, None).await.unwrap();
         self.publish().await;
         self.audit().await;
-        // A scan that stands still, and a site on hold that none serves.
-        self.table().enqueue_site(SITE).await.unwrap();
-        let job = self.table().job().await.unwrap().unwrap();
+        // Scans that stand still, and a site on hold that has none.
+        let scan = self.table().content_scan().await.unwrap().unwrap();
         let pass = Pass {
-            sites: job.waiting.clone(),
-            step: Step::Scan { after: None },
+            revision: self.functions.reconciler.content.revision().to_owned(),
+            step: Step::Content { after: None },
             records: 0,
             at: self.world.clock.now(),
         };
-        let pass = Job {
+        let pass = ContentScan {
             pass: Some(pass),
-            ..Job::default()
+            ..scan.clone()
         };
-        self.table().advance_job(&job, Some(&pass)).await.unwrap();
+        let advance = self.table().advance_content_scan(&scan, &pass);
+        assert!(advance.await.unwrap());
+        let now = self.world.clock.now();
+        self.table().begin_site_scan(SITE, now).await.unwrap();
         self.world.clock.advance(A_WHILE);
         self.sweep().await;
         self.scan().await;
         self.delete(&keys::site(SITE)).await;
         self.sweep().await;
-        self.delete(&keys::job()).await;
+        for scan in [keys::content_scan(), keys::site_scan(SITE)] {
+            self.delete(&scan).await;
+        }
         self.sweep().await;
         self.scan().await;
     }

@@ -53,7 +53,7 @@ impl Audit {
             Ended::Whole(left) => left,
             Ended::Misread(misread) => return Err(misread.into()),
             Ended::Busy => {
-                note("waymark: a background scan is under way: audit again when it has ended");
+                note("waymark: a scan is under way: audit again when it has ended");
                 return Ok(ExitCode::from(COULD_NOT_TELL));
             }
         };

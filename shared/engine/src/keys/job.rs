@@ -1,4 +1,4 @@
-//! The background scan, the ringing of timers, and the audit. `JOB#scan`, `JOB#timers`, `JOB#audit`.
+//! The scan of all content, the ringing of timers, and the audit. `JOB#scan`, `JOB#timers`, `JOB#audit`.
 
 use super::{ALONE, Key, RowKey, key};
 
@@ -8,9 +8,9 @@ const SCAN: &str = "scan";
 const TIMERS: &str = "timers";
 const AUDIT: &str = "audit";
 
-/// The one background scan.
+/// The scan of all content.
 #[must_use]
-pub fn job() -> Key {
+pub fn content_scan() -> Key {
     key(format!("{PREFIX}{SCAN}"), ALONE)
 }
 
@@ -28,7 +28,7 @@ pub fn audit() -> Key {
 
 pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     let row = match rest {
-        SCAN => RowKey::Scan,
+        SCAN => RowKey::ContentScan,
         TIMERS => RowKey::Ringing,
         AUDIT => RowKey::Audit,
         _ => return None,

@@ -5,15 +5,10 @@ use super::{ALONE, Key, RowKey, escape, key, sha256_hex, unescape};
 /// Their partitions.
 pub const PREFIX: &str = "NOTICE#";
 
-/// A site's notices are spread over as many partitions, one a first digit of their hash.
-pub const NOTICE_PARTITIONS: [char; 16] = [
-    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-];
-
 /// What stands in place of the digit in the key of a site's pause.
 const PAUSE: &str = "pause";
 
-/// `NOTICE#<site>#<digit>`.
+/// `NOTICE#<site>#<digit>`, one of [`HASH_DIGITS`](super::HASH_DIGITS).
 #[must_use]
 pub fn notice_partition(site: &str, digit: char) -> String {
     format!("{}{}#{digit}", PREFIX, escape(site))

@@ -4,8 +4,8 @@ use sitemap::plan::{Series, Slot};
 use sitemap::time::When;
 
 use super::{
-    ShardId, claim, entry, feed, free, group, job, ledger, notice, prefix, series, site, summary,
-    term, timer,
+    ShardId, claim, entry, feed, free, group, job, ledger, left_out, notice, prefix, scan, series,
+    site, summary, term, timer,
 };
 
 /// What an item of the sitemap table is about, for those that something else depends on.
@@ -19,8 +19,10 @@ pub enum Subject {
     Claim(String),
     /// A site's row.
     Site(String),
-    /// The background scan.
-    Job,
+    /// The scan of all content.
+    ContentScan,
+    /// A site's scan.
+    SiteScan(String),
     /// Timers that are left to ring.
     Timers,
     /// An archive and its pages; the partition key.
@@ -45,7 +47,8 @@ impl Subject {
             RowKey::Summary(shard) => Some(Self::Index(shard.series.site)),
             RowKey::Site(host) => Some(Self::Site(host)),
             RowKey::Claim => Some(Self::Claim(pk.to_owned())),
-            RowKey::Scan => Some(Self::Job),
+            RowKey::ContentScan => Some(Self::ContentScan),
+            RowKey::SiteScan(host) => Some(Self::SiteScan(host)),
             RowKey::Ringing => Some(Self::Timers),
             RowKey::TermMember(..) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
             RowKey::GroupMember(_) => Some(Self::Group(pk.to_owned())),
@@ -79,6 +82,8 @@ pub enum RowKey {
     TermMember(Option<When>, String),
     /// The record with this id is an archive's page.
     Archive(String),
+    /// The record with this id is left out by a site.
+    LeftOut(String),
     /// The record with this id is a member of a group.
     GroupMember(String),
     /// The record with this id waits for room in a group.
@@ -93,8 +98,10 @@ pub enum RowKey {
     Cursor,
     /// The site with this host.
     Site(String),
-    /// The background scan.
-    Scan,
+    /// The scan of all content.
+    ContentScan,
+    /// The scan of the site with this host.
+    SiteScan(String),
     /// The ringing of timers.
     Ringing,
     /// The audit.
@@ -110,6 +117,7 @@ impl RowKey {
             | Self::Timer(_, id)
             | Self::TermMember(_, id)
             | Self::Archive(id)
+            | Self::LeftOut(id)
             | Self::GroupMember(id)
             | Self::GroupWaiter(id)
             | Self::Feed(_, _, id) => Some(id),
@@ -129,11 +137,13 @@ impl RowKey {
             prefix::FREE => free::parse(rest, sk),
             prefix::INDEX => summary::parse(rest, sk),
             prefix::TERM => term::parse(sk),
+            prefix::OUT => left_out::parse(sk),
             prefix::GROUP => group::parse(sk),
             prefix::FEED => feed::parse(rest, sk),
             prefix::NOTICE => notice::parse(rest, sk),
             prefix::TIMER => timer::parse(rest, sk),
             prefix::SITE => site::parse(rest, sk),
+            prefix::SCAN => scan::parse(rest, sk),
             prefix::JOB => job::parse(rest, sk),
             _ => None,
         }

@@ -40,7 +40,10 @@ fn keys_are_read_as_they_were_written() {
         Subject::of(&index_partition("a.example"), "post#0000000001"),
         Some(Subject::Index("a.example".to_owned()))
     );
-    assert_eq!(Subject::of(&job().pk, ALONE), Some(Subject::Job));
+    assert_eq!(
+        Subject::of(&content_scan().pk, ALONE),
+        Some(Subject::ContentScan)
+    );
     let claim = claim("a.example", "https://a.example/");
     assert_eq!(
         Subject::of(&claim.pk, ALONE),
@@ -69,6 +72,15 @@ fn keys_are_read_as_they_were_written() {
             RowKey::Waiter("x".to_owned()),
         ),
         (ringing(), RowKey::Ringing),
+        (content_scan(), RowKey::ContentScan),
+        (
+            site_scan("a.example:1"),
+            RowKey::SiteScan("a.example:1".to_owned()),
+        ),
+        (
+            left_out("a.example", "a#b"),
+            RowKey::LeftOut("a#b".to_owned()),
+        ),
         (audit(), RowKey::Audit),
         (
             notice("a.example:1", "https://a.example:1/"),

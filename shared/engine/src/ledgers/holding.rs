@@ -30,6 +30,7 @@ pub(crate) fn key(page: &str, holding: &Holding) -> Key {
         Holding::Waiter(Address { site, loc }) => keys::waiter(site, loc.as_str(), page),
         Holding::TermMember(term, lastmod) => keys::term_member(term, *lastmod, page),
         Holding::Archive(term) => keys::archive(term, page),
+        Holding::LeftOut(site) => keys::left_out(site, page),
         Holding::GroupMember(group, _) => keys::group_member(group, page),
         Holding::GroupWaiter(group) => keys::group_waiter(group, page),
         Holding::Feed(site, at) => keys::feed(site, *at, page),

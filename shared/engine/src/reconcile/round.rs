@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::try_join;
 use sitemap::eligibility::Newest;
 use sitemap::mapping::SOURCE_MARK;
-use sitemap::plan::{self, Assessed, Change, Claim, Inputs, Ledger, Plan, Series, Translations};
+use sitemap::plan::{
+    self, Assessed, Change, Claim, Holding, Inputs, Ledger, Plan, Series, Translations,
+};
 use sitemap::record::ContentRecord;
 
 use super::{ReconcileOptions, Reconciled, Reconciler, Tried};
@@ -296,6 +298,11 @@ impl Reconciler {
                 None => true,
             }
         });
+        let appearing: BTreeSet<&str> = plans
+            .iter()
+            .filter(|planned| planned.appears())
+            .map(|planned| planned.page)
+            .collect();
         let commits = plans.into_iter().map(|mut planned| {
             let wanted: Vec<Series> = planned.plan.needs_slots().cloned().collect();
             let offered = wanted
@@ -321,7 +328,50 @@ impl Reconciler {
                 Err(error) => drop(outcomes.insert(page, Err(error))),
             }
         }
+        lost.extend(self.overtaken(appearing, truth, outcomes).await);
         lost
+    }
+
+    /// Those of the pages whose site has other settings by now, or a row: a scan of the site may have looked where they stand
+    /// now before they came there.
+    async fn overtaken<'a>(
+        &self,
+        appearing: BTreeSet<&'a str>,
+        truth: &Truth,
+        outcomes: &mut Outcomes<'a>,
+    ) -> Vec<&'a str> {
+        let mut overtaken = Vec::new();
+        let mut looked_at = BTreeMap::new();
+        for page in appearing {
+            if !matches!(outcomes.get(page), Some(Ok(_))) {
+                continue;
+            }
+            let Some(record) = truth.records.get(keys::page_parts(page).0) else {
+                continue;
+            };
+            let host = &record.site;
+            if !looked_at.contains_key(host) {
+                let planned_with = truth.sites.get(host).and_then(|row| row.as_ref().ok());
+                let planned_with = planned_with.and_then(Option::as_ref);
+                let stands = self
+                    .table
+                    .site(host)
+                    .await
+                    .map(|row| match (&row, planned_with) {
+                        (Some(row), Some(before)) => {
+                            row.settings == before.settings && row.render == before.render
+                        }
+                        (row, before) => row.is_none() && before.is_none(),
+                    });
+                looked_at.insert(host, stands);
+            }
+            match &looked_at[host] {
+                Ok(true) => {}
+                Ok(false) => overtaken.push(page),
+                Err(error) => drop(outcomes.insert(page, Err(error.shared()))),
+            }
+        }
+        overtaken
     }
 
     /// What a page's plan needs to know beside its record and ledger. Read after its fence.
@@ -457,6 +507,17 @@ impl Planned<'_> {
     fn is_new_part(&self) -> bool {
         let (_, part) = keys::page_parts(self.page);
         part > 1 && self.fenced.new && self.plan.ledger.is_some()
+    }
+
+    /// Whether a scan of the site may have looked where the page will stand before it does.
+    fn appears(&self) -> bool {
+        let mut changes = self.plan.changes.iter();
+        changes.any(|change| {
+            matches!(
+                change,
+                Change::Insert(..) | Change::Hold(Holding::LeftOut(_))
+            )
+        })
     }
 
     /// Nothing is placed, and the fence's row goes; rows that were found stay for the run that starts from the page's own

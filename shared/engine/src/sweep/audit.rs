@@ -49,7 +49,7 @@ pub enum Problem {
     RecordBehind,
     /// A record without a ledger, or settings without their site's row.
     RecordUnseen,
-    /// A site on hold that is not on the scan's list: nobody would release it.
+    /// A site on hold that has no scan: nobody would release it.
     SiteUnserved,
     /// A slot that was given back and holds an entry.
     SlotTaken,
@@ -145,8 +145,8 @@ enum Remedy {
     LiftSite(String),
     /// Create the site's row.
     CreateSite(String),
-    /// Let the site wait for the scan.
-    Enqueue(String),
+    /// Have the site scanned.
+    Scan(String),
 }
 
 impl Suspect {
@@ -263,7 +263,10 @@ impl Audit<'_> {
                 Remedy::Lift(shard, segments) => self.lift(shard, segments).await,
                 Remedy::LiftSite(host) => table.lift_site(host).await,
                 Remedy::CreateSite(host) => self.reconciler.ensure_site(host).await.map(drop),
-                Remedy::Enqueue(host) => table.enqueue_site(host).await,
+                Remedy::Scan(host) => {
+                    let now = self.reconciler.env.now();
+                    table.begin_site_scan(host, now).await
+                }
             };
             if !step_over(&finding.what, outcome)? {
                 left.insert(finding.what.as_str());

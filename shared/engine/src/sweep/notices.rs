@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys::NOTICE_PARTITIONS;
+use crate::keys::HASH_DIGITS;
 use crate::metrics;
 use crate::notices::{Notice, PAGE, Pause, Refused};
 use crate::reconcile::Reconciler;
@@ -49,7 +49,7 @@ pub enum Answer {
 
 /// URLs of one request (<https://www.indexnow.org/documentation>).
 const MAX_URLS: usize = 10_000;
-const _: () = assert!(PAGE * NOTICE_PARTITIONS.len() <= MAX_URLS);
+const _: () = assert!(PAGE * HASH_DIGITS.len() <= MAX_URLS);
 /// Seconds after a change in which nobody is told: shared caches hold a sitemap for a minute, and an engine that comes at
 /// once should find what it was told of. A page that is edited several times in a row is told of once.
 const SETTLE_SECONDS: i64 = 60;
@@ -177,7 +177,7 @@ pub(crate) async fn tell(
                 }
                 // A part of them a minute: of most sites there are none.
                 _ => {
-                    let digit = NOTICE_PARTITIONS[minute % NOTICE_PARTITIONS.len()];
+                    let digit = HASH_DIGITS[minute % HASH_DIGITS.len()];
                     let notices = table.notices(host, digit).await?;
                     drop_all(table, host, &notices).await
                 }
@@ -213,7 +213,7 @@ impl Site<'_> {
             return Ok(());
         }
         while !budget.is_spent() {
-            let reads = NOTICE_PARTITIONS.map(|digit| table.notices(host, digit));
+            let reads = HASH_DIGITS.map(|digit| table.notices(host, digit));
             let mut notices = Vec::new();
             let mut more = false;
             for read in concurrently(CALLS, reads).await {

@@ -19,6 +19,8 @@ pub enum Holding {
     TermMember(Term, Option<When>),
     /// The page is an archive's own: it is planned again when the archive's newest page changes.
     Archive(Term),
+    /// The page is left out by the site with this host: new settings may list it.
+    LeftOut(String),
     /// What the page is in a translation group.
     GroupMember(String, Translation),
     /// The page waits for room in a translation group.
@@ -50,13 +52,23 @@ impl Ledger {
         let terms = self.terms.iter().cloned();
         let terms = terms.map(|(term, lastmod)| Holding::TermMember(term, lastmod));
         let archive = self.archive.clone().map(Holding::Archive);
+        let left_out = self.left_out.then(|| Holding::LeftOut(self.site.clone()));
         let group = self.group.clone();
         let group = group.map(|(group, translation)| Holding::GroupMember(group, translation));
         let group_waiter = self.waits_in.clone().map(Holding::GroupWaiter);
         let feed = self.feed.map(|at| Holding::Feed(self.site.clone(), at));
         let timer = self.next_check_at.map(Holding::Timer);
         let parts = (2..=self.parts).map(Holding::Part);
-        let alone = [claim, waiter, archive, group, group_waiter, feed, timer];
+        let alone = [
+            claim,
+            waiter,
+            archive,
+            left_out,
+            group,
+            group_waiter,
+            feed,
+            timer,
+        ];
         entries
             .chain(alone.into_iter().flatten())
             .chain(terms)
@@ -73,6 +85,7 @@ impl Ledger {
                 self.terms.retain(|(of, at)| (of, at) != (term, lastmod));
             }
             Holding::Archive(_) => self.archive = None,
+            Holding::LeftOut(_) => self.left_out = false,
             Holding::GroupMember(..) => self.group = None,
             Holding::GroupWaiter(_) => self.waits_in = None,
             Holding::Feed(..) => self.feed = None,

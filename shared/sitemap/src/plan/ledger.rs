@@ -68,6 +68,9 @@ pub struct Ledger {
     /// The archive that it is the page of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<Term>,
+    /// Whether it is among what its site leaves out.
+    #[serde(rename = "out", default, skip_serializing_if = "is_false")]
+    pub left_out: bool,
     /// What it is in which translation group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<(String, Translation)>,
@@ -97,6 +100,10 @@ pub struct Ledger {
 // By reference, as serde asks for it.
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A loc on a site.

@@ -109,7 +109,7 @@ fn a_page_that_goes_leaves_nothing_and_says_why() {
         &ledger,
         Claim::Unread,
     );
-    assert_eq!(names(&plan), ["-Claim", "Remove"]);
+    assert_eq!(names(&plan), ["+LeftOut", "-Claim", "Remove"]);
     assert_eq!(plan.ledger.unwrap().refused.unwrap().0, "noindex");
     let plan = planned(None, &ledger, Claim::Unread);
     assert_eq!(
@@ -146,15 +146,40 @@ fn a_duplicate_waits_and_takes_over() {
         &Ledger::default(),
         Claim::Other("post/0".to_owned()),
     );
-    assert_eq!(names(&plan), ["+Waiter", "Require"]);
+    assert_eq!(names(&plan), ["+LeftOut", "+Waiter", "Require"]);
     let ledger = plan.ledger.unwrap();
     assert_eq!(ledger.refused.as_ref().unwrap().0, "duplicate");
     assert!(planned(Some(&record), &ledger, Claim::Other("post/0".to_owned())).is_empty());
     assert_eq!(
         names(&planned(Some(&record), &ledger, Claim::Free)),
-        ["+Claim", "-Waiter", "Insert"]
+        ["+Claim", "-LeftOut", "-Waiter", "Insert"]
     );
-    assert_eq!(names(&planned(None, &ledger, Claim::Unread)), ["-Waiter"]);
+    let gone = planned(None, &ledger, Claim::Unread);
+    assert_eq!(names(&gone), ["-LeftOut", "-Waiter"]);
+}
+
+#[test]
+fn what_new_settings_may_list_is_among_what_its_site_leaves_out() {
+    let site = site();
+    let left_out = |fields: Value, part, site: Option<&SiteSettings>| {
+        let record = record(fields);
+        let record = Some(&record);
+        let page = Page { record, part, site }.assess(NOW);
+        let ledger = Ledger::default();
+        let inputs = Inputs::of(&page, &ledger, &Claim::Free);
+        super::plan("post/1", &inputs).ledger.unwrap().left_out
+    };
+    for (fields, part, site, expected) in [
+        (json!({"noindex": true}), 1, Some(&site), true),
+        (json!({}), 1, None, true),
+        (json!({"noindex": true, "pages": 2}), 2, Some(&site), false),
+        (json!({"status": "what"}), 1, Some(&site), false),
+        (json!({"url": "nothing"}), 1, None, false),
+        (json!({}), 1, Some(&site), false),
+    ] {
+        let text = fields.to_string();
+        assert_eq!(left_out(fields, part, site), expected, "{text} {part}");
+    }
 }
 
 #[test]
@@ -200,7 +225,7 @@ fn what_no_time_changes_has_no_timer() {
 fn time_sets_and_clears_timers() {
     let scheduled = record(json!({"published_at": "2027-02-01"}));
     let plan = planned(Some(&scheduled), &Ledger::default(), Claim::Unread);
-    assert_eq!(names(&plan), ["+Timer"]);
+    assert_eq!(names(&plan), ["+LeftOut", "+Timer"]);
     let ledger = plan.ledger.unwrap();
     let at = ledger.next_check_at.unwrap();
     let site = site();
@@ -208,7 +233,7 @@ fn time_sets_and_clears_timers() {
     let inputs = Inputs::of(&page, &ledger, &Claim::Free);
     assert_eq!(
         names(&super::plan("post/1", &inputs)),
-        ["+Claim", "-Timer", "Insert"]
+        ["+Claim", "-LeftOut", "-Timer", "Insert"]
     );
     let future = record(json!({"modified_at": "2027-02-01"}));
     assert_eq!(
@@ -494,7 +519,10 @@ fn a_page_is_in_the_archives_of_its_terms_while_it_is_listed() {
         json!({"terms": {"tag": ["b"]}, "noindex": true}),
         &newer.ledger.unwrap(),
     );
-    assert_eq!(names(&gone), ["-Claim", "-TermMember", "Remove"]);
+    assert_eq!(
+        names(&gone),
+        ["+LeftOut", "-Claim", "-TermMember", "Remove"]
+    );
 }
 
 #[test]
@@ -506,11 +534,11 @@ fn an_archive_is_listed_with_its_newest_pages_lastmod_and_is_in_none_itself() {
         })
     };
     let empty = plan(&Ledger::default(), Newest::Nobody);
-    assert_eq!(names(&empty), ["+Archive"]);
+    assert_eq!(names(&empty), ["+Archive", "+LeftOut"]);
     let ledger = empty.ledger.unwrap();
     assert_eq!(ledger.refused.as_ref().unwrap().0, "empty_archive");
     let listed = plan(&ledger, Newest::Page(Some(When::at(5))));
-    assert_eq!(names(&listed), ["+Claim", "Replace"]);
+    assert_eq!(names(&listed), ["+Claim", "-LeftOut", "Replace"]);
     let xml = listed.changes.iter().find_map(|change| match change {
         Change::Replace(_, rendered) => Some(rendered.xml.clone()),
         _ => None,
@@ -521,7 +549,7 @@ fn an_archive_is_listed_with_its_newest_pages_lastmod_and_is_in_none_itself() {
     );
     assert_eq!(
         names(&plan(&listed.ledger.unwrap(), Newest::Nobody)),
-        ["-Claim", "Remove"]
+        ["+LeftOut", "-Claim", "Remove"]
     );
 }
 
@@ -753,6 +781,6 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     let gone = run(json!({"noindex": true}), &ledger, NOW + 10, true);
     assert_eq!(
         names(&gone),
-        ["-Claim", "-Feed", "-Timer", "Notify", "Remove"]
+        ["+LeftOut", "-Claim", "-Feed", "-Timer", "Notify", "Remove"]
     );
 }

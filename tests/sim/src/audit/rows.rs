@@ -193,6 +193,10 @@ fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<
             wanted.extend(archive.map(|term| keys::archive(&term, &name)));
             let due = oracle.due(page, listed.is_some(), ledger.feed);
             wanted.extend(due.map(|due| keys::timer(due, &name)));
+            let left_out = listed
+                .is_none()
+                .then(|| keys::left_out(SITES[page.site], &name));
+            wanted.extend(left_out);
         } else {
             wanted.insert(keys::ledger(&name));
         }
@@ -302,14 +306,15 @@ pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(
         prefix::INDEX,
         prefix::TERM,
         prefix::GROUP,
+        prefix::OUT,
         prefix::FEED,
         prefix::NOTICE,
         prefix::TIMER,
         prefix::SITE,
     ];
-    let audit = keys::audit();
+    let jobs = [keys::audit().pk, keys::content_scan().pk];
     let other = |(pk, ..): &(&str, &str, _)| {
-        *pk != audit.pk && !kinds.iter().any(|kind| pk.starts_with(kind))
+        !jobs.iter().any(|job| job == pk) && !kinds.iter().any(|kind| pk.starts_with(kind))
     };
     check("rows without reason", &rows.of("").find(other), &None)
 }

@@ -1,5 +1,6 @@
 //! How far a first load is, between "loaded" and "ready".
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +8,13 @@ use std::time::Duration;
 use cli::progress::{Progress, Unit};
 use engine::error::EngineError;
 use engine::reconcile::Reconciler;
-use engine::sites::{Pass, Step};
+use engine::scans::{Pass, SiteStep, Step};
 use engine::slots::shards_of;
 use local::stack::{Reading, Stack};
 use objects::Objects;
 
+/// Scans of sites that are looked at.
+const SITES: u32 = 1_000;
 /// The time between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -37,21 +40,28 @@ impl Stage {
     }
 }
 
+/// The scans of sites that go on, with their steps.
+type Sites = BTreeMap<String, SiteStep>;
+
 /// What a first load is at, how much of that is done, and of how much. `read` of the `records` were read by `ingest`.
 fn stage_of(
-    pass: Option<&Pass>,
+    content: Option<&Pass>,
+    sites: &Sites,
     read: u64,
     records: u64,
     sitemaps: &[(String, String)],
 ) -> (Stage, u64, u64) {
-    match pass.map(|pass| (&pass.step, pass.records)) {
-        None => (Stage::Reading, read, records),
-        Some((Step::Scan { .. }, done)) => (Stage::Entries, done, records),
-        Some((Step::Publish { after }, _)) => {
-            let done = sitemaps
-                .iter()
-                .filter(|place| Some(*place) <= after.as_ref());
-            (Stage::Sitemaps, done.count() as u64, sitemaps.len() as u64)
+    match content.map(|pass| (&pass.step, pass.records)) {
+        Some((Step::Content { .. }, done)) => (Stage::Entries, done, records),
+        None if sites.is_empty() || sitemaps.is_empty() => (Stage::Reading, read, records),
+        _ => {
+            let is_done = |(site, path): &&(String, String)| match sites.get(site) {
+                None => true,
+                Some(SiteStep::Publish { after }) => Some(path) <= after.as_ref(),
+                Some(_) => false,
+            };
+            let done = sitemaps.iter().filter(is_done).count() as u64;
+            (Stage::Sitemaps, done, sitemaps.len() as u64)
         }
     }
 }
@@ -86,22 +96,24 @@ impl Publishing {
     /// If a table or the bucket fails.
     pub(super) async fn show(&self) -> Result<Infallible, EngineError> {
         let mut shown: Option<(Stage, Progress)> = None;
-        // The sitemaps to be published, in the scan's order: listed once.
+        // The sitemaps to be published: listed once.
         let mut sitemaps = None;
         loop {
-            let pass = self.reconciler.table.job().await?.and_then(|job| job.pass);
-            if let Some(Pass {
-                step: Step::Publish { .. },
-                sites,
-                ..
-            }) = &pass
-                && sitemaps.is_none()
-            {
-                sitemaps = Some(self.sitemaps(sites).await?);
+            let table = &self.reconciler.table;
+            let content = table.content_scan().await?.and_then(|scan| scan.pass);
+            let mut sites = Sites::new();
+            for (host, scan) in table.site_scans(None, SITES).await? {
+                sites.insert(host, scan?.step);
+            }
+            let is_read = |pass: &Pass| matches!(pass.step, Step::Sites { .. });
+            if content.as_ref().is_some_and(is_read) && sitemaps.is_none() {
+                sitemaps = Some(self.sitemaps(sites.keys()).await?);
             }
             let listed = sitemaps.as_deref().unwrap_or_default();
-            let (stage, done, total) = stage_of(pass.as_ref(), self.read(), self.records, listed);
-            // With the scan's end the row is gone, and reading has long been over.
+            let read = self.read();
+            let (stage, done, total) =
+                stage_of(content.as_ref(), &sites, read, self.records, listed);
+            // With the scans' end reading has long been over.
             let is_over = stage == Stage::Reading
                 && shown
                     .as_ref()
@@ -138,28 +150,32 @@ impl Publishing {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
     fn each_stage_counts_what_it_is_at() {
         let place = |n: u32| ("a.example".to_owned(), format!("post-sitemap{n}.xml"));
         let sitemaps = [place(1), place(2), place(3)];
-        let look = |step| {
+        let look = |step, sites: &Sites| {
             let pass = Pass {
+                revision: String::new(),
                 step,
-                sites: BTreeSet::from(["a.example".to_owned()]),
                 records: 7,
                 at: 0,
             };
-            stage_of(Some(&pass), 3, 9, &sitemaps)
+            stage_of(Some(&pass), sites, 3, 9, &sitemaps)
         };
-        assert_eq!(stage_of(None, 3, 9, &[]), (Stage::Reading, 3, 9));
-        let scan = Step::Scan { after: None };
-        assert_eq!(look(scan), (Stage::Entries, 7, 9));
-        for (after, done) in [(None, 0), (Some(place(2)), 2), (Some(place(3)), 3)] {
-            assert_eq!(look(Step::Publish { after }), (Stage::Sitemaps, done, 3));
+        let scanned = |step| Sites::from([("a.example".to_owned(), step)]);
+        let waiting = scanned(SiteStep::LeftOut { after: None });
+        assert_eq!(stage_of(None, &waiting, 3, 9, &[]), (Stage::Reading, 3, 9));
+        let content = Step::Content { after: None };
+        assert_eq!(look(content, &waiting), (Stage::Entries, 7, 9));
+        for (after, done) in [(None, 0), (Some(place(2).1), 2), (Some(place(3).1), 3)] {
+            let sites = scanned(SiteStep::Publish { after });
+            let all_read = Step::Sites { after: None };
+            assert_eq!(look(all_read, &sites), (Stage::Sitemaps, done, 3));
         }
+        let ended = look(Step::Sites { after: None }, &Sites::new());
+        assert_eq!(ended, (Stage::Sitemaps, 3, 3));
     }
 }

@@ -13,11 +13,12 @@ use sitemap::record::ContentRecord;
 use sitemap::site::{SiteSettings, host_of_site_id};
 
 use super::{Audit, PAGE, Problem, Remedy, Suspect};
+use crate::sweep::STUCK_SECONDS;
 
 /// Seconds after a timer's time in which what it calls for may still be on its way.
 const TIMER_GRACE: i64 = 180;
 
-/// The settings of sites by host; nothing for one that is not published yet, or whose row cannot be read.
+/// The settings of sites by host; nothing for one that is not published yet or is being scanned, or whose row cannot be read.
 type SettledSites = BTreeMap<String, Option<Option<SiteSettings>>>;
 
 impl Audit<'_> {
@@ -168,21 +169,19 @@ impl Audit<'_> {
         Ok(suspects)
     }
 
-    /// Whether a scan serves a site on hold. What is published calls for a scan by itself; of a site on its first load
-    /// nothing is yet.
+    /// Whether a site on hold has a scan. What is published calls for one by itself; of a site on its first load nothing is
+    /// yet.
     async fn look_at_hold(&self, host: &str) -> Result<Option<Suspect>, EngineError> {
-        let job = match self.reconciler.table.job().await {
-            // One that cannot be read is a finding of its own, and dropped: then nobody is served.
-            Err(EngineError::Damaged { .. }) => None,
-            job => job?,
+        let has_scan = match self.reconciler.table.site_scan(host).await {
+            Ok(scan) => scan.is_some(),
+            // A finding of its own, and dropped: then it has none.
+            Err(EngineError::Damaged { .. }) => false,
+            Err(error) => return Err(error),
         };
-        let served = job.is_some_and(|job| {
-            job.waiting.contains(host) || job.pass.is_some_and(|pass| pass.sites.contains(host))
-        });
-        let remedy = Remedy::Enqueue(host.to_owned());
-        let detail = "it is on hold, and no scan serves it";
+        let remedy = Remedy::Scan(host.to_owned());
+        let detail = "it is on hold and has no scan";
         let suspect = || Suspect::new(Problem::SiteUnserved, host, detail, remedy);
-        Ok((!served).then(suspect))
+        Ok((!has_scan).then(suspect))
     }
 
     /// Whether what a ledger says is what its record does.
@@ -231,6 +230,18 @@ impl Audit<'_> {
         })
     }
 
+    /// Whether a site's scan goes on: what it has not come to yet would look wrong. Read after the site's row, whose settings
+    /// come with a scan.
+    async fn is_scanned(&self, host: &str) -> Result<bool, EngineError> {
+        let now = self.reconciler.env.now();
+        match self.reconciler.table.site_scan(host).await {
+            // One that cannot go on may wait for what the audit mends.
+            Ok(scan) => Ok(scan.is_some_and(|scan| now - scan.at <= STUCK_SECONDS)),
+            Err(EngineError::Damaged { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn settled_sites<'r>(
         &self,
         records: impl Iterator<Item = &'r ContentRecord>,
@@ -239,7 +250,10 @@ impl Audit<'_> {
         let mut sites = BTreeMap::new();
         for host in hosts {
             let settled = match self.reconciler.table.site(host).await {
-                Ok(Some(row)) => (row.hold == Hold::Released).then_some(Some(row.settings)),
+                Ok(Some(row)) if row.hold == Hold::Released && !self.is_scanned(host).await? => {
+                    Some(Some(row.settings))
+                }
+                Ok(Some(_)) => None,
                 Ok(None) => Some(None),
                 Err(EngineError::Damaged { .. }) => None,
                 Err(error) => return Err(error),

@@ -1,0 +1,155 @@
+//! The scan of all content: the first load, the rebuild of a dropped table, another mapping.
+//!
+//! It works in slices: the write of a slice's progress is the event for the next one. A slice that runs twice does its work
+//! twice, and only one of them counts. Edits go on meanwhile.
+
+use std::time::Duration;
+
+use tracing::{info, warn};
+
+use super::{CONCURRENT_SITES, Regenerator, step_over};
+use crate::Deadline;
+use crate::concurrency::concurrently;
+use crate::error::EngineError;
+use crate::keys;
+use crate::scans::{ContentScan, Pass, Step};
+
+/// Records read at a time.
+const PAGE: u32 = 1_000;
+/// Scans of sites that are read at a time.
+const SITES: u32 = 100;
+/// How long a slice goes on beginning new work: edits of the same stream shard wait for it. Between two slices the stream
+/// gathers its batch for a second.
+pub(super) const SLICE: Duration = Duration::from_secs(6);
+
+/// A failure behind what is done: that is kept, and the next slice begins with what has failed.
+pub(super) fn end_early(error: &EngineError) {
+    warn!(%error, "a slice of a scan ends early");
+}
+
+impl Regenerator {
+    /// Does a slice of what the row says is left.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails. The row is as it was.
+    pub async fn scan_content(&self) -> Result<(), EngineError> {
+        let table = &self.reconciler.table;
+        let Some(before) = table.content_scan().await? else {
+            return Ok(());
+        };
+        let until = self.reconciler.env.deadline(SLICE);
+        let revision = self.reconciler.content.revision();
+        let mut next = ContentScan {
+            woken: 0,
+            ..before.clone()
+        };
+        match before.pass.clone() {
+            None if !before.wanted => return Ok(()),
+            // While functions are being replaced, an older one does a slice of tables that it knows nothing of.
+            Some(pass) if pass.revision == revision => {
+                next.pass = match pass.step.clone() {
+                    Step::Content { after } => Some(self.scan_records(pass, after, &until).await?),
+                    Step::Sites { after } => self.scan_sites(pass, after, &until).await?,
+                };
+                if next.pass.is_none() {
+                    next.done = Some(revision.to_owned());
+                }
+            }
+            _ => {
+                info!("a scan of all content begins");
+                next.wanted = false;
+                next.pass = Some(Pass {
+                    revision: revision.to_owned(),
+                    step: Step::Content { after: None },
+                    records: 0,
+                    at: 0,
+                });
+            }
+        }
+        if let Some(pass) = &mut next.pass {
+            pass.at = self.reconciler.env.now();
+        }
+        // If another slice was faster, or a pass was asked for: that write is an event, and what is left is in it.
+        table.advance_content_scan(&before, &next).await?;
+        Ok(())
+    }
+
+    async fn scan_records(
+        &self,
+        mut pass: Pass,
+        mut after: Option<String>,
+        until: &Deadline,
+    ) -> Result<Pass, EngineError> {
+        let mut is_done = false;
+        loop {
+            let (records, next) = match self.scan_page(after.as_deref()).await {
+                Err(error) if is_done => {
+                    end_early(&error);
+                    pass.step = Step::Content { after };
+                    return Ok(pass);
+                }
+                page => page?,
+            };
+            is_done = true;
+            pass.records += records;
+            info!(records = pass.records, "scanned");
+            pass.step = match next {
+                None => Step::Sites { after: None },
+                Some(next) if until.has_passed() => Step::Content { after: Some(next) },
+                next => {
+                    after = next;
+                    continue;
+                }
+            };
+            return Ok(pass);
+        }
+    }
+
+    /// Reconciles a page of the records: how many, and the last of the page if there are more.
+    async fn scan_page(&self, after: Option<&str>) -> Result<(u64, Option<String>), EngineError> {
+        let page = self.reconciler.content.scan(after, PAGE).await?;
+        let pages = page.records.iter().map(|(id, _)| keys::page(id, 1));
+        let pages: Vec<String> = pages.collect();
+        self.look_again(&pages).await?;
+        Ok((pages.len() as u64, page.next))
+    }
+
+    /// Has the scans of sites that waited for the content go on: what is left of the pass, nothing at the end.
+    async fn scan_sites(
+        &self,
+        mut pass: Pass,
+        mut after: Option<String>,
+        until: &Deadline,
+    ) -> Result<Option<Pass>, EngineError> {
+        let table = &self.reconciler.table;
+        loop {
+            let scans = table.site_scans(after.as_deref(), SITES).await?;
+            let Some((last, _)) = scans.last() else {
+                info!(records = pass.records, "a scan of all content is complete");
+                return Ok(None);
+            };
+            let last = last.clone();
+            // What cannot be read is the audit's to mend.
+            let scans = scans.into_iter().filter(|(_, scan)| scan.is_ok());
+            let hosts: Vec<String> = scans.map(|(host, _)| host).collect();
+            for hosts in hosts.chunks(CONCURRENT_SITES) {
+                if until.has_passed() {
+                    pass.step = Step::Sites { after };
+                    return Ok(Some(pass));
+                }
+                let slices = hosts.iter().map(|host| self.scan_site(host, until));
+                let slices = concurrently(CONCURRENT_SITES, slices).await;
+                for (host, slice) in hosts.iter().zip(slices) {
+                    let Err(error) = slice else { continue };
+                    // It holds up no other: a slice of its own begins where this one did.
+                    warn!(site = host, %error, "a slice of its scan failed");
+                    let now = self.reconciler.env.now();
+                    step_over(host, table.wake_site_scan(host, now).await)?;
+                }
+                after = hosts.last().cloned();
+            }
+            after = Some(last);
+        }
+    }
+}

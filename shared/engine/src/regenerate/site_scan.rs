@@ -1,0 +1,240 @@
+//! A site's scan: all that it lists or leaves out is reconciled again, and then it is published.
+//!
+//! Both are found by their rows, which are read one after the other, and a run that still goes by older settings may write
+//! behind what was read. One that has placed what stood nowhere before looks at the site once more (`reconcile::round`), and is
+//! called again if it dies before that. What stood somewhere is found, since what is left out is read before and behind
+//! the entries. The model of scans has the ways in which less would not do.
+
+use std::collections::BTreeSet;
+
+use objects::ObjectKey;
+use tracing::info;
+
+use super::content_scan::end_early;
+use super::{Regenerator, step_over};
+use crate::Deadline;
+use crate::concurrency::concurrently;
+use crate::error::EngineError;
+use crate::keys::{self, ShardId};
+use crate::metrics;
+use crate::scans::{ContentScan, Segment, SiteStep};
+use crate::sites::Hold;
+use crate::slots::shards_of;
+
+/// Records that are read at a time of those that are left out.
+const PAGE: u32 = 1_000;
+/// Segments whose owners are read at a time.
+const SEGMENTS: usize = 2;
+
+/// What comes next, and whether anything has been done.
+type Went = Result<Next, EngineError>;
+
+/// What comes after a part of the work.
+enum Next {
+    /// This step.
+    Step(SiteStep),
+    /// The same step, which has to wait for the scan of all content.
+    Wait,
+    /// Nothing: the site is published.
+    Done,
+}
+
+impl Regenerator {
+    /// Does a slice of what a site's scan has left.
+    ///
+    /// # Errors
+    ///
+    /// If a table or the bucket fails before anything was done. The row is as it was.
+    pub async fn scan_site(&self, host: &str, until: &Deadline) -> Result<(), EngineError> {
+        let table = &self.reconciler.table;
+        let Some(before) = table.site_scan(host).await? else {
+            return Ok(());
+        };
+        let mut step = before.step.clone();
+        let next = loop {
+            match self.scan_more(host, &step, until).await {
+                Ok(Next::Done) => break None,
+                Ok(Next::Step(next)) => step = next,
+                // What is written would only be an event for the same again.
+                Ok(Next::Wait) if step == before.step => return Ok(()),
+                Ok(Next::Wait) => break Some(&step),
+                Err(error) if step == before.step => return Err(error),
+                Err(error) => {
+                    end_early(&error);
+                    break Some(&step);
+                }
+            }
+            if until.has_passed() {
+                break Some(&step);
+            }
+        };
+        // If the site is scanned from the beginning by now, that write is an event.
+        let now = self.reconciler.env.now();
+        table.advance_site_scan(host, &before, next, now).await?;
+        Ok(())
+    }
+
+    async fn scan_more(&self, host: &str, step: &SiteStep, until: &Deadline) -> Went {
+        if self.waits_for_content(host).await? {
+            return Ok(Next::Wait);
+        }
+        match step {
+            SiteStep::LeftOut { after } => {
+                let next = self.scan_left_out(host, after.as_deref()).await?;
+                Ok(Next::Step(match next {
+                    Some(last) => SiteStep::LeftOut { after: Some(last) },
+                    None => SiteStep::Entries { after: None },
+                }))
+            }
+            SiteStep::Entries { after } => {
+                let next = self.scan_entries(host, after.as_ref()).await?;
+                Ok(Next::Step(match next {
+                    Some(last) => SiteStep::Entries { after: Some(last) },
+                    None => SiteStep::LeftOutAgain { after: None },
+                }))
+            }
+            SiteStep::LeftOutAgain { after } => {
+                let next = self.scan_left_out(host, after.as_deref()).await?;
+                Ok(Next::Step(match next {
+                    Some(last) => SiteStep::LeftOutAgain { after: Some(last) },
+                    None => SiteStep::Publish { after: None },
+                }))
+            }
+            SiteStep::Publish { after } => self.publish_site(host, after.clone(), until).await,
+        }
+    }
+
+    /// Whether a site is on hold and all content has to be scanned first: what that reconciles needs not be looked at twice.
+    async fn waits_for_content(&self, host: &str) -> Result<bool, EngineError> {
+        let table = &self.reconciler.table;
+        let row = step_over(host, table.site(host).await)?.flatten();
+        if row.is_none_or(|row| row.hold == Hold::Released) {
+            return Ok(false);
+        }
+        let content = table.content_scan().await?;
+        let is = |so: fn(&ContentScan, &str) -> bool| {
+            let revision = self.reconciler.content.revision();
+            content.as_ref().is_some_and(|scan| so(scan, revision))
+        };
+        if is(ContentScan::is_complete) {
+            return Ok(false);
+        }
+        if !is(|scan, _| scan.is_active()) {
+            table.begin_content_scan(content.as_ref()).await?;
+        }
+        Ok(true)
+    }
+
+    /// Reconciles a page of what the site leaves out: the last of it, nothing at the end.
+    async fn scan_left_out(
+        &self,
+        host: &str,
+        after: Option<&str>,
+    ) -> Result<Option<String>, EngineError> {
+        let ids = self.reconciler.table.left_out(host, after, PAGE).await?;
+        let pages: Vec<String> = ids.iter().map(|id| keys::page(id, 1)).collect();
+        self.look_again(&pages).await?;
+        let last = ids.last().filter(|_| ids.len() >= PAGE as usize);
+        Ok(last.cloned())
+    }
+
+    /// Reconciles the owners of the next entries: the last segment of these, nothing at the end.
+    async fn scan_entries(
+        &self,
+        host: &str,
+        after: Option<&Segment>,
+    ) -> Result<Option<Segment>, EngineError> {
+        let table = &self.reconciler.table;
+        let place = |shard: &ShardId, segment| (shard.series.name.clone(), shard.n, segment);
+        let mut segments = table.segments_of(host).await?;
+        segments
+            .retain(|(shard, segment)| after.is_none_or(|after| place(shard, *segment) > *after));
+        segments.truncate(SEGMENTS);
+        let owners = segments
+            .iter()
+            .map(|(shard, segment)| table.owners(shard, *segment));
+        let mut pages = BTreeSet::new();
+        for owners in concurrently(SEGMENTS, owners).await {
+            // Its parts come with a record's own page.
+            let ids = owners?;
+            let ids = ids.iter().map(|owner| keys::page_parts(&owner.id).0);
+            pages.extend(ids.map(|id| keys::page(id, 1)));
+        }
+        let pages: Vec<String> = pages.into_iter().collect();
+        self.look_again(&pages).await?;
+        let last = segments.last();
+        Ok(last.map(|(shard, segment)| place(shard, *segment)))
+    }
+
+    /// Publishes a site's sitemaps behind a path, and releases the site if it is on hold.
+    ///
+    /// # Errors
+    ///
+    /// If the first of them fails, or the release.
+    async fn publish_site(&self, site: &str, after: Option<String>, until: &Deadline) -> Went {
+        let table = &self.reconciler.table;
+        // From now on, what changes is published by its own event.
+        table
+            .move_hold(site, Hold::Loading, Hold::Publishing)
+            .await?;
+        let Some(row) = step_over(site, table.site(site).await)?.flatten() else {
+            return Ok(Next::Done);
+        };
+        // Of a site that was published all along, the changes were; only what new settings forbid is left to do.
+        let unread = BTreeSet::new();
+        let touched = (row.hold == Hold::Released).then_some(&unread);
+        let mut done = after.clone();
+        let up_to = |after| Ok(Next::Step(SiteStep::Publish { after }));
+        // Paths come in order, so all up to the last one are done.
+        for (path, shard) in shards_of(table, &*self.objects, site).await? {
+            if after.as_ref().is_some_and(|after| path <= *after) {
+                continue;
+            }
+            match step_over(&path, self.publish(&shard, touched).await) {
+                Ok(Some(_)) => {}
+                Ok(None) => self.note(&metrics::CHANGES_IMPOSSIBLE, 1),
+                Err(error) if done == after => return Err(error),
+                Err(error) => {
+                    end_early(&error);
+                    return up_to(done);
+                }
+            }
+            done = Some(path);
+            if until.has_passed() {
+                return up_to(done);
+            }
+        }
+        step_over(site, self.take_over_indexes(site).await)?;
+        table
+            .move_hold(site, Hold::Publishing, Hold::Released)
+            .await?;
+        info!(site, "the scan has published the site");
+        Ok(Next::Done)
+    }
+
+    /// Lets the row of a site on hold know of the indexes that a dropped table has left: they have to be emptied.
+    async fn take_over_indexes(&self, site: &str) -> Result<(), EngineError> {
+        let table = &self.reconciler.table;
+        let row = table.site(site).await?;
+        let Some(row) = row.filter(|row| row.hold == Hold::Publishing) else {
+            return Ok(());
+        };
+        let objects = self.objects.list(site).await?.into_iter();
+        let indexes = objects.filter_map(|key| match key {
+            ObjectKey::Index { n, .. } => Some(n),
+            _ => None,
+        });
+        let last = indexes.max().unwrap_or_default();
+        if last <= row.index_objects
+            || table
+                .count_indexes(site, row.version, row.indexes, last)
+                .await?
+        {
+            return Ok(());
+        }
+        Err(EngineError::Contended {
+            what: format!("site {site}"),
+            tries: 1,
+        })
+    }
+}

@@ -1,0 +1,351 @@
+//! The rows of the scans: what is to be looked at again, though no event tells of it.
+//!
+//! - The scan of all content finds records that no row of ours names: those of a new or dropped sitemap table, or of
+//!   another mapping. Its row stays, and says for which tables it was done.
+//! - A site's scan looks again at all that the site lists or leaves out, and publishes it: after new settings or another
+//!   rendering, and before a new site is released. Its row goes when it is done.
+//! - Both work in slices: each write of their row but the last is the event for the next one.
+
+use serde::{Deserialize, Serialize};
+use table::{Action, Condition, Item, Query, Update};
+
+use crate::error::EngineError;
+use crate::keys::{self, HASH_DIGITS, Key, RowKey, ShardId};
+use crate::sitemap_table::{SitemapTable, damaged, item_key};
+
+#[cfg(test)]
+mod tests;
+
+/// The scan of all content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContentScan {
+    /// Changes with every write of its progress. Random, never a counter: a dropped table's row comes back.
+    pub token: String,
+    /// Whether a pass is to begin once the one under way has ended.
+    pub wanted: bool,
+    /// The pass under way.
+    pub pass: Option<Pass>,
+    /// The revision of the content's tables that the last pass has read.
+    pub done: Option<String>,
+    /// When it was last woken since its last progress, in Unix seconds; 0 if it was not.
+    pub woken: i64,
+}
+
+/// One pass over all content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    /// The revision of the content's tables that it reads. A function that knows another one begins anew.
+    pub revision: String,
+    /// How far it is.
+    pub step: Step,
+    /// Records reconciled so far.
+    pub records: u64,
+    /// Unix seconds of the last progress.
+    pub at: i64,
+}
+
+/// How far a pass is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Reconciling the records from this id on, in the table's order.
+    Content {
+        /// The last id of the page before; nothing at the beginning.
+        after: Option<String>,
+    },
+    /// All are reconciled: the scans of sites, which have waited for that, go on from this host on.
+    Sites {
+        /// The last one that went on; nothing at the beginning.
+        after: Option<String>,
+    },
+}
+
+/// A site's scan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteScan {
+    /// As [`ContentScan::token`]: the row goes and comes back.
+    pub token: String,
+    /// How far it is.
+    pub step: SiteStep,
+    /// Unix seconds of the last progress.
+    pub at: i64,
+}
+
+/// How far a site's scan is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SiteStep {
+    /// Reconciling the records that are left out.
+    LeftOut {
+        /// The last one; nothing at the beginning.
+        after: Option<String>,
+    },
+    /// Reconciling the owners of entries, segment by segment.
+    Entries {
+        /// The last segment; nothing at the beginning.
+        after: Option<Segment>,
+    },
+    /// Those that are left out once more: a run that went by older settings, and then died, may have moved one from what is
+    /// read last to what was read first. A site that never had an entry is scanned from here on.
+    LeftOutAgain {
+        /// As in the first step.
+        after: Option<String>,
+    },
+    /// Publishing the shards, in the order of their objects' paths.
+    Publish {
+        /// The last path; nothing at the beginning.
+        after: Option<String>,
+    },
+}
+
+/// A place among a site's segments: series, shard, segment.
+pub type Segment = (String, u32, u32);
+
+impl SiteStep {
+    /// The first step.
+    pub const BEGINNING: Self = Self::LeftOut { after: None };
+}
+
+impl ContentScan {
+    /// Whether all records of the content's tables were reconciled since the sitemap table was made.
+    #[must_use]
+    pub fn is_complete(&self, revision: &str) -> bool {
+        let read = match &self.pass {
+            Some(pass) if matches!(pass.step, Step::Sites { .. }) => Some(&pass.revision),
+            Some(_) => None,
+            None => self.done.as_ref(),
+        };
+        !self.wanted && read.is_some_and(|read| read == revision)
+    }
+
+    /// Whether a pass will begin that reads everything as it is then.
+    #[must_use]
+    pub fn is_to_begin(&self) -> bool {
+        self.wanted && self.pass.is_none()
+    }
+
+    /// Whether a pass is under way or will be.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.wanted || self.pass.is_some()
+    }
+
+    /// Unix seconds of the last progress.
+    #[must_use]
+    pub fn at(&self) -> i64 {
+        self.pass.as_ref().map_or(0, |pass| pass.at).max(self.woken)
+    }
+}
+
+/// The row of the scan of all content.
+pub(crate) fn read_content_scan(key: &Key, item: &Item) -> Result<ContentScan, EngineError> {
+    let token = item.text("token").ok_or_else(|| damaged(key, "token"))?;
+    let pass = item.text("pass").map(serde_json::from_str).transpose();
+    Ok(ContentScan {
+        token: token.to_owned(),
+        wanted: item.get("wanted").is_some(),
+        pass: pass.map_err(|_| damaged(key, "pass"))?,
+        done: item.text("done").map(str::to_owned),
+        woken: item.number("woken").unwrap_or_default(),
+    })
+}
+
+/// The row of a site's scan.
+pub(crate) fn read_site_scan(key: &Key, item: &Item) -> Result<SiteScan, EngineError> {
+    let token = item.text("token").ok_or_else(|| damaged(key, "token"))?;
+    let step = item.text("step");
+    let step = step.and_then(|step| serde_json::from_str(step).ok());
+    Ok(SiteScan {
+        token: token.to_owned(),
+        step: step.ok_or_else(|| damaged(key, "step"))?,
+        at: item.number("at").ok_or_else(|| damaged(key, "at"))?,
+    })
+}
+
+impl SitemapTable {
+    /// The scan of all content; nothing if there never was one.
+    pub async fn content_scan(&self) -> Result<Option<ContentScan>, EngineError> {
+        let key = keys::content_scan();
+        let item = self.item(&key).await?;
+        item.map(|item| read_content_scan(&key, &item)).transpose()
+    }
+
+    /// The action that asks for a pass over all content. It may be sent twice, the second time much later: so it leaves the
+    /// token as it is. With an old token in the row again, a slice that has read that could write back what it knows, and what
+    /// was asked for since would be forgotten.
+    pub(crate) fn want_content_scan(&self) -> Action {
+        let update = Update::new()
+            .set_missing("token", self.env.token())
+            .set("wanted", true);
+        Action::update(&keys::content_scan(), update)
+    }
+
+    /// Asks for a pass over all content if the row is still as it was read, or still missing.
+    pub async fn begin_content_scan(
+        &self,
+        before: Option<&ContentScan>,
+    ) -> Result<(), EngineError> {
+        let unchanged = match before {
+            Some(before) => unchanged(before),
+            None => Condition::lacks("pk"),
+        };
+        let want = self.want_content_scan().when(unchanged);
+        self.transact_once(vec![want]).await.map(drop)
+    }
+
+    /// Writes the progress of the scan of all content if its row is still as it was read. The write is the event for the
+    /// next slice. False if the row is another by now.
+    pub async fn advance_content_scan(
+        &self,
+        before: &ContentScan,
+        next: &ContentScan,
+    ) -> Result<bool, EngineError> {
+        let mut row = Item::from(&keys::content_scan()).with("token", self.env.token());
+        if next.wanted {
+            row.set("wanted", true);
+        }
+        if let Some(pass) = &next.pass {
+            row.set("pass", json(pass));
+        }
+        if let Some(done) = &next.done {
+            row.set("done", done.as_str());
+        }
+        if next.woken > 0 {
+            row.set("woken", next.woken);
+        }
+        self.put_if(row, unchanged(before)).await
+    }
+
+    /// A site's scan, if there is anything to do.
+    pub async fn site_scan(&self, host: &str) -> Result<Option<SiteScan>, EngineError> {
+        let key = keys::site_scan(host);
+        let item = self.item(&key).await?;
+        item.map(|item| read_site_scan(&key, &item)).transpose()
+    }
+
+    /// Up to so many sites that have a scan, behind a host, in the order of their keys.
+    pub async fn site_scans(
+        &self,
+        after: Option<&str>,
+        most: u32,
+    ) -> Result<Vec<(String, Result<SiteScan, EngineError>)>, EngineError> {
+        let query = Query {
+            after: after.map(|host| Item::from(&keys::site_scan(host))),
+            ..Query::of(keys::site_scans_partition()).limited(most)
+        };
+        let scan = |item: &Item| {
+            let key = item_key(item)?;
+            match RowKey::parse(&key.pk, &key.sk)? {
+                RowKey::SiteScan(host) => Some((host, read_site_scan(&key, item))),
+                _ => None,
+            }
+        };
+        Ok(self.first(query).await?.iter().filter_map(scan).collect())
+    }
+
+    /// The action that has a site scanned from a step on, whatever was under way.
+    pub(crate) fn scan_site(&self, host: &str, from: &SiteStep, now: i64) -> Action {
+        Action::put(self.site_scan_row(host, from, now))
+    }
+
+    /// Has a site scanned, if that is not under way.
+    pub async fn begin_site_scan(&self, host: &str, now: i64) -> Result<(), EngineError> {
+        let row = self.site_scan_row(host, &SiteStep::BEGINNING, now);
+        self.put_if(row, Condition::lacks("pk")).await.map(drop)
+    }
+
+    /// Writes a site's scan as it is: that is the event for a slice.
+    pub async fn wake_site_scan(&self, host: &str, now: i64) -> Result<(), EngineError> {
+        match self.site_scan(host).await? {
+            Some(scan) => {
+                let woken = self.advance_site_scan(host, &scan, Some(&scan.step), now);
+                woken.await.map(drop)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the progress of a site's scan, or deletes its row, if that is still as it was read. The write is the event for
+    /// the next slice. False if the row is another by now.
+    pub async fn advance_site_scan(
+        &self,
+        host: &str,
+        before: &SiteScan,
+        next: Option<&SiteStep>,
+        now: i64,
+    ) -> Result<bool, EngineError> {
+        let unchanged = Condition::equals("token", before.token.as_str());
+        match next {
+            Some(step) => {
+                let row = self.site_scan_row(host, step, now);
+                self.put_if(row, unchanged).await
+            }
+            None => self.delete_if(&keys::site_scan(host), unchanged).await,
+        }
+    }
+
+    fn site_scan_row(&self, host: &str, step: &SiteStep, now: i64) -> Item {
+        Item::from(&keys::site_scan(host))
+            .with("token", self.env.token())
+            .with("step", json(step))
+            .with("at", now)
+    }
+
+    /// Up to so many records that a site leaves out, behind one of them, in the order of their partitions and ids.
+    pub async fn left_out(
+        &self,
+        site: &str,
+        after: Option<&str>,
+        most: u32,
+    ) -> Result<Vec<String>, EngineError> {
+        let first = after.map_or(HASH_DIGITS[0], keys::left_out_digit);
+        let mut ids = Vec::new();
+        for digit in HASH_DIGITS.into_iter().filter(|digit| *digit >= first) {
+            let after = after.filter(|_| digit == first);
+            let missing = most.saturating_sub(u32::try_from(ids.len()).unwrap_or(most));
+            let query = Query {
+                after: after.map(|id| Item::from(&keys::left_out(site, id))),
+                ..Query::of(keys::left_out_partition(site, digit)).limited(missing)
+            };
+            let items = self.first(query).await?;
+            ids.extend(
+                items
+                    .iter()
+                    .filter_map(|item| item.text("sk").map(str::to_owned)),
+            );
+            if ids.len() >= most as usize {
+                break;
+            }
+        }
+        Ok(ids)
+    }
+
+    /// All segments of a site that may hold entries, in the order of series, shard and segment.
+    pub async fn segments_of(&self, site: &str) -> Result<Vec<(ShardId, u32)>, EngineError> {
+        let mut segments = Vec::new();
+        for (series, extent) in self.series(site).await? {
+            for n in 1..=extent.shards {
+                let shard = ShardId {
+                    series: series.clone(),
+                    n,
+                };
+                segments.extend((0..extent.segments()).map(|segment| (shard.clone(), segment)));
+            }
+        }
+        Ok(segments)
+    }
+}
+
+/// That the row of the scan of all content is as it was read. While the token is, a pass was at most asked for.
+fn unchanged(before: &ContentScan) -> Condition {
+    let same_wish = if before.wanted {
+        Condition::has("wanted")
+    } else {
+        Condition::lacks("wanted")
+    };
+    Condition::equals("token", before.token.as_str()).and(same_wish)
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("progress has text keys alone")
+}
