@@ -18,7 +18,7 @@ use crate::world::Options;
 /// Text that no attribute has.
 const GARBAGE: &str = "\u{1}{";
 /// Kinds of rows: all but a notice, and a site's scan, which stands while it goes on.
-const KINDS: usize = 14;
+const KINDS: usize = 13;
 
 /// What is done to an object, beside deleting it.
 #[derive(Clone, Copy, Debug)]
