@@ -1,8 +1,9 @@
-//! The scan and the hold: the first load of a filled table while records and settings go on changing.
+//! The scans and the hold: a filled table's first load, new settings, and a site that becomes known, while records change.
 //!
-//! As in `engine::regenerate::scan`, `engine::sites`, and the parts of `ingest` and `regenerate` that ask for the hold.
-//! There is one site, loaded from a table that holds records whose events are long gone. That a publisher leaves no older state
-//! behind is for the model of publishing: here it is one step.
+//! As in `engine::regenerate::scan`, `engine::sites`, and the parts of `engine::reconcile` and `engine::regenerate` that ask
+//! for the site's row. There is one site; the events of one of its records are long gone. A run's first request and its
+//! event's delivery are one action: before, the run knows nothing. That a publisher leaves no older state behind is for the
+//! model of publishing: here a shard and an index are one step each. What is listed has one slot and stays there.
 
 mod steps;
 mod tests;
@@ -20,39 +21,69 @@ const RUNS: usize = 3;
 struct Conditions {
     /// The hold is moved on before shards are published, so that segments' events publish from then on.
     second_step: bool,
-    /// `ingest` leaves a record to the scan only while the pass has not begun.
-    left_while_waiting: bool,
-    /// It leaves only records that there are: the scan sees no others.
-    left_if_there: bool,
-    /// A site's row and its place in the scan are written in one transaction.
-    created_waiting: bool,
-    /// The scan's progress is conditional on its token.
+    /// Who has placed a record that was nowhere reads the site's row once more: a scan may have looked before.
+    looks_again: bool,
+    /// A site's row and its scan are written in one transaction.
+    created_with_scan: bool,
+    /// A site's scan reads what is left out.
+    left_out_listed: bool,
+    /// It does so once more after the entries: a record may have moved between both reads.
+    left_out_again: bool,
+    /// It publishes nothing before all content was scanned.
+    content_first: bool,
+    /// The scan of content wakes the sites' scans at its end.
+    sites_woken: bool,
+    /// The progress of a site's scan is conditional on its token.
     progress_checked: bool,
     /// That token is random, not a counter of the row's own.
     token_random: bool,
+    /// The progress of the content's scan is conditional on its token.
+    pass_checked: bool,
+    /// And on nobody's having asked for another.
+    wanted_checked: bool,
     /// Shards are published before the site is released.
     shards_first: bool,
 }
 
 const ALL: Conditions = Conditions {
     second_step: true,
-    left_while_waiting: true,
-    left_if_there: true,
-    created_waiting: true,
+    looks_again: true,
+    created_with_scan: true,
+    left_out_listed: true,
+    left_out_again: true,
+    content_first: true,
+    sites_woken: true,
     progress_checked: true,
     token_random: true,
+    pass_checked: true,
+    wanted_checked: true,
     shards_first: true,
 };
+
+/// What there is before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// A table that nobody has read.
+    Empty,
+    /// A site that is published.
+    Released,
+    /// A site that nobody knows, whose content was scanned for others or was not.
+    Unknown,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Scan {
     conditions: Conditions,
+    start: Start,
+    contents: [Content; RECORDS],
     runs: usize,
     edits: u8,
+    /// Changes that time alone makes.
+    timers: u8,
     settings: u8,
+    /// Changes of the mapping: no event tells of them, but all content is scanned again.
+    mappings: u8,
     faults: u8,
-    /// Contents beside being gone.
-    contents: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,39 +99,89 @@ struct Site {
     settings: u8,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Pass {
-    Scan(usize),
-    Publish,
-}
-
+/// The scan of all content. Its row stays when it is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Job {
-    waiting: bool,
+    wanted: bool,
     pass: Option<Pass>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Pass {
+    Content(usize),
+    Sites,
+}
+
+/// The site's own scan. Its row goes when it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct SiteScan {
+    part: Part,
     /// The token, if tokens are counted.
     count: u8,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Part {
+    LeftOut,
+    Entries,
+    LeftOutAgain,
+    Publish,
+}
+
 /// What a record says, 0 if it is gone.
 type Content = u8;
+const CONTENTS: Content = 2;
 /// An entry: the record's content, in the form that the settings ask for.
 type Entry = (Content, u8);
+
+/// Where a record is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Row {
+    /// Under these settings; nothing if its site is not known.
+    LeftOut(Option<u8>),
+    Entry(Entry),
+}
+
+impl Row {
+    /// What a record's row should be. Each change of the settings lists what was left out, and leaves out what was listed.
+    fn of(content: Content, settings: Option<u8>) -> Option<Self> {
+        match settings {
+            _ if content == 0 => None,
+            Some(settings) if (content + settings) % 2 == 1 => {
+                Some(Self::Entry((content, settings)))
+            }
+            settings => Some(Self::LeftOut(settings)),
+        }
+    }
+
+    fn entry(self) -> Option<Entry> {
+        match self {
+            Self::Entry(entry) => Some(entry),
+            Self::LeftOut(_) => None,
+        }
+    }
+}
+
+fn entries(rows: [Option<Row>; RECORDS]) -> [Option<Entry>; RECORDS] {
+    rows.map(|row| row.and_then(Row::entry))
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Cause {
     Record,
+    Timer,
+    /// It was a timer, which is gone since the commit: nobody comes again.
+    Nobody,
+    /// The settings of a site that was not known.
+    Settings,
     Segment,
     Index,
     Job,
+    Scan,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
-    /// `ingest`: does a site wait for the scan, is it on hold, and is the record there?
-    Waiting,
-    Held,
-    There,
     /// Reconcile.
     Fence,
     Content,
@@ -108,18 +189,25 @@ enum Step {
     Create,
     Enqueue,
     Commit,
+    Look,
     /// `regenerate`: the site's row, then the shard.
     Hold,
     Publish,
     Index,
-    /// A slice of the scan.
+    /// A slice of the content's scan.
     Job,
     Page,
+    Advance,
+    /// A slice of the site's scan.
+    Scan,
+    List,
+    Complete,
+    Want,
     Move,
     Row,
     Shards,
     Release,
-    Advance,
+    Progress,
 }
 
 /// A run of a function, with what it has read.
@@ -132,38 +220,54 @@ struct Run {
     record: usize,
     /// Its token still stands in the record's ledger.
     token: bool,
+    before: Option<Row>,
     content: Content,
-    settings: u8,
+    settings: Option<u8>,
     job: Job,
-    /// The scan's row is as it was read.
+    /// The pass is as it was read.
     job_token: bool,
+    scan: Option<SiteScan>,
+    /// The site's scan is as it was read.
+    scan_token: bool,
+    /// Records that are still to be reconciled.
+    listed: [bool; RECORDS],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct State {
     contents: [Content; RECORDS],
-    edited: [bool; RECORDS],
+    /// The first record has changed.
+    edited: bool,
     edits: u8,
+    timers: u8,
+    known: bool,
     settings: u8,
+    mappings: u8,
     faults: u8,
     site: Option<Site>,
     job: Option<Job>,
-    rows: [Option<Entry>; RECORDS],
+    scan: Option<SiteScan>,
+    rows: [Option<Row>; RECORDS],
     shard: Option<[Option<Entry>; RECORDS]>,
     /// Whether the index lists the shard.
     index: Option<bool>,
     /// Events.
     changed: [bool; RECORDS],
+    due: [bool; RECORDS],
+    announced: bool,
     segment: bool,
     summarised: bool,
     progressed: bool,
+    scanned: bool,
     runs: [Option<Run>; RUNS],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Edit(usize, Content),
+    Ring(usize, Content),
     ChangeSettings,
+    ChangeMapping,
     Deliver(Cause, usize),
     Next(usize),
     Fails(usize, Fault),
@@ -171,31 +275,68 @@ enum Action {
 
 impl State {
     fn is_at_rest(&self) -> bool {
+        let others = [
+            self.announced,
+            self.segment,
+            self.summarised,
+            self.progressed,
+            self.scanned,
+        ];
         self.runs.iter().all(Option::is_none)
-            && !(self.segment || self.summarised || self.progressed || self.changed.contains(&true))
+            && !others
+                .iter()
+                .chain(&self.changed)
+                .chain(&self.due)
+                .any(|event| *event)
     }
 
-    /// Lets the site wait for the scan.
-    fn enqueue(&mut self, conditions: &Conditions) {
-        let job = self.job.get_or_insert_default();
-        job.waiting = true;
-        if !conditions.token_random {
-            job.count += 1;
+    /// The event of a run. What a timer has done, nobody does again.
+    fn event(&mut self, cause: Cause, record: usize) -> Option<&mut bool> {
+        match cause {
+            Cause::Record => Some(&mut self.changed[record]),
+            Cause::Timer => Some(&mut self.due[record]),
+            Cause::Nobody => None,
+            Cause::Settings => Some(&mut self.announced),
+            Cause::Segment => Some(&mut self.segment),
+            Cause::Index => Some(&mut self.summarised),
+            Cause::Job => Some(&mut self.progressed),
+            Cause::Scan => Some(&mut self.scanned),
         }
-        self.job_written();
     }
 
-    fn job_written(&mut self) {
-        self.progressed |= self.job.is_some();
+    /// Writes the site's scan anew, from its start.
+    fn scan_anew(&mut self, conditions: &Conditions) {
+        let part = if conditions.left_out_listed {
+            Part::LeftOut
+        } else {
+            Part::Entries
+        };
+        let count = self.scan.map_or(0, |scan| scan.count) + u8::from(!conditions.token_random);
+        self.write_scan(Some(SiteScan { part, count }));
+    }
+
+    fn write_scan(&mut self, scan: Option<SiteScan>) {
+        self.scan = scan;
+        self.scanned |= scan.is_some();
+        for run in self.runs.iter_mut().flatten() {
+            run.scan_token = false;
+        }
+    }
+
+    fn write_job(&mut self, job: Job) {
+        self.job = Some(job);
+        // The event of a scan that is done finds nothing to do.
+        self.progressed |= job != Job::default();
         for run in self.runs.iter_mut().flatten() {
             run.job_token = false;
         }
     }
 
     fn publish(&mut self) {
-        let new = self.rows.iter().any(Option::is_some) || self.shard.is_some();
-        if new && self.shard != Some(self.rows) {
-            self.shard = Some(self.rows);
+        let entries = entries(self.rows);
+        let new = entries.iter().any(Option::is_some) || self.shard.is_some();
+        if new && self.shard != Some(entries) {
+            self.shard = Some(entries);
             self.summarised = true;
         }
     }
@@ -213,40 +354,82 @@ impl Model for Scan {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        vec![State {
-            contents: [1, 0],
-            edited: [false; RECORDS],
+        let empty = State {
+            contents: self.contents,
+            edited: false,
             edits: self.edits,
+            timers: self.timers,
+            known: self.start != Start::Unknown,
             settings: 0,
+            mappings: self.mappings,
             faults: self.faults,
             site: None,
             job: None,
+            scan: None,
             rows: [None; RECORDS],
             shard: None,
             index: None,
             changed: [false, true],
+            due: [false; RECORDS],
+            announced: false,
             segment: false,
             summarised: false,
             progressed: false,
+            scanned: false,
             runs: [None; RUNS],
-        }]
+        };
+        let scanned = State {
+            job: Some(Job::default()),
+            rows: [Row::of(self.contents[0], empty.known.then_some(0)), None],
+            ..empty
+        };
+        match self.start {
+            Start::Empty => vec![empty],
+            Start::Unknown => vec![empty, scanned],
+            Start::Released => {
+                let shard = Some(entries(scanned.rows)).filter(|shard| shard[0].is_some());
+                vec![State {
+                    site: Some(Site {
+                        hold: Hold::Released,
+                        settings: 0,
+                    }),
+                    shard,
+                    index: Some(shard.is_some()),
+                    ..scanned
+                }]
+            }
+        }
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        if state.edits > 0 {
-            for (record, content) in state.contents.iter().enumerate() {
-                let others = (0..=self.contents).filter(|other| other != content);
-                actions.extend(others.map(|content| Action::Edit(record, content)));
+        for (record, content) in state.contents.iter().enumerate() {
+            let others = (0..=CONTENTS).filter(|other| other != content);
+            if state.edits > 0 {
+                actions.extend(others.clone().map(|to| Action::Edit(record, to)));
+            }
+            // A timer is set by who places the record.
+            if state.timers > 0 && state.rows[record].is_some() && *content > 0 {
+                let others = others.filter(|other| *other > 0);
+                actions.extend(others.map(|to| Action::Ring(record, to)));
             }
         }
         actions.extend((state.settings < self.settings).then_some(Action::ChangeSettings));
+        let mapped = state.mappings > 0 && state.job.is_some() && state.contents[0] > 0;
+        actions.extend(mapped.then_some(Action::ChangeMapping));
         if state.runs.iter().flatten().count() < self.runs {
-            let changed = (0..RECORDS).filter(|record| state.changed[*record]);
-            actions.extend(changed.map(|record| Action::Deliver(Cause::Record, record)));
+            let records = (0..RECORDS).flat_map(|record| {
+                let changed = state.changed[record].then_some(Cause::Record);
+                let due = state.due[record].then_some(Cause::Timer);
+                let causes = changed.into_iter().chain(due);
+                causes.map(move |cause| Action::Deliver(cause, record))
+            });
+            actions.extend(records);
             let others = [
+                (state.announced, Cause::Settings),
                 (state.segment, Cause::Segment),
                 (state.summarised, Cause::Index),
                 (state.progressed, Cause::Job),
+                (state.scanned, Cause::Scan),
             ];
             let pending = others.into_iter().filter(|(pending, _)| *pending);
             actions.extend(pending.map(|(_, cause)| Action::Deliver(cause, 0)));
@@ -258,7 +441,9 @@ impl Model for Scan {
                 actions.push(Action::Fails(at, Fault::Vanish));
             } else if state.faults > 0 {
                 actions.push(Action::Fails(at, Fault::Crash));
-                actions.push(Action::Fails(at, Fault::Redeliver));
+                if run.cause != Cause::Nobody {
+                    actions.push(Action::Fails(at, Fault::Redeliver));
+                }
             }
         }
     }
@@ -270,37 +455,60 @@ impl Model for Scan {
             Action::Edit(record, content) => {
                 state.edits -= 1;
                 state.contents[record] = content;
-                state.edited[record] = true;
+                state.edited |= record == 0;
                 state.changed[record] = true;
+            }
+            Action::Ring(record, content) => {
+                state.timers -= 1;
+                state.contents[record] = content;
+                state.edited |= record == 0;
+                state.due[record] = true;
             }
             // In one step: how the site's row follows is for the model of settings.
             Action::ChangeSettings => {
                 state.settings += 1;
+                state.announced |= !state.known;
+                state.known = true;
                 if let Some(site) = &mut state.site {
                     site.settings = state.settings;
                     state.summarised = true;
-                    state.enqueue(&self.conditions);
+                    state.scan_anew(&self.conditions);
                 }
             }
+            Action::ChangeMapping => {
+                state.mappings -= 1;
+                state.contents[0] = CONTENTS + 1 - state.contents[0];
+                state.edited = true;
+                // The token stays: this may be sent twice.
+                state.job.as_mut()?.wanted = true;
+                state.progressed = true;
+            }
             Action::Deliver(cause, record) => {
-                let (event, step) = match cause {
-                    Cause::Record => (&mut state.changed[record], Step::Waiting),
-                    Cause::Segment => (&mut state.segment, Step::Hold),
-                    Cause::Index => (&mut state.summarised, Step::Index),
-                    Cause::Job => (&mut state.progressed, Step::Job),
+                *state.event(cause, record)? = false;
+                let step = match cause {
+                    Cause::Record | Cause::Timer | Cause::Nobody => Step::Fence,
+                    Cause::Settings => Step::Create,
+                    Cause::Segment => Step::Hold,
+                    Cause::Index => Step::Index,
+                    Cause::Job => Step::Job,
+                    Cause::Scan => Step::Scan,
                 };
-                *event = false;
-                state.runs[0] = Some(Run {
+                let run = Run {
                     cause,
                     step,
                     zombie: false,
                     record,
                     token: false,
+                    before: None,
                     content: 0,
-                    settings: 0,
+                    settings: None,
                     job: Job::default(),
                     job_token: false,
-                });
+                    scan: None,
+                    scan_token: false,
+                    listed: [false; RECORDS],
+                };
+                state.runs[0] = state.next(run, &self.conditions);
             }
             Action::Next(at) => {
                 let run = state.runs[at]?;
@@ -310,14 +518,11 @@ impl Model for Scan {
             Action::Fails(at, fault) => {
                 let run = state.runs[at].as_mut()?;
                 run.zombie = true;
-                let run = *run;
+                let Run { cause, record, .. } = *run;
                 if fault != Fault::Vanish {
                     state.faults -= 1;
-                    match run.cause {
-                        Cause::Record => state.changed[run.record] = true,
-                        Cause::Segment => state.segment = true,
-                        Cause::Index => state.summarised = true,
-                        Cause::Job => state.progressed = true,
+                    if let Some(event) = state.event(cause, record) {
+                        *event = true;
                     }
                 }
                 if fault != Fault::Redeliver {
@@ -331,33 +536,53 @@ impl Model for Scan {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(WHOLE, |_, state: &State| {
-                let listed =
-                    |record: usize| state.shard.is_some_and(|shard| shard[record].is_some());
-                (state.shard.is_none() && state.index.is_none()) || state.edited[0] || listed(0)
+            Property::always(WHOLE, |model, state: &State| {
+                let listed = state.shard.is_some_and(|shard| shard[0].is_some());
+                let placed = state.rows[0].is_some_and(|row| row != Row::LeftOut(None));
+                (state.shard.is_none() && state.index.is_none())
+                    || state.edited
+                    || listed
+                    || model.settings > 0 && placed
             }),
             Property::always(LISTED, |_, state: &State| {
-                let wanted = state
-                    .contents
-                    .map(|content| (content > 0).then_some((content, state.settings)));
-                let any = wanted.iter().any(Option::is_some);
-                // A record that was gone before anybody looked leaves no site to be made.
+                let settings = state.known.then_some(state.settings);
+                let mut wanted = state.contents.map(|content| Row::of(content, settings));
+                // Without a site, nobody has looked at a record whose event is long gone.
+                if state.site.is_none() && state.rows[0].is_none() && !state.edited {
+                    wanted[0] = None;
+                }
+                let listed = entries(wanted);
+                let any = listed.iter().any(Option::is_some);
                 !state.is_at_rest()
-                    || state.shard.unwrap_or_default() == wanted
+                    || state.rows == wanted
+                        && state.shard.unwrap_or_default() == listed
                         && state.index.unwrap_or(false) == any
             }),
             Property::always(DONE, |_, state: &State| {
                 let on_hold = state.site.is_some_and(|site| site.hold != Hold::Released);
-                !state.is_at_rest() || !on_hold && state.job.is_none()
+                let under_way = state.job.is_some_and(|job| job != Job::default());
+                !state.is_at_rest() || !on_hold && state.scan.is_none() && !under_way
             }),
-            Property::sometimes("settings change during a pass", |model, state: &State| {
-                let both = |job: Job| job.waiting && job.pass.is_some();
-                model.settings == 0 || state.job.is_some_and(both)
-            }),
+            Property::sometimes(
+                "settings change during a first load",
+                |model, state: &State| {
+                    let loads = state.site.is_some_and(|site| site.hold == Hold::Publishing);
+                    let anew = state.scan.is_some_and(|scan| scan.part == Part::LeftOut);
+                    model.start != Start::Empty || model.settings == 0 || loads && anew
+                },
+            ),
+            Property::sometimes(
+                "a site's scan waits for the content's",
+                |model, state: &State| {
+                    let waits = state.scan.is_some_and(|scan| scan.part == Part::Publish);
+                    let pass = state.job.and_then(|job| job.pass);
+                    model.start != Start::Empty || waits && pass == Some(Pass::Content(0))
+                },
+            ),
         ]
     }
 }
 
 const WHOLE: &str = "nothing is published before the load is complete";
-const LISTED: &str = "at rest, what is eligible is listed as it is, and nothing else is";
-const DONE: &str = "at rest, no site is on hold and no pass under way";
+const LISTED: &str = "at rest, everything is listed or left out as the settings say";
+const DONE: &str = "at rest, no site is on hold and no scan under way";

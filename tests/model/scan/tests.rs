@@ -5,24 +5,39 @@ use crate::{holds, refutes};
 
 const SMALL: Scan = Scan {
     conditions: ALL,
+    start: Start::Empty,
+    contents: [1, 1],
     runs: 2,
-    edits: 1,
+    edits: 0,
+    timers: 0,
     settings: 0,
+    mappings: 0,
     faults: 1,
-    contents: 1,
+};
+
+const RELEASED: Scan = Scan {
+    start: Start::Released,
+    settings: 1,
+    ..SMALL
 };
 
 #[test]
 fn a_first_load_while_records_change() {
-    holds("scan, three runs", Scan { runs: 3, ..SMALL });
+    holds("scan, edits", Scan { edits: 1, ..SMALL });
     holds(
-        "scan, edits",
+        "scan, three runs",
         Scan {
-            edits: 2,
-            faults: 2,
+            runs: 3,
+            edits: 1,
+            faults: 0,
             ..SMALL
         },
     );
+    let mapping = Scan {
+        mappings: 1,
+        ..SMALL
+    };
+    holds("scan, the mapping changes", mapping);
 }
 
 #[test]
@@ -37,56 +52,119 @@ fn a_first_load_while_settings_change() {
 }
 
 #[test]
+fn settings_of_a_published_site_change() {
+    let edits = Scan {
+        edits: 1,
+        ..RELEASED
+    };
+    holds("scan, published, edits", edits);
+    let twice = Scan {
+        settings: 2,
+        ..RELEASED
+    };
+    holds("scan, published, settings change twice", twice);
+    let timers = Scan {
+        timers: 1,
+        ..RELEASED
+    };
+    holds("scan, published, timers", timers);
+}
+
+#[test]
+fn a_site_becomes_known() {
+    let model = Scan {
+        start: Start::Unknown,
+        contents: [2, 2],
+        settings: 1,
+        edits: 1,
+        ..SMALL
+    };
+    holds("scan, unknown", model);
+}
+
+#[test]
 fn every_condition_is_needed() {
-    let without = |name: &str, settings, edits, off: fn(&mut Conditions), property| {
-        let mut model = Scan {
-            settings,
-            edits,
-            ..SMALL
-        };
+    let without = |name: &str, mut model: Scan, off: fn(&mut Conditions), property| {
         off(&mut model.conditions);
         refutes(&format!("scan without {name}"), model, property);
     };
+    let edits = Scan { edits: 1, ..SMALL };
+    let mapping = Scan {
+        mappings: 1,
+        ..SMALL
+    };
+    let left_out = Scan {
+        contents: [2, 2],
+        ..RELEASED
+    };
+    let timers = Scan {
+        timers: 1,
+        ..RELEASED
+    };
+    let twice = Scan {
+        contents: [2, 0],
+        settings: 2,
+        ..RELEASED
+    };
     without(
         "the hold's second step",
-        0,
-        1,
+        edits,
         |c| c.second_step = false,
         LISTED,
     );
     without(
-        "a begun pass",
-        0,
-        1,
-        |c| c.left_while_waiting = false,
-        LISTED,
-    );
-    without(
-        "looking for the record",
-        0,
-        2,
-        |c| c.left_if_there = false,
+        "another look at the site",
+        RELEASED,
+        |c| c.looks_again = false,
         LISTED,
     );
     without(
         "creation in one transaction",
-        0,
-        0,
-        |c| c.created_waiting = false,
+        SMALL,
+        |c| c.created_with_scan = false,
         DONE,
     );
     without(
+        "what is left out",
+        left_out,
+        |c| c.left_out_listed = false,
+        LISTED,
+    );
+    without(
+        "what is left out, again",
+        timers,
+        |c| c.left_out_again = false,
+        LISTED,
+    );
+    without(
+        "waiting for the content",
+        SMALL,
+        |c| c.content_first = false,
+        WHOLE,
+    );
+    without("waking the sites", SMALL, |c| c.sites_woken = false, DONE);
+    without(
         "the progress's condition",
-        1,
-        0,
+        twice,
         |c| c.progress_checked = false,
         LISTED,
     );
-    without("random tokens", 1, 0, |c| c.token_random = false, LISTED);
+    without("random tokens", twice, |c| c.token_random = false, LISTED);
+    without(
+        "the pass's condition",
+        mapping,
+        |c| c.pass_checked = false,
+        LISTED,
+    );
+    without(
+        "a look at who wants a pass",
+        mapping,
+        |c| c.wanted_checked = false,
+        LISTED,
+    );
     without(
         "shards before the release",
-        0,
-        0,
+        SMALL,
         |c| c.shards_first = false,
         WHOLE,
     );
