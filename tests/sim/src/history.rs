@@ -82,6 +82,10 @@ const GROUP_CROWD: Range<usize> = 201..206;
 const LEAVING: Range<usize> = 1..8;
 /// Entries of a sitemap where such a crowd is.
 const LARGE_CAPACITY: u32 = 2_000;
+/// Records, paths of theirs, and states of records and settings, that come again and again.
+const FEW_RECORDS: usize = 3;
+const FEW_PATHS: usize = 2;
+const FEW_STATES: usize = 3;
 /// Steps beside a large crowd.
 const LARGE_STEPS: Range<usize> = 5..20;
 /// Steps before the functions start, of the histories that have any.
@@ -487,6 +491,7 @@ pub fn any_history() -> impl Strategy<Value = History> {
         96 => with_steps(SHORT_STEPS),
         64 => with_steps(MEDIUM_STEPS),
         16 => with_steps(LONG_STEPS),
+        48 => back_and_forth(SHORT_STEPS),
         4 => beside_a_large_crowd(NEWS_CROWD, NEWS_PAGE),
         4 => beside_a_large_crowd(GROUP_CROWD, MEMBER),
     ]
@@ -497,6 +502,31 @@ fn with_steps(count: Range<usize>) -> impl Strategy<Value = History> {
     (loaded, prop::collection::vec(step(), count)).prop_map(|(loaded, steps)| {
         let loaded = loaded.min(steps.len());
         History { loaded, steps }
+    })
+}
+
+/// A few records of one site, to which the same few states come again and again: what a slow run has read is true once more
+/// after it was not, and several runs are about the same rows.
+fn back_and_forth(count: Range<usize>) -> impl Strategy<Value = History> {
+    let at_home = |page: Page| Page {
+        site: 0,
+        path: page.path % FEW_PATHS,
+        ..page
+    };
+    let pages = prop::collection::vec(page().prop_map(at_home), FEW_STATES);
+    let settings = proptest::option::weighted(0.9, settings());
+    let settings = prop::collection::vec(settings, FEW_STATES);
+    (pages, settings, count).prop_flat_map(|(pages, settings, count)| {
+        let settings = prop::sample::select(settings);
+        let step = prop_oneof![
+            12 => (0..FEW_RECORDS, prop::sample::select(pages)).prop_map(|(id, page)| Step::Put(id, page)),
+            4 => (0..FEW_RECORDS).prop_map(Step::Delete),
+            4 => settings.prop_map(|settings| Step::Site(0, settings)),
+            1 => PASSING.prop_map(Step::Pass),
+            1 => Just(Step::Rest),
+        ];
+        let steps = prop::collection::vec(step, count..=count);
+        steps.prop_map(|steps| History { loaded: 0, steps })
     })
 }
 
