@@ -1,9 +1,10 @@
 //! The scans and the hold: a filled table's first load, new settings, and a site that becomes known, while records change.
 //!
-//! As in `engine::regenerate::scan`, `engine::sites`, and the parts of `engine::reconcile` and `engine::regenerate` that ask
-//! for the site's row. There is one site; the events of one of its records are long gone. A run's first request and its
-//! event's delivery are one action: before, the run knows nothing. That a publisher leaves no older state behind is for the
-//! model of publishing: here a shard and an index are one step each. What is listed has one slot and stays there.
+//! As in `engine::regenerate::{content_scan, site_scan}`, `engine::sites`, and the parts of `engine::ingest`,
+//! `engine::reconcile` and `engine::regenerate` that ask for the site's row. There is one site; the events of one of its records
+//! are long gone. A run's first request and its event's delivery are one action: before, the run knows nothing. That a
+//! publisher leaves no older state behind is for the model of publishing: here a shard and an index are one step each. What
+//! is listed has one slot and stays there.
 
 mod steps;
 mod tests;
@@ -21,7 +22,11 @@ const RUNS: usize = 3;
 struct Conditions {
     /// The hold is moved on before shards are published, so that segments' events publish from then on.
     second_step: bool,
-    /// Who has placed a record that was nowhere reads the site's row once more: a scan may have looked before.
+    /// `ingest` leaves a record to the scan of content only while its pass has not begun.
+    left_while_waiting: bool,
+    /// It leaves only records that there are: the scan sees no others.
+    left_if_there: bool,
+    /// Who has placed a record where it was not reads the site's row once more: a scan may have looked before.
     looks_again: bool,
     /// A site's row and its scan are written in one transaction.
     created_with_scan: bool,
@@ -29,8 +34,12 @@ struct Conditions {
     left_out_listed: bool,
     /// It does so once more after the entries: a record may have moved between both reads.
     left_out_again: bool,
-    /// It publishes nothing before all content was scanned.
+    /// It does so from its beginning if there are entries, even if the site's row is a new one.
+    entries_first: bool,
+    /// That of a site on hold does nothing before all content was scanned.
     content_first: bool,
+    /// It asks for that if nobody has.
+    content_wanted: bool,
     /// The scan of content wakes the sites' scans at its end.
     sites_woken: bool,
     /// The progress of a site's scan is conditional on its token.
@@ -47,11 +56,15 @@ struct Conditions {
 
 const ALL: Conditions = Conditions {
     second_step: true,
+    left_while_waiting: true,
+    left_if_there: true,
     looks_again: true,
     created_with_scan: true,
     left_out_listed: true,
     left_out_again: true,
+    entries_first: true,
     content_first: true,
+    content_wanted: true,
     sites_woken: true,
     progress_checked: true,
     token_random: true,
@@ -69,6 +82,10 @@ enum Start {
     Released,
     /// A site that nobody knows, whose content was scanned for others or was not.
     Unknown,
+    /// One whose content is to be scanned for others.
+    Waiting,
+    /// The row of the site is lost, or that of the scan of content during a first load.
+    Lost,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +101,8 @@ struct Scan {
     /// Changes of the mapping: no event tells of them, but all content is scanned again.
     mappings: u8,
     faults: u8,
+    /// A slice of the site's scan may do more than one part. Nobody looks at its token in between.
+    long_slices: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -182,6 +201,10 @@ enum Cause {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
+    /// `ingest`: is a pass over the content to begin, is the record there, and is its site on hold?
+    Waiting,
+    There,
+    Held,
     /// Reconcile.
     Fence,
     Content,
@@ -200,9 +223,10 @@ enum Step {
     Advance,
     /// A slice of the site's scan.
     Scan,
-    List,
+    OnHold,
     Complete,
     Want,
+    List,
     Move,
     Row,
     Shards,
@@ -227,6 +251,8 @@ struct Run {
     /// The pass is as it was read.
     job_token: bool,
     scan: Option<SiteScan>,
+    /// What it has left to do.
+    part: Option<Part>,
     /// The site's scan is as it was read.
     scan_token: bool,
     /// Records that are still to be reconciled.
@@ -270,6 +296,8 @@ enum Action {
     ChangeMapping,
     Deliver(Cause, usize),
     Next(usize),
+    /// A slice of the site's scan has time left.
+    GoesOn(usize),
     Fails(usize, Fault),
 }
 
@@ -290,6 +318,10 @@ impl State {
                 .any(|event| *event)
     }
 
+    fn is_released(&self) -> bool {
+        self.site.is_some_and(|site| site.hold == Hold::Released)
+    }
+
     /// The event of a run. What a timer has done, nobody does again.
     fn event(&mut self, cause: Cause, record: usize) -> Option<&mut bool> {
         match cause {
@@ -304,12 +336,13 @@ impl State {
         }
     }
 
-    /// Writes the site's scan anew, from its start.
-    fn scan_anew(&mut self, conditions: &Conditions) {
-        let part = if conditions.left_out_listed {
-            Part::LeftOut
-        } else {
-            Part::Entries
+    /// Writes the site's scan anew. Without entries there is nothing that could go from one read to the other.
+    fn scan_anew(&mut self, entries: bool, conditions: &Conditions) {
+        let part = match (entries, conditions.left_out_listed) {
+            (true, true) => Part::LeftOut,
+            (true, false) => Part::Entries,
+            (false, true) => Part::LeftOutAgain,
+            (false, false) => Part::Publish,
         };
         let count = self.scan.map_or(0, |scan| scan.count) + u8::from(!conditions.token_random);
         self.write_scan(Some(SiteScan { part, count }));
@@ -320,6 +353,16 @@ impl State {
         self.scanned |= scan.is_some();
         for run in self.runs.iter_mut().flatten() {
             run.scan_token = false;
+        }
+    }
+
+    /// Asks for a scan of the content if there is no row of it.
+    fn want_job(&mut self) {
+        if self.job.is_none() {
+            self.write_job(Job {
+                wanted: true,
+                pass: None,
+            });
         }
     }
 
@@ -359,7 +402,7 @@ impl Model for Scan {
             edited: false,
             edits: self.edits,
             timers: self.timers,
-            known: self.start != Start::Unknown,
+            known: !matches!(self.start, Start::Unknown | Start::Waiting),
             settings: 0,
             mappings: self.mappings,
             faults: self.faults,
@@ -383,21 +426,42 @@ impl Model for Scan {
             rows: [Row::of(self.contents[0], empty.known.then_some(0)), None],
             ..empty
         };
+        let wanted = State {
+            job: Some(Job {
+                wanted: true,
+                pass: None,
+            }),
+            progressed: true,
+            ..empty
+        };
+        let site = |hold| Site { hold, settings: 0 };
+        let shard = Some(entries(scanned.rows)).filter(|shard| shard[0].is_some());
+        let released = State {
+            site: Some(site(Hold::Released)),
+            shard,
+            index: Some(shard.is_some()),
+            ..scanned
+        };
         match self.start {
             Start::Empty => vec![empty],
             Start::Unknown => vec![empty, scanned],
-            Start::Released => {
-                let shard = Some(entries(scanned.rows)).filter(|shard| shard[0].is_some());
-                vec![State {
-                    site: Some(Site {
-                        hold: Hold::Released,
-                        settings: 0,
+            Start::Waiting => vec![wanted],
+            Start::Released => vec![released],
+            Start::Lost => vec![
+                State {
+                    site: None,
+                    ..released
+                },
+                State {
+                    site: Some(site(Hold::Loading)),
+                    scan: Some(SiteScan {
+                        part: Part::LeftOutAgain,
+                        count: 0,
                     }),
-                    shard,
-                    index: Some(shard.is_some()),
-                    ..scanned
-                }]
-            }
+                    scanned: true,
+                    ..empty
+                },
+            ],
         }
     }
 
@@ -437,6 +501,8 @@ impl Model for Scan {
         for (at, run) in state.runs.iter().enumerate() {
             let Some(run) = run else { continue };
             actions.push(Action::Next(at));
+            let left = self.long_slices && run.step == Step::Progress && run.part.is_some();
+            actions.extend(left.then_some(Action::GoesOn(at)));
             if run.zombie {
                 actions.push(Action::Fails(at, Fault::Vanish));
             } else if state.faults > 0 {
@@ -467,12 +533,12 @@ impl Model for Scan {
             // In one step: how the site's row follows is for the model of settings.
             Action::ChangeSettings => {
                 state.settings += 1;
-                state.announced |= !state.known;
+                state.announced |= state.site.is_none();
                 state.known = true;
                 if let Some(site) = &mut state.site {
                     site.settings = state.settings;
                     state.summarised = true;
-                    state.scan_anew(&self.conditions);
+                    state.scan_anew(true, &self.conditions);
                 }
             }
             Action::ChangeMapping => {
@@ -486,6 +552,8 @@ impl Model for Scan {
             Action::Deliver(cause, record) => {
                 *state.event(cause, record)? = false;
                 let step = match cause {
+                    // A released site stays so: nothing of it is left to the scan, whatever `ingest` reads.
+                    Cause::Record if !state.is_released() => Step::Waiting,
                     Cause::Record | Cause::Timer | Cause::Nobody => Step::Fence,
                     Cause::Settings => Step::Create,
                     Cause::Segment => Step::Hold,
@@ -505,6 +573,7 @@ impl Model for Scan {
                     job: Job::default(),
                     job_token: false,
                     scan: None,
+                    part: None,
                     scan_token: false,
                     listed: [false; RECORDS],
                 };
@@ -514,6 +583,11 @@ impl Model for Scan {
                 let run = state.runs[at]?;
                 state.runs[at] = None;
                 state.runs[at] = state.next(run, &self.conditions);
+            }
+            Action::GoesOn(at) => {
+                let mut run = state.runs[at]?;
+                run.step = state.go_on(&run, &self.conditions);
+                state.runs[at] = Some(run);
             }
             Action::Fails(at, fault) => {
                 let run = state.runs[at].as_mut()?;
@@ -574,7 +648,7 @@ impl Model for Scan {
             Property::sometimes(
                 "a site's scan waits for the content's",
                 |model, state: &State| {
-                    let waits = state.scan.is_some_and(|scan| scan.part == Part::Publish);
+                    let waits = state.scan.is_some();
                     let pass = state.job.and_then(|job| job.pass);
                     model.start != Start::Empty || waits && pass == Some(Pass::Content(0))
                 },

@@ -11,6 +11,26 @@ impl State {
             Hold::Loading
         };
         run.step = match run.step {
+            Step::Waiting => {
+                let is_to_begin = |job: Job| job.wanted && job.pass.is_none();
+                let left = |job| is_to_begin(job) || !conditions.left_while_waiting;
+                if self.job.is_some_and(left) {
+                    Step::There
+                } else {
+                    Step::Fence
+                }
+            }
+            Step::There => {
+                if self.contents[run.record] > 0 || !conditions.left_if_there {
+                    Step::Held
+                } else {
+                    Step::Fence
+                }
+            }
+            Step::Held => match self.site {
+                Some(site) if site.hold == Hold::Loading => return None,
+                _ => Step::Fence,
+            },
             Step::Fence => {
                 for other in self.runs.iter_mut().flatten() {
                     other.token &= other.record != run.record;
@@ -36,13 +56,16 @@ impl State {
                 }
             },
             Step::Create => {
+                // Whether there are entries, and a row of the content's scan, is read before. Without a site's row no entry
+                // comes; a content's scan that another site has begun would be wanted once more, as by a mapping.
                 if self.site.is_none() {
                     self.site = Some(Site {
                         hold: Hold::Loading,
                         settings: self.settings,
                     });
+                    self.want_job();
                     if conditions.created_with_scan {
-                        self.scan_anew(conditions);
+                        self.scan_created(conditions);
                     }
                 }
                 match run.cause {
@@ -52,7 +75,7 @@ impl State {
                 }
             }
             Step::Enqueue => {
-                self.scan_anew(conditions);
+                self.scan_created(conditions);
                 match run.cause {
                     Cause::Settings => return None,
                     _ => Step::Site,
@@ -61,7 +84,7 @@ impl State {
             Step::Commit => {
                 let row = Row::of(run.content, run.settings);
                 if row == run.before {
-                    return self.reconciled(run);
+                    return self.reconciled(run, conditions);
                 }
                 if run.token {
                     self.rows[run.record] = row;
@@ -70,20 +93,24 @@ impl State {
                     if run.cause == Cause::Timer {
                         run.cause = Cause::Nobody;
                     }
-                    // What was placed before, a site's scan finds, or has fenced.
-                    let is_new = run.before.is_none() && row.is_some();
-                    if !is_new || !conditions.looks_again {
-                        return self.reconciled(run);
+                    // A row that only says something else, a site's scan finds, or has fenced.
+                    let kind = |row: Row| row.entry().is_some();
+                    let appears = row.is_some() && row.map(kind) != run.before.map(kind);
+                    if !appears || !conditions.looks_again {
+                        return self.reconciled(run, conditions);
                     }
+                    run.forget_but_settings();
                     Step::Look
                 } else {
+                    run.forget();
                     Step::Fence
                 }
             }
             Step::Look => {
                 if self.site.map(|site| site.settings) == run.settings {
-                    return self.reconciled(run);
+                    return self.reconciled(run, conditions);
                 }
+                run.forget();
                 Step::Fence
             }
             Step::Hold => match self.site {
@@ -95,7 +122,7 @@ impl State {
                 return None;
             }
             Step::Index => {
-                if self.site.is_some_and(|site| site.hold == Hold::Released) {
+                if self.is_released() {
                     let entries = self.shard.iter().flatten().flatten().count();
                     self.index = Some(entries > 0);
                 }
@@ -124,40 +151,34 @@ impl State {
             Step::Scan => {
                 run.scan = self.scan;
                 run.scan_token = true;
-                match run.scan {
-                    None => return self.scan_sliced(run),
-                    Some(scan) if scan.part == Part::Publish => Step::Complete,
-                    Some(_) => Step::List,
-                }
-            }
-            Step::List => {
-                let entries = run.scan?.part == Part::Entries;
-                let listed = |row: Row| row.entry().is_some() == entries;
-                run.listed = self.rows.map(|row| row.is_some_and(listed));
-                return self.reconciled(run);
-            }
-            Step::Complete => match self.job {
-                None => Step::Want,
-                Some(job) => {
-                    let complete = !job.wanted && !matches!(job.pass, Some(Pass::Content(_)));
-                    if complete || !conditions.content_first {
-                        self.move_or_release(conditions)
-                    } else {
-                        return self.scan_sliced(run);
-                    }
-                }
-            },
-            Step::Want => {
-                if self.job.is_none() {
-                    self.write_job(Job {
-                        wanted: true,
-                        pass: None,
-                    });
-                }
-                if conditions.content_first {
+                run.part = run.scan.map(|scan| scan.part);
+                if run.scan.is_none() {
                     return self.scan_sliced(run);
                 }
-                self.move_or_release(conditions)
+                self.go_on(&run, conditions)
+            }
+            Step::OnHold => match self.site {
+                Some(site) if site.hold != Hold::Released && conditions.content_first => {
+                    Step::Complete
+                }
+                _ => begin(&run, conditions),
+            },
+            Step::Complete => match self.job {
+                None if conditions.content_wanted => Step::Want,
+                Some(job) if !job.wanted && !matches!(job.pass, Some(Pass::Content(_))) => {
+                    begin(&run, conditions)
+                }
+                _ => return self.wait(run),
+            },
+            Step::Want => {
+                self.want_job();
+                return self.wait(run);
+            }
+            Step::List => {
+                let entries = run.part == Some(Part::Entries);
+                let listed = |row: Row| row.entry().is_some() == entries;
+                run.listed = self.rows.map(|row| row.is_some_and(listed));
+                return self.reconciled(run, conditions);
             }
             Step::Move => {
                 self.move_hold(Hold::Loading, published);
@@ -165,20 +186,20 @@ impl State {
             }
             Step::Row => match self.site {
                 Some(site) if site.hold == published => Step::Shards,
-                _ => Step::Progress,
+                _ => run.finish_part(conditions),
             },
             Step::Shards => {
                 self.publish();
                 if conditions.shards_first {
                     Step::Release
                 } else {
-                    Step::Progress
+                    run.finish_part(conditions)
                 }
             }
             Step::Release => {
                 if conditions.shards_first {
                     self.move_hold(published, Hold::Released);
-                    Step::Progress
+                    run.finish_part(conditions)
                 } else {
                     self.move_hold(Hold::Loading, Hold::Released);
                     Step::Shards
@@ -192,22 +213,16 @@ impl State {
         Some(run)
     }
 
-    fn move_or_release(&self, conditions: &Conditions) -> Step {
-        if !conditions.shards_first {
-            Step::Release
-        } else if conditions.second_step {
-            Step::Move
-        } else {
-            Step::Row
-        }
+    /// Writes the scan of a site whose row is a new one.
+    fn scan_created(&mut self, conditions: &Conditions) {
+        // While there is no row, nothing is published: the shard is as old as the row of its series.
+        let entries = self.shard.is_some();
+        self.scan_anew(entries && conditions.entries_first, conditions);
     }
 
     /// What a run does when it is done with a record.
-    fn reconciled(&mut self, mut run: Run) -> Option<Run> {
-        run.token = false;
-        run.before = None;
-        run.content = 0;
-        run.settings = None;
+    fn reconciled(&mut self, mut run: Run, conditions: &Conditions) -> Option<Run> {
+        run.forget();
         run.step = match run.scan {
             None if run.cause == Cause::Job => Step::Advance,
             None => return None,
@@ -219,16 +234,36 @@ impl State {
                 }
                 None => {
                     run.record = 0;
-                    Step::Progress
+                    run.finish_part(conditions)
                 }
             },
         };
         Some(run)
     }
 
+    /// Where a slice of the site's scan goes on.
+    pub(super) fn go_on(&self, run: &Run, conditions: &Conditions) -> Step {
+        // It stays released.
+        if self.is_released() {
+            begin(run, conditions)
+        } else {
+            Step::OnHold
+        }
+    }
+
+    /// What a slice does that has to wait for the content: a write would only be an event for the same again.
+    fn wait(&self, mut run: Run) -> Option<Run> {
+        if run.part == run.scan?.part.into() {
+            return self.scan_sliced(run);
+        }
+        run.step = Step::Progress;
+        Some(run)
+    }
+
     /// What a run does after a slice of the site's scan: there is no other site.
     fn scan_sliced(&self, mut run: Run) -> Option<Run> {
         run.scan = None;
+        run.part = None;
         run.scan_token = false;
         run.step = Step::Advance;
         (run.cause == Cause::Job).then_some(run)
@@ -244,16 +279,8 @@ impl State {
         if !stands && conditions.progress_checked {
             return;
         }
-        let next = match before.part {
-            Part::LeftOut => Some(Part::Entries),
-            Part::Entries if conditions.left_out_listed && conditions.left_out_again => {
-                Some(Part::LeftOutAgain)
-            }
-            Part::Entries | Part::LeftOutAgain => Some(Part::Publish),
-            Part::Publish => None,
-        };
         let count = before.count + u8::from(!conditions.token_random);
-        self.write_scan(next.map(|part| SiteScan { part, count }));
+        self.write_scan(run.part.map(|part| SiteScan { part, count }));
     }
 
     fn advance(&mut self, run: &Run, conditions: &Conditions) {
@@ -277,8 +304,44 @@ impl State {
                 go_on(Some(Pass::Content(record + 1)))
             }
             Some(Pass::Content(_)) if conditions.sites_woken => go_on(Some(Pass::Sites)),
-            _ if before.wanted => begin,
-            _ => Job::default(),
+            Some(_) => go_on(None),
+            None => begin,
         });
+    }
+}
+
+impl Run {
+    fn finish_part(&mut self, conditions: &Conditions) -> Step {
+        self.part = match self.part {
+            Some(Part::LeftOut) => Some(Part::Entries),
+            Some(Part::Entries) if conditions.left_out_listed && conditions.left_out_again => {
+                Some(Part::LeftOutAgain)
+            }
+            Some(Part::Entries | Part::LeftOutAgain) => Some(Part::Publish),
+            Some(Part::Publish) | None => None,
+        };
+        Step::Progress
+    }
+
+    /// What it knows of a record that it is done with, or begins again with.
+    fn forget(&mut self) {
+        self.forget_but_settings();
+        self.settings = None;
+    }
+
+    fn forget_but_settings(&mut self) {
+        self.token = false;
+        self.before = None;
+        self.content = 0;
+    }
+}
+
+/// The first step of a part of the site's scan.
+fn begin(run: &Run, conditions: &Conditions) -> Step {
+    match run.part {
+        Some(Part::LeftOut | Part::Entries | Part::LeftOutAgain) => Step::List,
+        _ if !conditions.shards_first => Step::Release,
+        _ if conditions.second_step => Step::Move,
+        _ => Step::Row,
     }
 }

@@ -13,6 +13,7 @@ const SMALL: Scan = Scan {
     settings: 0,
     mappings: 0,
     faults: 1,
+    long_slices: false,
 };
 
 const RELEASED: Scan = Scan {
@@ -35,6 +36,7 @@ fn a_first_load_while_records_change() {
     );
     let mapping = Scan {
         mappings: 1,
+        long_slices: true,
         ..SMALL
     };
     holds("scan, the mapping changes", mapping);
@@ -42,13 +44,17 @@ fn a_first_load_while_records_change() {
 
 #[test]
 fn a_first_load_while_settings_change() {
-    holds(
-        "scan, settings",
-        Scan {
-            settings: 1,
-            ..SMALL
-        },
-    );
+    let model = Scan {
+        settings: 1,
+        ..SMALL
+    };
+    holds("scan, settings", model);
+    let long = Scan {
+        faults: 0,
+        long_slices: true,
+        ..model
+    };
+    holds("scan, settings, long slices", long);
 }
 
 #[test]
@@ -68,6 +74,11 @@ fn settings_of_a_published_site_change() {
         ..RELEASED
     };
     holds("scan, published, timers", timers);
+    let long = Scan {
+        long_slices: true,
+        ..RELEASED
+    };
+    holds("scan, published, long slices", long);
 }
 
 #[test]
@@ -76,10 +87,33 @@ fn a_site_becomes_known() {
         start: Start::Unknown,
         contents: [2, 2],
         settings: 1,
-        edits: 1,
+        long_slices: true,
         ..SMALL
     };
     holds("scan, unknown", model);
+    let edits = Scan {
+        edits: 1,
+        faults: 0,
+        ..model
+    };
+    holds("scan, unknown, edits", edits);
+    let waiting = Scan {
+        start: Start::Waiting,
+        ..model
+    };
+    holds("scan, unknown, content to be scanned", waiting);
+}
+
+#[test]
+fn a_row_is_lost() {
+    let model = Scan {
+        start: Start::Lost,
+        settings: 1,
+        faults: 0,
+        long_slices: true,
+        ..SMALL
+    };
+    holds("scan, a row is lost", model);
 }
 
 #[test]
@@ -97,6 +131,11 @@ fn every_condition_is_needed() {
         contents: [2, 2],
         ..RELEASED
     };
+    let lost = Scan {
+        start: Start::Lost,
+        settings: 1,
+        ..SMALL
+    };
     let timers = Scan {
         timers: 1,
         ..RELEASED
@@ -110,6 +149,18 @@ fn every_condition_is_needed() {
         "the hold's second step",
         edits,
         |c| c.second_step = false,
+        LISTED,
+    );
+    without(
+        "an end of leaving records",
+        edits,
+        |c| c.left_while_waiting = false,
+        LISTED,
+    );
+    without(
+        "leaving only what is there",
+        edits,
+        |c| c.left_if_there = false,
         LISTED,
     );
     without(
@@ -141,6 +192,18 @@ fn every_condition_is_needed() {
         SMALL,
         |c| c.content_first = false,
         WHOLE,
+    );
+    without(
+        "a beginning at the entries",
+        lost,
+        |c| c.entries_first = false,
+        LISTED,
+    );
+    without(
+        "asking for the content",
+        lost,
+        |c| c.content_wanted = false,
+        DONE,
     );
     without("waking the sites", SMALL, |c| c.sites_woken = false, DONE);
     without(
