@@ -48,12 +48,7 @@ pub async fn audit(
             repair: repair && !only_looks,
             second_look: pause,
         };
-        match reconciler.table.content_scan().await {
-            Ok(Some(scan)) if scan.is_active() => return Ok(Ended::Busy),
-            Ok(_) | Err(EngineError::Damaged { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        if !reconciler.table.site_scans(None, 1).await?.is_empty() {
+        if reconciler.table.is_scanning().await? {
             return Ok(Ended::Busy);
         }
         let published = objects.sites().await?;

@@ -25,7 +25,9 @@ pub async fn status(target: &Target) -> Result<Text, EngineError> {
     let table = &target.reconciler.table;
     let mut text = Text::default();
     let content = table.content_scan().await?;
-    let scans = table.site_scans(None, SCANS).await?;
+    let mut scans = table.site_scans(None, SCANS + 1).await?;
+    let are_more = scans.len() > SCANS as usize;
+    scans.truncate(SCANS as usize);
     let mut hosts: BTreeSet<String> = target.objects.sites().await?.into_iter().collect();
     hosts.extend(scans.iter().map(|(host, _)| host.clone()));
     for host in hosts {
@@ -58,7 +60,15 @@ pub async fn status(target: &Target) -> Result<Text, EngineError> {
     }
     content_scan(content.as_ref(), &mut text);
     for (host, scan) in scans {
-        site_scan(&host, &scan?, &mut text);
+        match scan {
+            Ok(scan) => site_scan(&host, &scan, &mut text),
+            Err(error) => text.line(format!("scan of {host}: {error}")),
+        }
+    }
+    if are_more {
+        text.line(format!(
+            "more than {SCANS} scans of sites: these are the first"
+        ));
     }
     Ok(text)
 }

@@ -400,18 +400,10 @@ impl Stack {
             {
                 source.caught_up().await?;
             }
-            if before == progress() && !self.is_scanning().await? {
+            if before == progress() && !self.reconciler.table.is_scanning().await? {
                 return self.refresh_hosts().await;
             }
         }
-    }
-
-    /// Whether a scan is under way or waited for.
-    async fn is_scanning(&self) -> Result<bool, EngineError> {
-        let table = &self.reconciler.table;
-        let content = table.content_scan().await?;
-        let sites = table.site_scans(None, 1).await?;
-        Ok(!sites.is_empty() || content.is_some_and(|scan| scan.is_active()))
     }
 
     /// Says what [`Stack::settled`] is waiting for.

@@ -53,7 +53,7 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
     let ids = match left_to_scan(reconciler, &ids).await {
         Ok(scanned) => ids.into_iter().filter(|id| !scanned.contains(id)).collect(),
         Err(error) => {
-            error!(%error, "whether a scan will come to records could not be read");
+            error!(%error, "whether a scan will reconcile these records could not be read");
             ids
         }
     };
@@ -124,8 +124,8 @@ async fn left_to_scan(
     ids: &[String],
 ) -> Result<BTreeSet<String>, EngineError> {
     let Reconciler { content, table, .. } = reconciler;
-    let is_to_begin = table.content_scan().await?;
-    if !is_to_begin.is_some_and(|scan| scan.is_to_begin()) {
+    let scan = table.content_scan().await?;
+    if !scan.is_some_and(|scan| scan.is_to_begin()) {
         return Ok(BTreeSet::new());
     }
     let records = content.records(ids).await?;

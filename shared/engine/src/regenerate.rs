@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
@@ -19,7 +20,7 @@ use crate::reconcile::Reconciler;
 use crate::sites::{Hold, SiteRow};
 use crate::stream::{Batch, Handled, StreamRecord};
 use objects::Objects;
-use tracing::error;
+use tracing::{error, warn};
 
 use self::index::IndexLimits;
 
@@ -34,6 +35,9 @@ pub mod site_scan;
 /// Records that are looked at again together, and such batches under way at the same time: while one reads, others write.
 const BATCH: usize = 250;
 const CONCURRENT_BATCHES: usize = 3;
+/// How long a slice of a scan goes on beginning new work: edits of the same stream shard wait for it. Between two slices the
+/// stream gathers its batch for a second.
+const SCAN_SLICE: Duration = Duration::from_secs(6);
 /// Sites whose scans go on at the same time.
 const CONCURRENT_SITES: usize = 8;
 /// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
@@ -122,7 +126,7 @@ impl Regenerator {
 
     /// Does a slice of each of these sites' scans: those that have to come again, also those for which no time was left.
     async fn scan_sites_of<'s>(&self, scans: Vec<(&'s Subject, &'s String)>) -> Vec<&'s Subject> {
-        let until = self.reconciler.env.deadline(content_scan::SLICE);
+        let until = self.reconciler.env.deadline(SCAN_SLICE);
         let mut failed = Vec::new();
         for scans in scans.chunks(CONCURRENT_SITES) {
             if until.has_passed() {
@@ -244,6 +248,11 @@ impl Regenerator {
         let row = self.reconciler.table.site(site).await?;
         Ok(row.filter(|row| row.hold == Hold::Released || !row.settings.public))
     }
+}
+
+/// A failure of a slice behind what it has done: that is kept, and the next slice begins with what has failed.
+fn end_early(error: &EngineError) {
+    warn!(%error, "a slice of a scan ends early");
 }
 
 /// Goes on behind what can never succeed, with nothing: one record, shard or site must not hold up the others.

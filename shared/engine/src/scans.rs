@@ -10,11 +10,14 @@ use serde::{Deserialize, Serialize};
 use table::{Action, Condition, Item, Query, Update};
 
 use crate::error::EngineError;
-use crate::keys::{self, HASH_DIGITS, Key, RowKey, ShardId};
+use crate::keys::{self, HASH_DIGITS, Key, RowKey};
 use crate::sitemap_table::{SitemapTable, damaged, item_key};
 
 #[cfg(test)]
 mod tests;
+
+/// Rows of sites' scans that are read at a time to see whether there is one.
+const SCANS_READ: u32 = 100;
 
 /// The scan of all content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +72,8 @@ pub struct SiteScan {
     pub step: SiteStep,
     /// Unix seconds of the last progress.
     pub at: i64,
+    /// As [`ContentScan::woken`].
+    pub woken: i64,
 }
 
 /// How far a site's scan is.
@@ -130,10 +135,18 @@ impl ContentScan {
         self.wanted || self.pass.is_some()
     }
 
-    /// Unix seconds of the last progress.
+    /// Unix seconds when its row was last written for a slice.
     #[must_use]
-    pub fn at(&self) -> i64 {
+    pub fn touched(&self) -> i64 {
         self.pass.as_ref().map_or(0, |pass| pass.at).max(self.woken)
+    }
+}
+
+impl SiteScan {
+    /// Unix seconds when its row was last written for a slice.
+    #[must_use]
+    pub fn touched(&self) -> i64 {
+        self.at.max(self.woken)
     }
 }
 
@@ -159,10 +172,33 @@ pub(crate) fn read_site_scan(key: &Key, item: &Item) -> Result<SiteScan, EngineE
         token: token.to_owned(),
         step: step.ok_or_else(|| damaged(key, "step"))?,
         at: item.number("at").ok_or_else(|| damaged(key, "at"))?,
+        woken: item.number("woken").unwrap_or_default(),
     })
 }
 
 impl SitemapTable {
+    /// Whether any scan is under way or asked for. One whose row cannot be read does not count: the audit mends it.
+    pub async fn is_scanning(&self) -> Result<bool, EngineError> {
+        let content = match self.content_scan().await {
+            Err(EngineError::Damaged { .. }) => None,
+            content => content?,
+        };
+        if content.is_some_and(|scan| scan.is_active()) {
+            return Ok(true);
+        }
+        let mut after = None;
+        loop {
+            let scans = self.site_scans(after.as_deref(), SCANS_READ).await?;
+            if scans.iter().any(|(_, scan)| scan.is_ok()) {
+                return Ok(true);
+            }
+            let Some((last, _)) = scans.last() else {
+                return Ok(false);
+            };
+            after = Some(last.clone());
+        }
+    }
+
     /// The scan of all content; nothing if there never was one.
     pub async fn content_scan(&self) -> Result<Option<ContentScan>, EngineError> {
         let key = keys::content_scan();
@@ -254,15 +290,15 @@ impl SitemapTable {
         self.put_if(row, Condition::lacks("pk")).await.map(drop)
     }
 
-    /// Writes a site's scan as it is: that is the event for a slice.
+    /// Writes a site's scan again: that is the event for a slice.
     pub async fn wake_site_scan(&self, host: &str, now: i64) -> Result<(), EngineError> {
-        match self.site_scan(host).await? {
-            Some(scan) => {
-                let woken = self.advance_site_scan(host, &scan, Some(&scan.step), now);
-                woken.await.map(drop)
-            }
-            None => Ok(()),
-        }
+        let Some(scan) = self.site_scan(host).await? else {
+            return Ok(());
+        };
+        let row = self.site_scan_row(host, &scan.step, scan.at);
+        let unchanged = Condition::equals("token", scan.token);
+        let woken = self.put_if(row.with("woken", now), unchanged);
+        woken.await.map(drop)
     }
 
     /// Writes the progress of a site's scan, or deletes its row, if that is still as it was read. The write is the event for
@@ -284,11 +320,11 @@ impl SitemapTable {
         }
     }
 
-    fn site_scan_row(&self, host: &str, step: &SiteStep, now: i64) -> Item {
+    fn site_scan_row(&self, host: &str, step: &SiteStep, at: i64) -> Item {
         Item::from(&keys::site_scan(host))
             .with("token", self.env.token())
             .with("step", json(step))
-            .with("at", now)
+            .with("at", at)
     }
 
     /// Up to so many records that a site leaves out, behind one of them, in the order of their partitions and ids.
@@ -299,40 +335,31 @@ impl SitemapTable {
         most: u32,
     ) -> Result<Vec<String>, EngineError> {
         let first = after.map_or(HASH_DIGITS[0], keys::left_out_digit);
-        let mut ids = Vec::new();
+        let mut ids: Vec<String> = Vec::new();
         for digit in HASH_DIGITS.into_iter().filter(|digit| *digit >= first) {
             let after = after.filter(|_| digit == first);
-            let missing = most.saturating_sub(u32::try_from(ids.len()).unwrap_or(most));
-            let query = Query {
-                after: after.map(|id| Item::from(&keys::left_out(site, id))),
-                ..Query::of(keys::left_out_partition(site, digit)).limited(missing)
-            };
-            let items = self.first(query).await?;
-            ids.extend(
-                items
-                    .iter()
-                    .filter_map(|item| item.text("sk").map(str::to_owned)),
-            );
-            if ids.len() >= most as usize {
-                break;
+            let mut after = after.map(|id| Item::from(&keys::left_out(site, id)));
+            // A page may end before its limit: at 1 MB.
+            loop {
+                let missing = most.saturating_sub(u32::try_from(ids.len()).unwrap_or(most));
+                if missing == 0 {
+                    return Ok(ids);
+                }
+                let partition = keys::left_out_partition(site, digit);
+                let page = self.page(Query {
+                    after,
+                    ..Query::of(partition).limited(missing)
+                });
+                let page = page.await?;
+                let found = page.items.iter().filter_map(|item| item.text("sk"));
+                ids.extend(found.map(str::to_owned));
+                after = page.next;
+                if after.is_none() {
+                    break;
+                }
             }
         }
         Ok(ids)
-    }
-
-    /// All segments of a site that may hold entries, in the order of series, shard and segment.
-    pub async fn segments_of(&self, site: &str) -> Result<Vec<(ShardId, u32)>, EngineError> {
-        let mut segments = Vec::new();
-        for (series, extent) in self.series(site).await? {
-            for n in 1..=extent.shards {
-                let shard = ShardId {
-                    series: series.clone(),
-                    n,
-                };
-                segments.extend((0..extent.segments()).map(|segment| (shard.clone(), segment)));
-            }
-        }
-        Ok(segments)
     }
 }
 

@@ -174,6 +174,21 @@ impl SitemapTable {
         Ok(items.iter().filter_map(series).collect())
     }
 
+    /// All segments of a site that may hold entries, in the order of series, shard and segment.
+    pub async fn segments_of(&self, site: &str) -> Result<Vec<(ShardId, u32)>, EngineError> {
+        let mut segments = Vec::new();
+        for (series, extent) in self.series(site).await? {
+            for n in 1..=extent.shards {
+                let shard = ShardId {
+                    series: series.clone(),
+                    n,
+                };
+                segments.extend((0..extent.segments()).map(|segment| (shard.clone(), segment)));
+            }
+        }
+        Ok(segments)
+    }
+
     /// How far a series has grown.
     pub async fn extent(&self, series: &Series) -> Result<Extent, EngineError> {
         Ok(self

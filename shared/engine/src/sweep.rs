@@ -121,7 +121,7 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
     match &content {
         Some(scan) if scan.is_active() => {
             // Not each minute: what wakes it takes the row from the slice that is under way.
-            if now - scan.at() > STALLED_SECONDS {
+            if now - scan.touched() > STALLED_SECONDS {
                 let next = ContentScan {
                     woken: now,
                     ..scan.clone()
@@ -136,7 +136,7 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
     }
     for (host, scan) in table.site_scans(None, SITE_SCANS).await? {
         // What cannot be read is the audit's to mend.
-        if scan.is_ok_and(|scan| now - scan.at > STALLED_SECONDS) {
+        if scan.is_ok_and(|scan| now - scan.touched() > STALLED_SECONDS) {
             table.wake_site_scan(&host, now).await?;
             info!(site = host, "its scan stood still");
         }

@@ -69,7 +69,7 @@ pub struct Update {
     pub set_missing: Vec<(Name, Value)>,
     /// Attributes that go.
     pub remove: Vec<Name>,
-    /// Numbers that are added to attributes, which are 0 if they have no value, and sets that are united with them.
+    /// Numbers that are added to attributes, which are 0 if they have no value.
     pub add: Vec<(Name, Value)>,
     /// Whether the request is sent once at most. A client tries most calls again that had no answer, and what it gave up may
     /// still arrive, when others have written. Means nothing in a transaction, which has a token of its own.
@@ -124,14 +124,6 @@ impl Update {
     #[must_use]
     pub fn once(mut self) -> Self {
         self.once = true;
-        self
-    }
-
-    /// Adds a text to a set.
-    #[must_use]
-    pub fn add_text(mut self, name: impl Into<Name>, text: &str) -> Self {
-        let set = BTreeSet::from([text.to_owned()]);
-        self.add.push((name.into(), Value::TextSet(set)));
         self
     }
 }

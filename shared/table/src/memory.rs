@@ -602,7 +602,7 @@ impl Update {
 
 fn added(to: Option<&Value>, value: &Value) -> Result<Value, String> {
     match (to, value) {
-        (None, Value::Number(_) | Value::TextSet(_)) => Ok(value.clone()),
+        (None, Value::Number(_)) => Ok(value.clone()),
         (Some(Value::Number(to)), Value::Number(value)) => {
             let integer = |text: &String| {
                 text.parse::<i128>()
@@ -611,9 +611,6 @@ fn added(to: Option<&Value>, value: &Value) -> Result<Value, String> {
             let sum = integer(to)?.checked_add(integer(value)?);
             sum.map(Value::number)
                 .ok_or_else(|| "the sum is too large".to_owned())
-        }
-        (Some(Value::TextSet(to)), Value::TextSet(values)) => {
-            Ok(Value::TextSet(to.union(values).cloned().collect()))
         }
         _ => Err("an operand of ADD has an incorrect data type".to_owned()),
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use engine::sweep::audit::Finding;
 use objects::ObjectKey;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -29,7 +30,8 @@ const RATES: [(f64, f64); 4] = [(0.0, 0.0), (0.000_5, 0.01), (0.002, 0.05), (0.0
 const MOST_ENTRIES: u32 = 50_000;
 /// Longer than a site file is believed, in seconds.
 const SITE_FILE_AGE: i64 = 10;
-/// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
+/// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends. And
+/// times that an audit looks while another repairs.
 const LOOKS: u32 = 2;
 /// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
 /// gone.
@@ -639,6 +641,20 @@ impl Run {
         self.rest().await
     }
 
+    /// What an audit finds. The clock's own may run beside it and give back slots: then what follows from that is waited for.
+    async fn found_by_an_audit(&self) -> Result<Vec<Finding>, String> {
+        let mut findings = Vec::new();
+        for _ in 0..LOOKS {
+            let before = self.world.clocks_audit().await;
+            findings = self.world.audit(false).await?.unwrap_or_default();
+            if findings.is_empty() || self.world.clocks_audit().await == before {
+                break;
+            }
+            self.world.settle().await?;
+        }
+        Ok(findings)
+    }
+
     /// Waits until nothing is left to do, then compares: what differs is an error. What was lost is repaired first.
     pub(crate) async fn rest(&mut self) -> Result<(), String> {
         self.report.rests += 1;
@@ -666,12 +682,7 @@ impl Run {
             self.told.check(endpoint, &self.oracle, &truth, whole)?;
         }
         if !self.lost && !self.orphaned && self.world.sim.below(AUDITED) == 0 {
-            let mut findings = self.world.audit(false).await?.unwrap_or_default();
-            if !findings.is_empty() {
-                // The clock's own audit may give back slots at this moment: what follows from that is on its way.
-                self.world.settle().await?;
-                findings = self.world.audit(false).await?.unwrap_or_default();
-            }
+            let findings = self.found_by_an_audit().await?;
             if !findings.is_empty() {
                 return Err(format!("the audit finds what is not so: {findings:#?}"));
             }

@@ -13,6 +13,7 @@ use engine::notices::Pause;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
+use engine::rows::AuditProgress;
 use engine::scans::{ContentScan, SiteScan};
 use engine::stream::{Handled, StreamRecord};
 use engine::sweep::audit::{Audit, Finding, beginning};
@@ -303,10 +304,9 @@ impl World {
         Ok((content.filter(ContentScan::is_active), sites))
     }
 
-    /// Whether a scan goes on, also one whose row cannot be read.
     async fn is_scanning(&self) -> bool {
-        let scans = self.scans().await;
-        scans.is_ok_and(|(content, sites)| content.is_some() || !sites.is_empty())
+        let table = &self.operator.reconciler.table;
+        table.is_scanning().await.expect("the operator's own calls")
     }
 
     /// Records that were given up.
@@ -482,6 +482,12 @@ impl World {
             .map(|endpoint| endpoint as &dyn SearchEngines);
         let swept = sweep(reconciler, &**objects, SECOND_LOOK, engines).await;
         swept.map_err(|error| format!("a sweep: {error}"))
+    }
+
+    /// How far the audit is that the clock's calls do.
+    pub async fn clocks_audit(&self) -> Option<AuditProgress> {
+        let audit = self.operator.reconciler.table.audit().await;
+        audit.expect("the operator's own calls")
     }
 
     /// Audits everything: what was found that is not harmless. `None` if a scan is under way.

@@ -353,17 +353,13 @@ impl Reconciler {
             if !looked_at.contains_key(host) {
                 let planned_with = truth.sites.get(host).and_then(|row| row.as_ref().ok());
                 let planned_with = planned_with.and_then(Option::as_ref);
-                let stands = self
-                    .table
-                    .site(host)
-                    .await
-                    .map(|row| match (&row, planned_with) {
-                        (Some(row), Some(before)) => {
-                            row.settings == before.settings && row.render == before.render
-                        }
-                        (row, before) => row.is_none() && before.is_none(),
-                    });
-                looked_at.insert(host, stands);
+                let stands = |row: Option<SiteRow>| match (&row, planned_with) {
+                    (Some(row), Some(before)) => {
+                        row.settings == before.settings && row.render == before.render
+                    }
+                    (row, before) => row.is_none() && before.is_none(),
+                };
+                looked_at.insert(host, self.table.site(host).await.map(stands));
             }
             match &looked_at[host] {
                 Ok(true) => {}

@@ -3,11 +3,9 @@
 //! It works in slices: the write of a slice's progress is the event for the next one. A slice that runs twice does its work
 //! twice, and only one of them counts. Edits go on meanwhile.
 
-use std::time::Duration;
-
 use tracing::{info, warn};
 
-use super::{CONCURRENT_SITES, Regenerator, step_over};
+use super::{CONCURRENT_SITES, Regenerator, SCAN_SLICE, end_early, step_over};
 use crate::Deadline;
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
@@ -18,14 +16,6 @@ use crate::scans::{ContentScan, Pass, Step};
 const PAGE: u32 = 1_000;
 /// Scans of sites that are read at a time.
 const SITES: u32 = 100;
-/// How long a slice goes on beginning new work: edits of the same stream shard wait for it. Between two slices the stream
-/// gathers its batch for a second.
-pub(super) const SLICE: Duration = Duration::from_secs(6);
-
-/// A failure behind what is done: that is kept, and the next slice begins with what has failed.
-pub(super) fn end_early(error: &EngineError) {
-    warn!(%error, "a slice of a scan ends early");
-}
 
 impl Regenerator {
     /// Does a slice of what the row says is left.
@@ -38,7 +28,7 @@ impl Regenerator {
         let Some(before) = table.content_scan().await? else {
             return Ok(());
         };
-        let until = self.reconciler.env.deadline(SLICE);
+        let until = self.reconciler.env.deadline(SCAN_SLICE);
         let revision = self.reconciler.content.revision();
         let mut next = ContentScan {
             woken: 0,
@@ -130,8 +120,7 @@ impl Regenerator {
                 return Ok(None);
             };
             let last = last.clone();
-            // What cannot be read is the audit's to mend.
-            let scans = scans.into_iter().filter(|(_, scan)| scan.is_ok());
+            let scans = scans.into_iter();
             let hosts: Vec<String> = scans.map(|(host, _)| host).collect();
             for hosts in hosts.chunks(CONCURRENT_SITES) {
                 if until.has_passed() {

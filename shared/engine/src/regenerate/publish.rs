@@ -17,14 +17,13 @@ use crate::segments::{SegmentRows, Summary};
 use crate::sites::{Hold, SiteRow};
 use futures::stream::{self, StreamExt};
 use objects::{Document, ObjectKey, ObjectMeta, stamp};
-use sitemap::member::{Builder, Built, Directory, Member, SEGMENT_SLOTS, splice};
+use sitemap::member::{Builder, Built, Directory, Member, splice};
 use sitemap::plan::Slot;
 use sitemap::stylesheet::shard_frame;
 use tracing::warn;
 
 use super::Regenerator;
 use super::put::{Build, Stored};
-use crate::SitemapTable;
 
 /// Segments read at the same time for a whole build.
 const READ_AHEAD: usize = 4;
@@ -112,7 +111,7 @@ impl Regenerator {
                 splice(old, &frame, &segments.collect())
             }
             None => {
-                let count = segments_of(table, shard).await?;
+                let count = table.extent(&shard.series).await?.segments();
                 let reads = stream::iter(0..count)
                     .map(|k| table.segment(shard, k))
                     .buffered(READ_AHEAD);
@@ -150,7 +149,8 @@ impl Regenerator {
             Some(touched) => touched.iter().copied().collect(),
             None => {
                 let every = u32::try_from(stamps.len()).unwrap_or(u32::MAX);
-                (0..segments_of(table, shard).await?.max(every)).collect()
+                let grown = table.extent(&shard.series).await?.segments();
+                (0..grown.max(every)).collect()
             }
         };
         let mut changed = BTreeMap::new();
@@ -226,15 +226,6 @@ impl Regenerator {
         }
         Ok(slots)
     }
-}
-
-/// How many segments a shard can have.
-async fn segments_of(table: &SitemapTable, shard: &ShardId) -> Result<u32, EngineError> {
-    Ok(table
-        .extent(&shard.series)
-        .await?
-        .positions
-        .div_ceil(SEGMENT_SLOTS))
 }
 
 /// The object as a member that may be spliced on: ours, whole, and of this epoch.

@@ -10,14 +10,13 @@ use std::collections::BTreeSet;
 use objects::ObjectKey;
 use tracing::info;
 
-use super::content_scan::end_early;
-use super::{Regenerator, step_over};
+use super::{Regenerator, end_early, step_over};
 use crate::Deadline;
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys::{self, ShardId};
 use crate::metrics;
-use crate::scans::{ContentScan, Segment, SiteStep};
+use crate::scans::{Segment, SiteStep};
 use crate::sites::Hold;
 use crate::slots::shards_of;
 
@@ -26,7 +25,7 @@ const PAGE: u32 = 1_000;
 /// Segments whose owners are read at a time.
 const SEGMENTS: usize = 2;
 
-/// What comes next, and whether anything has been done.
+/// What comes next, or why nothing was done.
 type Went = Result<Next, EngineError>;
 
 /// What comes after a part of the work.
@@ -111,16 +110,11 @@ impl Regenerator {
         if row.is_none_or(|row| row.hold == Hold::Released) {
             return Ok(false);
         }
-        let content = table.content_scan().await?;
-        let is = |so: fn(&ContentScan, &str) -> bool| {
-            let revision = self.reconciler.content.revision();
-            content.as_ref().is_some_and(|scan| so(scan, revision))
-        };
-        if is(ContentScan::is_complete) {
-            return Ok(false);
-        }
-        if !is(|scan, _| scan.is_active()) {
-            table.begin_content_scan(content.as_ref()).await?;
+        let revision = self.reconciler.content.revision();
+        match &table.content_scan().await? {
+            Some(scan) if scan.is_complete(revision) => return Ok(false),
+            Some(scan) if scan.is_active() => {}
+            scan => table.begin_content_scan(scan.as_ref()).await?,
         }
         Ok(true)
     }

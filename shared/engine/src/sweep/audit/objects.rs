@@ -67,7 +67,7 @@ impl Audit<'_> {
         let mut reads = 0;
         let within = |(_, shard): &&(String, ShardId)| {
             let begins = reads < READS;
-            reads += READS_OF_A_SHARD + site.extent(shard).positions.div_ceil(SEGMENT_SLOTS);
+            reads += READS_OF_A_SHARD + site.extent(shard).segments();
             begins
         };
         let shards: Vec<_> = shards.iter().filter(behind).take_while(within).collect();
@@ -142,7 +142,7 @@ impl Audit<'_> {
             Some(Ok(directory)) => directory.segments.as_slice(),
             _ => &[],
         };
-        let segments = extent.positions.div_ceil(SEGMENT_SLOTS);
+        let segments = extent.segments();
         let segments = segments.max(u32::try_from(published.len()).unwrap_or(u32::MAX));
         // By how much each stamp must rise so that it is higher than what stands there.
         let mut lifts: BTreeMap<u32, u64> = BTreeMap::new();
