@@ -125,6 +125,11 @@ FAULTS = {
         (ROUND, "Err(EngineError::Damaged { .. }) => Ok(None),", "Err(_) => Ok(None),")],
     "nobody is notified of an address that is left for another site": [
         (ROUND, "former: former.map(|row| &row.settings),", "former: former.map(|row| &row.settings).filter(|_| false),")],
+    "a site is not marked when its change is published": [
+        (PUBLISH, "if is_told && touched.is_some() {", "if is_told && touched.is_none() {")],
+    "a mark goes though it was made again": [
+        ("shared/engine/src/notices.rs", "        self.delete_if(&keys::mark(site), unchanged).await.map(drop)",
+         "        let _ = unchanged;\n        self.delete(&keys::mark(site)).await")],
     "IndexNow's refusal is stored after its notices are dropped": [
         (NOTICES, """            if pause != next {
                 table.set_pause(host, next).await?;
@@ -226,10 +231,9 @@ FAULTS = {
          "        }\n"
          "        if built.directory.generation() == 0 && stored.is_none() {")],
     "equal stamps end it before the summary": [
-        (PUBLISH, """                    let summary = Summary::of(old.directory());
-                    let spliced = None;
-                    return Ok(Build::Keep(Some(Published { summary, spliced })));
-""", "                    return Ok(Build::Keep(None));\n")],
+        (PUBLISH, "                    let summary = Summary::of(old.directory());\n",
+         "                    if spliced == 0 {\n                        return Ok(Build::Keep(None));\n                    }\n"
+         "                    let summary = Summary::of(old.directory());\n")],
     "the summary is written before the object": [
         (PUBLISH, "        let summary = Summary::of(&built.directory);\n",
          "        let summary = Summary::of(&built.directory);\n        table.summarise(shard, &summary).await?;\n")],
@@ -306,7 +310,8 @@ FAULTS = {
         (SLOTS, "for key in objects.list(site).await? {", "for key in objects.list(site).await?.into_iter().take(0) {")],
     # The clock.
     "the cursor passes timers that are not due": [
-        (TIMERS, "left.unwrap_or(this_hour).min(this_hour - 1);", "left.unwrap_or(this_hour + 1);")],
+        (TIMERS, "let mut reached = this_hour - 1;", "let mut reached = this_hour + 1;"),
+        (TIMERS, "left?.unwrap_or(this_hour)", "left?.unwrap_or(this_hour + 1)")],
     "a permanent failure hides one that will pass": [
         (TIMERS, "if failure.as_ref().is_none_or(EngineError::is_permanent) {", "if failure.is_none() {")],
     # The audit.

@@ -317,7 +317,7 @@ async fn only_a_repair_has_the_audit_begin_again_soon() {
         for _ in 0..100 {
             // Boxed: it is large for a thread's stack.
             let swept = Box::pin(sweep(reconciler, &**objects, PAUSE, None));
-            swept.await.unwrap();
+            assert!(swept.await.unwrap(), "another sweep is under way");
             match reconciler.table.audit().await.unwrap() {
                 Some(progress) if progress.step.is_none() => return progress,
                 _ => tokio::time::sleep(PAUSE).await,

@@ -322,6 +322,11 @@ fn a_call_that_hangs_takes_a_third_of_a_functions_time_at_most() {
     assert_eq!((http.attempt, http.operation), (seconds(3), seconds(8)));
     // What `sweep` tells search engines and CloudFormation has limits of its own.
     let limit = template["Resources"]["SweepFunction"]["Properties"]["Timeout"].as_u64();
+    assert_eq!(
+        limit.map(|limit| limit.cast_signed()),
+        Some(engine::sweep::TURN_SECONDS),
+        "a sweep that has died gives its turn back"
+    );
     for alone in [engine::sweep::notices::TIMEOUT, sweep::setup::TIMEOUT] {
         assert!(alone * 3 <= seconds(limit.unwrap()));
     }

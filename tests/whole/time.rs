@@ -107,7 +107,7 @@ async fn regression_a_passing_failure_behind_a_permanent_one_is_not_forgotten() 
     };
     let error = swept(&failing).await.unwrap_err();
     assert!(!error.is_permanent(), "{error}");
-    swept(aws).await.unwrap();
+    assert!(swept(aws).await.unwrap());
     let ledger = reconciler.table.ledger(&ids[1]).await.unwrap().unwrap();
     let refused = ledger.refused.map(|(name, _)| name);
     assert_eq!(refused.as_deref(), Some("expired"));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use engine::error::EngineError;
 use engine::sweep::audit::{Audit, Finding, beginning};
+use objects::all_sites;
 
 use crate::target::{Misread, Target};
 
@@ -51,17 +52,16 @@ pub async fn audit(
         if reconciler.table.is_scanning().await? {
             return Ok(Ended::Busy);
         }
-        let published = objects.sites().await?;
         let mut findings = Vec::new();
         let mut progress = beginning(reconciler.env.now());
-        let mut new: BTreeSet<String> = published.iter().cloned().collect();
+        let mut new = BTreeSet::from_iter(all_sites(&**objects).await?);
         let mut met = BTreeSet::new();
         while progress.step.is_some() {
             if let Some(misread) = target.misread(&new).await? {
                 return Ok(Ended::Misread(misread));
             }
             met.append(&mut new);
-            let page = audit.page(&mut progress, &published).await?;
+            let page = audit.page(&mut progress).await?;
             // The next round finds them again.
             if !only_looks {
                 page.iter().for_each(&mut report);

@@ -13,6 +13,7 @@ use cli::probe::{NoStack, probe};
 use cli::target::{Misread, Target};
 use engine::content::SourceTable;
 use engine::error::EngineError;
+use objects::all_sites;
 use sitemap::mapping::{MappingError, MappingProblem};
 
 mod audit;
@@ -197,7 +198,9 @@ impl Place {
 }
 
 async fn readable(target: Target) -> Result<Target, Failure> {
-    let sites = target.objects.sites().await.map_err(EngineError::from)?;
+    let sites = all_sites(&*target.objects)
+        .await
+        .map_err(EngineError::from)?;
     match target.misread(&sites).await? {
         None => Ok(target),
         Some(misread) => Err(misread.into()),

@@ -7,6 +7,7 @@ use engine::notices::Pause;
 use engine::scans::{ContentScan, SiteScan, SiteStep, Step};
 use engine::sites::Hold;
 use engine::sweep::notices::refusal_reason;
+use objects::all_sites;
 use sitemap::site::SiteSettings;
 use sitemap::time::When;
 
@@ -28,7 +29,7 @@ pub async fn status(target: &Target) -> Result<Text, EngineError> {
     let mut scans = table.site_scans(None, SCANS + 1).await?;
     let are_more = scans.len() > SCANS as usize;
     scans.truncate(SCANS as usize);
-    let mut hosts: BTreeSet<String> = target.objects.sites().await?.into_iter().collect();
+    let mut hosts: BTreeSet<String> = all_sites(&*target.objects).await?.into_iter().collect();
     hosts.extend(scans.iter().map(|(host, _)| host.clone()));
     for host in hosts {
         let Some(row) = table.site(&host).await? else {

@@ -19,7 +19,7 @@ use engine::regenerate::index::IndexLimits;
 use engine::sweep::notices::SearchEngines;
 use engine::sweep::sweep;
 use futures::FutureExt;
-use objects::Objects;
+use objects::{Objects, all_sites};
 use sweep::Endpoint;
 use tokio::task::JoinHandle;
 
@@ -493,7 +493,7 @@ impl Stack {
     }
 
     async fn refresh_hosts(&self) -> Result<(), StackError> {
-        let hosts = self.objects.sites().await.map_err(EngineError::from)?;
+        let hosts = all_sites(&*self.objects).await.map_err(EngineError::from)?;
         remember(&self.hosts, hosts);
         Ok(())
     }
@@ -536,14 +536,14 @@ async fn sweep_for_ever(
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
         let swept = async {
-            remember(&hosts, objects.sites().await?);
+            remember(&hosts, all_sites(&*objects).await?);
             let engines = options.indexnow.as_ref();
             let engines = engines.map(|endpoint| endpoint as &dyn SearchEngines);
             sweep(&reconciler, &*objects, SECOND_LOOK, engines).await
         };
         let swept = invoke(SWEEP, options.observer.clone(), swept);
         match tokio::time::timeout(SWEEP_TIMEOUT, swept).await {
-            Ok(Ok(())) => {}
+            Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::error!(%error, "a sweep failed"),
             Err(_) => tracing::error!("a sweep was stopped at its time limit of {SWEEP_TIMEOUT:?}"),
         }

@@ -16,6 +16,8 @@ use crate::clients::{Aws, Timeouts};
 use crate::error::message;
 
 /// The names of a document's facts in an object's metadata.
+/// Keys of one listing, at most (S3).
+const MAX_KEYS: usize = 1_000;
 const DIGEST: &str = "document-digest";
 const CHANGED: &str = "document-changed";
 const BYTES: &str = "document-bytes";
@@ -278,8 +280,11 @@ impl Objects for S3Objects {
         })
     }
 
-    fn sites(&self) -> Reply<'_, Vec<String>> {
+    fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> Reply<'a, Vec<String>> {
         Box::pin(async move {
+            // Behind all that is in its folder.
+            let after = after.map(|site| format!("{PUBLISHED_PREFIX}{site}/{}", char::MAX));
+            let keys = i32::try_from(most.min(MAX_KEYS)).unwrap_or(i32::MAX);
             let request = self
                 .aws
                 .s3()
@@ -287,7 +292,9 @@ impl Objects for S3Objects {
                 .list_objects_v2()
                 .bucket(&self.bucket)
                 .prefix(PUBLISHED_PREFIX)
-                .delimiter("/");
+                .delimiter("/")
+                .max_keys(keys)
+                .set_start_after(after);
             let mut pages = request.into_paginator().send();
             let mut sites = Vec::new();
             while let Some(page) = pages.next().await {
@@ -297,7 +304,11 @@ impl Objects for S3Objects {
                     });
                     sites.extend(site.map(str::to_owned));
                 }
+                if sites.len() >= most {
+                    break;
+                }
             }
+            sites.truncate(most);
             Ok(sites)
         })
     }

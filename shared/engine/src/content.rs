@@ -244,6 +244,18 @@ impl Content {
         Ok(self.own_item(id).await?.map(value))
     }
 
+    /// The raw values of those of these items that exist in the stack's own table, by id, read consistently.
+    pub async fn items(
+        &self,
+        ids: impl IntoIterator<Item = &str>,
+    ) -> Result<BTreeMap<String, Value>, EngineError> {
+        let keys = ids.into_iter().map(key).collect();
+        let items = batch_get(&*self.own, &self.env, keys, None).await?;
+        let items = items.into_iter();
+        let items = items.filter_map(|item| Some((item.text("id")?.to_owned(), value(item))));
+        Ok(items.collect())
+    }
+
     /// The records of these ids that exist, read consistently.
     pub async fn records(
         &self,
@@ -251,13 +263,12 @@ impl Content {
     ) -> Result<BTreeMap<String, ContentRecord>, EngineError> {
         let (mapped, own): (Vec<&String>, Vec<&String>) =
             ids.iter().partition(|id| id.starts_with(SOURCE_MARK));
-        let mut records = BTreeMap::new();
-        let keys = own.into_iter().map(|id| key(id)).collect();
-        for item in batch_get(&*self.own, &self.env, keys, None).await? {
-            if let Some(id) = item.text("id").map(str::to_owned) {
-                records.insert(id.clone(), ContentRecord::parse(&id, &value(item)));
-            }
-        }
+        let items = self.items(own.into_iter().map(String::as_str)).await?;
+        let parse = |(id, item): (String, _)| {
+            let record = ContentRecord::parse(&id, &item);
+            (id, record)
+        };
+        let mut records: BTreeMap<_, _> = items.into_iter().map(parse).collect();
         if let Some(source) = &self.source {
             records.extend(source.records(&self.env, &mapped).await?);
         }

@@ -31,9 +31,9 @@ pub use entry::{entry, segment};
 pub use feed::{feed, feed_partition};
 pub use free::{free, free_partition, free_prefix, free_slot};
 pub use group::{MEMBER, group_member, group_partition, group_waiter};
-pub use job::{audit, content_scan, ringing};
+pub use job::{audit, content_scan, mark, marks_partition, ringing, sweep};
 pub use ledger::{HASHED_ID, ledger, page, page_parts};
-pub use left_out::{left_out, left_out_digit, left_out_partition};
+pub use left_out::{left_out, left_out_partition};
 pub use notice::{notice, notice_partition, notice_pause};
 pub use row::{RowKey, Subject};
 pub use scan::{site_scan, site_scans_partition};
@@ -109,6 +109,12 @@ pub fn sha256_hex(text: &str) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
+}
+
+/// Which of [`HASH_DIGITS`] a text belongs to.
+#[must_use]
+pub fn hash_digit(text: &str) -> char {
+    sha256_hex(text).chars().next().unwrap_or('0')
 }
 
 /// A shard of a series.

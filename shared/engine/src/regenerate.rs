@@ -189,7 +189,7 @@ impl Regenerator {
             Subject::Feed(site) => self.publish_feed(site).await,
             Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::ContentScan => self.scan_content().await,
-            Subject::Timers => self.reconciler.go_on_ringing().await,
+            Subject::Timers(digit) => self.reconciler.go_on_ringing(*digit).await,
             Subject::Term(pk) => {
                 let archives = self.reconciler.table.archives(pk).await?;
                 self.reconcile_all(&archives).await

@@ -334,7 +334,7 @@ impl SitemapTable {
         after: Option<&str>,
         most: u32,
     ) -> Result<Vec<String>, EngineError> {
-        let first = after.map_or(HASH_DIGITS[0], keys::left_out_digit);
+        let first = after.map_or(HASH_DIGITS[0], keys::hash_digit);
         let mut ids: Vec<String> = Vec::new();
         for digit in HASH_DIGITS.into_iter().filter(|digit| *digit >= first) {
             let after = after.filter(|_| digit == first);

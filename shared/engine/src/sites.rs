@@ -6,6 +6,8 @@
 //! - The epoch is another one whenever what stands around entries changes: then no object is spliced on, and each is
 //!   built whole.
 
+use std::collections::BTreeMap;
+
 use sitemap::RENDER_VERSION;
 use sitemap::site::SiteSettings;
 use sitemap::stylesheet;
@@ -13,9 +15,9 @@ use table::{Action, Condition, Item, Update};
 
 use crate::content::NO_SOURCE;
 use crate::error::EngineError;
-use crate::keys;
+use crate::keys::{self, RowKey};
 use crate::scans::SiteStep;
-use crate::sitemap_table::{SitemapTable, damaged};
+use crate::sitemap_table::{SitemapTable, damaged, item_key};
 use objects::Closings;
 
 /// Whether a site may be published.
@@ -102,6 +104,23 @@ impl SitemapTable {
             .await?
             .map(|item| read_site(host, &item))
             .transpose()
+    }
+
+    /// The rows of those of these sites that have one, read consistently.
+    pub(crate) async fn sites(
+        &self,
+        hosts: impl IntoIterator<Item = &String>,
+    ) -> Result<BTreeMap<String, Result<SiteRow, EngineError>>, EngineError> {
+        let keys: Vec<_> = hosts.into_iter().map(|host| keys::site(host)).collect();
+        let items = self.items(&keys).await?;
+        let row = |item: &Item| {
+            let key = item_key(item)?;
+            match RowKey::parse(&key.pk, &key.sk)? {
+                RowKey::Site(host) => Some((host.clone(), read_site(&host, item))),
+                _ => None,
+            }
+        };
+        Ok(items.iter().filter_map(row).collect())
     }
 
     /// Creates a site's row, on hold, and its scan; the first one of a table asks for the scan of all content, too. Nothing

@@ -1,15 +1,17 @@
 //! What time alone changes, minute by minute.
 //!
-//! In this order:
+//! One sweep at a time, in this order:
 //!
 //! - Records whose time has come are reconciled: a page appears at its `published_at` and goes at its `expires_at`.
-//! - Sites that should have a row get one, so that a dropped sitemap table is rebuilt without an edit.
+//! - Some sites are looked at, each minute the next ones: one that should have a row gets one, so that a dropped sitemap table
+//!   is rebuilt without an edit.
 //! - Scans that have stopped are started again.
 //! - Search engines are told of what has changed ([`notices`]).
 //! - Once a day, in slices, everything is audited and made good ([`audit`]).
 
 pub mod audit;
 pub mod notices;
+mod turn;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,10 +27,17 @@ use tracing::{error, info, warn};
 
 use self::audit::Audit;
 use self::notices::SearchEngines;
+use self::turn::Turn;
+
+pub use self::turn::TURN_SECONDS;
 
 /// Seconds without progress after which a scan is started again: longer than a slice may take.
 const STALLED_SECONDS: i64 = 900;
 
+/// Sites of one sweep that are looked at, with the next ones each minute.
+const SITES: usize = 100;
+/// How long a sweep goes on mending what is wrong with them.
+const SITES_SLICE: Duration = Duration::from_secs(10);
 /// Scans of sites that a sweep looks at: the first are done before the others come to be looked at.
 const SITE_SCANS: u32 = 1_000;
 /// Seconds without progress after which nobody waits for a scan any more.
@@ -43,7 +52,7 @@ const AUDIT_PERIOD: i64 = 86_400;
 const NEXT_AUDIT_PERIOD: i64 = 600;
 
 /// Does all that is due. `second_look` is the audit's ([`audit::Audit::second_look`]). Without `engines` no search engine is
-/// told of anything.
+/// told of anything. False if nothing was done since another sweep is under way.
 ///
 /// # Errors
 ///
@@ -54,31 +63,30 @@ pub async fn sweep(
     objects: &dyn Objects,
     second_look: Duration,
     engines: Option<&dyn SearchEngines>,
-) -> Result<(), EngineError> {
-    let published = objects.sites().await?;
-    let mut hosts: BTreeSet<&str> = published.iter().map(String::as_str).collect();
-    if let KnownSites::Only(known) = &reconciler.known {
-        hosts.extend(known.iter().map(String::as_str));
-    }
+) -> Result<bool, EngineError> {
+    let Reconciler { table, env, .. } = reconciler;
+    let Some(mut turn) = table.begin_turn(env.now()).await? else {
+        info!("another sweep is under way");
+        return Ok(false);
+    };
     let mut failures = Vec::new();
     failures.extend(ring(reconciler).await.err());
-    for host in &hosts {
-        failures.extend(watch_site(reconciler, host).await.err());
-    }
-    failures.extend(wake_scans(reconciler, !hosts.is_empty()).await.err());
-    failures.extend(notices::tell(reconciler, engines, &hosts).await.err());
+    failures.extend(watch_sites(reconciler, objects, &mut turn).await.err());
+    failures.extend(wake_scans(reconciler, turn.has_sites).await.err());
+    failures.extend(notices::tell(reconciler, engines).await.err());
     let audit = Audit {
         reconciler,
         objects,
         repair: true,
         second_look,
     };
-    failures.extend(go_on_with(&audit, &published).await.err());
+    failures.extend(go_on_with(&audit).await.err());
+    failures.extend(table.end_turn(&turn).await.err());
     for failure in &failures {
         error!(error = %failure, "a part of the sweep failed");
     }
     reconciler.metrics.emit(reconciler.env.now());
-    failures.into_iter().next().map_or(Ok(()), Err)
+    failures.into_iter().next().map_or(Ok(true), Err)
 }
 
 /// Rings the timers whose time has come. Without a cursor nobody knows whose has: an audit finds that out.
@@ -90,6 +98,36 @@ async fn ring(reconciler: &Reconciler) -> Result<(), EngineError> {
     // First, since a sweep may end between both.
     reconciler.table.note_audit(&audit::beginning(now)).await?;
     reconciler.table.begin_timers(now).await
+}
+
+/// Looks at the next sites that have objects, and at those that the deployment lists.
+async fn watch_sites(
+    reconciler: &Reconciler,
+    objects: &dyn Objects,
+    turn: &mut Turn,
+) -> Result<(), EngineError> {
+    let published = objects.sites(turn.looked_at.as_deref(), SITES).await?;
+    // With a page that is not full, the next sweep begins again.
+    let last = published.last().filter(|_| published.len() == SITES);
+    turn.looked_at = last.cloned();
+    let mut hosts = BTreeSet::from_iter(published);
+    if let KnownSites::Only(known) = &reconciler.known {
+        hosts.extend(known.iter().cloned());
+    }
+    turn.has_sites |= !hosts.is_empty();
+    let until = reconciler.env.deadline(SITES_SLICE);
+    let mut failure = None;
+    for host in reconciler.unsettled_sites(&hosts).await? {
+        if until.has_passed() {
+            warn!("not all sites were looked at in time: their turn comes again");
+            break;
+        }
+        if let Err(error) = watch_site(reconciler, host).await {
+            error!(site = host, %error, "a site was not looked at");
+            failure = failure.or(Some(error));
+        }
+    }
+    failure.map_or(Ok(()), Err)
 }
 
 /// A site that should have a row has one, which says what it should, and is not on hold without a scan.
@@ -145,7 +183,7 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
 }
 
 /// Begins an audit when one is due, and does a slice of the one under way.
-async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), EngineError> {
+async fn go_on_with(audit: &Audit<'_>) -> Result<(), EngineError> {
     let table = &audit.reconciler.table;
     let now = audit.reconciler.env.now();
     let moves = |scan: &ContentScan| {
@@ -180,7 +218,7 @@ async fn go_on_with(audit: &Audit<'_>, published: &[String]) -> Result<(), Engin
     };
     let until = audit.reconciler.env.deadline(AUDIT_SLICE);
     loop {
-        for finding in audit.page(&mut progress, published).await? {
+        for finding in audit.page(&mut progress).await? {
             if finding.problem.is_harmless() {
                 info!(%finding, "the audit found something");
             } else {

@@ -1,28 +1,32 @@
-//! Timers: records that time alone will change, in a partition an hour.
+//! Timers: records that time alone will change, in sixteen partitions an hour.
 //!
-//! `sweep` rings those whose time has come, for some seconds. If more are left, it writes the row of the ringing: its event has
-//! `regenerate` do the next slice, which writes the row again, until none is left.
+//! `sweep` rings those whose time has come, for some seconds. Of each of the sixteen that has more it writes a row: its event
+//! has `regenerate` do the next slice, which writes the row again, until none is left.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sitemap::time::When;
 use table::{Condition, Item, Query};
 use tracing::{error, info};
 
+use crate::Deadline;
+use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys;
+use crate::keys::{self, HASH_DIGITS, RowKey};
 use crate::reconcile::{Reconciled, Reconciler};
-use crate::sitemap_table::SitemapTable;
+use crate::sitemap_table::{SitemapTable, item_key};
 
-/// Timers that are read and rung at a time.
-const BATCH: u32 = 500;
+/// Timers of one digit that are read and rung at a time.
+const BATCH: u32 = 250;
+/// Digits whose timers `sweep` rings at the same time.
+const CONCURRENT_DIGITS: usize = 4;
 /// How long a slice goes on beginning new batches.
 const SLICE: Duration = Duration::from_secs(5);
 /// Seconds without a slice after which `sweep` rings again itself: longer than a function runs.
 const STALLED_SECONDS: i64 = 180;
 
-/// The ringing that goes on in slices.
+/// The ringing of a digit that goes on in slices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ringing {
     token: String,
@@ -53,17 +57,18 @@ impl SitemapTable {
         self.put(cursor_at(hour)).await
     }
 
-    /// The timers of an hour behind one of them, the earliest first, at most so many.
+    /// The timers of an hour with this digit behind one of them, the earliest first, at most so many.
     pub async fn timers(
         &self,
         hour: i64,
+        digit: char,
         after: Option<&Timer>,
         most: u32,
     ) -> Result<Vec<Timer>, EngineError> {
         let key = |timer: &Timer| Item::from(&keys::timer(timer.due, &timer.id));
         let query = Query {
             after: after.map(key),
-            ..Query::of(keys::timer_partition(hour)).limited(most)
+            ..Query::of(keys::timer_partition(hour, digit)).limited(most)
         };
         let timer = |item: &Item| {
             let (due, id) = keys::timer_parts(item.text("sk")?)?;
@@ -86,22 +91,33 @@ impl SitemapTable {
         self.put_if(cursor, Condition::lacks("pk")).await.map(drop)
     }
 
-    async fn ringing(&self) -> Result<Option<Ringing>, EngineError> {
-        let item = self.item(&keys::ringing()).await?;
-        Ok(item.map(|item| Ringing {
-            token: item.text("token").unwrap_or_default().to_owned(),
-            at: item.number("at").unwrap_or_default(),
-        }))
+    /// The ringing that goes on of these digits.
+    async fn ringing(&self, digits: &[char]) -> Result<BTreeMap<char, Ringing>, EngineError> {
+        let keys: Vec<_> = digits.iter().map(|digit| keys::ringing(*digit)).collect();
+        let items = self.items(&keys).await?;
+        let ringing = |item: &Item| {
+            let key = item_key(item)?;
+            let RowKey::Ringing(digit) = RowKey::parse(&key.pk, &key.sk)? else {
+                return None;
+            };
+            let ringing = Ringing {
+                token: item.text("token").unwrap_or_default().to_owned(),
+                at: item.number("at").unwrap_or_default(),
+            };
+            Some((digit, ringing))
+        };
+        Ok(items.iter().filter_map(ringing).collect())
     }
 
     /// Writes the row again if more is left, which is the event for the next slice, and deletes it if not. Nothing happens if
     /// another slice was faster.
     async fn advance_ringing(
         &self,
+        digit: char,
         before: Option<&Ringing>,
         more: bool,
     ) -> Result<(), EngineError> {
-        let key = keys::ringing();
+        let key = keys::ringing(digit);
         let unchanged = match before {
             Some(before) => Condition::equals("token", before.token.as_str()),
             None => Condition::lacks("pk"),
@@ -123,65 +139,82 @@ fn cursor_at(hour: i64) -> Item {
 }
 
 impl Reconciler {
-    /// Rings the timers whose time has come, from the cursor's hour on, for a slice. What is left, slices of their own do: while
-    /// they go on, nothing happens here.
+    /// Rings the timers whose time has come, from the cursor's hour on, for a slice, and moves the cursor. What is left, slices of
+    /// their own do: of a digit with which they go on, nothing happens here.
     pub(crate) async fn begin_ringing(&self, cursor: i64) -> Result<(), EngineError> {
-        let ringing = self.table.ringing().await?;
-        let now = self.env.now();
-        let goes_on = |ringing: &Ringing| now - ringing.at <= STALLED_SECONDS;
-        if ringing.as_ref().is_some_and(goes_on) {
-            return Ok(());
+        let ringing = self.table.ringing(&HASH_DIGITS).await?;
+        let until = self.env.deadline(SLICE);
+        let this_hour = self.env.now().div_euclid(3_600);
+        let ring = HASH_DIGITS.map(|digit| {
+            let before = ringing.get(&digit);
+            let until = &until;
+            async move {
+                let now = self.env.now();
+                if before.is_some_and(|before| now - before.at <= STALLED_SECONDS) {
+                    return Ok(Some(cursor));
+                }
+                let left = self.ring(cursor, digit, until).await?;
+                let more = left.is_some();
+                self.table.advance_ringing(digit, before, more).await?;
+                Ok::<_, EngineError>(left)
+            }
+        });
+        // An hour behind: a timer is written for the future of a clock that may be a little slow.
+        let mut reached = this_hour - 1;
+        for left in concurrently(CONCURRENT_DIGITS, ring).await {
+            reached = reached.min(left?.unwrap_or(this_hour));
         }
-        let more = self.ring(cursor).await?;
-        self.table.advance_ringing(ringing.as_ref(), more).await
+        if cursor < reached {
+            self.table.set_cursor(reached).await?;
+        }
+        Ok(())
     }
 
     /// Does a slice of what `sweep` has left to ring.
-    pub(crate) async fn go_on_ringing(&self) -> Result<(), EngineError> {
-        let Some(ringing) = self.table.ringing().await? else {
+    pub(crate) async fn go_on_ringing(&self, digit: char) -> Result<(), EngineError> {
+        let mut ringing = self.table.ringing(&[digit]).await?;
+        let Some(ringing) = ringing.remove(&digit) else {
             return Ok(());
         };
-        let more = match self.table.cursor().await? {
-            Some(cursor) => self.ring(cursor).await?,
-            None => false,
+        let until = self.env.deadline(SLICE);
+        let left = match self.table.cursor().await? {
+            Some(cursor) => self.ring(cursor, digit, &until).await?,
+            None => None,
         };
-        self.table.advance_ringing(Some(&ringing), more).await
+        let more = left.is_some();
+        self.table
+            .advance_ringing(digit, Some(&ringing), more)
+            .await
     }
 
-    /// Reconciles the records whose time has come, from the cursor's hour on, for a slice, and moves the cursor. True if any are
+    /// Reconciles the records of a digit whose time has come, from the cursor's hour on, for a slice: the hour in which some are
     /// left.
-    async fn ring(&self, cursor: i64) -> Result<bool, EngineError> {
-        let until = self.env.deadline(SLICE);
+    async fn ring(
+        &self,
+        cursor: i64,
+        digit: char,
+        until: &Deadline,
+    ) -> Result<Option<i64>, EngineError> {
         let now = self.env.now();
-        let this_hour = now.div_euclid(3_600);
-        let (mut failure, mut left) = (None, None);
-        'hours: for hour in cursor..=this_hour {
+        let mut failure = None;
+        for hour in cursor..=now.div_euclid(3_600) {
             let mut last = None;
             loop {
-                let mut timers = self.table.timers(hour, last.as_ref(), BATCH).await?;
+                let timers = self.table.timers(hour, digit, last.as_ref(), BATCH);
+                let mut timers = timers.await?;
                 timers.retain(|timer| timer.due <= now);
-                let may_be_more = timers.len() == BATCH as usize;
+                if !timers.is_empty() && until.has_passed() {
+                    return passing(failure).map_or(Ok(Some(hour)), Err);
+                }
                 self.ring_all(&timers, &mut failure).await?;
+                let may_be_more = timers.len() == BATCH as usize;
                 last = timers.pop();
                 if !may_be_more {
                     break;
                 }
-                if until.has_passed() {
-                    left = Some(hour);
-                    break 'hours;
-                }
             }
         }
-        // One that will pass holds the cursor.
-        if let Some(failure) = failure.filter(|failure| !failure.is_permanent()) {
-            return Err(failure);
-        }
-        // An hour behind: a timer is written for the future of a clock that may be a little slow.
-        let reached = left.unwrap_or(this_hour).min(this_hour - 1);
-        if cursor < reached {
-            self.table.set_cursor(reached).await?;
-        }
-        Ok(left.is_some())
+        passing(failure).map_or(Ok(None), Err)
     }
 
     /// Reconciles the records of timers. Keeps the first failure, and one that will pass rather than a permanent one.
@@ -215,4 +248,9 @@ impl Reconciler {
         }
         Ok(())
     }
+}
+
+/// One that will pass holds the cursor.
+fn passing(failure: Option<EngineError>) -> Option<EngineError> {
+    failure.filter(|failure| !failure.is_permanent())
 }

@@ -103,7 +103,7 @@ async fn what_is_not_there_is_no_error(objects: &dyn Objects) {
         assert_eq!(objects.head(&key).await, Ok(None));
     }
     assert_eq!(objects.list(SITE).await, Ok(Vec::new()));
-    assert_eq!(objects.sites().await, Ok(Vec::new()));
+    assert_eq!(objects.sites(None, 10).await, Ok(Vec::new()));
 }
 
 async fn an_object_is_what_was_put(objects: &dyn Objects) {
@@ -231,7 +231,10 @@ async fn a_site_has_its_own_objects(objects: &dyn Objects) {
         assert_eq!(listed, keys(site).into_iter().collect());
     }
     assert_eq!(objects.list("none.example").await, Ok(Vec::new()));
-    let mut sites = objects.sites().await.expect("a listing");
-    sites.sort();
-    assert_eq!(sites, [SITE, other]);
+    let after = async |after, most| objects.sites(after, most).await.expect("a listing");
+    // A point is less than a slash.
+    assert_eq!(after(None, usize::MAX).await, [other, SITE]);
+    assert_eq!(after(None, 1).await, [other]);
+    assert_eq!(after(Some(other), 1).await, [SITE]);
+    assert!(after(Some(SITE), 10).await.is_empty());
 }

@@ -20,7 +20,8 @@ pub use files::{
 };
 pub use memory::MemoryObjects;
 pub use port::{
-    BodyStream, Document, ObjectError, ObjectMeta, Objects, Precondition, Put, Reply, stamp,
+    BodyStream, Document, ObjectError, ObjectMeta, Objects, Precondition, Put, Reply, all_sites,
+    stamp,
 };
 pub use site_file::{Closings, Closure, MAX_CLOSINGS, SiteFile};
 

@@ -1,6 +1,6 @@
 //! A bucket in memory that answers as S3 does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -119,13 +119,19 @@ impl Objects for MemoryObjects {
         })
     }
 
-    fn sites(&self) -> Reply<'_, Vec<String>> {
+    fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> Reply<'a, Vec<String>> {
         Box::pin(async move {
             let objects = self.lock();
-            let mut sites: Vec<String> = objects.keys().map(|key| key.site().to_owned()).collect();
-            sites.sort();
-            sites.dedup();
-            Ok(sites)
+            let folder = |site: &str| format!("{site}/");
+            let folders: BTreeSet<String> = objects.keys().map(|key| folder(key.site())).collect();
+            let after = after.map(folder);
+            let behind = folders
+                .iter()
+                .filter(|folder| Some(*folder) > after.as_ref());
+            let sites = behind
+                .take(most)
+                .filter_map(|folder| folder.strip_suffix('/'));
+            Ok(sites.map(str::to_owned).collect())
         })
     }
 }

@@ -117,6 +117,17 @@ pub trait Objects: fmt::Debug + Send + Sync {
     /// The keys of a site's objects, in no particular order.
     fn list<'a>(&'a self, site: &'a str) -> Reply<'a, Vec<ObjectKey>>;
 
-    /// The hosts of the sites that have objects.
-    fn sites(&self) -> Reply<'_, Vec<String>>;
+    /// Up to so many hosts of sites that have objects, behind one of them, in the order of their objects' paths.
+    fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> Reply<'a, Vec<String>>;
+}
+
+/// The hosts of all sites that have objects, in the order of these.
+///
+/// # Errors
+///
+/// If the bucket fails.
+pub async fn all_sites(objects: &dyn Objects) -> Result<Vec<String>, ObjectError> {
+    let mut sites = objects.sites(None, usize::MAX).await?;
+    sites.sort();
+    Ok(sites)
 }

@@ -1,7 +1,5 @@
 //! What is written, and under which conditions: as data.
 
-use std::collections::BTreeSet;
-
 use crate::item::{Item, Name, Value};
 
 /// What must hold of an item for a write to happen. An item that does not exist lacks every attribute.

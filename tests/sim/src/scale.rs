@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::scans::Step;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use objects::{ObjectKey, Objects};
+use objects::{ObjectKey, Objects, all_sites};
 use serde_json::{Value as Json, json};
 use sitemap::time::When;
 
@@ -74,7 +74,7 @@ impl fmt::Display for Figure {
 pub type Scenario = (&'static str, fn(usize) -> Result<Vec<Figure>, String>);
 
 /// All scenarios.
-pub const SCENARIOS: [Scenario; 8] = [
+pub const SCENARIOS: [Scenario; 9] = [
     ("load", |pages| run(pages, load)),
     ("load-of-sites", |pages| run(pages, load_of_sites)),
     ("edits", |pages| run(pages, edits)),
@@ -87,6 +87,7 @@ pub const SCENARIOS: [Scenario; 8] = [
     ("edits-while-loading", |pages| {
         run(pages, edits_while_loading)
     }),
+    ("idle", |pages| run(pages, idle)),
 ];
 
 /// What a scenario does, and shows.
@@ -254,7 +255,7 @@ impl Scene {
         self.longest_run();
         self.world.settle().await?;
         let mut entries = 0;
-        for host in self.world.bucket().sites().await.expect("memory") {
+        for host in all_sites(&self.world.bucket()).await.expect("memory") {
             entries += self.listed(&host).await;
         }
         let entries = entries as f64;
@@ -556,5 +557,32 @@ async fn edits_while_loading(mut scene: Scene) -> Result<Vec<Figure>, String> {
     );
     let took = scene.until_listed(host, left).await?.as_secs_f64();
     scene.figure("all of them are gone after", took, "s", Aim::AtMost(10.0));
+    Ok(scene.figures)
+}
+
+/// Nothing happens on many small sites.
+async fn idle(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const MINUTES: u32 = 30;
+    const MINUTE: Duration = Duration::from_secs(60);
+    let sites = (scene.pages / 2).min(5_000);
+    for site in 0..sites {
+        let host = format!("s{site}.example.com");
+        let record = json!({"id": format!("site/{host}"), "type": "site"});
+        scene.world.put(&record).await;
+        scene.put_pages(&host, 2).await;
+    }
+    scene.world.begin();
+    scene.world.settle().await?;
+    // What search engines were to be told of, too.
+    scene.sim.sleep(10 * MINUTE).await;
+    let mut most = 0;
+    for _ in 0..MINUTES {
+        let before = scene.sim.counts().0;
+        scene.sim.sleep(MINUTE).await;
+        most = most.max(scene.sim.counts().0 - before);
+    }
+    scene.figure("sites", sites as f64, "", Aim::Counted);
+    let name = "calls of an idle minute, at most";
+    scene.figure(name, most as f64, "", Aim::AtMost(50.0));
     Ok(scene.figures)
 }

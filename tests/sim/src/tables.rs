@@ -441,9 +441,12 @@ impl Objects for SimObjects {
         )
     }
 
-    fn sites(&self) -> objects::Reply<'_, Vec<String>> {
-        self.call("ListObjectsV2", (), |objects, ()| async move {
-            objects.sites().await
-        })
+    fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> objects::Reply<'a, Vec<String>> {
+        let wanted = (after.map(str::to_owned), most);
+        self.call(
+            "ListObjectsV2",
+            wanted,
+            |objects, (after, most)| async move { objects.sites(after.as_deref(), most).await },
+        )
     }
 }

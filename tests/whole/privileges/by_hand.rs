@@ -108,7 +108,7 @@ impl Hands {
         let running = sweep(reconciler, &**objects, Duration::ZERO, None);
         let swept = invoke(SWEEP, Some(self.observer.clone()), running).await;
         assert!(
-            matches!(swept, Ok(()) | Err(EngineError::Damaged { .. })),
+            matches!(swept, Ok(true) | Err(EngineError::Damaged { .. })),
             "{swept:?}"
         );
     }
@@ -176,8 +176,8 @@ impl Hands {
                 }
                 self.regenerate(&[("REMOVE", keys::claim(site, loc))]).await;
                 // And for what a sweep has left to ring.
-                self.write(&keys::ringing(), &[("token", "t")]).await;
-                self.regenerate(&[("MODIFY", keys::ringing())]).await;
+                self.write(&keys::ringing('0'), &[("token", "t")]).await;
+                self.regenerate(&[("MODIFY", keys::ringing('0'))]).await;
             }
             Who::Sweep => {
                 // It is called for those whose time has come.

@@ -1,6 +1,6 @@
 //! URLs of which search engines are to be notified. `NOTICE#<site>#<digit>`, hash; and until when they are not.
 
-use super::{ALONE, Key, RowKey, escape, key, sha256_hex, unescape};
+use super::{ALONE, Key, RowKey, escape, hash_digit, key, sha256_hex, unescape};
 
 /// Their partitions.
 pub const PREFIX: &str = "NOTICE#";
@@ -17,9 +17,7 @@ pub fn notice_partition(site: &str, digit: char) -> String {
 /// A notice: a URL that has changed, and that has not been sent to search engines yet.
 #[must_use]
 pub fn notice(site: &str, loc: &str) -> Key {
-    let hash = sha256_hex(loc);
-    let digit = hash.chars().next().unwrap_or('0');
-    key(notice_partition(site, digit), hash)
+    key(notice_partition(site, hash_digit(loc)), sha256_hex(loc))
 }
 
 /// The time until which no notice of a site is sent.

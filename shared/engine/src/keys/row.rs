@@ -23,8 +23,8 @@ pub enum Subject {
     ContentScan,
     /// A site's scan.
     SiteScan(String),
-    /// Timers that are left to ring.
-    Timers,
+    /// Timers with this digit that are left to ring.
+    Timers(char),
     /// An archive and its pages; the partition key.
     Term(String),
     /// A group's members; the partition key.
@@ -49,7 +49,7 @@ impl Subject {
             RowKey::Claim => Some(Self::Claim(pk.to_owned())),
             RowKey::ContentScan => Some(Self::ContentScan),
             RowKey::SiteScan(host) => Some(Self::SiteScan(host)),
-            RowKey::Ringing => Some(Self::Timers),
+            RowKey::Ringing(digit) => Some(Self::Timers(digit)),
             RowKey::TermMember(..) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
             RowKey::GroupMember(_) => Some(Self::Group(pk.to_owned())),
             RowKey::GroupWaiter(_) => Some(Self::GroupWaiters(pk.to_owned())),
@@ -102,8 +102,12 @@ pub enum RowKey {
     ContentScan,
     /// The scan of the site with this host.
     SiteScan(String),
-    /// The ringing of timers.
-    Ringing,
+    /// The ringing of timers with this digit.
+    Ringing(char),
+    /// Whose turn it is to sweep.
+    Sweep,
+    /// The mark of the site with this host.
+    Mark(String),
     /// The audit.
     Audit,
 }

@@ -71,7 +71,10 @@ fn keys_are_read_as_they_were_written() {
             waiter("a.example", "https://a.example/", "x"),
             RowKey::Waiter("x".to_owned()),
         ),
-        (ringing(), RowKey::Ringing),
+        (ringing('0'), RowKey::Ringing('0')),
+        (ringing('f'), RowKey::Ringing('f')),
+        (super::sweep(), RowKey::Sweep),
+        (mark("a.example:1"), RowKey::Mark("a.example:1".to_owned())),
         (content_scan(), RowKey::ContentScan),
         (
             site_scan("a.example:1"),

@@ -1,11 +1,14 @@
 //! A site's row made to agree with its record and with the deployment's list.
 
+use std::collections::BTreeSet;
+
+use futures::future::try_join;
 use serde_json::Value;
 use sitemap::site::{SITE_ID_PREFIX, SiteSettings, is_settings, is_site_host};
 
 use super::{Reconciler, TRIES};
 use crate::error::EngineError;
-use crate::sites::SiteRow;
+use crate::sites::{Hold, SiteRow};
 use sitemap::RENDER_VERSION;
 
 impl Reconciler {
@@ -38,15 +41,19 @@ impl Reconciler {
 
     /// What a site's record says, or the defaults of a known site that has none.
     async fn settings(&self, host: &str) -> Result<Option<SiteSettings>, EngineError> {
-        let settings = match self.recorded(host).await? {
-            Some(item) => SiteSettings::parse(host, &item),
+        let recorded = self.recorded(host).await?;
+        Ok(self.settings_of(host, recorded.as_ref()))
+    }
+
+    fn settings_of(&self, host: &str, recorded: Option<&Value>) -> Option<SiteSettings> {
+        let settings = match recorded {
+            Some(item) => SiteSettings::parse(host, item),
             None if self.known.include(host) => SiteSettings::default_for(host),
-            None => return Ok(None),
+            None => return None,
         };
         // A host that is no host is no site.
-        Ok(settings
-            .ok()
-            .filter(|settings| is_site_host(host) && settings.origin.host() == host))
+        let settings = settings.ok();
+        settings.filter(|settings| is_site_host(host) && settings.origin.host() == host)
     }
 
     /// Whether a site that is known has no row.
@@ -65,6 +72,32 @@ impl Reconciler {
         Ok(item.filter(|item| is_settings(&id, item)))
     }
 
+    /// Those of these sites that are not as they should be, or on hold.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails.
+    pub(crate) async fn unsettled_sites<'h>(
+        &self,
+        hosts: &'h BTreeSet<String>,
+    ) -> Result<Vec<&'h str>, EngineError> {
+        let ids = hosts.iter().map(|host| format!("{SITE_ID_PREFIX}{host}"));
+        let ids: Vec<String> = ids.collect();
+        let recorded = self.content.items(ids.iter().map(String::as_str));
+        let (recorded, rows) = try_join(recorded, self.table.sites(hosts)).await?;
+        let settled = |host: &str, id: &str| {
+            let Some(Ok(row)) = rows.get(host) else {
+                return false;
+            };
+            let recorded = recorded.get(id).filter(|item| is_settings(id, item));
+            let settings = self.settings_of(host, recorded);
+            row.hold == Hold::Released && self.is_current(row) && agrees(row, settings.as_ref())
+        };
+        let hosts = hosts.iter().map(String::as_str).zip(&ids);
+        let unsettled = hosts.filter(|(host, id)| !settled(host, id));
+        Ok(unsettled.map(|(host, _)| host).collect())
+    }
+
     /// Looks whether a site's row still says what its record and the deployment's list do, and mends it. For what no
     /// event tells of: a changed list.
     ///
@@ -75,11 +108,7 @@ impl Reconciler {
         let Some(row) = self.ensure_site(host).await? else {
             return Ok(None);
         };
-        let as_it_should_be = match self.settings(host).await? {
-            Some(settings) => settings == row.settings,
-            None => !row.settings.public,
-        };
-        if as_it_should_be {
+        if agrees(&row, self.settings(host).await?.as_ref()) {
             Ok(Some(row))
         } else {
             self.reconcile_site(host).await
@@ -120,5 +149,13 @@ impl Reconciler {
             what: format!("site {host}"),
             tries: TRIES,
         })
+    }
+}
+
+/// Whether a site's row says what its settings are. One that is no longer known is private.
+fn agrees(row: &SiteRow, settings: Option<&SiteSettings>) -> bool {
+    match settings {
+        Some(settings) => *settings == row.settings,
+        None => !row.settings.public,
     }
 }

@@ -42,6 +42,8 @@ struct Published {
     summary: Summary,
     /// How many segments were spliced in. `None` if the object stays as it was.
     spliced: Option<u64>,
+    /// Whether search engines may have to be told.
+    is_told: bool,
 }
 
 impl Regenerator {
@@ -58,17 +60,24 @@ impl Regenerator {
     ) -> Result<bool, EngineError> {
         let key = &shard.object();
         let build = |touched, stored| self.build_shard(shard, key, touched, stored);
-        let Some(Published { summary, spliced }) =
-            self.compare_and_put(key, touched, build).await?
-        else {
+        let Some(published) = self.compare_and_put(key, touched, build).await? else {
             return Ok(false);
         };
+        let Published {
+            summary,
+            spliced,
+            is_told,
+        } = published;
         match spliced {
             Some(spliced) => self.note(&metrics::SEGMENTS_SPLICED, spliced),
             None => self.note(&metrics::SHARDS_SKIPPED, 1),
         }
         // Also when nothing was written: a run that wrote the object may have ended before this.
-        self.reconciler.table.summarise(shard, &summary).await?;
+        let table = &self.reconciler.table;
+        table.summarise(shard, &summary).await?;
+        if is_told && touched.is_some() {
+            table.mark(&shard.series.site).await?;
+        }
         Ok(spliced.is_some())
     }
 
@@ -89,6 +98,7 @@ impl Regenerator {
             return Ok(Build::Keep(None));
         };
         let frame = shard_frame(&site.settings, &shard.series.name);
+        let is_told = site.settings.indexnow_key.is_some();
         let old = stored.as_ref();
         let old = old.and_then(|(meta, bytes)| readable(key, meta, bytes, site.epoch));
         let mut spliced = 0;
@@ -104,7 +114,11 @@ impl Regenerator {
                     }
                     let summary = Summary::of(old.directory());
                     let spliced = None;
-                    return Ok(Build::Keep(Some(Published { summary, spliced })));
+                    return Ok(Build::Keep(Some(Published {
+                        summary,
+                        spliced,
+                        is_told,
+                    })));
                 }
                 spliced = changed.len() as u64;
                 let segments = changed.iter().map(|(k, rows)| (*k, rows.segment()));
@@ -132,7 +146,11 @@ impl Regenerator {
         let summary = Summary::of(&built.directory);
         let spliced = Some(spliced);
         let document = self.member_document(&built, stored.as_ref().map(|(meta, _)| meta));
-        let published = Some(Published { summary, spliced });
+        let published = Some(Published {
+            summary,
+            spliced,
+            is_told,
+        });
         Ok(Build::Put(built.bytes.into(), document, published))
     }
 

@@ -22,7 +22,7 @@ use crate::metrics;
 use crate::reconcile::Reconciler;
 use crate::rows::{AuditProgress, AuditStep};
 use crate::slots::Extent;
-use ::objects::Objects;
+use ::objects::{Objects, all_sites};
 use sitemap::member::SEGMENT_SLOTS;
 use sitemap::plan::{Series, Slot};
 use tracing::warn;
@@ -183,16 +183,12 @@ pub struct Audit<'a> {
 }
 
 impl Audit<'_> {
-    /// Does the next page of an audit, and returns what it has found. `published` are the hosts that have objects.
+    /// Does the next page of an audit, and returns what it has found.
     ///
     /// # Errors
     ///
     /// If a table or the bucket fails: `progress` is then where the next try should begin.
-    pub async fn page(
-        &self,
-        progress: &mut AuditProgress,
-        published: &[String],
-    ) -> Result<Vec<Finding>, EngineError> {
+    pub async fn page(&self, progress: &mut AuditProgress) -> Result<Vec<Finding>, EngineError> {
         let (suspects, next) = match progress.step.clone() {
             None => return Ok(Vec::new()),
             Some(AuditStep::Rows { after }) => {
@@ -201,7 +197,9 @@ impl Audit<'_> {
             }
             Some(AuditStep::Records { after }) => self.page_of_records(after).await?,
             Some(AuditStep::Objects { after }) => {
-                progress.sites.extend(published.iter().cloned());
+                if after.is_none() {
+                    progress.sites.extend(all_sites(self.objects).await?);
+                }
                 self.page_of_objects(&progress.sites, after).await?
             }
         };

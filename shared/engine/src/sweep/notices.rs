@@ -1,12 +1,13 @@
 //! Search engines are told of the URLs that have changed, by IndexNow.
 //!
 //! - Told of is what has been live for a minute, on sites that are released and public and have a key.
+//! - `regenerate` marks a site when it publishes a change, after the notice was written. A site without a mark costs nothing, and
+//!   a mark goes once no notice is left.
 //! - A notice goes once it was told or refused, unless its URL has changed again meanwhile. A sweep that ends between the
 //!   request and that tells twice, which harms nobody.
 //! - What an endpoint does not take now is kept and tried again, later each time.
 //! - Telling is an extra: it costs a sweep a bounded time, and what nobody has taken for two days is dropped.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::concurrency::concurrently;
@@ -134,12 +135,11 @@ fn request(site: &SiteRow, key: &str, notices: &[Notice]) -> String {
     .to_string()
 }
 
-/// Tells of what has changed on these sites, as far as time allows. Without an endpoint nothing is told, and what there
+/// Tells of what has changed on the sites that are marked, as far as time allows. Without an endpoint nothing is told, and what there
 /// is to tell is dropped.
 pub(crate) async fn tell(
     reconciler: &Reconciler,
     engines: Option<&dyn SearchEngines>,
-    hosts: &BTreeSet<&str>,
 ) -> Result<(), EngineError> {
     let table = &reconciler.table;
     let now = reconciler.env.now();
@@ -148,14 +148,14 @@ pub(crate) async fn tell(
         until: reconciler.env.deadline(SLICE),
     };
     let minute = usize::try_from(now / 60).unwrap_or(0);
-    let mut hosts: Vec<&str> = hosts.iter().copied().collect();
-    if !hosts.is_empty() {
+    let mut marks = table.marks().await?;
+    if !marks.is_empty() {
         // Each minute another site is first: none waits for ever behind those that always have something to tell.
-        let first = minute % hosts.len();
-        hosts.rotate_left(first);
+        let first = minute % marks.len();
+        marks.rotate_left(first);
     }
     let mut failure = None;
-    for host in hosts {
+    for (host, token) in &marks {
         if budget.is_spent() {
             break;
         }
@@ -165,7 +165,7 @@ pub(crate) async fn tell(
                 return Ok(());
             };
             let key = row.settings.indexnow_key.as_deref();
-            match (engines, key.filter(|_| row.settings.public)) {
+            let is_empty = match (engines, key.filter(|_| row.settings.public)) {
                 (Some(engines), Some(key)) => {
                     let site = Site {
                         reconciler,
@@ -173,15 +173,19 @@ pub(crate) async fn tell(
                         key,
                         engines,
                     };
-                    site.tell(&mut budget).await
+                    site.tell(&mut budget).await?
                 }
-                // A part of them a minute: of most sites there are none.
                 _ => {
-                    let digit = HASH_DIGITS[minute % HASH_DIGITS.len()];
-                    let notices = table.notices(host, digit).await?;
-                    drop_all(table, host, &notices).await
+                    let (notices, _) = read_notices(table, host).await?;
+                    drop_all(table, host, &notices).await?;
+                    notices.is_empty()
                 }
+            };
+            if is_empty {
+                // Read before the notices: what was written behind the reads has marked the site again, or will.
+                table.unmark(host, token).await?;
             }
+            Ok(())
         };
         if let Err(error) = told.await {
             error!(site = host, %error, "search engines were not told");
@@ -200,7 +204,8 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    async fn tell(&self, budget: &mut Budget) -> Result<(), EngineError> {
+    /// Tells of what has changed. True if there was nothing.
+    async fn tell(&self, budget: &mut Budget) -> Result<bool, EngineError> {
         let Reconciler {
             table,
             env,
@@ -210,16 +215,12 @@ impl Site<'_> {
         let host = self.row.settings.host.as_str();
         let mut pause = table.pause(host).await?;
         if pause.is_some_and(|pause| env.now() < pause.until) {
-            return Ok(());
+            return Ok(false);
         }
         while !budget.is_spent() {
-            let reads = HASH_DIGITS.map(|digit| table.notices(host, digit));
-            let mut notices = Vec::new();
-            let mut more = false;
-            for read in concurrently(CALLS, reads).await {
-                let read = read?;
-                more |= read.len() == PAGE;
-                notices.extend(read);
+            let (notices, more) = read_notices(table, host).await?;
+            if notices.is_empty() {
+                return Ok(true);
             }
             // The time behind the reads: to one of before them, what was noted since may seem to be of the far future.
             let now = env.now();
@@ -233,7 +234,7 @@ impl Site<'_> {
                 );
             }
             if plan.tell.is_empty() {
-                return Ok(());
+                return Ok(false);
             }
             budget.requests -= 1;
             let (urls, json) = (plan.tell.len(), request(self.row, self.key, &plan.tell));
@@ -275,7 +276,8 @@ impl Site<'_> {
                         seconds,
                         "IndexNow does not take it now"
                     );
-                    return table.set_pause(host, Some(next)).await;
+                    table.set_pause(host, Some(next)).await?;
+                    return Ok(false);
                 }
             };
             // First: a sweep that ends here must not lose a refusal. What it told, the next one tells again.
@@ -285,11 +287,26 @@ impl Site<'_> {
             }
             drop_all(table, host, &plan.tell).await?;
             if !more {
-                return Ok(());
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(false)
     }
+}
+
+/// Up to [`PAGE`] notices of each of a site's partitions, and whether there may be more.
+async fn read_notices(
+    table: &SitemapTable,
+    site: &str,
+) -> Result<(Vec<Notice>, bool), EngineError> {
+    let reads = HASH_DIGITS.map(|digit| table.notices(site, digit));
+    let (mut notices, mut more) = (Vec::new(), false);
+    for read in concurrently(CALLS, reads).await {
+        let read = read?;
+        more |= read.len() == PAGE;
+        notices.extend(read);
+    }
+    Ok((notices, more))
 }
 
 async fn drop_all(table: &SitemapTable, site: &str, notices: &[Notice]) -> Result<(), EngineError> {

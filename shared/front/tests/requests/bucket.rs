@@ -160,7 +160,7 @@ impl Objects for Bucket {
         panic!("the front lists nothing")
     }
 
-    fn sites(&self) -> Reply<'_, Vec<String>> {
+    fn sites<'a>(&'a self, _: Option<&'a str>, _: usize) -> Reply<'a, Vec<String>> {
         panic!("the front lists nothing")
     }
 }

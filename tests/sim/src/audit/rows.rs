@@ -312,7 +312,12 @@ pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(
         prefix::TIMER,
         prefix::SITE,
     ];
-    let jobs = [keys::audit().pk, keys::content_scan().pk];
+    let jobs = [
+        keys::audit().pk,
+        keys::content_scan().pk,
+        keys::marks_partition(),
+        keys::sweep().pk,
+    ];
     let other = |(pk, ..): &(&str, &str, _)| {
         !jobs.iter().any(|job| job == pk) && !kinds.iter().any(|kind| pk.starts_with(kind))
     };

@@ -1,0 +1,83 @@
+//! Whose turn it is to sweep. A new AWS account cannot reserve concurrency for a function, so two calls may overlap: the second
+//! one does nothing. A sweep is right beside another one, too, but does everything twice.
+
+use table::{Condition, Item, Update};
+
+use crate::error::EngineError;
+use crate::keys;
+use crate::sitemap_table::SitemapTable;
+
+/// Seconds after which another sweep may begin though one has not ended: the function's time limit.
+pub const TURN_SECONDS: i64 = 60;
+
+/// The turn of one sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    token: String,
+    /// The last site that was looked at; nothing if the next one is the first.
+    pub looked_at: Option<String>,
+    /// Whether there is any site.
+    pub has_sites: bool,
+}
+
+impl SitemapTable {
+    /// Takes the turn; nothing if another sweep has it.
+    pub(super) async fn begin_turn(&self, now: i64) -> Result<Option<Turn>, EngineError> {
+        let token = self.env.token();
+        let take = Update::new()
+            .set("token", token.as_str())
+            .set("until", now + TURN_SECONDS);
+        // Its own token is there if the request comes twice.
+        let is_free = Condition::lacks("until")
+            .or(Condition::less("until", now + 1))
+            .or(Condition::equals("token", token.as_str()));
+        let taken = self.update_if(&keys::sweep(), take, is_free).await?;
+        Ok(taken.map(|row| {
+            let looked_at = row.text("after").map(str::to_owned);
+            Turn {
+                token,
+                has_sites: looked_at.is_some(),
+                looked_at,
+            }
+        }))
+    }
+
+    /// Gives the turn back, if it was not taken meanwhile.
+    pub(super) async fn end_turn(&self, turn: &Turn) -> Result<(), EngineError> {
+        let mut row = Item::from(&keys::sweep()).with("token", turn.token.as_str());
+        if let Some(after) = &turn.looked_at {
+            row.set("after", after.as_str());
+        }
+        let ours = Condition::equals("token", turn.token.as_str());
+        self.put_if(row, ours).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::doubles::Repeating;
+
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000;
+
+    #[tokio::test]
+    async fn one_sweep_has_the_turn_until_it_ends_or_its_time_is_over() {
+        let table = Repeating::default().engine();
+        let mut first = table.begin_turn(NOW).await.unwrap().unwrap();
+        let early = table.begin_turn(NOW + TURN_SECONDS - 1).await.unwrap();
+        assert_eq!(early, None);
+        first.looked_at = Some("a.example".to_owned());
+        table.end_turn(&first).await.unwrap();
+        let second = table.begin_turn(NOW + 1).await.unwrap().unwrap();
+        assert_eq!(second.looked_at, first.looked_at);
+        assert!(second.has_sites);
+        // It has died.
+        let third = table.begin_turn(NOW + 1 + TURN_SECONDS).await.unwrap();
+        assert!(third.is_some());
+        // Or not, after all: what it gives back is no longer its own.
+        table.end_turn(&second).await.unwrap();
+        let early = table.begin_turn(NOW + 2 + TURN_SECONDS).await.unwrap();
+        assert_eq!(early, None);
+    }
+}
