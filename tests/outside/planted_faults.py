@@ -128,8 +128,11 @@ FAULTS = {
     "a site is not marked when its change is published": [
         (PUBLISH, "if is_told && touched.is_some() {", "if is_told && touched.is_none() {")],
     "a mark goes though it was made again": [
-        ("shared/engine/src/notices.rs", "        self.delete_if(&keys::mark(site), unchanged).await.map(drop)",
-         "        let _ = unchanged;\n        self.delete(&keys::mark(site)).await")],
+        ("shared/engine/src/marks.rs", "        self.delete_if(&key, unchanged).await.map(drop)",
+         "        let _ = unchanged;\n        self.delete(&key).await")],
+    "a feed that has just changed is not published again": [
+        ("shared/engine/src/regenerate/feed.rs", "            table.mark(Mark::Feed, site, due).await?;",
+         "            let _ = (table, due, Mark::Feed);")],
     "IndexNow's refusal is stored after its notices are dropped": [
         (NOTICES, """            if pause != next {
                 table.set_pause(host, next).await?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use engine::regenerate::feed::FEED_PERIOD;
 use engine::regenerate::index::IndexLimits;
 use harness::crawler::gunzip;
 use harness::{Response, SITE, World, post, settings, with};
@@ -196,6 +197,7 @@ async fn settings_that_nobody_sees_change_neither_robots_txt_nor_the_feed() {
     let world = world().await;
     for edited in [false, true] {
         if edited {
+            world.clock.advance(FEED_PERIOD);
             world
                 .put(&with(&post("/a", 2), json!({"title": "A"})))
                 .await;

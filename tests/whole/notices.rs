@@ -13,7 +13,7 @@ use aws::Clock;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use endpoint::{Answer, Engine};
 use engine::content::NO_SOURCE;
-use engine::keys;
+use engine::keys::{self, Mark};
 use engine::notices::Pause;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::sites::Hold;
@@ -115,7 +115,7 @@ impl Bench {
             request.send().await.unwrap();
         }
         // As `regenerate` does when it publishes the change.
-        let key = keys::mark(host);
+        let key = keys::mark(Mark::Notices, host);
         let mark = client.put_item().table_name(SITEMAP_TABLE);
         let mark = mark.item("pk", text(&key.pk)).item("sk", text(&key.sk));
         mark.item("token", text("t")).send().await.unwrap();
@@ -420,7 +420,10 @@ async fn what_nobody_may_be_told_of_is_dropped() {
         assert_eq!(bench.left().await, []);
         // Nothing more is looked for on the site.
         bench.sweep_to(endpoint).await;
-        let marks = bench.world.rows(&keys::marks_partition()).await;
+        let marks = bench
+            .world
+            .rows(&keys::marks_partition(Mark::Notices))
+            .await;
         assert!(marks.is_empty(), "{marks:?}");
         bench.stop().await;
     }

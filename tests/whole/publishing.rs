@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cli::audit::{Ended, audit};
+use engine::regenerate::feed::FEED_PERIOD;
 use engine::sweep::audit::Problem;
 use harness::{SITE, World, post, settings, until, with};
 use http::Method;
@@ -38,6 +39,7 @@ async fn a_no_op_edit_writes_nothing() {
         (after.puts, after.puts_refused),
         (before.puts, before.puts_refused)
     );
+    world.clock.advance(FEED_PERIOD);
     world
         .put(&with(&posts(3)[1], json!({"title": "not in a sitemap"})))
         .await;
@@ -59,6 +61,7 @@ async fn one_edit_is_one_put_of_one_shard_and_at_most_one_of_the_index() {
         .collect();
     let world = World::with(Options::default(), &records).await;
     let before = world.stack.s3.counts();
+    world.clock.advance(FEED_PERIOD);
     world
         .put(&with(&records[12], json!({"modified_at": "2026-03-01"})))
         .await;

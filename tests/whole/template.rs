@@ -127,6 +127,9 @@ fn the_tables_are_the_local_stacks() {
             properties["StreamSpecification"]["StreamViewType"].as_str(),
             Some("KEYS_ONLY")
         );
+        let expires = properties["TimeToLiveSpecification"]["AttributeName"].as_str();
+        let may_expire = table == "SitemapTable";
+        assert_eq!(expires, may_expire.then_some(engine::feed::EXPIRES));
         let schema = properties["KeySchema"].as_sequence().unwrap();
         let schema: Vec<_> = schema
             .iter()

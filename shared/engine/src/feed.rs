@@ -1,9 +1,9 @@
-//! What has changed of late on a site: a row a page, in a partition a day.
+//! What has changed of late on a site: a row a page, in a partition a day. DynamoDB deletes it when it is over, some time later.
 
 use std::ops::RangeInclusive;
 
 use sitemap::feed::Change;
-use sitemap::plan::{Address, FeedItem};
+use sitemap::plan::{Address, FEED_SECONDS, FeedItem};
 use sitemap::time::When;
 use table::{Item, Query};
 use tracing::warn;
@@ -12,7 +12,18 @@ use crate::error::EngineError;
 use crate::keys::{self, sha256_hex};
 use crate::sitemap_table::SitemapTable;
 
+/// The attribute with the time from which DynamoDB may delete a row, in Unix seconds. `template.yaml` names it.
+pub const EXPIRES: &str = "expires";
+/// Seconds that a row stays beyond its time: nobody's clock is so far behind.
+const SPARE_SECONDS: i64 = 3_600;
+
 impl SitemapTable {
+    /// Has a site's feed published again.
+    pub(crate) async fn publish_feed_again(&self, site: &str) -> Result<(), EngineError> {
+        let row = Item::from(&keys::feed_again(site)).with("token", self.env.token());
+        self.put(row).await
+    }
+
     /// A site's changes of these days (since 1970), the newest first, at most so many; read consistently. A row that
     /// cannot be read costs its own page alone.
     pub async fn changes(
@@ -63,7 +74,9 @@ pub fn row(at: i64, page: &str, feed_item: &FeedItem) -> Item {
         summary,
         published,
     } = feed_item;
-    let mut row = Item::from(&keys::feed(site, at, page)).with("loc", loc.as_str());
+    let mut row = Item::from(&keys::feed(site, at, page))
+        .with("loc", loc.as_str())
+        .with(EXPIRES, at + FEED_SECONDS + SPARE_SECONDS);
     let published = published.map(|at| at.to_string());
     let texts = [
         ("title", title),

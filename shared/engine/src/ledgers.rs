@@ -103,7 +103,8 @@ impl SitemapTable {
                 self.fence(id).await?
             }
         };
-        let known = rows_of(id, &fenced.ledger);
+        let now = self.env.now();
+        let known = rows_of(id, &fenced.ledger, now);
         let found = found
             .iter()
             .filter(|key| !known.contains(key))
@@ -111,7 +112,7 @@ impl SitemapTable {
         let found: Vec<&Key> = found.collect();
         let wanted: BTreeSet<&Key> = known.iter().chain(found.iter().copied()).collect();
         let rows = self.rows_with(wanted).await?;
-        verify::verify(id, &mut fenced, &rows, &found);
+        verify::verify(id, &mut fenced, &rows, &found, now);
         Ok(fenced)
     }
 
@@ -221,7 +222,7 @@ impl SitemapTable {
 
 /// The rows that a ledger says there are, beside itself.
 #[must_use]
-pub fn rows_of(id: &str, ledger: &Ledger) -> Vec<Key> {
-    let rows = ledger.holdings();
+pub fn rows_of(id: &str, ledger: &Ledger, now: i64) -> Vec<Key> {
+    let rows = ledger.holdings(now);
     rows.map(|row| holding::key(id, &row)).collect()
 }

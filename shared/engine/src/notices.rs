@@ -4,8 +4,8 @@ use table::{Condition, Item, Query};
 use tracing::warn;
 
 use crate::error::EngineError;
-use crate::keys::{self, HASH_DIGITS, RowKey};
-use crate::sitemap_table::{SitemapTable, item_key};
+use crate::keys::{self, HASH_DIGITS};
+use crate::sitemap_table::SitemapTable;
 
 /// Notices read of one partition at a time: all partitions together make up one request of IndexNow, 10,000 URLs
 /// (<https://www.indexnow.org/documentation>).
@@ -70,32 +70,6 @@ impl SitemapTable {
         let unchanged = Condition::equals("at", notice.at);
         let key = keys::notice(site, &notice.loc);
         self.delete_if(&key, unchanged).await.map(drop)
-    }
-
-    /// Notes that search engines may have to be told of a site: `sweep` finds it without a look at each site.
-    pub(crate) async fn mark(&self, site: &str) -> Result<(), EngineError> {
-        let mark = Item::from(&keys::mark(site)).with("token", self.env.token());
-        self.put(mark).await
-    }
-
-    /// Sites that have a mark, each with the mark's token.
-    pub(crate) async fn marks(&self) -> Result<Vec<(String, String)>, EngineError> {
-        // One page, of 1 MB, which holds thousands: those behind it come when some of them are done.
-        let items = self.first(Query::of(keys::marks_partition())).await?;
-        let mark = |item: &Item| {
-            let key = item_key(item)?;
-            match RowKey::parse(&key.pk, &key.sk)? {
-                RowKey::Mark(site) => Some((site, item.text("token")?.to_owned())),
-                _ => None,
-            }
-        };
-        Ok(items.iter().filter_map(mark).collect())
-    }
-
-    /// Deletes a site's mark, unless it was made again since it was read.
-    pub(crate) async fn unmark(&self, site: &str, token: &str) -> Result<(), EngineError> {
-        let unchanged = Condition::equals("token", token);
-        self.delete_if(&keys::mark(site), unchanged).await.map(drop)
     }
 
     /// A site's pause, also one that is over.

@@ -184,9 +184,9 @@ impl Regenerator {
                 // The site file first: a site that has become private is closed by it alone.
                 self.publish_site_files(site).await?;
                 self.publish_index(site).await?;
-                self.publish_feed(site).await
+                self.publish_feed(site, true).await
             }
-            Subject::Feed(site) => self.publish_feed(site).await,
+            Subject::Feed(site) => self.publish_feed(site, false).await,
             Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::ContentScan => self.scan_content().await,
             Subject::Timers(digit) => self.reconciler.go_on_ringing(*digit).await,

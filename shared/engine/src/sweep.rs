@@ -4,8 +4,9 @@
 //!
 //! - Records whose time has come are reconciled: a page appears at its `published_at` and goes at its `expires_at`.
 //! - Some sites are looked at, each minute the next ones: one that should have a row gets one, so that a dropped sitemap table
-//!   is rebuilt without an edit.
+//!   is rebuilt without an edit. Once a day each one's feed is published again.
 //! - Scans that have stopped are started again.
+//! - Feeds are published that have changed again too soon after the last time.
 //! - Search engines are told of what has changed ([`notices`]).
 //! - Once a day, in slices, everything is audited and made good ([`audit`]).
 
@@ -16,7 +17,9 @@ mod turn;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::concurrency::concurrently;
 use crate::error::EngineError;
+use crate::keys::Mark;
 use crate::metrics;
 use crate::reconcile::{KnownSites, Reconciler};
 use crate::rows::AuditProgress;
@@ -38,6 +41,8 @@ const STALLED_SECONDS: i64 = 900;
 const SITES: usize = 100;
 /// How long a sweep goes on mending what is wrong with them.
 const SITES_SLICE: Duration = Duration::from_secs(10);
+/// Calls of the table under way at the same time.
+const CALLS: usize = 16;
 /// Scans of sites that a sweep looks at: the first are done before the others come to be looked at.
 const SITE_SCANS: u32 = 1_000;
 /// Seconds without progress after which nobody waits for a scan any more.
@@ -73,6 +78,7 @@ pub async fn sweep(
     failures.extend(ring(reconciler).await.err());
     failures.extend(watch_sites(reconciler, objects, &mut turn).await.err());
     failures.extend(wake_scans(reconciler, turn.has_sites).await.err());
+    failures.extend(publish_feeds(reconciler).await.err());
     failures.extend(notices::tell(reconciler, engines).await.err());
     let audit = Audit {
         reconciler,
@@ -107,6 +113,9 @@ async fn watch_sites(
     turn: &mut Turn,
 ) -> Result<(), EngineError> {
     let published = objects.sites(turn.looked_at.as_deref(), SITES).await?;
+    if turn.looked_at.is_none() {
+        turn.begin_round(reconciler.env.now());
+    }
     // With a page that is not full, the next sweep begins again.
     let last = published.last().filter(|_| published.len() == SITES);
     turn.looked_at = last.cloned();
@@ -117,6 +126,13 @@ async fn watch_sites(
     turn.has_sites |= !hosts.is_empty();
     let until = reconciler.env.deadline(SITES_SLICE);
     let mut failure = None;
+    if turn.publishes_feeds {
+        let table = &reconciler.table;
+        let again = hosts.iter().map(|host| table.publish_feed_again(host));
+        for again in concurrently(CALLS, again).await {
+            failure = failure.or(again.err());
+        }
+    }
     for host in reconciler.unsettled_sites(&hosts).await? {
         if until.has_passed() {
             warn!("not all sites were looked at in time: their turn comes again");
@@ -180,6 +196,21 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
         }
     }
     Ok(())
+}
+
+/// Has the feeds published that have waited for their time.
+async fn publish_feeds(reconciler: &Reconciler) -> Result<(), EngineError> {
+    let Reconciler { table, env, .. } = reconciler;
+    let now = env.now();
+    let marks = table.marks(Mark::Feed).await?;
+    let due = marks.iter().filter(|marked| marked.due <= now);
+    let publish = due.map(|marked| async move {
+        table.publish_feed_again(&marked.site).await?;
+        // Behind that: a sweep that ends here has the feed published twice.
+        table.unmark(Mark::Feed, marked).await
+    });
+    let published = concurrently(CALLS, publish).await;
+    published.into_iter().collect()
 }
 
 /// Begins an audit when one is due, and does a slice of the one under way.

@@ -21,7 +21,7 @@ pub use self::group::MAX_GROUP;
 pub use self::holding::Holding;
 pub use self::inputs::{Assessed, Claim, Inputs, Page};
 pub use self::ledger::{Address, Ledger, Placement, Slot, Term};
-pub use self::listing::FEED_SECONDS;
+pub use self::listing::{FEED_SECONDS, is_over};
 pub use self::render::MAX_ENTRY_BYTES;
 pub use self::translation::{Translation, Translations};
 pub use crate::series::Series;

@@ -27,6 +27,8 @@ const GROUP_MEMBERS: usize = 200;
 const NEWS_ENTRIES: usize = 1_000;
 /// Hours for which a page is news, and a change stands in the feed.
 const RECENT_HOURS: i64 = 48;
+/// Hours between two rounds in which all feeds are published, and that of the round.
+const ROUND_HOURS: i64 = 25;
 
 /// The world as it should be.
 pub struct Oracle {
@@ -329,8 +331,8 @@ impl Oracle {
         until.filter(|until| *until > self.now)
     }
 
-    /// When time alone may next change something of a page. `fed` is since when it stands in the feed.
-    pub fn due(&self, page: &Page, listed: bool, fed: Option<i64>) -> Option<i64> {
+    /// When time alone may next change something of a page.
+    pub fn due(&self, page: &Page, listed: bool) -> Option<i64> {
         if !self.is_open(page) {
             return None;
         }
@@ -343,15 +345,19 @@ impl Oracle {
             page.until.map(|hours| self.at(hours)),
             self.last_change(page).map(When::seconds),
         ];
-        let fed = fed.map(|at| at + RECENT_HOURS * 3_600);
-        let listed_alone = [film, self.news_until(page), fed];
+        let listed_alone = [film, self.news_until(page)];
         let due = listed_alone.into_iter().filter(|_| listed).chain(always);
         due.flatten().filter(|at| *at > self.now).min()
     }
 
     /// Whether a change of that time still stands in the feed.
     pub fn is_recent(&self, at: i64) -> bool {
-        (self.begun..=self.now).contains(&at) && self.now < at + RECENT_HOURS * 3_600
+        self.now < at + RECENT_HOURS * 3_600
+    }
+
+    /// Whether a change of that time may still stand in it: each feed is published once a day.
+    pub fn may_be_fed(&self, at: i64) -> bool {
+        self.now < at + (RECENT_HOURS + ROUND_HOURS) * 3_600
     }
 }
 

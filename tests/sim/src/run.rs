@@ -527,6 +527,7 @@ impl Run {
             self.board.change(site, |view| view.leaps += 1);
         }
         self.world.sim.leap(hours * 3_600);
+        self.world.expire().await;
         Ok(())
     }
 

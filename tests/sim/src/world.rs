@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use engine::content::Content;
 use engine::error::EngineError;
-use engine::keys;
+use engine::feed::EXPIRES;
+use engine::keys::{self, Mark};
 use engine::metrics::Metrics;
 use engine::notices::Pause;
 use engine::reconcile::{KnownSites, Reconciler};
@@ -43,6 +44,10 @@ use crate::throughput::Throughput;
 const OUTAGE_ONE_IN: u64 = 4;
 /// The audit's pause before it looks again.
 const SECOND_LOOK: Duration = Duration::from_secs(5);
+/// Sweeps of the clock that the one after a history waits for.
+const SWEEPS_WAITED_FOR: i64 = 20;
+/// Seconds after which DynamoDB has deleted a row that is over ("within a few days").
+const MOST_TTL_DELAY: i64 = 48 * 3_600;
 /// How long nothing may come to rest, in virtual time.
 const SETTLES: Duration = Duration::from_secs(86_400);
 /// More sites than any world has.
@@ -304,6 +309,12 @@ impl World {
         Ok((content.filter(ContentScan::is_active), sites))
     }
 
+    /// Feeds that the next sweeps have published.
+    async fn waiting_feeds(&self) -> usize {
+        let marks = self.operator.reconciler.table.marks(Mark::Feed).await;
+        marks.expect("the operator's own calls").len()
+    }
+
     async fn is_scanning(&self) -> bool {
         let table = &self.operator.reconciler.table;
         table.is_scanning().await.expect("the operator's own calls")
@@ -401,6 +412,21 @@ impl World {
         self.sitemap.delete(key, None).await.expect("a delete");
     }
 
+    /// Deletes rows that are over, as DynamoDB does: each up to two days after its time.
+    pub async fn expire(&self) {
+        for item in self.items().await {
+            let Some(expires) = item.number::<i64>(EXPIRES) else {
+                continue;
+            };
+            let [pk, sk] = ["pk", "sk"].map(|name| item.text(name).unwrap_or_default());
+            let drawn = keys::sha256_hex(&format!("{pk} {sk}"));
+            let drawn = i64::from_str_radix(&drawn[..12], 16).expect("48 bits");
+            if expires + drawn % MOST_TTL_DELAY <= self.sim.now() {
+                self.lose_row(pk, sk).await;
+            }
+        }
+    }
+
     /// Writes a row, as nobody does: it is damaged.
     pub async fn damage_row(&self, item: Item) {
         self.sitemap.put(item, None).await.expect("a put");
@@ -442,13 +468,15 @@ impl World {
         loop {
             let [changes, rows, items] = self.streams.each_ref().map(Stream::waiting);
             let changes = changes + items;
-            if changes + rows == 0 && !self.is_scanning().await && !self.redrive().await {
+            let feeds = self.waiting_feeds().await;
+            let is_done = changes + rows + feeds == 0 && !self.is_scanning().await;
+            if is_done && !self.redrive().await {
                 return Ok(());
             }
             if self.sim.elapsed() > limit {
                 let scans = self.scans().await;
                 return Err(format!(
-                    "not at rest after {SETTLES:?}: {changes} records and {rows} rows are not handled, the scans are {scans:?}"
+                    "not at rest after {SETTLES:?}: {changes} records, {rows} rows and {feeds} feeds are not handled, the scans are {scans:?}"
                 ));
             }
             self.sim.sleep(LOOK_EVERY).await;
@@ -480,15 +508,17 @@ impl World {
         let engines = self
             .endpoint()
             .map(|endpoint| endpoint as &dyn SearchEngines);
-        // The clock's own may be under way, or have died.
-        for _ in 0..=TURN_SECONDS {
+        // The clock's own may be under way, or have died, also several of them.
+        for _ in 0..=SWEEPS_WAITED_FOR * TURN_SECONDS {
             let swept = sweep(reconciler, &**objects, SECOND_LOOK, engines).await;
             if swept.map_err(|error| format!("a sweep: {error}"))? {
                 return Ok(());
             }
             self.sim.sleep(Duration::from_secs(1)).await;
         }
-        Err(format!("another sweep is under way for {TURN_SECONDS} s"))
+        Err(format!(
+            "{SWEEPS_WAITED_FOR} other sweeps, one after the other, were under way"
+        ))
     }
 
     /// How far the audit is that the clock's calls do.

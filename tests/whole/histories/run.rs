@@ -9,6 +9,7 @@ use std::time::Duration;
 use aws::Clock;
 use cli::audit::{Ended, audit as repair};
 use engine::reconcile::KnownSites;
+use engine::regenerate::feed::FEED_PERIOD;
 use engine::sweep::audit::Finding;
 use engine::sweep::sweep;
 use futures::future::BoxFuture;
@@ -476,6 +477,7 @@ impl Run {
         let mut found = Err("not looked at".to_owned());
         for look in 0..LOOKS {
             self.world.settle().await;
+            self.world.clock.advance(FEED_PERIOD);
             self.sweep().await;
             self.world.settle().await;
             self.world.clock.advance(SITE_FILE_AGE);

@@ -1,5 +1,5 @@
 //! What the functions go on with, and what waits for `sweep`. `JOB#scan`, `JOB#timers#<digit>`, `JOB#audit`, `JOB#sweep`;
-//! `JOB#notices`, site.
+//! `JOB#notices` and `JOB#feeds`, site.
 
 use super::{ALONE, HASH_DIGITS, Key, RowKey, escape, key, unescape};
 
@@ -10,6 +10,16 @@ const TIMERS: &str = "timers#";
 const AUDIT: &str = "audit";
 const SWEEP: &str = "sweep";
 const NOTICES: &str = "notices";
+const FEEDS: &str = "feeds";
+
+/// What `sweep` has to do for a site that is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Look for what search engines are to be told of.
+    Notices,
+    /// Have the feed published.
+    Feed,
+}
 
 /// The scan of all content.
 #[must_use]
@@ -35,23 +45,25 @@ pub fn sweep() -> Key {
     key(format!("{PREFIX}{SWEEP}"), ALONE)
 }
 
-/// The partition of the marks of sites.
+/// The partition of the sites that have this mark.
 #[must_use]
-pub fn marks_partition() -> String {
-    format!("{PREFIX}{NOTICES}")
+pub fn marks_partition(mark: Mark) -> String {
+    let name = match mark {
+        Mark::Notices => NOTICES,
+        Mark::Feed => FEEDS,
+    };
+    format!("{PREFIX}{name}")
 }
 
-/// The mark of a site that search engines may have to be told of.
+/// A site's mark.
 #[must_use]
-pub fn mark(site: &str) -> Key {
-    key(marks_partition(), escape(site))
+pub fn mark(mark: Mark, site: &str) -> Key {
+    key(marks_partition(mark), escape(site))
 }
 
 pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
-    if rest == NOTICES {
-        return unescape(sk).map(RowKey::Mark);
-    }
     let row = match rest {
+        NOTICES | FEEDS => return unescape(sk).map(RowKey::Mark),
         SCAN => RowKey::ContentScan,
         AUDIT => RowKey::Audit,
         SWEEP => RowKey::Sweep,

@@ -53,7 +53,7 @@ impl Subject {
             RowKey::TermMember(..) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
             RowKey::GroupMember(_) => Some(Self::Group(pk.to_owned())),
             RowKey::GroupWaiter(_) => Some(Self::GroupWaiters(pk.to_owned())),
-            RowKey::Feed(site, ..) => Some(Self::Feed(site)),
+            RowKey::Feed(site, ..) | RowKey::FeedAgain(site) => Some(Self::Feed(site)),
             _ => None,
         }
     }
@@ -90,6 +90,8 @@ pub enum RowKey {
     GroupWaiter(String),
     /// The site, the time in Unix seconds, and the id of the record that has changed.
     Feed(String, i64, String),
+    /// It has the feed of the site with this host published again.
+    FeedAgain(String),
     /// The site of a URL that search engines are still to be told of.
     Notice(String),
     /// Until when search engines are told of nothing on a site.
@@ -106,7 +108,7 @@ pub enum RowKey {
     Ringing(char),
     /// Whose turn it is to sweep.
     Sweep,
-    /// The mark of the site with this host.
+    /// A mark of the site with this host.
     Mark(String),
     /// The audit.
     Audit,

@@ -73,8 +73,19 @@ fn keys_are_read_as_they_were_written() {
         ),
         (ringing('0'), RowKey::Ringing('0')),
         (ringing('f'), RowKey::Ringing('f')),
+        (
+            feed_again("a.example"),
+            RowKey::FeedAgain("a.example".to_owned()),
+        ),
         (super::sweep(), RowKey::Sweep),
-        (mark("a.example:1"), RowKey::Mark("a.example:1".to_owned())),
+        (
+            mark(Mark::Feed, "a.example:1"),
+            RowKey::Mark("a.example:1".to_owned()),
+        ),
+        (
+            mark(Mark::Notices, "b.example"),
+            RowKey::Mark("b.example".to_owned()),
+        ),
         (content_scan(), RowKey::ContentScan),
         (
             site_scan("a.example:1"),

@@ -10,9 +10,15 @@ use crate::keys::{Key, RowKey};
 use crate::rows::{Holds, Row};
 
 /// Takes from a ledger what the rows do not bear out, and takes in what was found.
-pub(super) fn verify(page: &str, fenced: &mut Fenced, rows: &BTreeMap<Key, Row>, found: &[&Key]) {
+pub(super) fn verify(
+    page: &str,
+    fenced: &mut Fenced,
+    rows: &BTreeMap<Key, Row>,
+    found: &[&Key],
+    now: i64,
+) {
     let before = fenced.ledger.clone();
-    for holding in before.holdings() {
+    for holding in before.holdings(now) {
         if let Some(loss) = loss(page, &holding, rows.get(&key(page, &holding))) {
             correct(fenced, &holding, loss);
         }

@@ -7,43 +7,55 @@
 //!   between two changes that undo each other, would pass `If-Match` after it.
 //! - Each put has a fresh token for a stamp, which the bucket stores behind the document: equal documents have different
 //!   S3 ETags, and the slow run fails. The public ETag and Last-Modified follow the document.
+//!
+//! The feed of a busy site is long, and each edit calls for it: once it has changed, `sweep` has it published a minute later.
 
 use crate::error::EngineError;
-use crate::keys::sha256_hex;
+use crate::keys::{Mark, sha256_hex};
 use objects::{Document, ObjectKey};
 use sitemap::feed::{Feed, MAX_FEED_ENTRIES, render};
-use sitemap::plan::FEED_SECONDS;
+use sitemap::plan::{FEED_SECONDS, is_over};
 
 use super::Regenerator;
 use super::put::{Build, Stored};
 
+/// Seconds from one change of a feed to the next.
+pub const FEED_PERIOD: i64 = 60;
 const SECONDS_PER_DAY: i64 = 86_400;
 /// How far the clock of who wrote a row may be ahead of ours, in seconds: about midnight, that is another day.
 const CLOCK_SKEW_SECONDS: i64 = 300;
 
 impl Regenerator {
-    /// Publishes a site's feed: of a site that is private or wants none, an empty one, since an object is never deleted.
+    /// Publishes a site's feed: of a site that is private or wants none, an empty one, since an object is never deleted. One that
+    /// has changed within a minute waits, unless it is to be published at once.
     ///
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_feed(&self, site: &str) -> Result<(), EngineError> {
+    pub async fn publish_feed(&self, site: &str, at_once: bool) -> Result<(), EngineError> {
         let key = &ObjectKey::Feed {
             site: site.to_owned(),
         };
         let build = |(), stored: Option<Stored>| async move {
             let Some(row) = self.released(site).await? else {
-                return Ok(Build::Keep(()));
+                return Ok(Build::Keep(None));
             };
             let settings = &row.settings;
             let now = self.reconciler.env.now();
-            let changes = if settings.public && settings.feed {
-                // Whole days: how old a page in the feed may be is up to who writes its row, and the clock has no say
-                // in what rows become.
+            let is_open = settings.public && settings.feed;
+            let published = stored.and_then(|(meta, _)| meta.document);
+            let changed = published.as_ref().map(|document| document.changed.min(now));
+            let due = changed.map_or(0, |changed| changed + FEED_PERIOD);
+            if is_open && due > now && !at_once {
+                return Ok(Build::Keep(Some(due)));
+            }
+            let changes = if is_open {
                 let day = |at: i64| at.div_euclid(SECONDS_PER_DAY);
                 let days = day(now - FEED_SECONDS)..=day(now + CLOCK_SKEW_SECONDS);
                 let table = &self.reconciler.table;
-                table.changes(site, days, MAX_FEED_ENTRIES).await?
+                let mut changes = table.changes(site, days, MAX_FEED_ENTRIES).await?;
+                changes.retain(|change| !is_over(change.at, now));
+                changes
             } else {
                 Vec::new()
             };
@@ -53,7 +65,6 @@ impl Regenerator {
                 home: &format!("{origin}/"),
                 title: settings.name.as_deref().unwrap_or(&settings.host),
             };
-            let published = stored.and_then(|(meta, _)| meta.document);
             let unchanged = published.as_ref().and_then(|document| {
                 let (text, entries) = render(&feed, &changes, document.changed);
                 let is_same = sha256_hex(&text) == document.digest;
@@ -70,8 +81,12 @@ impl Regenerator {
                 entries: entries as u64,
                 stamp: self.reconciler.env.token(),
             };
-            Ok(Build::Put(text.into(), document, ()))
+            Ok(Build::Put(text.into(), document, None))
         };
-        self.compare_and_put(key, (), build).await
+        if let Some(due) = self.compare_and_put(key, (), build).await? {
+            let table = &self.reconciler.table;
+            table.mark(Mark::Feed, site, due).await?;
+        }
+        Ok(())
     }
 }

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::EngineError;
-use crate::keys::ShardId;
+use crate::keys::{Mark, ShardId};
 use crate::metrics;
 use crate::segments::{SegmentRows, Summary};
 use crate::sites::{Hold, SiteRow};
@@ -76,7 +76,9 @@ impl Regenerator {
         let table = &self.reconciler.table;
         table.summarise(shard, &summary).await?;
         if is_told && touched.is_some() {
-            table.mark(&shard.series.site).await?;
+            let now = self.reconciler.env.now();
+            let site = &shard.series.site;
+            table.mark(Mark::Notices, site, now).await?;
         }
         Ok(spliced.is_some())
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys::HASH_DIGITS;
+use crate::keys::{HASH_DIGITS, Mark};
 use crate::metrics;
 use crate::notices::{Notice, PAGE, Pause, Refused};
 use crate::reconcile::Reconciler;
@@ -148,14 +148,15 @@ pub(crate) async fn tell(
         until: reconciler.env.deadline(SLICE),
     };
     let minute = usize::try_from(now / 60).unwrap_or(0);
-    let mut marks = table.marks().await?;
+    let mut marks = table.marks(Mark::Notices).await?;
     if !marks.is_empty() {
         // Each minute another site is first: none waits for ever behind those that always have something to tell.
         let first = minute % marks.len();
         marks.rotate_left(first);
     }
     let mut failure = None;
-    for (host, token) in &marks {
+    for marked in &marks {
+        let host = marked.site.as_str();
         if budget.is_spent() {
             break;
         }
@@ -183,7 +184,7 @@ pub(crate) async fn tell(
             };
             if is_empty {
                 // Read before the notices: what was written behind the reads has marked the site again, or will.
-                table.unmark(host, token).await?;
+                table.unmark(Mark::Notices, marked).await?;
             }
             Ok(())
         };

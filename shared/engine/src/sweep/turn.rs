@@ -18,6 +18,20 @@ pub(super) struct Turn {
     pub looked_at: Option<String>,
     /// Whether there is any site.
     pub has_sites: bool,
+    /// The day (since 1970) in which the feeds were last published again; nothing before the first sweep.
+    feeds_of: Option<i64>,
+    /// Whether they are, in this round of the sites.
+    pub publishes_feeds: bool,
+}
+
+impl Turn {
+    /// Begins with the first site again. Once a day that is a round in which every feed is published: of a site without a
+    /// change, what is over goes no other way than by DynamoDB, which takes its time.
+    pub(super) fn begin_round(&mut self, now: i64) {
+        let today = now.div_euclid(86_400);
+        self.publishes_feeds = self.feeds_of.is_some_and(|day| day < today);
+        self.feeds_of = Some(today);
+    }
 }
 
 impl SitemapTable {
@@ -38,6 +52,8 @@ impl SitemapTable {
                 token,
                 has_sites: looked_at.is_some(),
                 looked_at,
+                feeds_of: row.number("feeds_of"),
+                publishes_feeds: row.get("publishes_feeds").is_some(),
             }
         }))
     }
@@ -45,6 +61,12 @@ impl SitemapTable {
     /// Gives the turn back, if it was not taken meanwhile.
     pub(super) async fn end_turn(&self, turn: &Turn) -> Result<(), EngineError> {
         let mut row = Item::from(&keys::sweep()).with("token", turn.token.as_str());
+        if let Some(day) = turn.feeds_of {
+            row.set("feeds_of", day);
+        }
+        if turn.publishes_feeds {
+            row.set("publishes_feeds", true);
+        }
         if let Some(after) = &turn.looked_at {
             row.set("after", after.as_str());
         }
@@ -79,5 +101,25 @@ mod tests {
         table.end_turn(&second).await.unwrap();
         let early = table.begin_turn(NOW + 2 + TURN_SECONDS).await.unwrap();
         assert_eq!(early, None);
+    }
+
+    #[tokio::test]
+    async fn once_a_day_a_round_publishes_the_feeds_to_its_end() {
+        let table = Repeating::default().engine();
+        let mut published = Vec::new();
+        // Two minutes are a round; the last ones are of another day.
+        for (minute, now) in [0, 60, 120, 180, 86_400, 86_460, 86_520]
+            .into_iter()
+            .enumerate()
+        {
+            let mut turn = table.begin_turn(NOW + now).await.unwrap().unwrap();
+            if turn.looked_at.is_none() {
+                turn.begin_round(NOW + now);
+            }
+            published.push(turn.publishes_feeds);
+            turn.looked_at = (minute % 2 == 0).then(|| "a.example".to_owned());
+            table.end_turn(&turn).await.unwrap();
+        }
+        assert_eq!(published, [false, false, false, false, true, true, false]);
     }
 }

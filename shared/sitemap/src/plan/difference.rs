@@ -57,7 +57,9 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
     }
     let inserted = wanted.entries.into_iter();
     changes.extend(inserted.map(|(series, rendered)| Change::Insert(series, rendered)));
-    let (held, holds): (Vec<_>, Vec<_>) = (rows(before).collect(), rows(&after).collect());
+    let now = inputs.page.now;
+    let (held, holds): (Vec<_>, Vec<_>) =
+        (rows(before, now).collect(), rows(&after, now).collect());
     // A row is written over: two actions of one transaction must not be of one row.
     let left = held
         .iter()
@@ -99,7 +101,7 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
 
 /// The rows that a ledger says there are, but for entries, which are placed, and other parts' ledgers, which they have
 /// themselves.
-fn rows(ledger: &Ledger) -> impl Iterator<Item = Holding> {
-    let rows = ledger.holdings();
+fn rows(ledger: &Ledger, now: i64) -> impl Iterator<Item = Holding> {
+    let rows = ledger.holdings(now);
     rows.filter(|row| !matches!(row, Holding::Entry(_) | Holding::Part(_)))
 }

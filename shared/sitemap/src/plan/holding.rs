@@ -3,6 +3,7 @@
 //! The plan's difference, the transaction, the check of a ledger against its rows and the audit follow from [`Holding`].
 
 use super::ledger::{Address, Ledger, Placement, Term};
+use super::listing::is_over;
 use super::translation::Translation;
 use crate::time::When;
 
@@ -25,7 +26,8 @@ pub enum Holding {
     GroupMember(String, Translation),
     /// The page waits for room in a translation group.
     GroupWaiter(String),
-    /// The page is in a site's feed, as changed at this time (Unix seconds).
+    /// The page is in a site's feed, as changed at this time (Unix seconds). The row goes by itself when it is over
+    /// ([`FEED_SECONDS`]), and nobody waits for that.
     Feed(String, i64),
     /// The page is planned again at this time (Unix seconds).
     Timer(i64),
@@ -44,8 +46,8 @@ impl Holding {
 }
 
 impl Ledger {
-    /// The rows that the page holds, as its ledger says.
-    pub fn holdings(&self) -> impl Iterator<Item = Holding> + '_ {
+    /// The rows that the page holds at `now` (Unix seconds), as its ledger says.
+    pub fn holdings(&self, now: i64) -> impl Iterator<Item = Holding> + '_ {
         let entries = self.placed.iter().cloned().map(Holding::Entry);
         let claim = self.claim.clone().map(Holding::Claim);
         let waiter = self.waits.clone().map(Holding::Waiter);
@@ -56,7 +58,8 @@ impl Ledger {
         let group = self.group.clone();
         let group = group.map(|(group, translation)| Holding::GroupMember(group, translation));
         let group_waiter = self.waits_in.clone().map(Holding::GroupWaiter);
-        let feed = self.feed.map(|at| Holding::Feed(self.site.clone(), at));
+        let feed = self.feed.filter(|at| !is_over(*at, now));
+        let feed = feed.map(|at| Holding::Feed(self.site.clone(), at));
         let timer = self.next_check_at.map(Holding::Timer);
         let parts = (2..=self.parts).map(Holding::Part);
         let alone = [

@@ -55,17 +55,11 @@ impl Listing<'_> {
         }
         let alternates = self.alternates(after);
         self.render(lastmod, &alternates, after, wanted, due);
-        self.remember_change(lastmod, after, wanted, due);
+        self.remember_change(lastmod, after, wanted);
     }
 
     /// Whether its readers would see a change, and what follows from one.
-    fn remember_change(
-        &self,
-        lastmod: Option<When>,
-        after: &mut Ledger,
-        wanted: &mut Wanted,
-        due: &mut Vec<i64>,
-    ) {
+    fn remember_change(&self, lastmod: Option<When>, after: &mut Ledger, wanted: &mut Wanted) {
         let Self {
             record,
             site,
@@ -107,11 +101,9 @@ impl Listing<'_> {
             let claimed = before.claim.as_ref();
             let stays =
                 before.site == site.host && claimed.is_none_or(|claimed| *claimed == address);
-            let recent = before
-                .feed
-                .filter(|at| now.saturating_sub(*at) < FEED_SECONDS && stays);
-            after.feed = if changed { Some(now) } else { recent };
-            due.extend(after.feed.map(|at| at.saturating_add(FEED_SECONDS)));
+            // Also when it is over: to forget that would be a write for each change.
+            let before = before.feed.filter(|_| stays);
+            after.feed = if changed { Some(now) } else { before };
             let cut = |text: &Option<String>| {
                 let text = text.as_deref()?;
                 Some(text.chars().take(MAX_FEED_CHARS).collect())
@@ -124,4 +116,10 @@ impl Listing<'_> {
             });
         }
     }
+}
+
+/// Whether a change of that time is no longer listed by the feed; both in Unix seconds.
+#[must_use]
+pub fn is_over(changed: i64, now: i64) -> bool {
+    now.saturating_sub(changed) >= FEED_SECONDS
 }

@@ -750,7 +750,7 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     let ledger = quiet.ledger.unwrap();
     assert!(run(json!({}), &ledger, NOW, true).is_empty());
     let heard = run(json!({"title": "New"}), &ledger, NOW, true);
-    assert_eq!(names(&heard), ["+Timer", "Feed", "Notify"]);
+    assert_eq!(names(&heard), ["Feed", "Notify"]);
     let ledger = heard.ledger.unwrap();
     let again = run(json!({"title": "Newer"}), &ledger, NOW, true);
     assert_eq!(
@@ -759,12 +759,12 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
         "in the same second, over the same row"
     );
     let later = run(json!({"title": "Newest"}), &ledger, NOW + 10, true);
-    assert_eq!(
-        names(&later),
-        ["+Timer", "-Feed", "-Timer", "Feed", "Notify"]
-    );
-    let over = run(json!({"title": "New"}), &ledger, NOW + FEED_SECONDS, true);
-    assert_eq!(names(&over), ["-Feed", "-Timer"]);
+    assert_eq!(names(&later), ["-Feed", "Feed", "Notify"]);
+    // Its row goes by itself.
+    let over = NOW + FEED_SECONDS;
+    assert!(run(json!({"title": "New"}), &ledger, over, true).is_empty());
+    let after = run(json!({"title": "Newest"}), &ledger, over, true);
+    assert_eq!(names(&after), ["Feed", "Notify"]);
     let moved = run(
         json!({"title": "New", "url": "https://www.example.com/b"}),
         &ledger,
@@ -781,6 +781,6 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     let gone = run(json!({"noindex": true}), &ledger, NOW + 10, true);
     assert_eq!(
         names(&gone),
-        ["+LeftOut", "-Claim", "-Feed", "-Timer", "Notify", "Remove"]
+        ["+LeftOut", "-Claim", "-Feed", "Notify", "Remove"]
     );
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use bytes::Bytes;
-use engine::keys::{self, prefix};
+use engine::keys::{self, RowKey, prefix};
 use flate2::read::GzDecoder;
 use objects::{ObjectKey, ObjectMeta};
 use serde_json::Value;
@@ -143,7 +143,7 @@ pub(super) fn objects(
             &index(&lines, indexes.generation, epoch, frame),
         )?;
     }
-    feed(objects, rows, host)?;
+    feed(objects, rows, oracle, host)?;
     let stamp = format!("{epoch:016x}-{version}");
     let named = if cascaded { 1 } else { needed };
     let named = oracle.is_public(site).then_some(named);
@@ -151,21 +151,36 @@ pub(super) fn objects(
     Ok(needed as u64)
 }
 
-/// The feed has the changes that there are rows of, the newest first.
-fn feed(objects: &Objects, rows: &Rows, host: &str) -> Result<(), String> {
+/// The feed has the changes of two days that there are rows of, the newest first, and perhaps some that have just become older.
+fn feed(objects: &Objects, rows: &Rows, oracle: &Oracle, host: &str) -> Result<(), String> {
     let site = host.to_owned();
     let feed = text(objects, &ObjectKey::Feed { site })?;
     let entries = feed.split("<entry>").skip(1);
-    let published = entries.map(|entry| Some(between(entry, "id")?.to_owned()));
+    let published = entries.map(|entry| {
+        let at = When::parse(between(entry, "updated")?).ok()?.seconds();
+        Some((between(entry, "id")?.to_owned(), at))
+    });
     let published: Option<Vec<_>> = published.collect();
+    let published = published.ok_or_else(|| format!("the feed of {host}: {feed}"))?;
+    if let Some(old) = published.iter().find(|(_, at)| !oracle.may_be_fed(*at)) {
+        return Err(format!("the feed of {host} still has {old:?}"));
+    }
+    let recent = published
+        .into_iter()
+        .filter(|(_, at)| oracle.is_recent(*at));
+    let recent: Vec<_> = recent.map(|(loc, _)| loc).collect();
     let partitions = format!("{}{host}#", prefix::FEED);
     // Days have as many digits for thousands of years, so the keys stand in the order of time.
     let mut changes: Vec<_> = rows
         .of(&partitions)
+        .filter(|(pk, sk, _)| match RowKey::parse(pk, sk) {
+            Some(RowKey::Feed(_, at, _)) => oracle.is_recent(at),
+            _ => false,
+        })
         .map(|(_, _, row)| row["loc"].clone())
         .collect();
     changes.reverse();
-    check(&format!("the feed of {host}"), &published, &Some(changes))
+    check(&format!("the feed of {host}"), &recent, &changes)
 }
 
 fn between<'a>(xml: &'a str, element: &str) -> Option<&'a str> {

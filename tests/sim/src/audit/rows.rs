@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::keys::{self, Key, RowKey, prefix};
+use engine::keys::{self, Key, Mark, RowKey, prefix};
 use engine::ledgers::rows_of;
 use sitemap::plan::Ledger;
 
@@ -31,7 +31,7 @@ pub(super) fn records(
     let ledgers = ledgers(rows, oracle, orphaned, tally)?;
     let named = ledgers.iter().map(|((id, part), ledger)| {
         let page = keys::page(id, *part);
-        (rows_of(&page, ledger), page, ledger)
+        (rows_of(&page, ledger, oracle.now), page, ledger)
     });
     let (mut said, mut decided) = (BTreeSet::new(), Found::default());
     for (named, page, ledger) in named {
@@ -54,13 +54,14 @@ pub(super) fn records(
             decided.members.insert((group.clone(), page));
         }
     }
-    let mut found: BTreeSet<Key> = rows.keys().filter(|key| has_owner(rows, key)).collect();
+    let owned = rows.keys().filter(|key| has_owner(rows, key));
+    let mut found: BTreeSet<Key> = owned.filter(|key| !is_over(key, oracle)).collect();
     same("rows that a ledger should know", &found, &said)?;
     let truth = oracle.truth(&decided)?;
     entries(rows, &truth, tally)?;
     found.retain(|key| !key.pk.starts_with(prefix::SEGMENT));
     same("rows", &found, &wanted(oracle, &ledgers, &truth)?)?;
-    relations(rows, &ledgers, &truth)?;
+    relations(rows, oracle, &ledgers, &truth)?;
     Ok(truth)
 }
 
@@ -76,6 +77,12 @@ fn has_owner(rows: &Rows, key: &Key) -> bool {
         }
         kind => kind.is_none_or(|kind| kind.owner().is_some()),
     }
+}
+
+/// Whether it is a row of the feed that will go by itself.
+fn is_over(key: &Key, oracle: &Oracle) -> bool {
+    let feed = RowKey::parse(&key.pk, &key.sk);
+    matches!(feed, Some(RowKey::Feed(_, at, _)) if !oracle.is_recent(at))
 }
 
 /// The ledgers, one for each part of each page.
@@ -177,10 +184,15 @@ fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<
         let (page, name) = (&oracle.pages[id], keys::page(id, *part));
         let listed = truth.listed.get(&(id.clone(), *part));
         if let Some(at) = ledger.feed {
-            if !listed.is_some_and(|listed| listed.fed) || !oracle.is_recent(at) {
+            let is_past = (oracle.begun..=oracle.now).contains(&at);
+            if !listed.is_some_and(|listed| listed.fed) || !is_past {
                 return Err(format!("{name} stands in the feed since {at}"));
             }
-            wanted.insert(keys::feed(&ledger.site, at, &name));
+            wanted.extend(
+                oracle
+                    .is_recent(at)
+                    .then(|| keys::feed(&ledger.site, at, &name)),
+            );
         }
         let terms = listed.into_iter().flat_map(|listed| &listed.terms);
         wanted.extend(terms.map(|(term, at)| keys::term_member(term, *at, &name)));
@@ -191,7 +203,7 @@ fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<
         if *part == 1 {
             let archive = oracle.archive(page);
             wanted.extend(archive.map(|term| keys::archive(&term, &name)));
-            let due = oracle.due(page, listed.is_some(), ledger.feed);
+            let due = oracle.due(page, listed.is_some());
             wanted.extend(due.map(|due| keys::timer(due, &name)));
             let left_out = listed
                 .is_none()
@@ -205,7 +217,7 @@ fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<
 }
 
 /// What rows say beside their keys: whose translation they are, and where what has changed is.
-fn relations(rows: &Rows, ledgers: &Ledgers, truth: &Truth) -> Result<(), String> {
+fn relations(rows: &Rows, oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<(), String> {
     for ((id, part), listed) in &truth.listed {
         let name = keys::page(id, *part);
         let row = |key: &Key| rows.get(key).ok_or_else(|| format!("{key:?} is not there"));
@@ -221,7 +233,7 @@ fn relations(rows: &Rows, ledgers: &Ledgers, truth: &Truth) -> Result<(), String
             check(&format!("{name} in {group}"), &said, &expected)?;
         }
         let ledger = &ledgers[&(id.clone(), *part)];
-        if let Some(at) = ledger.feed {
+        if let Some(at) = ledger.feed.filter(|at| oracle.is_recent(*at)) {
             let row = row(&keys::feed(&ledger.site, at, &name))?;
             check(
                 &format!("{name} in the feed"),
@@ -315,7 +327,7 @@ pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(
     let jobs = [
         keys::audit().pk,
         keys::content_scan().pk,
-        keys::marks_partition(),
+        keys::marks_partition(Mark::Notices),
         keys::sweep().pk,
     ];
     let other = |(pk, ..): &(&str, &str, _)| {

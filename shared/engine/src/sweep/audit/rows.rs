@@ -8,7 +8,7 @@ use crate::ledgers::{holding, ledger_body, rows_of};
 use crate::rows::{AuditStep, Holds, Row};
 use crate::sites::Hold;
 use crate::slots::Extent;
-use sitemap::plan::{Ledger, Series, Slot};
+use sitemap::plan::{Ledger, Series, Slot, is_over};
 use sitemap::record::ContentRecord;
 use sitemap::site::{SiteSettings, host_of_site_id};
 
@@ -115,6 +115,7 @@ impl Audit<'_> {
 
     /// What is wrong with rows, each with the key of the row that showed it.
     async fn look_at_rows(&self, rows: &[Row]) -> Result<Vec<(Key, Suspect)>, EngineError> {
+        let now = self.reconciler.env.now();
         let mut wanted = BTreeSet::new();
         // Once for all parts of a page.
         let mut ids = BTreeSet::new();
@@ -122,7 +123,7 @@ impl Audit<'_> {
             match (&row.kind, &row.holds) {
                 (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
                     ids.insert(keys::page_parts(id).0.to_owned());
-                    wanted.extend(rows_of(id, ledger));
+                    wanted.extend(rows_of(id, ledger, now));
                 }
                 (Some(RowKey::Entry(series, _)), Ok(Holds::Entry(Some((owner, _))))) => {
                     wanted.extend([keys::ledger(owner), keys::series(series)]);
@@ -143,7 +144,7 @@ impl Audit<'_> {
         for row in rows {
             let suspect = match (&row.kind, &row.holds) {
                 (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
-                    match lost_row(id, ledger, &others) {
+                    match lost_row(id, ledger, &others, now) {
                         Some(lost) => Some(lost),
                         None => {
                             let record = records.get(keys::page_parts(id).0);
@@ -156,7 +157,7 @@ impl Audit<'_> {
                 {
                     self.look_at_hold(host).await?
                 }
-                _ => look_at_row(row, &others),
+                _ => look_at_row(row, &others, now),
             };
             suspects.extend(suspect.map(|suspect| {
                 let state = match &row.holds {
@@ -265,8 +266,8 @@ impl Audit<'_> {
 }
 
 /// The first row that a ledger names and that is not there, or not as it says.
-fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>) -> Option<Suspect> {
-    ledger.holdings().find_map(|holding| {
+fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspect> {
+    ledger.holdings(now).find_map(|holding| {
         let key = holding::key(id, &holding);
         let loss = holding::loss(id, &holding, others.get(&key))?;
         let remedy = Remedy::Reconcile(id.to_owned(), None);
@@ -276,7 +277,7 @@ fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>) -> Option<Su
 }
 
 /// What is wrong with a row that is no readable ledger.
-fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>) -> Option<Suspect> {
+fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspect> {
     let what = format!("{} {}", row.key.pk, row.key.sk);
     let key = || row.key.clone();
     let Some(kind) = &row.kind else {
@@ -298,13 +299,17 @@ fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>) -> Option<Suspect> {
             return Some(Suspect::new(Problem::RowDamaged, what, error, remedy));
         }
     };
+    // It goes by itself.
+    if matches!(kind, RowKey::Feed(_, at, _) if is_over(*at, now)) {
+        return None;
+    }
     // Its owner, and whether the owner's ledger, if it can be read, knows it.
     let ledger = |owner: &str| match others.get(&keys::ledger(owner)).map(|row| &row.holds) {
         Some(Ok(Holds::Ledger(ledger))) => Some(ledger.clone()),
         _ => None,
     };
     let known = |owner: &str| {
-        ledger(owner).is_some_and(|ledger| rows_of(owner, &ledger).contains(&row.key))
+        ledger(owner).is_some_and(|ledger| rows_of(owner, &ledger, now).contains(&row.key))
     };
     let owner = match (kind, holds) {
         (_, Holds::Entry(Some((owner, _))) | Holds::Claim(owner)) => Some(owner.as_str()),

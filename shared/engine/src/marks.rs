@@ -1,0 +1,53 @@
+//! Marks: for which sites `sweep` has something to do. A site without a mark costs it nothing.
+
+use table::{Condition, Item, Query};
+
+use crate::error::EngineError;
+use crate::keys::{self, Mark, RowKey};
+use crate::sitemap_table::{SitemapTable, item_key};
+
+/// A site that has a mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marked {
+    /// Its host.
+    pub site: String,
+    /// From when on it is to be done, in Unix seconds.
+    pub due: i64,
+    /// Changes whenever the mark is made again.
+    token: String,
+}
+
+impl SitemapTable {
+    /// Marks a site, to be done at a time in Unix seconds.
+    pub(crate) async fn mark(&self, mark: Mark, site: &str, due: i64) -> Result<(), EngineError> {
+        let row = Item::from(&keys::mark(mark, site))
+            .with("token", self.env.token())
+            .with("due", due);
+        self.put(row).await
+    }
+
+    /// Sites that have this mark.
+    pub async fn marks(&self, mark: Mark) -> Result<Vec<Marked>, EngineError> {
+        // One page, of 1 MB, which holds thousands: those behind it come when some of them are done.
+        let items = self.first(Query::of(keys::marks_partition(mark))).await?;
+        let marked = |item: &Item| {
+            let key = item_key(item)?;
+            let RowKey::Mark(site) = RowKey::parse(&key.pk, &key.sk)? else {
+                return None;
+            };
+            Some(Marked {
+                site,
+                due: item.number("due").unwrap_or_default(),
+                token: item.text("token").unwrap_or_default().to_owned(),
+            })
+        };
+        Ok(items.iter().filter_map(marked).collect())
+    }
+
+    /// Deletes a mark, unless it was made again since it was read.
+    pub(crate) async fn unmark(&self, mark: Mark, marked: &Marked) -> Result<(), EngineError> {
+        let unchanged = Condition::equals("token", marked.token.as_str());
+        let key = keys::mark(mark, &marked.site);
+        self.delete_if(&key, unchanged).await.map(drop)
+    }
+}
