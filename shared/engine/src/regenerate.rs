@@ -72,7 +72,7 @@ impl Regenerator {
         let batch = Batch::of(records, subject);
         let mut failed: Vec<&Subject> = Vec::new();
         let mut shards: BTreeMap<&ShardId, (BTreeSet<u32>, Vec<&Subject>)> = BTreeMap::new();
-        let (mut scans, mut others) = (Vec::new(), Vec::new());
+        let (mut scans, mut timers, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for subject in batch.subjects() {
             match subject {
                 Subject::Segment(shard, segment) => {
@@ -81,6 +81,7 @@ impl Regenerator {
                     subjects.push(subject);
                 }
                 Subject::SiteScan(host) => scans.push((subject, host)),
+                Subject::Timers(digit) => timers.push((subject, *digit)),
                 other => others.push(other),
             }
         }
@@ -110,18 +111,26 @@ impl Regenerator {
         for subject in others {
             // Boxed: the compiler bounds how deep futures may lie in one another.
             let since = batch.oldest([subject]);
-            if let Err(error) = Box::pin(self.other_changed(subject, since)).await {
-                error!(?subject, %error, "a change was not followed");
-                self.count_failure(&error);
-                if !error.is_permanent() {
-                    failed.push(subject);
-                }
-            }
+            let followed = Box::pin(self.other_changed(subject, since)).await;
+            failed.extend(self.has_failed(subject, followed).then_some(subject));
         }
+        failed.extend(self.ring_of(timers).await);
         failed.extend(self.scan_sites_of(scans).await);
         let Reconciler { metrics, env, .. } = &self.reconciler;
         metrics.emit(env.now());
         batch.response(failed)
+    }
+
+    /// Does a slice of the ringing of these timers: those that have to come again.
+    async fn ring_of<'s>(&self, timers: Vec<(&'s Subject, char)>) -> Vec<&'s Subject> {
+        let digits: Vec<char> = timers.iter().map(|(_, digit)| *digit).collect();
+        let slices = self.reconciler.go_on_ringing(&digits).await;
+        let slices = timers.into_iter().zip(slices);
+        let failed = slices.filter_map(|((subject, _), slice)| {
+            let has_failed = self.has_failed(subject, slice);
+            has_failed.then_some(subject)
+        });
+        failed.collect()
     }
 
     /// Does a slice of each of these sites' scans: those that have to come again, also those for which no time was left.
@@ -135,17 +144,19 @@ impl Regenerator {
             }
             let slices = scans.iter().map(|(_, host)| self.scan_site(host, &until));
             let slices = concurrently(CONCURRENT_SITES, slices).await;
-            for ((subject, host), slice) in scans.iter().zip(slices) {
-                if let Err(error) = slice {
-                    error!(site = host, %error, "a slice of its scan failed");
-                    self.count_failure(&error);
-                    if !error.is_permanent() {
-                        failed.push(*subject);
-                    }
-                }
+            for ((subject, _), slice) in scans.iter().zip(slices) {
+                failed.extend(self.has_failed(subject, slice).then_some(*subject));
             }
         }
         failed
+    }
+
+    /// Whether what followed from a change has to come again.
+    fn has_failed(&self, subject: &Subject, followed: Result<(), EngineError>) -> bool {
+        let Err(error) = followed else { return false };
+        error!(?subject, %error, "a change was not followed");
+        self.count_failure(&error);
+        !error.is_permanent()
     }
 
     fn note(&self, metric: &Metric, value: u64) {
@@ -173,7 +184,7 @@ impl Regenerator {
         since: Option<i64>,
     ) -> Result<(), EngineError> {
         match subject {
-            Subject::Segment(..) | Subject::SiteScan(_) => Ok(()),
+            Subject::Segment(..) | Subject::SiteScan(_) | Subject::Timers(_) => Ok(()),
             Subject::Index(site) => {
                 if self.publish_index(site).await? {
                     self.note_since(&metrics::INDEX_SECONDS, since);
@@ -189,7 +200,6 @@ impl Regenerator {
             Subject::Feed(site) => self.publish_feed(site, false).await,
             Subject::Claim(pk) => self.hand_over(pk).await,
             Subject::ContentScan => self.scan_content().await,
-            Subject::Timers(digit) => self.reconciler.go_on_ringing(*digit).await,
             Subject::Term(pk) => {
                 let archives = self.reconciler.table.archives(pk).await?;
                 self.reconcile_all(&archives).await

@@ -18,11 +18,11 @@ use crate::reconcile::{Reconciled, Reconciler};
 use crate::sitemap_table::{SitemapTable, item_key};
 
 /// Timers of one digit that are read and rung at a time.
-const BATCH: u32 = 250;
+const BATCH: u32 = 100;
 /// Digits whose timers `sweep` rings at the same time.
 const CONCURRENT_DIGITS: usize = 4;
 /// How long a slice goes on beginning new batches.
-const SLICE: Duration = Duration::from_secs(5);
+const SLICE: Duration = Duration::from_secs(2);
 /// Seconds without a slice after which `sweep` rings again itself: longer than a function runs.
 const STALLED_SECONDS: i64 = 180;
 
@@ -170,21 +170,30 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Does a slice of what `sweep` has left to ring.
-    pub(crate) async fn go_on_ringing(&self, digit: char) -> Result<(), EngineError> {
-        let mut ringing = self.table.ringing(&[digit]).await?;
+    /// Does a slice of what `sweep` has left to ring of these digits: how it went with each.
+    pub(crate) async fn go_on_ringing(&self, digits: &[char]) -> Vec<Result<(), EngineError>> {
+        let until = self.env.deadline(SLICE);
+        let mut outcomes = Vec::new();
+        // One after the other: each stream shard does so, and together they use what the table takes. With more at a time, edits
+        // would find nothing left of that.
+        for digit in digits {
+            outcomes.push(self.go_on_ringing_one(*digit, &until).await);
+        }
+        outcomes
+    }
+
+    async fn go_on_ringing_one(&self, digit: char, until: &Deadline) -> Result<(), EngineError> {
+        let table = &self.table;
+        let mut ringing = table.ringing(&[digit]).await?;
         let Some(ringing) = ringing.remove(&digit) else {
             return Ok(());
         };
-        let until = self.env.deadline(SLICE);
-        let left = match self.table.cursor().await? {
-            Some(cursor) => self.ring(cursor, digit, &until).await?,
+        let left = match table.cursor().await? {
+            Some(cursor) => self.ring(cursor, digit, until).await?,
             None => None,
         };
         let more = left.is_some();
-        self.table
-            .advance_ringing(digit, Some(&ringing), more)
-            .await
+        table.advance_ringing(digit, Some(&ringing), more).await
     }
 
     /// Reconciles the records of a digit whose time has come, from the cursor's hour on, for a slice: the hour in which some are

@@ -416,7 +416,7 @@ async fn due(mut scene: Scene) -> Result<Vec<Figure>, String> {
         Aim::AtLeast(80.0),
     );
     scene.world.settle().await?;
-    scene.latencies("edits meanwhile", [3.0, 10.0, 30.0]);
+    scene.latencies("edits meanwhile", [10.0, 10.0, 30.0]);
     scene.longest_run();
     Ok(scene.figures)
 }
