@@ -98,7 +98,7 @@ struct Scan {
     /// Changes that time alone makes.
     timers: u8,
     settings: u8,
-    /// Changes of the mapping: no event tells of them, but all content is scanned again.
+    /// Changes of the mapping. They make no event; all content is scanned again.
     mappings: u8,
     faults: u8,
     /// A slice of the site's scan may do more than one part. Nobody looks at its token in between.

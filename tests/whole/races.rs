@@ -115,7 +115,7 @@ impl Bench {
         }
     }
 
-    /// Does slices of the scans until there is none left or `enough` says so.
+    /// Does slices of the scans until none is left, or until `enough` is true.
     async fn scan_until(&self, enough: impl AsyncFn(&Self) -> bool) {
         let table = &self.fast.reconciler.table;
         let is_active = async || {

@@ -5,6 +5,7 @@
 //!   rows are damaged, is logged and acknowledged: tried again, it would only hold up the others.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
@@ -14,8 +15,12 @@ use crate::reconcile::{Reconciled, Reconciler};
 use crate::sites::Hold;
 use crate::stream::{Batch, Handled, StreamRecord};
 use sitemap::site::host_of_site_id;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
+/// How long a batch goes on beginning new records: well below the function's time limit, also when tables throttle.
+const SLICE: Duration = Duration::from_secs(15);
+/// Records that are reconciled together.
+const AT_A_TIME: usize = 100;
 /// Ledgers that are read at the same time.
 const CONCURRENCY: usize = 16;
 
@@ -67,7 +72,21 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut changed = Vec::new();
     let pages: Vec<String> = ids.iter().map(|id| keys::page(id, 1)).collect();
-    for (id, outcome) in ids.iter().zip(reconciler.reconcile(&pages, None).await) {
+    let until = reconciler.env.deadline(SLICE);
+    let mut outcomes = Vec::new();
+    for pages in pages.chunks(AT_A_TIME) {
+        if !outcomes.is_empty() && until.has_passed() {
+            break;
+        }
+        outcomes.extend(reconciler.reconcile(pages, None).await);
+    }
+    let late = &ids[outcomes.len()..];
+    if !late.is_empty() {
+        warn!(records = late.len(), "no time was left: they come again");
+        let late = late.iter().collect::<BTreeSet<_>>();
+        failed.extend(batch.subjects().filter(|subject| late.contains(subject)));
+    }
+    for (id, outcome) in ids.iter().zip(outcomes) {
         let count = match outcome {
             Ok(Reconciled::Changed) => {
                 changed.push(id);

@@ -51,3 +51,27 @@ impl SitemapTable {
         self.delete_if(&key, unchanged).await.map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doubles::Repeating;
+
+    #[tokio::test]
+    async fn a_mark_that_is_made_again_stays() {
+        let table = Repeating::default().engine();
+        for mark in [Mark::Notices, Mark::Feed] {
+            table.mark(mark, "a.example", 1).await.unwrap();
+            let read = table.marks(mark).await.unwrap();
+            // Something changes while what was marked is done.
+            table.mark(mark, "a.example", 1).await.unwrap();
+            for marked in &read {
+                table.unmark(mark, marked).await.unwrap();
+            }
+            let again = table.marks(mark).await.unwrap();
+            assert_eq!((read.len(), again.len()), (1, 1), "{mark:?}");
+            table.unmark(mark, &again[0]).await.unwrap();
+            assert_eq!(table.marks(mark).await.unwrap(), []);
+        }
+    }
+}

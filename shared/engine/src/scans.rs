@@ -1,4 +1,4 @@
-//! The rows of the scans: what is to be looked at again, though no event tells of it.
+//! The rows of the scans. A scan goes through records that may have to be listed otherwise although nobody has changed them.
 //!
 //! - The scan of all content finds records that no row of ours names: those of a new or dropped sitemap table, or of
 //!   another mapping. Its row stays, and says for which tables it was done.

@@ -35,7 +35,7 @@ async fn a_slice_loses_to_those_before_it_when_a_request_comes_twice() {
     assert!(read.wanted && !read.is_complete("r"));
     let advanced = table.advance_content_scan(&read, &scanning()).await;
     assert!(advanced.unwrap());
-    // The table has a row by now: who has read that there is none asks for nothing.
+    // It asked on condition that there is no row, and now there is one.
     repeating.table.transact(request).await.unwrap_err();
     let begun = scan().await;
     assert_eq!(begun.pass, scanning().pass);
