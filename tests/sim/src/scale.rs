@@ -74,11 +74,12 @@ impl fmt::Display for Figure {
 pub type Scenario = (&'static str, fn(usize) -> Result<Vec<Figure>, String>);
 
 /// All scenarios.
-pub const SCENARIOS: [Scenario; 9] = [
+pub const SCENARIOS: [Scenario; 10] = [
     ("load", |pages| run(pages, load)),
     ("load-of-sites", |pages| run(pages, load_of_sites)),
     ("edits", |pages| run(pages, edits)),
     ("due", |pages| run(pages, due)),
+    ("appear", |pages| run(pages, appear)),
     ("beside-a-scan", |pages| run(pages, beside_a_scan)),
     ("beside-a-first-load", |pages| {
         run(pages, beside_a_first_load)
@@ -417,6 +418,41 @@ async fn due(mut scene: Scene) -> Result<Vec<Figure>, String> {
     );
     scene.world.settle().await?;
     scene.latencies("edits meanwhile", [10.0, 10.0, 30.0]);
+    scene.longest_run();
+    Ok(scene.figures)
+}
+
+/// All pages are there before their time, and appear within one hour.
+async fn appear(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const HOUR: usize = 3_600;
+    let (host, pages) = (SITES[0], scene.pages);
+    let begins = scene.sim.now() + 86_400;
+    // In the order of the time at which they appear.
+    let second = |n: usize| n * HOUR / pages;
+    for n in 0..pages {
+        let mut record = page(host, n, 0);
+        let at = begins + i64::try_from(second(n)).unwrap_or(0);
+        record["published_at"] = json!(When::at(at).to_string());
+        scene.world.put(&record).await;
+    }
+    scene.world.begin();
+    scene.world.settle().await?;
+    drop(scene.world.latency.take());
+    let _ = scene.world.runs();
+    // A second early, so that none has appeared before it is waited for.
+    let until = u64::try_from(begins - scene.sim.now() - 1).unwrap_or(0);
+    scene.sim.sleep(Duration::from_secs(until)).await;
+    let mut next = 0;
+    for now in 0..HOUR {
+        while next < pages && second(next) == now {
+            scene.world.latency.change(&id(host, next));
+            next += 1;
+        }
+        scene.sim.sleep(Duration::from_secs(1)).await;
+    }
+    scene.until_listed(host, pages as u64).await?;
+    scene.world.settle().await?;
+    scene.latencies("appearing", [90.0, 90.0, 120.0]);
     scene.longest_run();
     Ok(scene.figures)
 }
