@@ -535,8 +535,12 @@ async fn sweep_for_ever(
     }
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
+        // Not the function's own call.
+        match all_sites(&*objects).await {
+            Ok(published) => remember(&hosts, published),
+            Err(error) => tracing::error!(%error, "the sites were not listed"),
+        }
         let swept = async {
-            remember(&hosts, all_sites(&*objects).await?);
             let engines = options.indexnow.as_ref();
             let engines = engines.map(|endpoint| endpoint as &dyn SearchEngines);
             sweep(&reconciler, &*objects, SECOND_LOOK, engines).await
