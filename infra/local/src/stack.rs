@@ -330,7 +330,12 @@ impl Stack {
             }),
         );
         let (hosts, options) = (self.hosts.clone(), self.options.clone());
-        let sweep = tokio::spawn(sweep_for_ever(reconciler, objects, hosts, options));
+        let sweep = tokio::spawn(sweep_for_ever(
+            (reconciler, objects),
+            self.objects.clone(),
+            hosts,
+            options,
+        ));
         self.running = Some(Running {
             ingest,
             ingest_source,
@@ -525,8 +530,8 @@ async fn streams_client(aws: &Aws, endpoint: &str) -> aws_sdk_dynamodbstreams::C
 }
 
 async fn sweep_for_ever(
-    reconciler: Reconciler,
-    objects: Arc<dyn Objects>,
+    (reconciler, objects): (Reconciler, Arc<dyn Objects>),
+    own: Arc<dyn Objects>,
     hosts: Hosts,
     options: Options,
 ) {
@@ -535,8 +540,8 @@ async fn sweep_for_ever(
     }
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
-        // Not the function's own call.
-        match all_sites(&*objects).await {
+        // Not the function's call.
+        match all_sites(&*own).await {
             Ok(published) => remember(&hosts, published),
             Err(error) => tracing::error!(%error, "the sites were not listed"),
         }
