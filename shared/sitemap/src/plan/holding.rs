@@ -27,7 +27,7 @@ pub enum Holding {
     /// The page waits for room in a translation group.
     GroupWaiter(String),
     /// The page is in a site's feed, as changed at this time (Unix seconds). The row goes by itself when it is over
-    /// ([`FEED_SECONDS`]), and nobody waits for that.
+    /// ([`super::FEED_SECONDS`]), and nobody waits for that.
     Feed(String, i64),
     /// The page is planned again at this time (Unix seconds).
     Timer(i64),
