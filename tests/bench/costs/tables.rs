@@ -32,7 +32,7 @@ const READ_UNIT_BYTES: f64 = 4_096.0;
 const GB: f64 = 1e9;
 /// Custom metrics of a deployment, and those that its alarms look at, each alarm's own.
 const METRICS: f64 = 30.0;
-const ALARM_METRICS: f64 = 25.0;
+const ALARM_METRICS: f64 = 24.0;
 /// Bytes that the log gets for a change: a line of each function and batch.
 const LOG_BYTES: f64 = 1_000.0;
 
