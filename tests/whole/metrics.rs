@@ -4,10 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use aws::Aws;
 use aws::failures::{FAILURE_PREFIX, FailureBucket};
-use engine::metrics::{self, Metrics};
+use engine::metrics::{self, Metrics, Monitoring};
+use harness::calls::Calls;
 use harness::{Poison, SITE, World, post, settings, until, with};
 use local::event_source::Faults;
+use local::invocation::{Observer, SWEEP, invoke};
 use local::stack::Options;
 use objects::ObjectKey;
 use serde_json::{Value, json};
@@ -44,8 +47,12 @@ pub(crate) struct Meter(Arc<Mutex<Vec<Value>>>);
 impl Meter {
     /// What writes to it.
     pub(crate) fn metrics(&self) -> Metrics {
+        self.metrics_of(Monitoring::Full)
+    }
+
+    fn metrics_of(&self, monitoring: Monitoring) -> Metrics {
         let lines = self.0.clone();
-        Metrics::of("production", move |line| {
+        Metrics::of("production", monitoring, move |line| {
             lines.lock().unwrap().push(read(line));
         })
     }
@@ -446,6 +453,27 @@ async fn what_waits_in_the_failure_bucket_is_a_level() {
     sweep::count_failures(&metrics, &none).await;
     metrics.emit(world.clock.now());
     assert_eq!(meter.take(), counts([]), "no level is no level of zero");
+
+    // Where nobody watches it, nobody pays for the call either.
+    let calls = Calls::default();
+    let stack = &world.stack;
+    let interceptors = vec![calls.interceptor()];
+    let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, interceptors);
+    let failures = FailureBucket::new(aws, "failures".to_owned());
+    for (monitoring, level, called) in [
+        (Monitoring::None, counts([]), false),
+        (Monitoring::Basic, counts([("FailuresWaiting", 2)]), true),
+    ] {
+        let metrics = meter.metrics_of(monitoring);
+        let running = async {
+            sweep::count_failures(&metrics, &failures).await;
+            metrics.emit(world.clock.now());
+            true
+        };
+        assert!(invoke(SWEEP, Some(Arc::new(calls.clone())), running).await);
+        assert_eq!(meter.take(), level, "{monitoring:?}");
+        assert_eq!(!calls.uses().is_empty(), called, "{monitoring:?}");
+    }
     world.stop().await;
 }
 

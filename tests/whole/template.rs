@@ -1,5 +1,6 @@
 //! The template and the code agree.
 
+mod monitoring;
 mod nested;
 
 use std::collections::BTreeSet;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use aws::Timeouts;
 use aws::environment;
+use engine::metrics::Monitoring;
 use serde_norway::Value;
 use sitemap::mapping::MAX_MAPPING_BYTES;
 
@@ -278,6 +280,7 @@ fn what_is_asked_of_lambda_is_within_its_bounds() {
     let (memory_mib, timeout_seconds, environment_bytes) = (128..=10_240, 1..=900, 4_096);
     // A stack's name has 128 bytes at most, and stands in those of its tables; a bucket's has 63, any table's 255.
     let (stack, table, bucket, any_table) = (128, 160, 63, 255);
+    let levels = Monitoring::ALL;
     let template = template();
     for function in FUNCTIONS {
         let properties = &template["Resources"][function]["Properties"];
@@ -293,6 +296,9 @@ fn what_is_asked_of_lambda_is_within_its_bounds() {
                 environment::CONTENT_TABLE | environment::SITEMAP_TABLE => Some(table),
                 environment::SOURCE_TABLE => Some(any_table),
                 environment::STACK_NAME => Some(stack),
+                environment::MONITORING => {
+                    levels.iter().map(|level| level.name().len() as u64).max()
+                }
                 environment::BUCKET_NAME | environment::FAILURE_BUCKET => Some(bucket),
                 other => panic!("a variable of unknown length: {other}"),
             };

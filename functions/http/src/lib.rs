@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::environment::{BUCKET_NAME, MONITORING, STACK_NAME};
 use aws::{Clock, Timeouts};
 use engine::metrics::{BODIES_BROKEN, Metrics};
 use front::{Body, Runtime, SiteFront};
@@ -14,7 +15,7 @@ use lambda_http::RequestExt;
 use objects::{ObjectError, ObjectKey, Objects};
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 2] = [aws::environment::BUCKET_NAME, aws::environment::STACK_NAME];
+pub const ENVIRONMENT: [&str; 3] = [BUCKET_NAME, STACK_NAME, MONITORING];
 
 /// The limits of its calls. An answer takes two of them, and a crawler waits.
 pub const TIMEOUTS: Timeouts = Timeouts {
@@ -66,6 +67,7 @@ impl Runtime for Process {
 mod tests {
     use std::sync::Mutex;
 
+    use engine::metrics::Monitoring;
     use http::StatusCode;
     use objects::MemoryObjects;
 
@@ -95,7 +97,7 @@ mod tests {
     fn a_body_that_breaks_off_is_a_line_of_metrics_of_its_own() {
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let sink = Arc::clone(&lines);
-        let metrics = Metrics::of("test", move |line| {
+        let metrics = Metrics::of("test", Monitoring::Full, move |line| {
             sink.lock().unwrap().push(line.to_owned());
         });
         let clock = Clock::stopped(NOW);

@@ -11,7 +11,7 @@ use lambda_http::{Error, run_with_streaming_response, service_fn, tracing};
 async fn main() -> Result<(), Error> {
     tracing::init_default_subscriber();
     let objects = Arc::new(environment::objects(&Aws::from_environment(TIMEOUTS))?);
-    let front = &site_front(objects, Clock::system(), environment::metrics());
+    let front = &site_front(objects, Clock::system(), environment::metrics()?);
     run_with_streaming_response(service_fn(async |request| {
         Ok::<_, Infallible>(respond(front, request).await)
     }))

@@ -11,7 +11,7 @@ use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use engine::reconcile::Reconciler;
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 6] = RECONCILER_VARIABLES;
+pub const ENVIRONMENT: [&str; 7] = RECONCILER_VARIABLES;
 
 /// The limits of its calls, all of them small: a third of the function's time at most, so that a call that hangs leaves
 /// time for the rest of the batch.

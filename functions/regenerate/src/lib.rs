@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use aws::Timeouts;
 use aws::environment::{
-    BUCKET_NAME, CONTENT_TABLE, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE, STACK_NAME,
+    BUCKET_NAME, CONTENT_TABLE, MONITORING, SITEMAP_TABLE, SITES, SOURCE_MAPPING, SOURCE_TABLE,
+    STACK_NAME,
 };
 use aws::stream::{records, response};
 use aws_lambda_events::event::dynamodb::Event;
@@ -12,13 +13,14 @@ use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use engine::regenerate::Regenerator;
 
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 7] = [
+pub const ENVIRONMENT: [&str; 8] = [
     CONTENT_TABLE,
     SITEMAP_TABLE,
     SITES,
     SOURCE_TABLE,
     SOURCE_MAPPING,
     STACK_NAME,
+    MONITORING,
     BUCKET_NAME,
 ];
 

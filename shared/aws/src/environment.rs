@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use engine::content::{Content, SourceTable};
-use engine::metrics::Metrics;
+use engine::metrics::{Metrics, Monitoring, UnknownMonitoring};
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::{Env, SitemapTable};
 use sitemap::mapping::MappingError;
@@ -31,6 +31,8 @@ pub const SOURCE_TABLE: &str = "SOURCE_TABLE";
 pub const SOURCE_MAPPING: &str = "SOURCE_MAPPING";
 /// The stack's name, the dimension of its metrics. Empty or not set, no metrics are written.
 pub const STACK_NAME: &str = "STACK_NAME";
+/// How much of the deployment is watched ([`Monitoring`]), and so which metrics are written. Not set, all of them.
+pub const MONITORING: &str = "MONITORING";
 /// The failure bucket's name.
 pub const FAILURE_BUCKET: &str = "FAILURE_BUCKET";
 
@@ -47,6 +49,9 @@ pub enum EnvironmentError {
         /// Why it cannot be read.
         cause: VarError,
     },
+    /// Nobody has said which metrics to write.
+    #[error("{MONITORING}: {0}")]
+    Monitoring(#[from] UnknownMonitoring),
     /// The user's table cannot be read so.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -80,13 +85,14 @@ pub fn variable(name: &'static str) -> Result<String, EnvironmentError> {
 }
 
 /// What a function that reconciles reads from its environment.
-pub const RECONCILER_VARIABLES: [&str; 6] = [
+pub const RECONCILER_VARIABLES: [&str; 7] = [
     CONTENT_TABLE,
     SITEMAP_TABLE,
     SITES,
     SOURCE_TABLE,
     SOURCE_MAPPING,
     STACK_NAME,
+    MONITORING,
 ];
 
 /// The user's table, if there is one, from its name and its mapping. `own` are Waymark's tables.
@@ -123,7 +129,7 @@ pub fn reconciler(aws: &Aws) -> Result<Reconciler, EnvironmentError> {
         table: sitemap_table(aws, sitemap_name, &env),
         known: KnownSites::parse(&variable(SITES)?),
         env,
-        metrics: metrics(),
+        metrics: metrics()?,
     })
 }
 
@@ -152,14 +158,21 @@ pub fn sitemap_table(aws: &Aws, name: String, env: &Env) -> SitemapTable {
 }
 
 /// The stack's metrics, on standard output: none if the environment names no stack.
-#[must_use]
-pub fn metrics() -> Metrics {
+///
+/// # Errors
+///
+/// If [`MONITORING`] is set and names no level.
+pub fn metrics() -> Result<Metrics, EnvironmentError> {
     let stack = std::env::var(STACK_NAME).unwrap_or_default();
-    Metrics::of(&stack, |line| {
+    let monitoring = match std::env::var(MONITORING) {
+        Ok(name) => name.parse()?,
+        Err(_) => Monitoring::default(),
+    };
+    Ok(Metrics::of(&stack, monitoring, |line| {
         if let Err(error) = writeln!(std::io::stdout().lock(), "{line}") {
             tracing::warn!(%error, "metrics were not written");
         }
-    })
+    }))
 }
 
 /// The bucket as the environment names it.

@@ -9,10 +9,13 @@
 //!   `ApplicationLogLevel` is above that has no metrics.
 //! - There is one dimension, the stack. Every further value of a dimension makes another set of metrics, each of which is
 //!   paid for: a site's own numbers are in the log.
+//! - A metric is written only where an alarm or a dashboard reads it ([`Monitoring`]): each is paid for in every hour in
+//!   which it has a value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -149,6 +152,65 @@ pub const ALL: [&Metric; 24] = [
     &FAILURES_WAITING,
 ];
 
+/// Those that the alarms of [`Monitoring::Basic`] read.
+pub const BASIC: [&Metric; 4] = [
+    &LISTING_CHANGES,
+    &RECORDS_IMPOSSIBLE,
+    &CHANGES_IMPOSSIBLE,
+    &FAILURES_WAITING,
+];
+
+/// How much of a deployment is watched: the template's parameter `Monitoring`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Monitoring {
+    /// Every alarm and the dashboard. All metrics are written.
+    #[default]
+    Full,
+    /// Alarms on what loses changes or stops publishing. [`BASIC`] alone is written.
+    Basic,
+    /// No alarms and no dashboard. No metric is written.
+    None,
+}
+
+impl Monitoring {
+    /// All levels.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Basic, Self::None];
+
+    /// Its name as the template has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Basic => "basic",
+            Self::None => "none",
+        }
+    }
+
+    /// Whether an alarm or the dashboard of this level reads the metric.
+    #[must_use]
+    pub fn reads(self, metric: &Metric) -> bool {
+        match self {
+            Self::Full => true,
+            Self::Basic => BASIC.contains(&metric),
+            Self::None => false,
+        }
+    }
+}
+
+/// The name of no level.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not full, basic or none")]
+pub struct UnknownMonitoring(String);
+
+impl FromStr for Monitoring {
+    type Err = UnknownMonitoring;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let level = Self::ALL.into_iter().find(|level| level.name() == name);
+        level.ok_or_else(|| UnknownMonitoring(name.to_owned()))
+    }
+}
+
 /// Pages that came to be left out for this reason: `Refused.<name of the refusal>`. One that already was is not counted
 /// again.
 #[must_use]
@@ -170,6 +232,7 @@ pub struct Metrics(Option<Arc<Inner>>);
 
 struct Inner {
     stack: String,
+    monitoring: Monitoring,
     noted: Mutex<BTreeMap<Cow<'static, str>, (Metric, u64)>>,
     sink: Sink,
 }
@@ -182,24 +245,37 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Metrics of the stack of this name, whose lines go to `sink`. Of a stack without a name nothing is written: a
-    /// dimension may not be empty.
+    /// Metrics of the stack of this name, whose lines go to `sink`: those that this level reads. Of a stack without a name
+    /// nothing is written: a dimension may not be empty.
     #[must_use]
-    pub fn of(stack: &str, sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn of(
+        stack: &str,
+        monitoring: Monitoring,
+        sink: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
         if stack.is_empty() {
             return Self::default();
         }
         Self(Some(Arc::new(Inner {
             stack: stack.to_owned(),
+            monitoring,
             noted: Mutex::default(),
             sink: Box::new(sink),
         })))
     }
 
-    /// Notes a value.
+    /// Whether a value of this metric would be written. Measuring one takes a call at times.
+    #[must_use]
+    pub fn writes(&self, metric: &Metric) -> bool {
+        self.0
+            .as_ref()
+            .is_some_and(|inner| inner.monitoring.reads(metric))
+    }
+
+    /// Notes a value, if it will be written.
     pub fn note(&self, metric: &Metric, value: u64) {
         let Some(inner) = &self.0 else { return };
-        if value == 0 && metric.keeps == Keeps::Sum {
+        if !inner.monitoring.reads(metric) || (value == 0 && metric.keeps == Keeps::Sum) {
             return;
         }
         let mut noted = inner.noted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -253,10 +329,10 @@ fn line(stack: &str, noted: &[(Metric, u64)], now: i64) -> String {
 mod tests {
     use super::*;
 
-    fn captured() -> (Metrics, Arc<Mutex<Vec<Value>>>) {
+    fn captured(monitoring: Monitoring) -> (Metrics, Arc<Mutex<Vec<Value>>>) {
         let lines: Arc<Mutex<Vec<Value>>> = Arc::default();
         let sink = lines.clone();
-        let metrics = Metrics::of("test", move |line| {
+        let metrics = Metrics::of("test", monitoring, move |line| {
             let line = serde_json::from_str(line).expect("JSON");
             sink.lock().expect("whole").push(line);
         });
@@ -265,7 +341,7 @@ mod tests {
 
     #[test]
     fn an_invocation_is_one_line_of_sums_and_maxima() {
-        let (metrics, lines) = captured();
+        let (metrics, lines) = captured(Monitoring::Full);
         metrics.emit(1);
         for value in [3, 0, 4] {
             metrics.note(&ENTRIES_WRITTEN, value);
@@ -299,7 +375,7 @@ mod tests {
 
     #[test]
     fn more_metrics_than_a_line_takes_are_several_lines() {
-        let (metrics, lines) = captured();
+        let (metrics, lines) = captured(Monitoring::Full);
         for n in 0..=MAX_METRICS {
             metrics.note(&refused(&format!("{n:03}")), 1);
         }
@@ -315,8 +391,47 @@ mod tests {
 
     #[test]
     fn a_stack_without_a_name_writes_nothing() {
-        let metrics = Metrics::of("", |line| panic!("{line}"));
+        let metrics = Metrics::of("", Monitoring::Full, |line| panic!("{line}"));
+        assert!(!metrics.writes(&ENTRIES_WRITTEN));
         metrics.note(&ENTRIES_WRITTEN, 1);
         metrics.emit(1);
+    }
+
+    #[test]
+    fn a_level_writes_what_it_reads_and_no_line_without_it() {
+        for (monitoring, expected) in [
+            (Monitoring::Full, ALL.len() + 1),
+            (Monitoring::Basic, BASIC.len()),
+            (Monitoring::None, 0),
+        ] {
+            let (metrics, lines) = captured(monitoring);
+            for metric in ALL.into_iter().chain([&refused("noindex")]) {
+                metrics.note(metric, 1);
+                let written = metrics.writes(metric);
+                assert_eq!(written, monitoring.reads(metric), "{metric:?}");
+            }
+            metrics.emit(1);
+            let lines = lines.lock().expect("whole");
+            let written: usize = lines
+                .iter()
+                .filter_map(|line| line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array())
+                .map(Vec::len)
+                .sum();
+            assert_eq!(written, expected, "{monitoring:?}: {lines:?}");
+            assert_eq!(lines.is_empty(), expected == 0, "{monitoring:?}");
+        }
+    }
+
+    #[test]
+    fn a_level_has_a_name_and_nothing_else_is_a_level() {
+        for level in Monitoring::ALL {
+            assert_eq!(level.name().parse(), Ok(level));
+        }
+        for name in ["", "Full", "all"] {
+            let unknown = name
+                .parse::<Monitoring>()
+                .map_err(|error| error.to_string());
+            assert_eq!(unknown, Err(format!("{name:?} is not full, basic or none")));
+        }
     }
 }

@@ -7,6 +7,7 @@
 mod count;
 mod price;
 mod tables;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -31,13 +31,7 @@ pub(crate) const CDN_REQUEST: f64 = 0.01e-4;
 pub(crate) const VIEWER_FUNCTION: f64 = 0.10e-6;
 /// A gigabyte to viewers there.
 pub(crate) const CDN_GB: f64 = 0.085;
-/// <https://aws.amazon.com/cloudwatch/pricing/>: a custom metric for a month.
-pub(crate) const METRIC: f64 = 0.30;
-/// A metric that an alarm looks at, for a month.
-pub(crate) const ALARM_METRIC: f64 = 0.10;
-/// A dashboard for a month.
-pub(crate) const DASHBOARD: f64 = 3.0;
-/// A gigabyte of logs taken in.
+/// <https://aws.amazon.com/cloudwatch/pricing/>: a gigabyte of logs taken in. The rest of CloudWatch is in `watching`.
 pub(crate) const LOG_GB: f64 = 0.50;
 
 /// What a call takes in a region's own network: assumptions, as no call here went to AWS. "Single-digit milliseconds" is

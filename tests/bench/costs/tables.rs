@@ -1,9 +1,11 @@
 //! The tables that are printed, and what follows from what was counted.
 
+use engine::metrics::Monitoring;
 use local::invocation::{HTTP, REGENERATE};
 
 use crate::count::Tallies;
 use crate::price::{self, Price};
+use crate::watching::{self, Watching};
 use crate::{A_DAY, BATCH, CHANGES, REQUESTS, Site};
 
 /// Pages of the site whose month is computed.
@@ -30,9 +32,6 @@ const MIX: [(&str, f64); 6] = [
 /// Bytes of a read unit.
 const READ_UNIT_BYTES: f64 = 4_096.0;
 const GB: f64 = 1e9;
-/// Custom metrics of a deployment, and those that its alarms look at, each alarm's own.
-const METRICS: f64 = 30.0;
-const ALARM_METRICS: f64 = 24.0;
 /// Bytes that the log gets for a change: a line of each function and batch.
 const LOG_BYTES: f64 = 1_000.0;
 
@@ -230,15 +229,17 @@ pub(crate) fn print(small: &Site, large: &Site) {
     let stored = large.rows / large.pages * PAGES / GB * price::DYNAMODB_GB_MONTH
         + large.objects / large.pages * PAGES / GB * price::S3_GB_MONTH;
     line("storage of rows and objects", Price::default(), stored);
-    let watched = METRICS * price::METRIC + ALARM_METRICS * price::ALARM_METRIC + price::DASHBOARD;
+    let watching = Watching::at(Monitoring::Full);
     line(
-        &format!("{METRICS} metrics, alarms on {ALARM_METRICS}, a dashboard"),
+        "metrics, alarms, a dashboard (`Monitoring=full`)",
         Price::default(),
-        watched,
+        watching.dollars(),
     );
     let logs = changes * LOG_BYTES / GB * price::LOG_GB;
     line("logs", Price::default(), logs);
     priced("all", &sum.0, sum.1);
+    println!("\nThe same month's metrics, alarms and dashboard at each level of `Monitoring`.\n");
+    print!("{}", watching::table());
     println!("\nPrices: us-east-1, {}.", price::AS_OF);
     println!(
         "Rows: {:.0} bytes a page; objects: {:.0}; a sitemap's row in the index: {:.0}.",

@@ -1,9 +1,6 @@
-//! The nested templates: the distribution, the alarms and the dashboard.
+//! The nested template of the distribution.
 
 use std::collections::BTreeSet;
-
-use engine::metrics;
-use serde_norway::Value;
 
 use super::{file, read, texts};
 
@@ -116,50 +113,4 @@ fn the_distribution_keys_by_what_answers_depend_on_and_may_call_the_function() {
         "infra/cdn/viewer-request.js, as it stands"
     );
     assert!(code.len() <= function_bytes);
-}
-
-#[test]
-fn alarms_and_the_dashboard_name_the_metrics_that_the_code_has() {
-    let monitoring = read("infra/monitoring.yaml");
-    let (mut named, mut dimensions) = (BTreeSet::new(), BTreeSet::new());
-    let mut collect = |metric: &Value| {
-        if metric["Namespace"].as_str() == Some(metrics::NAMESPACE) {
-            named.insert(metric["MetricName"].as_str().unwrap().to_owned());
-            dimensions.insert(metric["Dimensions"][0]["Name"].as_str().unwrap().to_owned());
-        }
-    };
-    for resource in monitoring["Resources"].as_mapping().unwrap().values() {
-        let properties = &resource["Properties"];
-        if resource["Type"].as_str() == Some("AWS::CloudWatch::Alarm") {
-            assert!(
-                properties["AlarmDescription"].as_str().unwrap().len() > 40,
-                "it says what to do"
-            );
-            assert!(!properties["TreatMissingData"].is_null());
-            collect(properties);
-            for metric in properties["Metrics"].as_sequence().into_iter().flatten() {
-                collect(&metric["MetricStat"]["Metric"]);
-            }
-        }
-    }
-    let body = monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"]
-        .as_str()
-        .unwrap();
-    let body: serde_json::Value = serde_json::from_str(body).unwrap();
-    let mut shown = BTreeSet::new();
-    for widget in body["widgets"].as_array().unwrap() {
-        for metric in widget["properties"]["metrics"].as_array().unwrap() {
-            if metric[0] == metrics::NAMESPACE {
-                shown.insert(metric[1].as_str().unwrap().to_owned());
-                dimensions.insert(metric[2].as_str().unwrap().to_owned());
-            }
-        }
-    }
-    let all: BTreeSet<_> = metrics::ALL
-        .iter()
-        .map(|metric| metric.name().to_owned())
-        .collect();
-    assert!(named.is_subset(&all), "{named:?}");
-    assert_eq!(shown.union(&named).cloned().collect::<BTreeSet<_>>(), all);
-    assert_eq!(dimensions, [metrics::DIMENSION.to_owned()].into());
 }

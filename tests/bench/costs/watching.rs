@@ -1,0 +1,135 @@
+//! What it costs to watch a deployment, at each level of the template's parameter `Monitoring`. What is made at a level is
+//! read from the templates. The tests read this file too: they hold `docs/COSTS.md` against it.
+
+use engine::metrics::{self, Monitoring};
+use serde_norway::{Mapping, Value};
+
+/// <https://aws.amazon.com/cloudwatch/pricing/>: a custom metric that has values in every hour of a month. AWS's own
+/// metrics cost nothing.
+const METRIC: f64 = 0.30;
+/// A metric that an alarm looks at, for a month.
+const ALARM_METRIC: f64 = 0.10;
+/// A dashboard for a month.
+const DASHBOARD: f64 = 3.0;
+/// Of the reasons to leave a page out, those that occur in a month: assumed. Each is a metric ([`metrics::refused`]).
+const REASONS: usize = 6;
+
+const MAIN: &str = include_str!("../../../template.yaml");
+const NESTED: &str = include_str!("../../../infra/monitoring.yaml");
+
+/// What there is at a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Watching {
+    alarms: usize,
+    /// What they look at: each alarm's own.
+    alarm_metrics: usize,
+    dashboards: usize,
+    /// The custom metrics that the functions write, as if each had values in every hour.
+    metrics: usize,
+}
+
+impl Watching {
+    /// At this level.
+    pub(crate) fn at(monitoring: Monitoring) -> Self {
+        let metrics = metrics::ALL
+            .iter()
+            .filter(|metric| monitoring.reads(metric));
+        let refused = monitoring.reads(&metrics::refused("any"));
+        let mut watching = Self {
+            metrics: metrics.count() + if refused { REASONS } else { 0 },
+            ..Self::default()
+        };
+        for resource in resources(monitoring).values() {
+            match resource["Type"].as_str() {
+                Some("AWS::CloudWatch::Alarm") => {
+                    let read = resource["Properties"]["Metrics"]
+                        .as_sequence()
+                        .map_or(1, |all| {
+                            let read = all
+                                .iter()
+                                .filter(|metric| metric.get("MetricStat").is_some());
+                            read.count()
+                        });
+                    watching.alarms += 1;
+                    watching.alarm_metrics += read;
+                }
+                Some("AWS::CloudWatch::Dashboard") => watching.dashboards += 1,
+                other => panic!("{other:?}: nobody knows what it costs"),
+            }
+        }
+        watching
+    }
+
+    /// Dollars a month.
+    pub(crate) fn dollars(&self) -> f64 {
+        let count = |number: usize| f64::from(u32::try_from(number).expect("a small number"));
+        count(self.metrics) * METRIC
+            + count(self.alarm_metrics) * ALARM_METRIC
+            + count(self.dashboards) * DASHBOARD
+    }
+}
+
+/// The rows of `docs/COSTS.md`.
+pub(crate) fn table() -> String {
+    let mut table = "| `Monitoring` | alarms | metrics that they look at | metrics of Waymark's own | dashboards | all |\n|---|---|---|---|---|---|\n".to_owned();
+    for monitoring in Monitoring::ALL {
+        let watching = Watching::at(monitoring);
+        let Watching {
+            alarms,
+            alarm_metrics,
+            dashboards,
+            metrics,
+        } = watching;
+        let (name, dollars) = (monitoring.name(), watching.dollars());
+        table += &format!(
+            "| `{name}` | {alarms} | {alarm_metrics} | {metrics} | {dashboards} | {dollars:.2} |\n"
+        );
+    }
+    table
+}
+
+/// The resources of the nested template that are made at a level, by name.
+pub(crate) fn resources(monitoring: Monitoring) -> Mapping {
+    let [main, nested]: [Value; 2] =
+        [MAIN, NESTED].map(|text| serde_norway::from_str(text).expect("a template"));
+    if !is_made(&main, &main["Resources"]["MonitoringStack"], monitoring) {
+        return Mapping::new();
+    }
+    let resources = nested["Resources"].as_mapping().expect("resources");
+    let made = resources.iter();
+    made.filter(|(_, resource)| is_made(&nested, resource, monitoring))
+        .map(|(name, resource)| (name.clone(), resource.clone()))
+        .collect()
+}
+
+/// Whether a resource or an output of a template is there at a level.
+pub(crate) fn is_made(template: &Value, resource: &Value, monitoring: Monitoring) -> bool {
+    let condition = &resource["Condition"];
+    assert!(!resource["Type"].is_null() || !resource["Value"].is_null());
+    condition.is_null()
+        || condition.as_str().is_some_and(|name| {
+            let condition = &template["Conditions"][name];
+            assert!(!condition.is_null(), "{name} is a condition");
+            holds(condition, monitoring)
+        })
+}
+
+/// Whether a condition on the level holds.
+fn holds(condition: &Value, monitoring: Monitoring) -> bool {
+    let text = |value: &Value| match value {
+        Value::Tagged(reference) if reference.tag == "!Ref" => {
+            assert_eq!(reference.value.as_str(), Some("Monitoring"));
+            monitoring.name().to_owned()
+        }
+        value => value.as_str().expect("a text").to_owned(),
+    };
+    let Value::Tagged(function) = condition else {
+        panic!("not a condition: {condition:?}");
+    };
+    let operands = function.value.as_sequence().expect("operands");
+    match (function.tag.to_string().as_str(), operands.as_slice()) {
+        ("!Equals", [one, other]) => text(one) == text(other),
+        ("!Not", [condition]) => !holds(condition, monitoring),
+        other => panic!("a condition that this does not know: {other:?}"),
+    }
+}
