@@ -11,6 +11,7 @@ pub mod fuse;
 pub mod gate;
 pub mod poison;
 mod waits;
+pub mod watching;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

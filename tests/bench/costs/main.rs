@@ -7,7 +7,6 @@
 mod count;
 mod price;
 mod tables;
-mod watching;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

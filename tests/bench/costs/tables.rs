@@ -5,8 +5,8 @@ use local::invocation::{HTTP, REGENERATE};
 
 use crate::count::Tallies;
 use crate::price::{self, Price};
-use crate::watching::{self, Watching};
 use crate::{A_DAY, BATCH, CHANGES, REQUESTS, Site};
+use harness::watching::{self, Watching};
 
 /// Pages of the site whose month is computed.
 const PAGES: f64 = 1e6;

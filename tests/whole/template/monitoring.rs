@@ -1,13 +1,10 @@
 //! The alarms and the dashboard, at each level of the parameter `Monitoring`.
 
-#[path = "../../bench/costs/watching.rs"]
-mod watching;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::metrics::{self, Monitoring};
+use harness::watching::{self, Watching, is_made, resources};
 use serde_norway::Value;
-use watching::{Watching, is_made, resources};
 
 use super::{FUNCTIONS, file, names, tagged, template, texts, untagged};
 

@@ -1,5 +1,5 @@
 //! What it costs to watch a deployment, at each level of the template's parameter `Monitoring`. What is made at a level is
-//! read from the templates. The tests read this file too: they hold `docs/COSTS.md` against it.
+//! read from the templates. A test holds `docs/COSTS.md` against it.
 
 use engine::metrics::{self, Monitoring};
 use serde_norway::{Mapping, Value};
@@ -14,12 +14,12 @@ const DASHBOARD: f64 = 3.0;
 /// Of the reasons to leave a page out, those that occur in a month: assumed. Each is a metric ([`metrics::refused`]).
 const REASONS: usize = 6;
 
-const MAIN: &str = include_str!("../../../template.yaml");
-const NESTED: &str = include_str!("../../../infra/monitoring.yaml");
+const MAIN: &str = include_str!("../../template.yaml");
+const NESTED: &str = include_str!("../../infra/monitoring.yaml");
 
 /// What there is at a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Watching {
+pub struct Watching {
     alarms: usize,
     /// What they look at: each alarm's own.
     alarm_metrics: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Watching {
 
 impl Watching {
     /// At this level.
-    pub(crate) fn at(monitoring: Monitoring) -> Self {
+    pub fn at(monitoring: Monitoring) -> Self {
         let metrics = metrics::ALL
             .iter()
             .filter(|metric| monitoring.reads(metric));
@@ -61,7 +61,7 @@ impl Watching {
     }
 
     /// Dollars a month.
-    pub(crate) fn dollars(&self) -> f64 {
+    pub fn dollars(&self) -> f64 {
         let count = |number: usize| f64::from(u32::try_from(number).expect("a small number"));
         count(self.metrics) * METRIC
             + count(self.alarm_metrics) * ALARM_METRIC
@@ -70,7 +70,7 @@ impl Watching {
 }
 
 /// The rows of `docs/COSTS.md`.
-pub(crate) fn table() -> String {
+pub fn table() -> String {
     let mut table = "| `Monitoring` | alarms | metrics that they look at | metrics of Waymark's own | dashboards | all |\n|---|---|---|---|---|---|\n".to_owned();
     for monitoring in Monitoring::ALL {
         let watching = Watching::at(monitoring);
@@ -89,7 +89,7 @@ pub(crate) fn table() -> String {
 }
 
 /// The resources of the nested template that are made at a level, by name.
-pub(crate) fn resources(monitoring: Monitoring) -> Mapping {
+pub fn resources(monitoring: Monitoring) -> Mapping {
     let [main, nested]: [Value; 2] =
         [MAIN, NESTED].map(|text| serde_norway::from_str(text).expect("a template"));
     if !is_made(&main, &main["Resources"]["MonitoringStack"], monitoring) {
@@ -103,7 +103,7 @@ pub(crate) fn resources(monitoring: Monitoring) -> Mapping {
 }
 
 /// Whether a resource or an output of a template is there at a level.
-pub(crate) fn is_made(template: &Value, resource: &Value, monitoring: Monitoring) -> bool {
+pub fn is_made(template: &Value, resource: &Value, monitoring: Monitoring) -> bool {
     let condition = &resource["Condition"];
     assert!(!resource["Type"].is_null() || !resource["Value"].is_null());
     condition.is_null()
