@@ -3,13 +3,14 @@
 //! Calls do not fail here. Generated histories lose a few rows and objects each, among faults.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use engine::keys::{self, prefix};
+use engine::keys::{self, Key, Mark, prefix};
 use serde_json::Value as Json;
 use table::Item;
 
 use crate::audit::kind;
-use crate::deployment::PLAIN;
+use crate::deployment::{Deployment, PLAIN};
 use crate::history::{DEFAULT, Film, PAGE, Page, RECORDED, SITES, Settings, State, Step};
 use crate::run::Run;
 use crate::runtime::Sim;
@@ -35,13 +36,21 @@ enum Damage {
 pub(crate) fn in_a_full_world<F: Future<Output = ()> + Send>(
     then: impl FnOnce(Run) -> F + Send + 'static,
 ) {
+    in_a_full_world_of(PLAIN, then);
+}
+
+fn in_a_full_world_of<F: Future<Output = ()> + Send>(
+    deployment: Deployment,
+    then: impl FnOnce(Run) -> F + Send + 'static,
+) {
     let sim = Sim::new(1);
     let inner = sim.clone();
     sim.run(async move {
-        let mut run = Run::new(&inner, Options::sound(2), PLAIN);
+        let mut run = Run::new(&inner, Options::sound(2), deployment);
         run.world.begin();
         let settings = Settings {
             capacity: 2,
+            told: deployment.endpoint,
             ..DEFAULT
         };
         let timed = Page {
@@ -131,6 +140,36 @@ fn each_row_that_is_lost_is_made_good() {
             is_made_good(&mut run, &name).await;
         }
         assert_eq!(kinds.len(), KINDS, "{kinds:?}");
+    });
+}
+
+/// What is marked shows in nothing else: a feed that is old may be waiting for its time, and so may a notice.
+#[test]
+fn a_mark_that_is_lost_is_made_good() {
+    const HANDLED: Duration = Duration::from_secs(25);
+    let deployment = Deployment {
+        endpoint: true,
+        ..PLAIN
+    };
+    in_a_full_world_of(deployment, async |mut run| {
+        let edits = [1, 2].map(|images| Page {
+            path: 1,
+            images,
+            ..PAGE
+        });
+        for edited in edits {
+            let put = run.step(&Step::Put(7, edited)).await;
+            put.expect("an edit");
+            run.world.sim.sleep(HANDLED).await;
+        }
+        let marks = [Mark::Notices, Mark::Feed].map(|mark| keys::mark(mark, SITES[0]));
+        for Key { pk, sk } in &marks {
+            let called = format!("{pk} {sk}");
+            assert!(row(&run, &called).await.is_some(), "{called}");
+            run.world.lose_row(pk, sk).await;
+        }
+        is_made_good(&mut run, "marks").await;
+        run.notify().await.expect("search engines are told");
     });
 }
 

@@ -601,7 +601,7 @@ impl Run {
     }
 
     /// Has the endpoint take or refuse all that is left to tell: nothing is kept back, and a refusal is shown.
-    async fn notify(&mut self) -> Result<(), String> {
+    pub(crate) async fn notify(&mut self) -> Result<(), String> {
         let Some(endpoint) = self.world.endpoint().cloned() else {
             return Ok(());
         };

@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::EngineError;
-use crate::keys::{ShardId, sha256_hex};
+use crate::keys::{Mark, ShardId, sha256_hex};
+use crate::reconcile::Reconciler;
 use crate::rows::AuditStep;
 use crate::segments::Summary;
 use crate::sites::{Hold, SiteRow};
@@ -72,6 +73,9 @@ impl Audit<'_> {
         };
         let shards: Vec<_> = shards.iter().filter(behind).take_while(within).collect();
         let Some((last, _)) = shards.last() else {
+            if self.repair {
+                self.mark_again(&site).await?;
+            }
             let suspects = self.look_at_site_files(host).await?;
             let suspects = self
                 .confirmed(suspects, self.look_at_site_files(host))
@@ -98,6 +102,18 @@ impl Audit<'_> {
         let suspects = self.confirmed(suspects, again).await?;
         let after = Some((host.clone(), last.clone()));
         Ok((suspects, Some(AuditStep::Objects { after })))
+    }
+
+    /// Has the site's feed published, and its notices looked for. A mark that was lost leaves nothing behind by which it would
+    /// be missed: a feed that is old may be waiting for its time, and so may a notice.
+    async fn mark_again(&self, site: &Site) -> Result<(), EngineError> {
+        let Reconciler { table, env, .. } = self.reconciler;
+        let settings = &site.row.settings;
+        table.publish_feed_again(&settings.host).await?;
+        if settings.indexnow_key.is_some() {
+            table.mark(Mark::Notices, &settings.host, env.now()).await?;
+        }
+        Ok(())
     }
 
     /// A site whose objects can be judged: published, and with rows that can be read.
