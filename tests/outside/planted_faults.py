@@ -334,6 +334,8 @@ FAULTS = {
     "the audit looks at no frame": [
         (OBJECTS, "            Some(Ok(directory)) if !directory.has_frame(&frame) => Some((",
          "            Some(Ok(_)) if false => Some((")],
+    "the audit makes up for no mark that was lost": [
+        (OBJECTS, "                self.mark_again(&site).await?;", "")],
     "the audit does not look at site files": [
         (OBJECTS, "Source::Settings => wrong_text(object, Some(&wanted)),", "Source::Settings => None,"),
         (OBJECTS, "Source::Changes => wrong_text(object, None),", "Source::Changes => None,")],
