@@ -29,7 +29,8 @@ use sim::reader::{Board, Pace, Public, Reader, Seen};
 /// How the crawler reads. Moves take milliseconds; a machine that has much else to do, with calls that fail, takes seconds.
 const PACE: Pace = Pace {
     pause: Duration::from_millis(50),
-    transition: Duration::from_secs(60),
+    // Of real time, on a machine that does other things, and beside faults: the simulated world measures how long it takes.
+    transition: Duration::from_secs(300),
     unconditional: 1,
 };
 /// How likely each fault is, for each delivery.
