@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use sitemap::loc::Loc;
-use sitemap::mapping::SOURCE_MARK;
+use sitemap::mapping::{Mapping, SOURCE_MARK};
 use sitemap::record::ContentRecord;
 use table::{Item, Scan, Table, Value as Attribute};
 
@@ -29,14 +29,36 @@ pub const RESERVED_ID: &str =
 /// What stands before a cursor of the own table that could else be taken for one of the user's.
 const OWN_CURSOR: char = '=';
 
-/// A page of the content.
+/// A page of the content: of each record its id and, unless more is asked for, its site.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScanPage {
-    /// The records' ids and sites.
-    pub records: Vec<(String, String)>,
+pub struct ScanPage<T = String> {
+    /// The records.
+    pub records: Vec<(String, T)>,
     /// Where the next page begins; nothing at the end.
     pub next: Option<String>,
 }
+
+/// What a scan takes of each item, and how it reads it.
+struct Reading<T> {
+    /// Whether all of an item is read, and not consistently.
+    whole: bool,
+    /// Of a record of the own table.
+    own: fn(&str, &Value) -> T,
+    /// Of one of the user's table; nothing of what is no page.
+    mapped: fn(&Mapping, &str, &Value) -> Option<T>,
+}
+
+const SITES: Reading<String> = Reading {
+    whole: false,
+    own: |id, item| ContentRecord::parse(id, item).site,
+    mapped: |mapping, _, item| mapping.site(item),
+};
+
+const RECORDS: Reading<ContentRecord> = Reading {
+    whole: true,
+    own: ContentRecord::parse,
+    mapped: |mapping, id, item| mapping.record(id, item),
+};
 
 /// The content.
 #[derive(Clone, Debug)]
@@ -129,20 +151,26 @@ impl Content {
     }
 
     /// A page of the own table.
-    async fn scan_own(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, EngineError> {
+    async fn scan_own<T>(
+        &self,
+        from: Option<&str>,
+        limit: u32,
+        reading: &Reading<T>,
+    ) -> Result<ScanPage<T>, EngineError> {
         let after = from.map(|id| id.strip_prefix(OWN_CURSOR).unwrap_or(id));
+        let of_sites = || ["id", "site", "url", "type"].map(Into::into).to_vec();
         let scan = Scan {
             after: after.map(key),
             limit: Some(limit),
-            attributes: Some(["id", "site", "url", "type"].map(Into::into).to_vec()),
-            consistent: true,
+            attributes: (!reading.whole).then(of_sites),
+            consistent: !reading.whole,
         };
         let page = self.own.scan(scan).await?;
         let record = |item: Item| {
             let id = item.text("id").filter(|id| !id.starts_with(SOURCE_MARK))?;
             let id = id.to_owned();
-            let site = ContentRecord::parse(&id, &value(item)).site;
-            Some((id, site))
+            let taken = (reading.own)(&id, &value(item));
+            Some((id, taken))
         };
         let next = page.next.as_ref();
         let next = next.and_then(|key| key.text("id")).map(|id| {
@@ -278,9 +306,27 @@ impl Content {
     /// Up to `limit` records from a place on, in the tables' own order, one table after the other. A page may be empty
     /// before the end.
     pub async fn scan(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, EngineError> {
+        self.scan_for(from, limit, &SITES).await
+    }
+
+    /// The same with the records themselves. Not read consistently: whoever finds something in it looks again.
+    pub async fn scan_records(
+        &self,
+        from: Option<&str>,
+        limit: u32,
+    ) -> Result<ScanPage<ContentRecord>, EngineError> {
+        self.scan_for(from, limit, &RECORDS).await
+    }
+
+    async fn scan_for<T>(
+        &self,
+        from: Option<&str>,
+        limit: u32,
+        reading: &Reading<T>,
+    ) -> Result<ScanPage<T>, EngineError> {
         match (&self.source, from) {
             (Some(source), Some(after)) if after.starts_with(SOURCE_MARK) => {
-                source.scan(after, limit).await
+                source.scan(after, limit, reading).await
             }
             // The user's table has gone since the cursor was written.
             (None, Some(after)) if after.starts_with(SOURCE_MARK) => Ok(ScanPage {
@@ -288,7 +334,7 @@ impl Content {
                 next: None,
             }),
             (source, from) => {
-                let mut page = self.scan_own(from, limit).await?;
+                let mut page = self.scan_own(from, limit, reading).await?;
                 // No key is empty: the mark alone is the beginning.
                 let beginning = source.as_ref().map(|_| SOURCE_MARK.to_string());
                 page.next = page.next.or(beginning);

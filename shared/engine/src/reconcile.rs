@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use sitemap::plan::{self, Ledger, Plan, Series, Slot, Translations};
+use sitemap::eligibility::Newest;
+use sitemap::plan::{self, Claim, Inputs, Ledger, Plan, Series, Slot, Translations};
 use sitemap::record::ContentRecord;
 use sitemap::site::SiteSettings;
 
@@ -182,6 +183,37 @@ impl Reconciler {
         };
         let inputs = read.inputs(&assessed, ledger, &group);
         Ok(Some(plan::plan(id, &inputs)))
+    }
+
+    /// What a reconcile of a page would do at this moment if nothing were placed for it and nobody had its address.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails, or what is read there is damaged.
+    pub(crate) async fn plan_from_nothing(
+        &self,
+        page: &str,
+        record: &ContentRecord,
+        site: Option<&SiteSettings>,
+    ) -> Result<Plan, EngineError> {
+        let (id, part) = keys::page_parts(page);
+        let record = Some(record);
+        let assessed = plan::Page { record, part, site }.assess(self.env.now());
+        let newest = match assessed.wanted_term() {
+            Some(term) => self.table.newest(&term).await?,
+            None => Newest::Unread,
+        };
+        let group = match assessed.wanted_group(newest) {
+            Some(group) => self.table.translations(group).await?,
+            None => Translations::default(),
+        };
+        let ledger = Ledger::default();
+        let inputs = Inputs {
+            newest,
+            group: &group,
+            ..Inputs::of(&assessed, &ledger, &Claim::Free)
+        };
+        Ok(plan::plan(id, &inputs))
     }
 
     /// Reconciles pages, then the parts of those that have any, then those again that have fewer than before: what their

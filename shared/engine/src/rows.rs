@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use sitemap::member::SEGMENT_SLOTS;
 use sitemap::plan::{Ledger, Series, Slot, Translation};
-use table::{Action, Condition, Item, Query, Update};
+use table::{Action, Condition, Item, Query, Update, Value};
 
 use crate::error::EngineError;
 use crate::feed;
@@ -20,6 +20,7 @@ use crate::segments::{Summary, read_rendered, read_summary};
 use crate::sitemap_table::{SitemapTable, damaged, item_key};
 use crate::sites::{SiteRow, read_site};
 use crate::slots::{Extent, extent};
+use crate::sweep::audit::sums::{SumNumber, Sums};
 
 /// A row.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ pub enum Holds {
 }
 
 /// How far the audit is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditProgress {
     /// Unix seconds of its beginning.
     pub began: i64,
@@ -73,12 +74,20 @@ pub struct AuditProgress {
     /// How much it has repaired, without what was harmless.
     #[serde(default)]
     pub repaired: u64,
+    /// The rows and records that are looked at, by their sums; all of them without.
+    #[serde(default)]
+    pub suspected: Option<BTreeSet<SumNumber>>,
+    /// The sums as far as they are. They have a row of their own.
+    #[serde(skip)]
+    pub(crate) sums: Option<Sums>,
 }
 
 /// A place in an audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditStep {
+    /// The sums of both tables.
+    Sums,
     /// The sitemap table's rows behind this one.
     Rows {
         /// Partition key and sort key; nothing at the beginning.
@@ -249,6 +258,22 @@ impl SitemapTable {
         };
         // Lost to somebody who moves it on: the next audit looks again.
         self.update_if(&key, update, unmoved).await.map(drop)
+    }
+
+    /// The sums as a slice of the audit has left them; nothing if there are none, or they cannot be read.
+    pub(crate) async fn sums(&self) -> Result<Option<Sums>, EngineError> {
+        let item = self.item(&keys::sums()).await?.unwrap_or_default();
+        let Some(Value::Bytes(sums)) = item.get("sums") else {
+            return Ok(None);
+        };
+        Ok(item.text("place").and_then(|place| Sums::read(place, sums)))
+    }
+
+    /// Stores the sums for the next slice.
+    pub(crate) async fn note_sums(&self, sums: &Sums) -> Result<(), EngineError> {
+        let (place, sums) = sums.store();
+        let item = Item::from(&keys::sums()).with("place", place);
+        self.put(item.with("sums", Value::Bytes(sums))).await
     }
 
     /// How far the audit is; nothing if there was none yet, or its row cannot be read.

@@ -28,7 +28,7 @@ use crate::sites::Hold;
 use objects::Objects;
 use tracing::{error, info, warn};
 
-use self::audit::Audit;
+use self::audit::{Audit, Finding};
 use self::notices::SearchEngines;
 use self::turn::Turn;
 
@@ -102,7 +102,7 @@ async fn ring(reconciler: &Reconciler) -> Result<(), EngineError> {
     }
     let now = reconciler.env.now();
     // First, since a sweep may end between both.
-    reconciler.table.note_audit(&audit::beginning(now)).await?;
+    reconciler.table.note_audit(&audit::daily(now)).await?;
     reconciler.table.begin_timers(now).await
 }
 
@@ -239,32 +239,41 @@ async fn go_on_with(audit: &Audit<'_>) -> Result<(), EngineError> {
             if now - progress.began < period {
                 return Ok(());
             }
-            audit::beginning(now)
+            audit::daily(now)
         }
         // Nothing is there yet that could have been lost.
         None => AuditProgress {
             step: None,
-            ..audit::beginning(now)
+            ..audit::daily(now)
         },
     };
     let until = audit.reconciler.env.deadline(AUDIT_SLICE);
-    loop {
-        for finding in audit.page(&mut progress).await? {
-            if finding.problem.is_harmless() {
-                info!(%finding, "the audit found something");
-            } else {
-                warn!(%finding, "the audit found something");
-                let metrics = &audit.reconciler.metrics;
-                metrics.note(&metrics::FINDINGS_FOUND, 1);
-            }
+    let outcome = loop {
+        match audit.page(&mut progress).await {
+            Ok(findings) => report(audit, &findings),
+            Err(error) => break Err(error),
         }
-        table.note_audit(&progress).await?;
-        if progress.step.is_none() {
+        let has_ended = progress.step.is_none();
+        if has_ended {
             info!(found = ?progress.found, "an audit has ended");
-            return Ok(());
         }
-        if until.has_passed() {
-            return Ok(());
+        if has_ended || until.has_passed() {
+            break Ok(());
+        }
+    };
+    // What a slice has done counts, also if something in it failed.
+    audit.save(&progress).await?;
+    outcome
+}
+
+fn report(audit: &Audit<'_>, findings: &[Finding]) {
+    for finding in findings {
+        if finding.problem.is_harmless() {
+            info!(%finding, "the audit found something");
+        } else {
+            warn!(%finding, "the audit found something");
+            let metrics = &audit.reconciler.metrics;
+            metrics.note(&metrics::FINDINGS_FOUND, 1);
         }
     }
 }

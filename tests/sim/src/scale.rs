@@ -74,7 +74,7 @@ impl fmt::Display for Figure {
 pub type Scenario = (&'static str, fn(usize) -> Result<Vec<Figure>, String>);
 
 /// All scenarios.
-pub const SCENARIOS: [Scenario; 10] = [
+pub const SCENARIOS: [Scenario; 11] = [
     ("load", |pages| run(pages, load)),
     ("load-of-sites", |pages| run(pages, load_of_sites)),
     ("edits", |pages| run(pages, edits)),
@@ -89,6 +89,7 @@ pub const SCENARIOS: [Scenario; 10] = [
         run(pages, edits_while_loading)
     }),
     ("idle", |pages| run(pages, idle)),
+    ("audit", |pages| run(pages, audit)),
 ];
 
 /// What a scenario does, and shows.
@@ -620,5 +621,52 @@ async fn idle(mut scene: Scene) -> Result<Vec<Figure>, String> {
     scene.figure("sites", sites as f64, "", Aim::Counted);
     let name = "calls of an idle minute, at most";
     scene.figure(name, most as f64, "", Aim::AtMost(50.0));
+    Ok(scene.figures)
+}
+
+/// The daily audit of a site that is sound, while a page changes each second.
+async fn audit(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const LOOK_EVERY: Duration = Duration::from_secs(1);
+    const A_DAY: Duration = Duration::from_secs(86_400);
+    let (host, pages) = (SITES[0], scene.pages);
+    scene.loaded(host).await?;
+    let last = scene.world.clocks_audit().await.map(|audit| audit.began);
+    let under_way = async |scene: &Scene| {
+        let audit = scene.world.clocks_audit().await;
+        audit.filter(|audit| Some(audit.began) != last)
+    };
+    let limit = scene.sim.elapsed() + 2 * A_DAY;
+    let mut read = scene.read();
+    while under_way(&scene).await.is_none() {
+        if scene.sim.elapsed() > limit {
+            return Err("no audit begins within two days".to_owned());
+        }
+        read = scene.read();
+        scene.sim.sleep(LOOK_EVERY).await;
+    }
+    let begun = scene.sim.elapsed();
+    let mut suspected = 0;
+    for edit in 1.. {
+        let audit = under_way(&scene).await.ok_or("another audit has begun")?;
+        suspected = suspected.max(audit.suspected.map_or(0, |sums| sums.len()));
+        if audit.step.is_none() {
+            let found: u64 = audit.found.values().sum();
+            scene.figure("findings", found as f64, "", Aim::AtMost(0.0));
+            break;
+        }
+        if scene.sim.elapsed() > begun + A_DAY {
+            return Err("the audit does not end within a day".to_owned());
+        }
+        let n = usize::try_from(scene.sim.below(pages as u64)).unwrap_or(0);
+        scene.world.put(&page(host, n, edit)).await;
+        scene.sim.sleep(LOOK_EVERY).await;
+    }
+    let took = (scene.sim.elapsed() - begun).as_secs_f64();
+    let a_page = (scene.read() - read) as f64 / pages as f64;
+    scene.figure("the audit takes", took, "s", Aim::Counted);
+    scene.figure("sums suspected", suspected as f64, "", Aim::Counted);
+    let name = "units read a page, with those of the edits";
+    scene.figure(name, a_page, "units", Aim::AtMost(0.8));
+    scene.longest_run();
     Ok(scene.figures)
 }

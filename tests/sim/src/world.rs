@@ -14,10 +14,10 @@ use engine::notices::Pause;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
-use engine::rows::AuditProgress;
+use engine::rows::{AuditProgress, AuditStep};
 use engine::scans::{ContentScan, SiteScan};
 use engine::stream::{Handled, StreamRecord};
-use engine::sweep::audit::{Audit, Finding, beginning};
+use engine::sweep::audit::{Audit, Finding, beginning, daily};
 use engine::sweep::notices::SearchEngines;
 use engine::sweep::{TURN_SECONDS, sweep};
 use engine::{Env, SitemapTable};
@@ -533,6 +533,23 @@ impl World {
     ///
     /// If it fails.
     pub async fn audit(&self, repair: bool) -> Result<Option<Vec<Finding>>, String> {
+        self.audit_from(beginning(self.sim.now()), repair).await
+    }
+
+    /// The same as the clock does it, without repairs: only what is suspected is looked at. Each page is a slice of its own.
+    ///
+    /// # Errors
+    ///
+    /// If it fails.
+    pub async fn daily_audit(&self) -> Result<Option<Vec<Finding>>, String> {
+        self.audit_from(daily(self.sim.now()), false).await
+    }
+
+    async fn audit_from(
+        &self,
+        mut progress: AuditProgress,
+        repair: bool,
+    ) -> Result<Option<Vec<Finding>>, String> {
         let text = |error: EngineError| format!("the audit: {error}");
         let Regenerator {
             reconciler,
@@ -548,11 +565,16 @@ impl World {
             repair,
             second_look: SECOND_LOOK,
         };
-        let mut progress = beginning(self.sim.now());
+        let is_daily = progress.step == Some(AuditStep::Sums);
         let mut findings = Vec::new();
         while progress.step.is_some() {
             let page = audit.page(&mut progress).await;
             findings.extend(page.map_err(text)?);
+            if is_daily {
+                audit.save(&progress).await.map_err(text)?;
+                let saved = reconciler.table.audit().await.map_err(text)?;
+                progress = saved.ok_or("the audit's progress cannot be read")?;
+            }
         }
         findings.retain(|finding| !finding.problem.is_harmless());
         Ok(Some(findings))

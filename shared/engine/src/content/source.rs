@@ -8,7 +8,7 @@ use sitemap::mapping::{KeyAttribute, KeyType, KeyValue, Mapping, MappingError};
 use sitemap::record::ContentRecord;
 use table::{Item, Name, Scan, Value as Attribute};
 
-use super::{ScanPage, Source, value};
+use super::{Reading, ScanPage, Source, value};
 use crate::env::Env;
 use crate::error::EngineError;
 use crate::keys::sha256_hex;
@@ -154,20 +154,31 @@ impl Source {
     }
 
     /// The pages from behind this id on; from the beginning behind what is none.
-    pub(super) async fn scan(&self, after: &str, limit: u32) -> Result<ScanPage, EngineError> {
+    pub(super) async fn scan<T>(
+        &self,
+        after: &str,
+        limit: u32,
+        reading: &Reading<T>,
+    ) -> Result<ScanPage<T>, EngineError> {
         let mapping = self.mapped.mapping();
+        let attributes = if reading.whole {
+            mapping.attributes()
+        } else {
+            mapping.site_attributes()
+        };
         let scan = Scan {
             after: self.mapped.key_of(after),
             limit: Some(limit),
-            attributes: mapping.site_attributes().map(names),
-            consistent: true,
+            attributes: attributes.map(names),
+            consistent: !reading.whole,
         };
         let page = self.table.scan(scan).await?;
         let next = page.next.as_ref();
         let next = next.and_then(|key| self.mapped.id_of_item(key));
         let record = |item: Item| {
             let id = self.mapped.id_of_item(&item)?;
-            Some((id, mapping.site(&value(item))?))
+            let taken = (reading.mapped)(mapping, &id, &value(item))?;
+            Some((id, taken))
         };
         Ok(ScanPage {
             records: page.items.into_iter().filter_map(record).collect(),

@@ -1,4 +1,5 @@
-//! What the functions go on with, and what waits for `sweep`. `JOB#scan`, `JOB#timers#<digit>`, `JOB#audit`, `JOB#sweep`;
+//! What the functions go on with, and what waits for `sweep`. `JOB#scan`, `JOB#timers#<digit>`, `JOB#audit`, `JOB#sums`,
+//! `JOB#sweep`;
 //! `JOB#notices` and `JOB#feeds`, site.
 
 use super::{ALONE, HASH_DIGITS, Key, RowKey, escape, key, unescape};
@@ -8,6 +9,7 @@ pub const PREFIX: &str = "JOB#";
 const SCAN: &str = "scan";
 const TIMERS: &str = "timers#";
 const AUDIT: &str = "audit";
+const SUMS: &str = "sums";
 const SWEEP: &str = "sweep";
 const NOTICES: &str = "notices";
 const FEEDS: &str = "feeds";
@@ -39,6 +41,12 @@ pub fn audit() -> Key {
     key(format!("{PREFIX}{AUDIT}"), ALONE)
 }
 
+/// The audit's sums.
+#[must_use]
+pub fn sums() -> Key {
+    key(format!("{PREFIX}{SUMS}"), ALONE)
+}
+
 /// Whose turn it is to sweep, and how far it has looked at the sites.
 #[must_use]
 pub fn sweep() -> Key {
@@ -66,6 +74,7 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
         NOTICES | FEEDS => return unescape(sk).map(RowKey::Mark),
         SCAN => RowKey::ContentScan,
         AUDIT => RowKey::Audit,
+        SUMS => RowKey::Sums,
         SWEEP => RowKey::Sweep,
         _ => RowKey::Ringing(digit(rest.strip_prefix(TIMERS)?)?),
     };

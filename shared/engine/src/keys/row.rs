@@ -112,6 +112,8 @@ pub enum RowKey {
     Mark(String),
     /// The audit.
     Audit,
+    /// The audit's sums.
+    Sums,
 }
 
 impl RowKey {

@@ -3,7 +3,8 @@
 //! Events keep the published set true. The audit is for what no event tells of: a row or an object that was lost,
 //! truncated or overwritten, an event that never came, a slot that was offered and never used.
 //!
-//! - It works in pages: the sitemap table's rows, then the content table's records, then each site's objects.
+//! - It works in pages: the sitemap table's rows, then the content table's records, then each site's objects. The daily one first
+//!   finds out which of the rows and records to look at ([`sums`]).
 //! - What seems wrong is looked at again after a pause: most of it is a change on its way.
 //! - It repairs a record by a reconcile that believes the rows and not the ledger ([`Reconciler::repair`]), and an object
 //!   by raising a version: the row's event has it published. So it writes rows alone, under the usual conditions, and may
@@ -11,6 +12,7 @@
 
 mod objects;
 mod rows;
+pub(crate) mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -25,10 +27,17 @@ use crate::slots::Extent;
 use ::objects::{Objects, all_sites};
 use sitemap::member::SEGMENT_SLOTS;
 use sitemap::plan::{Series, Slot};
+use sitemap::site::SiteSettings;
 use tracing::warn;
 
 /// Rows and records of one page.
 const PAGE: u32 = 250;
+/// The same if only those that are suspected are looked at.
+const SIFTED: u32 = 4_000;
+
+/// The settings of a site; nothing within if it has no row, and nothing at all for one that is not published yet or is being
+/// scanned, or whose row cannot be read.
+type Settled = Option<Option<SiteSettings>>;
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -191,11 +200,21 @@ impl Audit<'_> {
     pub async fn page(&self, progress: &mut AuditProgress) -> Result<Vec<Finding>, EngineError> {
         let (suspects, next) = match progress.step.clone() {
             None => return Ok(Vec::new()),
+            Some(AuditStep::Sums) => {
+                let next = self.add_up(progress).await?;
+                (Vec::new(), Some(next))
+            }
             Some(AuditStep::Rows { after }) => {
                 let after = after.map(|(pk, sk)| Key { pk, sk });
-                self.page_of_rows(after, &mut progress.sites).await?
+                let AuditProgress {
+                    sites, suspected, ..
+                } = &mut *progress;
+                self.page_of_rows(after, sites, suspected.as_ref()).await?
             }
-            Some(AuditStep::Records { after }) => self.page_of_records(after).await?,
+            Some(AuditStep::Records { after }) => {
+                self.page_of_records(after, progress.suspected.as_ref())
+                    .await?
+            }
             Some(AuditStep::Objects { after }) => {
                 if after.is_none() {
                     progress.sites.extend(all_sites(self.objects).await?);
@@ -216,6 +235,21 @@ impl Audit<'_> {
             *progress.found.entry(name).or_default() += 1;
         }
         Ok(findings)
+    }
+
+    /// Stores how far an audit is, for the next slice of it.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
+    pub async fn save(&self, progress: &AuditProgress) -> Result<(), EngineError> {
+        let table = &self.reconciler.table;
+        // First: what a page of sums adds may come from a site that is noted here.
+        table.note_audit(progress).await?;
+        match &progress.sums {
+            Some(sums) => table.note_sums(sums).await,
+            None => Ok(()),
+        }
     }
 
     /// Those of the suspects that are still there after a pause. What was written meanwhile is not one of them: of
@@ -326,7 +360,7 @@ impl Audit<'_> {
     }
 }
 
-/// An audit that begins now.
+/// An audit that begins now and looks at everything.
 #[must_use]
 pub fn beginning(now: i64) -> AuditProgress {
     AuditProgress {
@@ -335,6 +369,17 @@ pub fn beginning(now: i64) -> AuditProgress {
         sites: BTreeSet::new(),
         found: BTreeMap::new(),
         repaired: 0,
+        suspected: None,
+        sums: None,
+    }
+}
+
+/// An audit that begins now and looks at what is suspected ([`sums`]).
+#[must_use]
+pub fn daily(now: i64) -> AuditProgress {
+    AuditProgress {
+        step: Some(AuditStep::Sums),
+        ..beginning(now)
     }
 }
 

@@ -10,29 +10,35 @@ use crate::sites::Hold;
 use crate::slots::Extent;
 use sitemap::plan::{Ledger, Series, Slot, is_over};
 use sitemap::record::ContentRecord;
-use sitemap::site::{SiteSettings, host_of_site_id};
+use sitemap::site::host_of_site_id;
 
-use super::{Audit, PAGE, Problem, Remedy, Suspect};
+use super::sums::{SumNumber, is_record_suspected, is_suspected};
+use super::{Audit, PAGE, Problem, Remedy, SIFTED, Settled, Suspect};
 use crate::sweep::STUCK_SECONDS;
 
 /// Seconds after a timer's time in which what it calls for may still be on its way.
 const TIMER_GRACE: i64 = 180;
 
-/// The settings of sites by host; nothing for one that is not published yet or is being scanned, or whose row cannot be read.
-type SettledSites = BTreeMap<String, Option<Option<SiteSettings>>>;
+/// The settings of sites by host.
+type SettledSites = BTreeMap<String, Settled>;
 
 impl Audit<'_> {
     pub(super) async fn page_of_rows(
         &self,
         after: Option<Key>,
         sites: &mut BTreeSet<String>,
+        suspected: Option<&BTreeSet<SumNumber>>,
     ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
         let table = &self.reconciler.table;
-        let (rows, next) = table.rows(after.as_ref(), PAGE).await?;
+        let most = suspected.map_or(PAGE, |_| SIFTED);
+        let (mut rows, next) = table.rows(after.as_ref(), most).await?;
         for row in &rows {
             if let Some(RowKey::Site(host)) = &row.kind {
                 sites.insert(host.clone());
             }
+        }
+        if let Some(suspected) = suspected {
+            rows.retain(|row| is_suspected(row, suspected));
         }
         let suspects = self.look_at_rows(&rows).await?;
         let keys: BTreeSet<Key> = suspects.iter().map(|(key, _)| key.clone()).collect();
@@ -56,10 +62,14 @@ impl Audit<'_> {
     pub(super) async fn page_of_records(
         &self,
         after: Option<String>,
+        suspected: Option<&BTreeSet<SumNumber>>,
     ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
-        let page = self.reconciler.content.scan(after.as_deref(), PAGE).await?;
-        let pages = page.records.into_iter();
-        let ids: Vec<String> = pages.map(|(id, _)| keys::page(&id, 1)).collect();
+        let most = suspected.map_or(PAGE, |_| SIFTED);
+        let page = self.reconciler.content.scan(after.as_deref(), most).await?;
+        let pages = page.records.into_iter().map(|(id, _)| keys::page(&id, 1));
+        let is_looked_at =
+            |page: &String| suspected.is_none_or(|sums| is_record_suspected(page, sums));
+        let ids: Vec<String> = pages.filter(is_looked_at).collect();
         let suspects = self.look_at_records(&ids).await?;
         let suspects = self.confirmed(suspects, self.look_at_records(&ids)).await?;
         let next = match page.next {
@@ -243,6 +253,18 @@ impl Audit<'_> {
         }
     }
 
+    pub(super) async fn settled_site(&self, host: &str) -> Result<Settled, EngineError> {
+        Ok(match self.reconciler.table.site(host).await {
+            Ok(Some(row)) if row.hold == Hold::Released && !self.is_scanned(host).await? => {
+                Some(Some(row.settings))
+            }
+            Ok(Some(_)) => None,
+            Ok(None) => Some(None),
+            Err(EngineError::Damaged { .. }) => None,
+            Err(error) => return Err(error),
+        })
+    }
+
     async fn settled_sites<'r>(
         &self,
         records: impl Iterator<Item = &'r ContentRecord>,
@@ -250,16 +272,7 @@ impl Audit<'_> {
         let hosts: BTreeSet<&String> = records.map(|record| &record.site).collect();
         let mut sites = BTreeMap::new();
         for host in hosts {
-            let settled = match self.reconciler.table.site(host).await {
-                Ok(Some(row)) if row.hold == Hold::Released && !self.is_scanned(host).await? => {
-                    Some(Some(row.settings))
-                }
-                Ok(Some(_)) => None,
-                Ok(None) => Some(None),
-                Err(EngineError::Damaged { .. }) => None,
-                Err(error) => return Err(error),
-            };
-            sites.insert(host.clone(), settled);
+            sites.insert(host.clone(), self.settled_site(host).await?);
         }
         Ok(sites)
     }
@@ -352,11 +365,16 @@ fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspe
 /// Whether a series' counter has given a slot.
 fn counted(series: &Series, slot: Slot, others: &BTreeMap<Key, Row>) -> bool {
     match others.get(&keys::series(series)).map(|row| &row.holds) {
-        Some(Ok(Holds::Series(extent))) => {
-            slot.i < extent.positions && (slot.n, slot.i) < (extent.shards, extent.next)
-        }
+        Some(Ok(Holds::Series(extent))) => is_counted(slot, Some(*extent)),
         // One that cannot be read is a finding of its own.
         Some(_) => true,
-        None => false,
+        None => is_counted(slot, None),
     }
+}
+
+/// Whether a counter that has come so far has given a slot.
+pub(super) fn is_counted(slot: Slot, extent: Option<Extent>) -> bool {
+    extent.is_some_and(|extent| {
+        slot.i < extent.positions && (slot.n, slot.i) < (extent.shards, extent.next)
+    })
 }
