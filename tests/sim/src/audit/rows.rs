@@ -326,6 +326,7 @@ pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(
     ];
     let jobs = [
         keys::audit().pk,
+        keys::sums().pk,
         keys::content_scan().pk,
         keys::marks_partition(Mark::Notices),
         keys::sweep().pk,

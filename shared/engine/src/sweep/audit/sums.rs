@@ -283,6 +283,7 @@ impl Audit<'_> {
             progress.sums = Some(sums);
             return Ok(AuditStep::Sums);
         }
+        self.reconciler.table.drop_row(&keys::sums()).await?;
         let suspected = sums.suspected();
         let is_done = suspected.is_empty() && !sums.place.looks_on;
         let too_many = suspected.len() > MAX_SUSPECTED;
