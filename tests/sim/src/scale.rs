@@ -22,6 +22,8 @@ use crate::world::{Options, World};
 const NEW_TABLE_WRITES: f64 = 4_000.0;
 /// Edits a second of a busy site.
 const EDITS_A_SECOND: u64 = 100;
+/// What an audit finds of a sound site that was loaded by runs which lost some races.
+const HARMLESS: [&str; 3] = ["slots_leaked", "fence_left", "row_unknown"];
 /// Stream shards of a table that takes as much as a new one.
 const SHARDS: usize = 4;
 
@@ -627,43 +629,45 @@ async fn idle(mut scene: Scene) -> Result<Vec<Figure>, String> {
 /// The daily audit of a site that is sound, while a page changes each second.
 async fn audit(mut scene: Scene) -> Result<Vec<Figure>, String> {
     const LOOK_EVERY: Duration = Duration::from_secs(1);
-    const A_DAY: Duration = Duration::from_secs(86_400);
+    const A_DAY: i64 = 86_400;
     let (host, pages) = (SITES[0], scene.pages);
     scene.loaded(host).await?;
     let last = scene.world.clocks_audit().await.map(|audit| audit.began);
-    let under_way = async |scene: &Scene| {
+    let begins = last.unwrap_or(scene.sim.now()) + A_DAY;
+    // How much was read up to each moment: the row of an audit comes only at the end of its first slice.
+    let mut reads = Vec::new();
+    let (mut suspected, mut edit) = (0, 0);
+    let audit = loop {
+        let now = scene.sim.now();
+        reads.push((now, scene.read()));
         let audit = scene.world.clocks_audit().await;
-        audit.filter(|audit| Some(audit.began) != last)
+        if let Some(audit) = audit.filter(|audit| audit.began >= begins) {
+            suspected = suspected.max(audit.suspected.as_ref().map_or(0, |sums| sums.len()));
+            if audit.step.is_none() {
+                break audit;
+            }
+        }
+        if now > begins + A_DAY {
+            return Err("no audit has ended a day later".to_owned());
+        }
+        if now >= begins {
+            edit += 1;
+            let n = usize::try_from(scene.sim.below(pages as u64)).unwrap_or(0);
+            scene.world.put(&page(host, n, edit)).await;
+        }
+        scene.sim.sleep(LOOK_EVERY).await;
     };
-    let limit = scene.sim.elapsed() + 2 * A_DAY;
-    let mut read = scene.read();
-    while under_way(&scene).await.is_none() {
-        if scene.sim.elapsed() > limit {
-            return Err("no audit begins within two days".to_owned());
-        }
-        read = scene.read();
-        scene.sim.sleep(LOOK_EVERY).await;
-    }
-    let begun = scene.sim.elapsed();
-    let mut suspected = 0;
-    for edit in 1.. {
-        let audit = under_way(&scene).await.ok_or("another audit has begun")?;
-        suspected = suspected.max(audit.suspected.map_or(0, |sums| sums.len()));
-        if audit.step.is_none() {
-            let found: u64 = audit.found.values().sum();
-            scene.figure("findings", found as f64, "", Aim::AtMost(0.0));
-            break;
-        }
-        if scene.sim.elapsed() > begun + A_DAY {
-            return Err("the audit does not end within a day".to_owned());
-        }
-        let n = usize::try_from(scene.sim.below(pages as u64)).unwrap_or(0);
-        scene.world.put(&page(host, n, edit)).await;
-        scene.sim.sleep(LOOK_EVERY).await;
-    }
-    let took = (scene.sim.elapsed() - begun).as_secs_f64();
-    let a_page = (scene.read() - read) as f64 / pages as f64;
-    scene.figure("the audit takes", took, "s", Aim::Counted);
+    let (harmless, wrong): (Vec<_>, Vec<_>) = audit
+        .found
+        .iter()
+        .partition(|(problem, _)| HARMLESS.contains(&problem.as_str()));
+    let count = |found: Vec<(&String, &u64)>| found.iter().map(|(_, n)| **n).sum::<u64>() as f64;
+    scene.figure("harmless findings", count(harmless), "", Aim::Counted);
+    scene.figure("other findings", count(wrong), "", Aim::AtMost(0.0));
+    let before = reads.iter().rev().find(|(now, _)| *now < audit.began);
+    let a_page = (scene.read() - before.map_or(0, |(_, read)| *read)) as f64 / pages as f64;
+    let took = (scene.sim.now() - audit.began) as f64;
+    scene.figure("the audit takes at most", took, "s", Aim::Counted);
     scene.figure("sums suspected", suspected as f64, "", Aim::Counted);
     let name = "units read a page, with those of the edits";
     scene.figure(name, a_page, "units", Aim::AtMost(0.8));
