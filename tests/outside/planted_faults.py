@@ -28,7 +28,8 @@ ROUND, LEDGERS, ACTIONS, SEGMENTS, SITES, SLOTS, RELATIONS, INGEST, SWEEP, REGEN
 PUBLISH, SITE_SCAN, INDEX, PUT = (
     f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "site_scan", "index", "put"])
 SCANS = "shared/engine/src/scans.rs"
-AUDIT, OBJECTS, ROWS = (f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows"])
+AUDIT, OBJECTS, ROWS, SUMS = (
+    f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows", "audit/sums"])
 NOTICES, TIMERS = "shared/engine/src/sweep/notices.rs", "shared/engine/src/timers.rs"
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
 PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/front.rs"
@@ -339,6 +340,14 @@ FAULTS = {
     "the audit does not look at site files": [
         (OBJECTS, "Source::Settings => wrong_text(object, Some(&wanted)),", "Source::Settings => None,"),
         (OBJECTS, "Source::Changes => wrong_text(object, None),", "Source::Changes => None,")],
+    "an audit adds up keys alone": [
+        (SUMS, "tally.add(&ledger, &name(&row.key), &said(holds));", 'let _ = said(holds); tally.add(&ledger, &name(&row.key), "");'),
+        (SUMS, "tally.subtract(key, &name(&row), &said_of(&held));", 'let _ = said_of(&held); tally.subtract(key, &name(&row), "");')],
+    "an audit adds no record up": [
+        (SUMS, "Ok(Some(ledger)) => tally.add(&key, FACE, &face(&ledger)),", "Ok(Some(_)) => {}"),
+        (SUMS, "tally.subtract(key, FACE, &face(ledger));", "let _ = face(ledger);")],
+    "an audit forgets what it suspects for what a row says": [
+        (SUMS, "sums.place.suspected.append(&mut suspected);", "suspected.clear();")],
     "the audit looks for no record without a ledger": [
         (ROWS, "if unseen.is_empty() {", "if true {")],
     "an entry's digest leaves its lastmod out": [

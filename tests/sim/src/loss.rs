@@ -111,7 +111,7 @@ fn in_a_full_world_of<F: Future<Output = ()> + Send>(
 
 /// Fails if the clock's audit, which looks only at what is suspected, finds nothing where an audit of everything does.
 async fn is_found_by_the_clock(run: &Run, what: &str) {
-    let suspected = run.world.daily_audit().await.expect("an audit");
+    let suspected = run.world.daily_audit(false).await.expect("an audit");
     let all = run.world.audit(false).await.expect("an audit");
     let [suspected, all] = [suspected, all].map(|found| found.expect("no scan is under way"));
     assert!(

@@ -584,13 +584,13 @@ impl Run {
         self.lost = true;
     }
 
-    /// Has the audit repair what was lost.
+    /// Has an audit like the clock's repair what was lost.
     async fn repair(&self) -> Result<(), String> {
         let mut left = Vec::new();
         for _ in 0..REPAIRS {
             self.world.sweep().await.ok();
             self.world.settle().await?;
-            if let Some(findings) = self.world.audit(true).await? {
+            if let Some(findings) = self.world.daily_audit(true).await? {
                 if findings.is_empty() {
                     return self.world.settle().await;
                 }

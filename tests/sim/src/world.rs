@@ -536,13 +536,14 @@ impl World {
         self.audit_from(beginning(self.sim.now()), repair).await
     }
 
-    /// The same as the clock does it, without repairs: only what is suspected is looked at. Each page is a slice of its own.
+    /// The same as the clock does it: only what is suspected is looked at. If it does not repair, each page is a slice of
+    /// its own; an audit of the clock's must not be under way then, for it would go on with the slices.
     ///
     /// # Errors
     ///
     /// If it fails.
-    pub async fn daily_audit(&self) -> Result<Option<Vec<Finding>>, String> {
-        self.audit_from(daily(self.sim.now()), false).await
+    pub async fn daily_audit(&self, repair: bool) -> Result<Option<Vec<Finding>>, String> {
+        self.audit_from(daily(self.sim.now()), repair).await
     }
 
     async fn audit_from(
@@ -565,12 +566,12 @@ impl World {
             repair,
             second_look: SECOND_LOOK,
         };
-        let is_daily = progress.step == Some(AuditStep::Sums);
+        let in_slices = progress.step == Some(AuditStep::Sums) && !repair;
         let mut findings = Vec::new();
         while progress.step.is_some() {
             let page = audit.page(&mut progress).await;
             findings.extend(page.map_err(text)?);
-            if is_daily {
+            if in_slices {
                 audit.save(&progress).await.map_err(text)?;
                 let saved = reconciler.table.audit().await.map_err(text)?;
                 progress = saved.ok_or("the audit's progress cannot be read")?;
