@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::primitives::ByteStream;
 use cli::audit::{Ended, audit};
 use engine::keys::prefix;
+use engine::slots::Room;
 use engine::sweep::audit::{Finding, Problem};
 use engine::sweep::sweep;
 use harness::{Entry, SITE, World, post, settings, with};
@@ -227,7 +228,11 @@ async fn slots_that_were_offered_and_never_used_are_given_back() {
     // Of two records that are loaded together and have one address, one gets a slot in vain.
     find(&world, true).await;
     let before = free().await;
-    let offers = table.offer(&series, 5, 2, None).await.unwrap();
+    let room = Room {
+        positions: 2,
+        bytes: 1_000_000,
+    };
+    let offers = table.offer(&series, &[1; 5], room, None).await.unwrap();
     let leaked = offers.iter().filter(|offer| !offer.given_back).count();
     let (ended, findings) = find(&world, true).await;
     assert!(is_clean(&ended), "{findings:?}");

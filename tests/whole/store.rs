@@ -8,7 +8,7 @@ use engine::ledgers::Commit;
 use engine::scans::{ContentScan, Pass, SiteStep, Step};
 use engine::segments::Summary;
 use engine::sites::{Hold, SiteRow};
-use engine::slots::Offer;
+use engine::slots::{Offer, Room};
 use futures::StreamExt;
 use harness::{PATIENCE, SITE, post, with};
 use local::stack::{Options, Stack};
@@ -20,6 +20,11 @@ use sitemap::plan::{
 };
 use sitemap::site::{SiteSettings, Stylesheet};
 use sitemap::time::When;
+
+const ROOM: Room = Room {
+    positions: 1_000,
+    bytes: 1_000_000,
+};
 
 const LOST: Commit = Commit::Lost {
     occupied: Vec::new(),
@@ -171,7 +176,7 @@ async fn an_entrys_slot_is_its_owners_and_its_version_only_rises() {
         "a stub stays"
     );
     // The slot is free, once.
-    let offers = table.offer(&series(), 1, 1_000, None).await.unwrap();
+    let offers = table.offer(&series(), &[1], ROOM, None).await.unwrap();
     assert_eq!(offers, [offer(true)]);
     assert_eq!(
         table
@@ -197,7 +202,7 @@ async fn a_slot_that_was_given_back_is_no_longer_the_counters() {
     let stack = stack().await;
     let table = &stack.reconciler.table;
     let late = table.fence("late").await.unwrap();
-    let offers = table.offer(&series(), 1, 1_000, None).await.unwrap();
+    let offers = table.offer(&series(), &[1], ROOM, None).await.unwrap();
     let slot = offers[0].slot;
     assert!(table.give_back(&series(), slot).await.unwrap());
     // Whoever was offered it by the counter has waited too long.
@@ -207,7 +212,7 @@ async fn a_slot_that_was_given_back_is_no_longer_the_counters() {
     };
     let commit = table.commit("late", &late, &write, &offers[..1]).await;
     assert_eq!(commit.unwrap(), lost);
-    let offers = table.offer(&series(), 1, 1_000, None).await.unwrap();
+    let offers = table.offer(&series(), &[1], ROOM, None).await.unwrap();
     assert_eq!((offers[0].slot, offers[0].given_back), (slot, true));
     let commit = table.commit("late", &late, &write, &offers[..1]).await;
     assert_eq!(commit.unwrap(), Commit::Done);
@@ -301,9 +306,13 @@ async fn concurrent_batches_are_offered_different_slots() {
     let stack = stack().await;
     let table = stack.reconciler.table.clone();
     let series = &series();
+    let few = Room {
+        positions: 100,
+        ..ROOM
+    };
     let offers = (0..8).map(|_| {
         let table = table.clone();
-        async move { table.offer(series, 30, 100, None).await.unwrap() }
+        async move { table.offer(series, &[1; 30], few, None).await.unwrap() }
     });
     let mut slots: Vec<Slot> = futures::future::join_all(offers)
         .await

@@ -1,6 +1,8 @@
 //! Slots: where new entries go.
 //!
 //! - A slot that was given back is offered first, then the next ones of the series' counter, taken once for a batch.
+//! - The counter leaves a shard when it is full: of entries, or of the bytes of those that it has placed there. What is
+//!   written longer later may still make a shard too large; then publishing moves entries out of it.
 //! - An offer binds nobody: the entry's own condition decides. Holes are harmless.
 
 use std::collections::BTreeSet;
@@ -8,6 +10,7 @@ use std::collections::BTreeSet;
 use objects::{ObjectKey, Objects};
 use sitemap::member::SEGMENT_SLOTS;
 use sitemap::plan::{Series, Slot};
+use sitemap::site::SiteSettings;
 use table::{Condition, Item, Query, Update};
 
 use crate::error::EngineError;
@@ -19,6 +22,8 @@ use crate::sitemap_table::{SitemapTable, damaged};
 const FREE_SLOTS_READ: u32 = 100;
 /// Tries to move the counter on.
 const COUNTER_TRIES: u32 = 12;
+/// So much of a site's limit of bytes is filled: the rest is for entries that become longer.
+pub const FULL_PERCENT: u64 = 90;
 
 /// A slot for a new entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +34,34 @@ pub struct Offer {
     pub slot: Slot,
     /// Whether it was given back: then its row is deleted with the insertion.
     pub given_back: bool,
+}
+
+/// What a shard has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Positions below this are offered.
+    pub positions: u32,
+    /// Bytes of the entries that the counter places.
+    pub bytes: u64,
+}
+
+impl Room {
+    /// That of a series of this site.
+    #[must_use]
+    pub fn of(settings: &SiteSettings, series: &str) -> Self {
+        Self {
+            positions: settings.capacity(series),
+            bytes: settings.byte_limit * FULL_PERCENT / 100,
+        }
+    }
+}
+
+/// Where the counter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counter {
+    next: Slot,
+    /// Bytes of the entries that it has placed in this shard.
+    bytes: u64,
 }
 
 /// How far a series has grown.
@@ -83,30 +116,41 @@ pub async fn shards_of(
     Ok(shards)
 }
 
-/// Takes `count` slots from the counter: the slots, and the counter afterwards.
-fn take(mut next: Slot, count: usize, capacity: u32, avoid: Option<u32>) -> (Vec<Slot>, Slot) {
-    let mut slots = Vec::with_capacity(count);
-    while slots.len() < count {
-        if next.i >= capacity || Some(next.n) == avoid {
-            next = Slot {
-                n: next.n + 1,
-                i: 0,
+/// Takes a slot for each entry, of so many bytes, from the counter: the slots, and the counter afterwards.
+fn take(
+    mut counter: Counter,
+    sizes: &[u64],
+    room: Room,
+    avoid: Option<u32>,
+) -> (Vec<Slot>, Counter) {
+    let slots = sizes.iter().map(|bytes| {
+        let Counter { next, bytes: taken } = counter;
+        let is_full = next.i >= room.positions || taken > 0 && taken + bytes > room.bytes;
+        if is_full || Some(next.n) == avoid {
+            let beyond = if Some(next.n + 1) == avoid { 2 } else { 1 };
+            counter = Counter {
+                next: Slot {
+                    n: next.n + beyond,
+                    i: 0,
+                },
+                bytes: 0,
             };
-        } else {
-            slots.push(next);
-            next.i += 1;
         }
-    }
-    (slots, next)
+        let slot = counter.next;
+        counter.next.i += 1;
+        counter.bytes += bytes;
+        slot
+    });
+    (slots.collect(), counter)
 }
 
 impl SitemapTable {
-    /// `count` slots at positions below `capacity`, none of them in the shard `avoid`.
+    /// A slot for each entry of so many bytes, none of them in the shard `avoid`.
     pub async fn offer(
         &self,
         series: &Series,
-        count: usize,
-        capacity: u32,
+        sizes: &[u64],
+        room: Room,
         avoid: Option<u32>,
     ) -> Result<Vec<Offer>, EngineError> {
         let offer = |slot, given_back| Offer {
@@ -127,7 +171,7 @@ impl SitemapTable {
         let beyond: Vec<Slot> = free_slots
             .iter()
             .copied()
-            .filter(|slot| slot.i >= capacity)
+            .filter(|slot| slot.i >= room.positions)
             .collect();
         if !beyond.is_empty() {
             for slot in &beyond {
@@ -137,17 +181,17 @@ impl SitemapTable {
         }
         let mut free: Vec<Slot> = free_slots
             .into_iter()
-            .filter(|slot| slot.i < capacity && Some(slot.n) != avoid)
+            .filter(|slot| slot.i < room.positions && Some(slot.n) != avoid)
             .collect();
         self.env.shuffle(&mut free);
         let mut offers: Vec<Offer> = free
             .into_iter()
-            .take(count)
+            .take(sizes.len())
             .map(|slot| offer(slot, true))
             .collect();
-        let missing = count - offers.len();
-        if missing > 0 {
-            let slots = self.count_on(series, missing, capacity, avoid).await?;
+        let missing = &sizes[offers.len()..];
+        if !missing.is_empty() {
+            let slots = self.count_on(series, missing, room, avoid).await?;
             offers.extend(slots.into_iter().map(|slot| offer(slot, false)));
         }
         Ok(offers)
@@ -210,21 +254,25 @@ pub(crate) fn extent(item: &Item) -> Extent {
 }
 
 /// The slot that a series' row says is next.
-fn counter(key: &Key, item: &Item) -> Result<Slot, EngineError> {
+fn counter(key: &Key, item: &Item) -> Result<Counter, EngineError> {
     let number = |name| item.number(name).ok_or_else(|| damaged(key, name));
-    Ok(Slot {
-        n: number("next_n")?,
-        i: number("next_i")?,
+    Ok(Counter {
+        next: Slot {
+            n: number("next_n")?,
+            i: number("next_i")?,
+        },
+        // Without it the shard may be filled too far, and publishing moves entries out of it.
+        bytes: item.number("bytes").unwrap_or(0),
     })
 }
 
 impl SitemapTable {
-    /// Moves the counter on by `count` slots and returns them.
+    /// Moves the counter on by a slot for each entry and returns them.
     async fn count_on(
         &self,
         series: &Series,
-        count: usize,
-        capacity: u32,
+        sizes: &[u64],
+        room: Room,
         avoid: Option<u32>,
     ) -> Result<Vec<Slot>, EngineError> {
         let key = keys::series(series);
@@ -232,21 +280,22 @@ impl SitemapTable {
             self.env.backoff(round).await;
             let item = self.item(&key).await?;
             let counter = item.as_ref().map(|item| counter(&key, item)).transpose()?;
-            let (slots, next) = take(
-                counter.unwrap_or(Slot { n: 1, i: 0 }),
-                count,
-                capacity,
-                avoid,
-            );
+            let first = Counter {
+                next: Slot { n: 1, i: 0 },
+                bytes: 0,
+            };
+            let (slots, Counter { next, bytes }) =
+                take(counter.unwrap_or(first), sizes, room, avoid);
             let reached = slots.iter().map(|slot| slot.i + 1).max().unwrap_or(0);
             let positions = reached.max(item.as_ref().map(extent).unwrap_or_default().positions);
             let update = Update::new()
                 .set("next_n", next.n)
                 .set("next_i", next.i)
-                .set("positions", positions);
+                .set("positions", positions)
+                .set("bytes", bytes);
             let unmoved = match counter {
-                Some(Slot { n, i }) => {
-                    Condition::equals("next_n", n).and(Condition::equals("next_i", i))
+                Some(Counter { next, .. }) => {
+                    Condition::equals("next_n", next.n).and(Condition::equals("next_i", next.i))
                 }
                 None => Condition::lacks("pk"),
             };
@@ -267,21 +316,39 @@ mod tests {
 
     #[test]
     fn the_counter_goes_on_to_the_next_shard_when_one_is_full_or_to_be_avoided() {
-        let slots = |n, i, count, capacity, avoid| {
-            let (slots, next) = take(Slot { n, i }, count, capacity, avoid);
-            (
-                slots
-                    .iter()
-                    .map(|slot| (slot.n, slot.i))
-                    .collect::<Vec<_>>(),
-                (next.n, next.i),
-            )
+        let slots = |n, i, count, positions, avoid| {
+            let counter = Counter {
+                next: Slot { n, i },
+                bytes: 0,
+            };
+            let bytes = u64::MAX;
+            let (slots, counter) = take(counter, &vec![1; count], Room { positions, bytes }, avoid);
+            let slots: Vec<_> = slots.iter().map(|slot| (slot.n, slot.i)).collect();
+            (slots, (counter.next.n, counter.next.i))
         };
         assert_eq!(slots(1, 0, 2, 5, None), (vec![(1, 0), (1, 1)], (1, 2)));
         assert_eq!(slots(1, 4, 2, 5, None), (vec![(1, 4), (2, 0)], (2, 1)));
         assert_eq!(slots(1, 2, 1, 5, Some(1)), (vec![(2, 0)], (2, 1)));
+        assert_eq!(slots(1, 5, 1, 5, Some(2)), (vec![(3, 0)], (3, 1)));
         // A capacity that was lowered under the counter.
         assert_eq!(slots(3, 800, 1, 500, None), (vec![(4, 0)], (4, 1)));
         assert_eq!(slots(1, 1, 2, 1, None), (vec![(2, 0), (3, 0)], (3, 1)));
+    }
+
+    #[test]
+    fn the_counter_goes_on_when_a_shard_is_full_of_bytes() {
+        let counter = |n, i, bytes| Counter {
+            next: Slot { n, i },
+            bytes,
+        };
+        let room = Room {
+            positions: 100,
+            bytes: 10,
+        };
+        let (slots, after) = take(counter(1, 0, 0), &[6, 4, 1, 30, 2], room, None);
+        let slots: Vec<_> = slots.iter().map(|slot| (slot.n, slot.i)).collect();
+        // One that is larger than a shard has one for itself.
+        assert_eq!(slots, [(1, 0), (1, 1), (2, 0), (3, 0), (4, 0)]);
+        assert_eq!(after, counter(4, 1, 2));
     }
 }

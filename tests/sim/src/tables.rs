@@ -1,6 +1,8 @@
 //! A table and a bucket whose calls take time and fail.
 
 use std::hash::Hash;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use futures::stream;
@@ -40,6 +42,8 @@ pub struct SimObjects {
     /// What is in it.
     pub objects: MemoryObjects,
     faults: Faults,
+    /// Puts that were done, and that were lost to another.
+    puts: Arc<[AtomicU64; 2]>,
 }
 
 impl SimTable {
@@ -357,7 +361,19 @@ impl SimObjects {
     /// This bucket.
     #[must_use]
     pub fn new(objects: MemoryObjects, faults: Faults) -> Self {
-        Self { objects, faults }
+        Self {
+            objects,
+            faults,
+            puts: Arc::default(),
+        }
+    }
+
+    /// Puts so far that were done, and that were lost to another.
+    #[must_use]
+    pub fn puts(&self) -> [u64; 2] {
+        self.puts
+            .each_ref()
+            .map(|puts| puts.load(Ordering::Relaxed))
     }
 
     fn call<'a, R, T, F>(
@@ -424,13 +440,18 @@ impl Objects for SimObjects {
         document: &'a Document,
         precondition: &'a Precondition,
     ) -> objects::Reply<'a, Put> {
-        self.call(
+        let put = self.call(
             "PutObject",
             (key.clone(), body, document.clone(), precondition.clone()),
             |objects, (key, body, document, precondition)| async move {
                 objects.put(&key, body, &document, &precondition).await
             },
-        )
+        );
+        Box::pin(async move {
+            let put = put.await?;
+            self.puts[usize::from(put != Put::Done)].fetch_add(1, Ordering::Relaxed);
+            Ok(put)
+        })
     }
 
     fn list<'a>(&'a self, site: &'a str) -> objects::Reply<'a, Vec<ObjectKey>> {

@@ -86,6 +86,8 @@ pub struct World {
     content: MemoryTable,
     sitemap: MemoryTable,
     objects: MemoryObjects,
+    /// The same as the functions have it.
+    bucket: SimObjects,
     /// The user's table.
     source: Option<MemoryTable>,
     /// Of the content, of the sitemap table, and of the user's table.
@@ -164,11 +166,12 @@ impl World {
             let throughput = throughput[number].clone();
             Arc::new(SimTable::new(table.clone(), faults, throughput))
         };
+        let bucket = SimObjects::new(objects.clone(), faults_of(2));
         let functions = regenerator(
             behind(0, &content),
             behind(1, &sitemap),
             source.as_ref().map(|source| behind(2, source)),
-            Arc::new(SimObjects::new(objects.clone(), faults_of(2))),
+            Arc::new(bucket.clone()),
             limits,
             &env,
         );
@@ -187,6 +190,7 @@ impl World {
             content,
             sitemap,
             objects,
+            bucket,
             source,
             streams,
             throughput,
@@ -330,6 +334,12 @@ impl World {
     #[must_use]
     pub fn units(&self) -> [[u64; 2]; 2] {
         [0, 1].map(|table| self.throughput[table].taken())
+    }
+
+    /// Objects that the functions put so far, and puts that were lost to another.
+    #[must_use]
+    pub fn puts(&self) -> [u64; 2] {
+        self.bucket.puts()
     }
 
     /// The objects in the bucket, as they are stored.

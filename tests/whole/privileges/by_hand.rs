@@ -18,6 +18,7 @@ use engine::metrics::{Metrics, Monitoring};
 use engine::regenerate::Regenerator;
 use engine::scans::{ContentScan, Pass, Step};
 use engine::sites::Hold;
+use engine::slots::Room;
 use engine::sweep::sweep;
 use harness::calls::Calls;
 use harness::{SITE, World, post, settings, until, with};
@@ -324,7 +325,14 @@ impl Hands {
             site: SITE.to_owned(),
             name: "post".to_owned(),
         };
-        self.table().offer(&series, 3, 1_000, None).await.unwrap();
+        let room = Room {
+            positions: 1_000,
+            bytes: 1_000_000,
+        };
+        self.table()
+            .offer(&series, &[1; 3], room, None)
+            .await
+            .unwrap();
         self.publish().await;
         self.audit().await;
         // Scans that stand still, and a site on hold that has none.

@@ -17,7 +17,7 @@ use crate::keys;
 use crate::ledgers::{Commit, Fenced};
 use crate::metrics;
 use crate::sites::{Hold, SiteRow};
-use crate::slots::Offer;
+use crate::slots::{Offer, Room};
 
 /// Records of one batch whose requests are under way at the same time.
 const CONCURRENCY: usize = 16;
@@ -439,18 +439,18 @@ impl Reconciler {
         sites: &SiteMap,
         options: ReconcileOptions<'_>,
     ) -> BTreeMap<Series, Result<Vec<Offer>, EngineError>> {
-        let mut wanted: BTreeMap<&Series, usize> = BTreeMap::new();
-        for series in plans.iter().flat_map(|planned| planned.plan.needs_slots()) {
-            *wanted.entry(series).or_default() += 1;
+        let mut wanted: BTreeMap<&Series, Vec<u64>> = BTreeMap::new();
+        for (series, bytes) in plans.iter().flat_map(|planned| planned.plan.insertions()) {
+            wanted.entry(series).or_default().push(bytes);
         }
         let mut offers = BTreeMap::new();
-        for (series, count) in wanted {
+        for (series, sizes) in wanted {
             let evicted = options.evict.filter(|(evicted, _)| *evicted == series);
             let avoid = evicted.and_then(|(_, slots)| slots.values().next());
             let avoid = avoid.map(|slot| slot.n);
             if let Some(Ok(Some(SiteRow { settings, .. }))) = sites.get(&series.site) {
-                let capacity = settings.capacity(&series.name);
-                let mut slots = self.table.offer(series, count, capacity, avoid).await;
+                let room = Room::of(settings, &series.name);
+                let mut slots = self.table.offer(series, &sizes, room, avoid).await;
                 // Taken from the end: the batch's first record gets the lowest slot.
                 if let Ok(slots) = &mut slots {
                     slots.reverse();

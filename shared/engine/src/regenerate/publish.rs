@@ -15,6 +15,7 @@ use crate::keys::{Mark, ShardId};
 use crate::metrics;
 use crate::segments::{SegmentRows, Summary};
 use crate::sites::{Hold, SiteRow};
+use crate::slots::FULL_PERCENT;
 use futures::stream::{self, StreamExt};
 use objects::{Document, ObjectKey, ObjectMeta, stamp};
 use sitemap::member::{Builder, Built, Directory, Member, splice};
@@ -27,13 +28,6 @@ use super::put::{Build, Stored};
 
 /// Segments read at the same time for a whole build.
 const READ_AHEAD: usize = 4;
-/// A shard over its byte limit is brought down to this share of it, in percent.
-///
-/// It needs not be closed to new entries before that. What has to leave is offered no slot of it, which moves the series'
-/// counter on to the next shard for good, and the slots that are left are not given back: so a full shard passes on what
-/// the batch that filled it brought, and later one entry for each slot that a removal has freed.
-const EVICT_TO_PERCENT: u64 = 90;
-
 /// The segments that may have changed, or `None` if any of them may have.
 type Touched<'a> = Option<&'a BTreeSet<u32>>;
 
@@ -184,6 +178,9 @@ impl Regenerator {
     }
 
     /// Moves entries out of a shard whose document is over the site's limit, and says whether it was.
+    ///
+    /// What has to leave is offered no slot of it, which moves the series' counter on to the next shard for good, and the slots
+    /// that are left are not given back: so the shard passes on no more than one entry for each slot that a removal frees.
     async fn moved_out(
         &self,
         site: &SiteRow,
@@ -194,7 +191,7 @@ impl Regenerator {
         if bytes <= limit {
             return Ok(false);
         }
-        let excess = bytes - limit * EVICT_TO_PERCENT / 100;
+        let excess = bytes - limit * FULL_PERCENT / 100;
         let segments = directory.segments.len();
         let slots = self.highest(shard, segments, excess).await?;
         warn!(%shard, entries = slots.len(), "too many bytes: moving entries");

@@ -97,8 +97,13 @@ impl Plan {
 
     /// The series in which new slots are needed: no more than the page's own, the videos' and the news'.
     pub fn needs_slots(&self) -> impl Iterator<Item = &Series> {
+        self.insertions().map(|(series, _)| series)
+    }
+
+    /// The same, each with the bytes of its entry.
+    pub fn insertions(&self) -> impl Iterator<Item = (&Series, u64)> {
         self.changes.iter().filter_map(|change| match change {
-            Change::Insert(series, _) => Some(series),
+            Change::Insert(series, rendered) => Some((series, rendered.xml.len() as u64)),
             _ => None,
         })
     }

@@ -1,0 +1,206 @@
+//! First loads and scans: of one site, of many, and what happens beside them.
+
+use std::time::Duration;
+
+use engine::keys::prefix;
+use futures::FutureExt;
+use objects::{ObjectKey, Objects};
+use serde_json::{Value as Json, json};
+use sitemap::RENDER_VERSION;
+use table::{Item, Value};
+
+use super::{Aim, Figure, Scene, id, page};
+use crate::history::SITES;
+
+/// All pages of one site are there before the functions.
+pub(super) async fn load(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    let pages = scene.pages;
+    scene.put_pages(SITES[0], pages).await;
+    scene.follow_scan(pages).await?;
+    Ok(scene.figures)
+}
+
+/// The same of many sites, each of 200 pages.
+pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const PAGES_OF_A_SITE: usize = 200;
+    let pages = scene.pages;
+    for site in 0..pages / PAGES_OF_A_SITE {
+        let host = format!("s{site}.example.com");
+        let record = json!({"id": format!("site/{host}"), "type": "site"});
+        scene.world.put(&record).await;
+        scene.put_pages(&host, PAGES_OF_A_SITE).await;
+    }
+    scene.follow_scan(pages).await?;
+    Ok(scene.figures)
+}
+
+/// A small site comes, and another one gets new settings, while a large one is scanned.
+pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const NEW: usize = 10;
+    let (large, settled, new) = (SITES[0], "settled.example.com", "new.example.com");
+    let small = scene.pages.min(1_000);
+    scene.put_pages(settled, small).await;
+    scene.loaded(large).await?;
+    let settings = |host: &str, name: &str, value: Json| {
+        let mut record = json!({"id": format!("site/{host}"), "type": "site"});
+        record[name] = value;
+        record
+    };
+    let smaller = |parts| settings(settled, "entries_per_sitemap", json!(small / parts));
+    let read = scene.read();
+    scene.world.put(&smaller(2)).await;
+    scene.until_listed_in(settled, small, 2).await?;
+    scene.world.settle().await?;
+    let read = (scene.read() - read) as f64 / small as f64;
+    scene.figure(
+        "units read a page for new settings",
+        read,
+        "",
+        Aim::AtMost(20.0),
+    );
+    let weekly = json!({"post": {"changefreq": "weekly"}});
+    scene.world.put(&settings(large, "types", weekly)).await;
+    scene
+        .until("a large site is scanned", |scene| {
+            async move { Ok(scene.world.scans().await?.1.contains_key(large)) }.boxed()
+        })
+        .await?;
+    scene.world.put(&settings(new, "name", json!("New"))).await;
+    scene.put_pages(new, NEW).await;
+    let came = scene.until_listed(new, NEW as u64).await?;
+    scene.world.put(&smaller(4)).await;
+    let changed = scene.until_listed_in(settled, small, 4).await?;
+    let (_, sites) = scene.world.scans().await?;
+    let meanwhile = f64::from(u8::from(sites.contains_key(large)));
+    let limit = Aim::AtMost(120.0);
+    for (name, took) in [
+        ("a new site of ten pages is published within", came),
+        ("new settings of a small site within", changed),
+    ] {
+        scene.figure(name, took.as_secs_f64(), "s", limit);
+    }
+    let still = "large sites that are still scanned then";
+    scene.figure(still, meanwhile, "", Aim::AtLeast(1.0));
+    scene.world.settle().await?;
+    Ok(scene.figures)
+}
+
+/// A small site comes while a large one is loaded for the first time.
+pub(super) async fn beside_a_first_load(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const NEW: usize = 10;
+    let new = "new.example.com";
+    scene.put_pages(SITES[0], scene.pages).await;
+    scene.world.begin();
+    scene
+        .until("a scan of all content is under way", |scene| {
+            let begun = async {
+                let content = scene.world.scans().await?.0;
+                Ok(content.is_some_and(|scan| scan.pass.is_some()))
+            };
+            begun.boxed()
+        })
+        .await?;
+    let record = json!({"id": format!("site/{new}"), "type": "site"});
+    scene.world.put(&record).await;
+    scene.put_pages(new, NEW).await;
+    let came = scene.until_listed(new, NEW as u64).await?.as_secs_f64();
+    let name = "a new site of ten pages is published within";
+    scene.figure(name, came, "s", Aim::AtMost(120.0));
+    scene.world.settle().await?;
+    Ok(scene.figures)
+}
+
+/// Pages become drafts while their site is loaded.
+pub(super) async fn edits_while_loading(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const DRAFTS: usize = 50;
+    let (host, pages) = (SITES[0], scene.pages);
+    scene.put_pages(host, pages).await;
+    scene.world.begin();
+    let every = (pages / DRAFTS).max(1);
+    for n in (0..pages).step_by(every) {
+        let mut record = page(host, n, 1);
+        record["status"] = json!("draft");
+        scene.world.put(&record).await;
+        scene.sim.sleep(Duration::from_millis(200)).await;
+    }
+    let left = (pages - (0..pages).step_by(every).len()) as u64;
+    scene
+        .until("the site is released", move |scene| {
+            let bucket = scene.world.bucket();
+            let index = ObjectKey::Index {
+                site: host.to_owned(),
+                n: 1,
+            };
+            async move { Ok(bucket.head(&index).await.expect("memory").is_some()) }.boxed()
+        })
+        .await?;
+    let listed = scene.listed(host).await;
+    scene.figure(
+        "drafts that are listed at the release",
+        listed.saturating_sub(left) as f64,
+        "",
+        Aim::AtMost(0.0),
+    );
+    let took = scene.until_listed(host, left).await?.as_secs_f64();
+    scene.figure("all of them are gone after", took, "s", Aim::AtMost(10.0));
+    Ok(scene.figures)
+}
+
+/// Many sites were rendered by an earlier release; a page changes ten times a second.
+pub(super) async fn new_version(mut scene: Scene) -> Result<Vec<Figure>, String> {
+    const PAGES_OF_A_SITE: usize = 200;
+    const PAUSE: Duration = Duration::from_millis(100);
+    let sites: Vec<String> = (0..scene.pages / PAGES_OF_A_SITE)
+        .map(|site| format!("s{site}.example.com"))
+        .collect();
+    for host in &sites {
+        let record = json!({"id": format!("site/{host}"), "type": "site"});
+        scene.world.put(&record).await;
+        scene.put_pages(host, PAGES_OF_A_SITE).await;
+    }
+    scene.world.begin();
+    scene.world.settle().await?;
+    drop(scene.world.latency.take());
+    let _ = scene.world.runs();
+    let is_site = |item: &Item| {
+        item.text("pk")
+            .is_some_and(|pk| pk.starts_with(prefix::SITE))
+    };
+    for mut item in scene.world.items().await.into_iter().filter(is_site) {
+        item.set("render", Value::number(RENDER_VERSION - 1));
+        scene.world.damage_row(item).await;
+    }
+    let (begun, before) = (scene.sim.elapsed(), scene.written());
+    for edit in 1.. {
+        let n = usize::try_from(scene.sim.below(scene.pages as u64)).unwrap_or(0);
+        let (host, n) = (&sites[n / PAGES_OF_A_SITE], n % PAGES_OF_A_SITE);
+        scene.world.latency.change(&id(host, n));
+        scene.world.put(&page(host, n, edit)).await;
+        scene.sim.sleep(PAUSE).await;
+        // To look at all rows takes longer than a second here.
+        if edit % 600 == 0 {
+            let items = scene.world.items().await;
+            let is_old =
+                |item: &&Item| is_site(item) && item.number("render") != Some(RENDER_VERSION);
+            if items.iter().filter(is_old).count() == 0 && scene.world.scans().await?.1.is_empty() {
+                break;
+            }
+        }
+        if scene.sim.elapsed() > begun + Duration::from_secs(86_400) {
+            return Err("not all sites are rendered a day later".to_owned());
+        }
+    }
+    let took = (scene.sim.elapsed() - begun).as_secs_f64();
+    let units = (scene.written() - before) as f64 / scene.pages as f64;
+    scene.figure("all sites are rendered within", took, "s", Aim::Counted);
+    scene.figure(
+        "units written a page, with those of the edits",
+        units,
+        "units",
+        Aim::Counted,
+    );
+    scene.world.settle().await?;
+    scene.latencies("edits meanwhile", [10.0, 10.0, 30.0]);
+    scene.longest_run();
+    Ok(scene.figures)
+}
