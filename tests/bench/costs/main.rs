@@ -52,9 +52,12 @@ struct Site {
     audit: Tallies,
     /// Kinds of requests, and the bytes of an answer's body.
     requests: Vec<(&'static str, Tallies, f64)>,
-    /// Bytes of all rows and all objects, and of the rows that the index reads, one a sitemap.
+    /// Bytes of all rows, and how many there are.
     rows: f64,
+    items: f64,
+    /// Bytes of all objects.
     objects: f64,
+    /// The rows that the index reads, one a sitemap, and their bytes.
     summaries: (f64, f64),
 }
 
@@ -157,6 +160,7 @@ async fn site(pages: u32) -> Site {
         audit,
         requests,
         rows,
+        items: world.rows("").await.len() as f64,
         objects,
         summaries,
     }

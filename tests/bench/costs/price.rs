@@ -1,4 +1,4 @@
-//! What AWS asks for it: list prices of us-east-1 in US dollars, without free tiers and discounts.
+//! What AWS asks for it: list prices of us-east-1 in US dollars, without discounts and, but for the CDN's, free tiers.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -15,6 +15,8 @@ const WRITE_UNIT: f64 = 0.625e-6;
 const READ_UNIT: f64 = 0.125e-6;
 /// A gigabyte of items for a month.
 pub(crate) const DYNAMODB_GB_MONTH: f64 = 0.25;
+/// Bytes that are stored of an item beside its own.
+pub(crate) const BYTES_OF_AN_ITEM: f64 = 100.0;
 /// <https://aws.amazon.com/s3/pricing/>: a PUT or a LIST.
 pub(crate) const PUT: f64 = 0.005e-3;
 /// A GET or a HEAD.
@@ -26,13 +28,28 @@ const GB_SECOND: f64 = 0.000_013_333_4;
 /// An invocation.
 const INVOCATION: f64 = 0.2e-6;
 /// <https://aws.amazon.com/cloudfront/pricing/>: an HTTPS request from North America or Europe.
-pub(crate) const CDN_REQUEST: f64 = 0.01e-4;
+const CDN_REQUEST: f64 = 0.01e-4;
 /// A run of the viewer-request function.
-pub(crate) const VIEWER_FUNCTION: f64 = 0.10e-6;
+const VIEWER_FUNCTION: f64 = 0.10e-6;
 /// A gigabyte to viewers there.
-pub(crate) const CDN_GB: f64 = 0.085;
+const CDN_GB: f64 = 0.085;
+/// What each account has free of these a month, for ever (the same page): requests, runs, gigabytes.
+const FREE: [f64; 3] = [10e6, 2e6, 1e3];
 /// <https://aws.amazon.com/cloudwatch/pricing/>: a gigabyte of logs taken in. The rest of CloudWatch is in `watching`.
 pub(crate) const LOG_GB: f64 = 0.50;
+
+/// What the CDN takes for requests and the gigabytes of their answers.
+pub(crate) fn of_cdn(requests: f64, gigabytes: f64) -> f64 {
+    requests * (CDN_REQUEST + VIEWER_FUNCTION) + gigabytes * CDN_GB
+}
+
+/// The same of all those of a month.
+pub(crate) fn of_cdn_in_a_month(requests: f64, gigabytes: f64) -> f64 {
+    let [free_requests, free_runs, free_gigabytes] = FREE;
+    (requests - free_requests).max(0.0) * CDN_REQUEST
+        + (requests - free_runs).max(0.0) * VIEWER_FUNCTION
+        + (gigabytes - free_gigabytes).max(0.0) * CDN_GB
+}
 
 /// What a call takes in a region's own network: assumptions, as no call here went to AWS. "Single-digit milliseconds" is
 /// what DynamoDB promises; a transaction takes two rounds.

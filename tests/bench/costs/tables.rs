@@ -180,8 +180,7 @@ pub(crate) fn print(small: &Site, large: &Site) {
     let load = per(&large.first_load, large.pages);
     priced("first load of a million pages", &million(&load), 0.0);
     let (request, bytes) = request(large);
-    let cdn = price::CDN_REQUEST + price::VIEWER_FUNCTION + bytes / GB * price::CDN_GB;
-    let cdn = 1e6 * cdn;
+    let cdn = price::of_cdn(1e6, 1e6 * bytes / GB);
     for rate in HIT_RATES {
         let missed = price::of(&per(&request, 1.0 / (1e6 * (1.0 - rate))));
         let what = format!(
@@ -216,7 +215,7 @@ pub(crate) fn print(small: &Site, large: &Site) {
     // Its look at the failure bucket, which the local stack has none of.
     sweeps.s3 += MINUTES * price::PUT;
     line("a sweep a minute", sweeps, 0.0);
-    let cdn = cdn / 1e6 * CRAWLS;
+    let cdn = price::of_cdn_in_a_month(CRAWLS, CRAWLS * bytes / GB);
     let missed = price::of(&per(&request, 1.0 / (CRAWLS * (1.0 - HIT_RATES[1]))));
     line(
         &format!(
@@ -226,7 +225,8 @@ pub(crate) fn print(small: &Site, large: &Site) {
         missed,
         cdn,
     );
-    let stored = large.rows / large.pages * PAGES / GB * price::DYNAMODB_GB_MONTH
+    let rows = large.rows + large.items * price::BYTES_OF_AN_ITEM;
+    let stored = rows / large.pages * PAGES / GB * price::DYNAMODB_GB_MONTH
         + large.objects / large.pages * PAGES / GB * price::S3_GB_MONTH;
     line("storage of rows and objects", Price::default(), stored);
     let watching = Watching::at(Monitoring::Full);

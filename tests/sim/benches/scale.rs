@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use sim::scale::SCENARIOS;
+use sim::scale::{SCENARIOS, Size, Trouble};
 
 /// Run scenarios at size in the simulated world.
 #[derive(Parser)]
@@ -12,6 +12,9 @@ struct Arguments {
     /// Pages of a loaded site
     #[arg(long, default_value_t = 10_000)]
     pages: usize,
+    /// What is in trouble every other hour: nothing may be lost, and what was left undone must be done in the end
+    #[arg(long, value_parser = trouble)]
+    trouble: Option<Trouble>,
     /// Scenarios; without any, all
     names: Vec<String>,
     /// What cargo says to every bench
@@ -19,19 +22,33 @@ struct Arguments {
     bench: bool,
 }
 
+fn trouble(name: &str) -> Result<Trouble, String> {
+    match name {
+        "throttled" => Ok(Trouble::Throttled),
+        "bucket" => Ok(Trouble::Bucket),
+        "stops" => Ok(Trouble::Stops),
+        _ => Err("throttled, bucket or stops".to_owned()),
+    }
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "how long a scenario takes here is no part of its world"
 )]
 fn main() -> ExitCode {
-    let Arguments { pages, names, .. } = Arguments::parse();
+    let Arguments {
+        pages,
+        trouble,
+        names,
+        ..
+    } = Arguments::parse();
     let mut missed = 0;
     for (name, scenario) in SCENARIOS {
         if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
             continue;
         }
         let begun = Instant::now();
-        match scenario(pages) {
+        match scenario(Size { pages, trouble }) {
             Ok(figures) => {
                 let seconds = begun.elapsed().as_secs_f64();
                 println!("{name}, {pages} pages ({seconds:.1} s here)");

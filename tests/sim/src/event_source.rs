@@ -16,7 +16,7 @@ use std::time::Duration;
 use engine::stream::{Handled, StreamRecord};
 use futures::future::{BoxFuture, Either, select};
 
-use crate::faults::Faults;
+use crate::faults::{Faults, Spell};
 use crate::runtime::{Sim, Sleep, mix};
 use crate::template::Mapping;
 
@@ -374,12 +374,17 @@ impl Reader {
     }
 }
 
+/// How many of the runs end somewhere, or stand still, when functions stop at random.
+const STOPPED: f64 = 0.1;
+
 /// Calls functions, so many at a time. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Invoker {
     sim: Sim,
     /// How many of the runs end somewhere, or stand still.
     runs: f64,
+    /// When so many more do.
+    stops: Spell,
     /// Runs at a time; that is the account's limit.
     limit: usize,
     state: Arc<Mutex<Runs>>,
@@ -413,9 +418,15 @@ impl Invoker {
         Self {
             sim,
             runs,
+            stops: Spell::NEVER,
             limit,
             state: Arc::default(),
         }
+    }
+
+    /// The same with functions that stop at random then.
+    pub(crate) fn with_stops(self, stops: Spell) -> Self {
+        Self { stops, ..self }
     }
 
     fn lock(&self) -> MutexGuard<'_, Runs> {
@@ -450,7 +461,11 @@ impl Invoker {
         run: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
         let begun = self.sim.elapsed();
-        let answer = invoke(&self.sim, self.runs, timeout, run).await;
+        let runs = match self.stops.is_on(&self.sim) {
+            true => STOPPED,
+            false => self.runs,
+        };
+        let answer = invoke(&self.sim, runs, timeout, run).await;
         let percent = (self.sim.elapsed() - begun).as_millis() * 100 / timeout.as_millis();
         let mut runs = self.lock();
         runs.longest = runs.longest.max(u64::try_from(percent).unwrap_or(u64::MAX));

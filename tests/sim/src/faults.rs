@@ -18,6 +18,39 @@ const LATEST: u64 = 60;
 const LATEST_OUTAGE: u64 = 900;
 const LONGEST_OUTAGE: u64 = 3_600;
 
+/// When something is in trouble.
+#[derive(Clone, Debug)]
+pub(crate) struct Spell {
+    /// In this part of each period.
+    within: Range<Duration>,
+    period: Duration,
+}
+
+impl Spell {
+    pub(crate) const NEVER: Self = Self::once(Duration::ZERO..Duration::ZERO);
+
+    const fn once(within: Range<Duration>) -> Self {
+        Self {
+            within,
+            period: Duration::MAX,
+        }
+    }
+
+    /// Every other hour, from the beginning on.
+    pub(crate) fn every_other_hour() -> Self {
+        let hour = Duration::from_secs(3_600);
+        Self {
+            within: Duration::ZERO..hour,
+            period: 2 * hour,
+        }
+    }
+
+    pub(crate) fn is_on(&self, sim: &Sim) -> bool {
+        let now = sim.elapsed().as_nanos() % self.period.as_nanos();
+        (self.within.start.as_nanos()..self.within.end.as_nanos()).contains(&now)
+    }
+}
+
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
@@ -40,8 +73,8 @@ pub enum Fate {
 pub struct Faults {
     pub(crate) sim: Sim,
     rate: f64,
-    /// When the service is out of order, in the world's time.
-    outage: Range<Duration>,
+    /// When the service is out of order.
+    outage: Spell,
 }
 
 impl Faults {
@@ -51,7 +84,7 @@ impl Faults {
         Self {
             sim,
             rate,
-            outage: Duration::ZERO..Duration::ZERO,
+            outage: Spell::NEVER,
         }
     }
 
@@ -60,10 +93,12 @@ impl Faults {
     pub fn with_outage(self) -> Self {
         let begin = Duration::from_secs(self.sim.below(LATEST_OUTAGE));
         let length = Duration::from_secs(self.sim.below(LONGEST_OUTAGE));
-        Self {
-            outage: begin..begin + length,
-            ..self
-        }
+        self.out_of_order(Spell::once(begin..begin + length))
+    }
+
+    /// The same with a service that is out of order then.
+    pub(crate) fn out_of_order(self, outage: Spell) -> Self {
+        Self { outage, ..self }
     }
 
     /// Whether a fault strikes that is as likely as a failing call.
@@ -87,7 +122,7 @@ impl Faults {
     /// What becomes of a call, and whether the client tries it again, as it does with most that fail: what was done is done
     /// once more then.
     pub(crate) fn draw(&self) -> (Fate, bool) {
-        if self.outage.contains(&self.sim.elapsed()) {
+        if self.outage.is_on(&self.sim) {
             self.sim.note_fault();
             return (Fate::FailedBefore, false);
         }

@@ -303,6 +303,7 @@ async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>) {
         calls,
         runs,
         shards,
+        trouble: None,
     };
     let Case {
         deployment,

@@ -21,6 +21,7 @@ use sitemap::time::When;
 
 use crate::deployment::{Deployment, PLAIN};
 use crate::runtime::Sim;
+pub use crate::world::Trouble;
 use crate::world::{Options, World};
 
 /// Units a second that a new table takes (DynamoDB).
@@ -81,45 +82,55 @@ impl fmt::Display for Figure {
     }
 }
 
-/// A scenario: its name, what it shows, and how it runs with so many pages.
-pub type Scenario = (&'static str, fn(usize) -> Result<Vec<Figure>, String>);
+/// A scenario: its name, what it shows, and how it runs at such a size.
+pub type Scenario = (&'static str, fn(Size) -> Result<Vec<Figure>, String>);
+
+/// How large a scenario is, and what is in trouble meanwhile. With any trouble nothing is asked of the figures: nothing may be
+/// lost, and what is left undone must be done in the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Pages of a loaded site.
+    pub pages: usize,
+    /// What is in trouble every other hour.
+    pub trouble: Option<Trouble>,
+}
 
 /// All scenarios.
 pub const SCENARIOS: [Scenario; 19] = [
-    ("load", |pages| run(pages, load::load)),
-    ("load-of-sites", |pages| run(pages, load::load_of_sites)),
-    ("edits", |pages| run(pages, changes::edits)),
-    ("due", |pages| run(pages, clock::due)),
-    ("appear", |pages| run(pages, clock::appear)),
-    ("beside-a-scan", |pages| run(pages, load::beside_a_scan)),
-    ("beside-a-first-load", |pages| {
-        run(pages, load::beside_a_first_load)
+    ("load", |size| run(size, load::load)),
+    ("load-of-sites", |size| run(size, load::load_of_sites)),
+    ("edits", |size| run(size, changes::edits)),
+    ("due", |size| run(size, clock::due)),
+    ("appear", |size| run(size, clock::appear)),
+    ("beside-a-scan", |size| run(size, load::beside_a_scan)),
+    ("beside-a-first-load", |size| {
+        run(size, load::beside_a_first_load)
     }),
-    ("new-version", |pages| run(pages, load::new_version)),
-    ("one-address", |pages| run(pages, relations::one_address)),
-    ("tag-off", |pages| run(pages, relations::tag_off)),
-    ("groups", |pages| run(pages, relations::groups)),
-    ("parts", |pages| run(pages, relations::parts)),
-    ("import-again", |pages| run(pages, changes::import_again)),
-    ("many-sitemaps", |pages| {
+    ("new-version", |size| run(size, load::new_version)),
+    ("one-address", |size| run(size, relations::one_address)),
+    ("tag-off", |size| run(size, relations::tag_off)),
+    ("groups", |size| run(size, relations::groups)),
+    ("parts", |size| run(size, relations::parts)),
+    ("import-again", |size| run(size, changes::import_again)),
+    ("many-sitemaps", |size| {
         let deployment = Deployment {
-            index_lines: (pages / 100)
+            index_lines: (size.pages / 100)
                 .try_into()
                 .unwrap_or(PLAIN.index_lines)
                 .min(PLAIN.index_lines),
             ..PLAIN
         };
-        run_in(deployment, SHARDS, pages, sitemaps::many_sitemaps)
+        run_in(deployment, SHARDS, size, sitemaps::many_sitemaps)
     }),
-    ("large-entries", |pages| run(pages, sitemaps::large_entries)),
-    ("one-sitemap", |pages| {
-        run_in(PLAIN, MANY_SHARDS, pages, sitemaps::one_sitemap)
+    ("large-entries", |size| run(size, sitemaps::large_entries)),
+    ("one-sitemap", |size| {
+        run_in(PLAIN, MANY_SHARDS, size, sitemaps::one_sitemap)
     }),
-    ("edits-while-loading", |pages| {
-        run(pages, load::edits_while_loading)
+    ("edits-while-loading", |size| {
+        run(size, load::edits_while_loading)
     }),
-    ("idle", |pages| run(pages, clock::idle)),
-    ("audit", |pages| run(pages, clock::audit)),
+    ("idle", |size| run(size, clock::idle)),
+    ("audit", |size| run(size, clock::audit)),
 ];
 
 /// What a scenario does, and shows.
@@ -130,34 +141,42 @@ struct Scene {
     figures: Vec<Figure>,
 }
 
-fn run<F>(pages: usize, scenario: fn(Scene) -> F) -> Result<Vec<Figure>, String>
+fn run<F>(size: Size, scenario: fn(Scene) -> F) -> Result<Vec<Figure>, String>
 where
-    F: Future<Output = Result<Vec<Figure>, String>> + Send + 'static,
+    F: Future<Output = Result<Scene, String>> + Send + 'static,
 {
-    run_in(PLAIN, SHARDS, pages, scenario)
+    run_in(PLAIN, SHARDS, size, scenario)
 }
 
 fn run_in<F>(
     deployment: Deployment,
     shards: usize,
-    pages: usize,
+    Size { pages, trouble }: Size,
     scenario: fn(Scene) -> F,
 ) -> Result<Vec<Figure>, String>
 where
-    F: Future<Output = Result<Vec<Figure>, String>> + Send + 'static,
+    F: Future<Output = Result<Scene, String>> + Send + 'static,
 {
     let sim = Sim::new(1);
     let inner = sim.clone();
     sim.run(async move {
-        let world = World::new(&inner, Options::sound(shards), deployment);
+        let options = Options {
+            trouble,
+            ..Options::sound(shards)
+        };
+        let world = World::new(&inner, options, deployment);
         world.latency.begin(world.bucket());
-        scenario(Scene {
+        let scene = Scene {
             sim: inner,
             world,
             pages,
             figures: Vec::new(),
-        })
-        .await
+        };
+        let mut scene = scenario(scene).await?;
+        if trouble.is_some() {
+            scene.is_sound().await?;
+        }
+        Ok(scene.figures)
     })
 }
 
@@ -189,6 +208,23 @@ impl Scene {
             unit,
             aim,
         });
+    }
+
+    /// Fails unless everything is as it should be in the end, whatever was in trouble. How long it took does not matter then.
+    async fn is_sound(&mut self) -> Result<(), String> {
+        self.world.settle().await?;
+        let findings = self.world.audit(false).await?;
+        let findings = findings.ok_or("a scan is under way")?;
+        if let Some(first) = findings.first() {
+            return Err(format!(
+                "{} are wrong in the end: {first:?}",
+                findings.len()
+            ));
+        }
+        for figure in &mut self.figures {
+            figure.aim = Aim::Counted;
+        }
+        Ok(())
     }
 
     async fn put_pages(&self, host: &str, pages: usize) {

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::faults::Spell;
 use crate::runtime::Sim;
 
 /// Units a second of one partition key: written and read.
@@ -55,6 +56,8 @@ pub struct Throughput {
     sim: Sim,
     /// Of AWS's limits that part.
     divisor: u64,
+    /// When a tenth of that is left.
+    throttled: Spell,
     state: Arc<Mutex<State>>,
 }
 
@@ -126,8 +129,27 @@ impl Throughput {
         Self {
             sim,
             divisor,
+            throttled: Spell::NEVER,
             state: Arc::default(),
         }
+    }
+
+    /// The same with a table of which a tenth of its throughput is left then.
+    pub(crate) fn with_throttled(self, throttled: Spell) -> Self {
+        Self { throttled, ..self }
+    }
+
+    /// What is left of so many units a second.
+    fn left(&self, units: u64) -> u64 {
+        match self.throttled.is_on(&self.sim) {
+            true => units / 10,
+            false => units,
+        }
+    }
+
+    /// Units a second of a partition key.
+    fn of_key(&self, kind: usize) -> u64 {
+        self.left(KEY_UNITS[kind] / self.divisor)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -154,7 +176,7 @@ impl Throughput {
         let mut is_left = self.left_of_table(&mut state, kind, now);
         for (key, _) in &load.keys {
             if let Some(used) = state.keys.get_mut(key) {
-                is_left &= used[kind].left(now, KEY_UNITS[kind] / self.divisor);
+                is_left &= used[kind].left(now, self.of_key(kind));
             }
         }
         if !is_left {
@@ -174,7 +196,7 @@ impl Throughput {
         if state.keys.len() > REMEMBERED {
             for kind in [Kind::Write as usize, Kind::Read as usize] {
                 for used in state.keys.values_mut() {
-                    used[kind].left(now, KEY_UNITS[kind] / self.divisor);
+                    used[kind].left(now, self.of_key(kind));
                 }
             }
             state
@@ -188,7 +210,7 @@ impl Throughput {
                 .keys
                 .entry(*key)
                 .or_insert([Used { level: 0, at: now }; 2]);
-            used[kind].left(now, KEY_UNITS[kind] / self.divisor);
+            used[kind].left(now, self.of_key(kind));
             used[kind].level += cost * MICROS;
             total += cost;
         }
@@ -200,7 +222,7 @@ impl Throughput {
 
     fn left_of_table(&self, state: &mut State, kind: usize, now: u64) -> bool {
         let limit = state.growth[kind].limit(TABLE_UNITS[kind] / self.divisor);
-        state.table[kind].left(now, limit)
+        state.table[kind].left(now, self.left(limit))
     }
 
     fn now(&self) -> u64 {

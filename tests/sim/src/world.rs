@@ -30,7 +30,7 @@ use crate::audit::{Objects as Published, Row, Rows};
 use crate::deployment::Deployment;
 use crate::endpoint::Endpoint;
 use crate::event_source::{Function, Invoker, Runs, Stream};
-use crate::faults::Faults;
+use crate::faults::{Faults, Spell};
 use crate::history::{KNOWN, SITES};
 use crate::latency::Latency;
 use crate::public::SimPublic;
@@ -64,6 +64,19 @@ pub struct Options {
     pub runs: f64,
     /// Stream shards.
     pub shards: usize,
+    /// What is in trouble every other hour.
+    pub trouble: Option<Trouble>,
+}
+
+/// What may be in trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// A tenth of the sitemap table's throughput is left.
+    Throttled,
+    /// The bucket answers nothing.
+    Bucket,
+    /// Runs of functions stop at random.
+    Stops,
 }
 
 impl Options {
@@ -75,6 +88,14 @@ impl Options {
             calls,
             runs,
             shards,
+            trouble: None,
+        }
+    }
+
+    fn spell(&self, trouble: Trouble) -> Spell {
+        match self.trouble == Some(trouble) {
+            true => Spell::every_other_hour(),
+            false => Spell::NEVER,
         }
     }
 }
@@ -158,15 +179,27 @@ impl World {
         };
         let env = sim.env();
         let limits = deployment.index_limits();
-        let throughput: [Throughput; 3] =
-            std::array::from_fn(|_| Throughput::new(sim.clone(), deployment.throughput));
+        let throughput = [
+            Spell::NEVER,
+            options.spell(Trouble::Throttled),
+            Spell::NEVER,
+        ];
+        let throughput = throughput.map(|throttled| {
+            Throughput::new(sim.clone(), deployment.throughput).with_throttled(throttled)
+        });
         let behind = |number: usize, table: &MemoryTable| -> Arc<dyn Table> {
             // The user's table fails as the content table does.
             let faults = faults_of(number as u64 % 2);
             let throughput = throughput[number].clone();
             Arc::new(SimTable::new(table.clone(), faults, throughput))
         };
-        let bucket = SimObjects::new(objects.clone(), faults_of(2));
+        let bucket = match options.trouble {
+            Some(Trouble::Bucket) => faults_of(2).out_of_order(options.spell(Trouble::Bucket)),
+            _ => faults_of(2),
+        };
+        let bucket = SimObjects::new(objects.clone(), bucket);
+        let invoker = Invoker::new(sim.clone(), options.runs, deployment.concurrency);
+        let invoker = invoker.with_stops(options.spell(Trouble::Stops));
         let functions = regenerator(
             behind(0, &content),
             behind(1, &sitemap),
@@ -194,7 +227,7 @@ impl World {
             source,
             streams,
             throughput,
-            invoker: Invoker::new(sim.clone(), options.runs, deployment.concurrency),
+            invoker,
             deployment,
             functions,
             operator,

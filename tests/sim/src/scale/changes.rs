@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Aim, EDITS_A_SECOND, Figure, Scene, id, page};
+use super::{Aim, EDITS_A_SECOND, Scene, id, page};
 use crate::history::SITES;
 
 /// A loaded site of which pages are edited all the time.
-pub(super) async fn edits(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
     const SECONDS: u64 = 120;
     scene.loaded(SITES[0]).await?;
     let before = scene.written();
@@ -24,11 +24,11 @@ pub(super) async fn edits(mut scene: Scene) -> Result<Vec<Figure>, String> {
     let units = (scene.written() - before) as f64 / (SECONDS * EDITS_A_SECOND) as f64;
     scene.figure("units written an edit", units, "units", Aim::Counted);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// A tenth of the pages is deleted and comes again.
-pub(super) async fn import_again(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn import_again(mut scene: Scene) -> Result<Scene, String> {
     let (host, again) = (SITES[0], scene.pages / 10);
     scene.loaded(host).await?;
     for n in 0..again {
@@ -51,5 +51,5 @@ pub(super) async fn import_again(mut scene: Scene) -> Result<Vec<Figure>, String
     let failed = scene.world.given_up() as f64;
     scene.figure("records given up", failed, "", Aim::AtMost(0.0));
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::json;
 use sitemap::time::When;
 
-use super::{Aim, Figure, HARMLESS, NEW_TABLE_WRITES, Scene, id, page};
+use super::{Aim, HARMLESS, NEW_TABLE_WRITES, Scene, id, page};
 use crate::history::SITES;
 
 /// A tenth of the pages goes within one minute, while another site is edited.
-pub(super) async fn due(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn due(mut scene: Scene) -> Result<Scene, String> {
     const MINUTE: i64 = 60;
     let (pages, going) = (scene.pages, scene.pages / 10);
     scene.put_pages(SITES[0], going).await;
@@ -50,11 +50,11 @@ pub(super) async fn due(mut scene: Scene) -> Result<Vec<Figure>, String> {
     scene.world.settle().await?;
     scene.latencies("edits meanwhile", [10.0, 10.0, 30.0]);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// All pages are there before their time, and appear within one hour.
-pub(super) async fn appear(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn appear(mut scene: Scene) -> Result<Scene, String> {
     const HOUR: usize = 3_600;
     let (host, pages) = (SITES[0], scene.pages);
     let begins = scene.sim.now() + 86_400;
@@ -85,11 +85,11 @@ pub(super) async fn appear(mut scene: Scene) -> Result<Vec<Figure>, String> {
     scene.world.settle().await?;
     scene.latencies("appearing", [90.0, 90.0, 120.0]);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// Nothing happens on many small sites.
-pub(super) async fn idle(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn idle(mut scene: Scene) -> Result<Scene, String> {
     const MINUTES: u32 = 30;
     const MINUTE: Duration = Duration::from_secs(60);
     let sites = (scene.pages / 2).min(5_000);
@@ -112,11 +112,11 @@ pub(super) async fn idle(mut scene: Scene) -> Result<Vec<Figure>, String> {
     scene.figure("sites", sites as f64, "", Aim::Counted);
     let name = "calls of an idle minute, at most";
     scene.figure(name, most as f64, "", Aim::AtMost(50.0));
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// The daily audit of a site that is sound, while a page changes each second.
-pub(super) async fn audit(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn audit(mut scene: Scene) -> Result<Scene, String> {
     const LOOK_EVERY: Duration = Duration::from_secs(1);
     const A_DAY: i64 = 86_400;
     let (host, pages) = (SITES[0], scene.pages);
@@ -161,5 +161,5 @@ pub(super) async fn audit(mut scene: Scene) -> Result<Vec<Figure>, String> {
     let name = "units read a page, with those of the edits";
     scene.figure(name, a_page, "units", Aim::AtMost(0.8));
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }

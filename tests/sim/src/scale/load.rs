@@ -9,19 +9,19 @@ use serde_json::{Value as Json, json};
 use sitemap::RENDER_VERSION;
 use table::{Item, Value};
 
-use super::{Aim, Figure, Scene, id, page};
+use super::{Aim, Scene, id, page};
 use crate::history::SITES;
 
 /// All pages of one site are there before the functions.
-pub(super) async fn load(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn load(mut scene: Scene) -> Result<Scene, String> {
     let pages = scene.pages;
     scene.put_pages(SITES[0], pages).await;
     scene.follow_scan(pages).await?;
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// The same of many sites, each of 200 pages.
-pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Scene, String> {
     const PAGES_OF_A_SITE: usize = 200;
     let pages = scene.pages;
     for site in 0..pages / PAGES_OF_A_SITE {
@@ -31,11 +31,11 @@ pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Vec<Figure>, Strin
         scene.put_pages(&host, PAGES_OF_A_SITE).await;
     }
     scene.follow_scan(pages).await?;
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// A small site comes, and another one gets new settings, while a large one is scanned.
-pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Scene, String> {
     const NEW: usize = 10;
     let (large, settled, new) = (SITES[0], "settled.example.com", "new.example.com");
     let small = scene.pages.min(1_000);
@@ -82,11 +82,11 @@ pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Vec<Figure>, Strin
     let still = "large sites that are still scanned then";
     scene.figure(still, meanwhile, "", Aim::AtLeast(1.0));
     scene.world.settle().await?;
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// A small site comes while a large one is loaded for the first time.
-pub(super) async fn beside_a_first_load(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn beside_a_first_load(mut scene: Scene) -> Result<Scene, String> {
     const NEW: usize = 10;
     let new = "new.example.com";
     scene.put_pages(SITES[0], scene.pages).await;
@@ -107,11 +107,11 @@ pub(super) async fn beside_a_first_load(mut scene: Scene) -> Result<Vec<Figure>,
     let name = "a new site of ten pages is published within";
     scene.figure(name, came, "s", Aim::AtMost(120.0));
     scene.world.settle().await?;
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// Pages become drafts while their site is loaded.
-pub(super) async fn edits_while_loading(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn edits_while_loading(mut scene: Scene) -> Result<Scene, String> {
     const DRAFTS: usize = 50;
     let (host, pages) = (SITES[0], scene.pages);
     scene.put_pages(host, pages).await;
@@ -143,11 +143,11 @@ pub(super) async fn edits_while_loading(mut scene: Scene) -> Result<Vec<Figure>,
     );
     let took = scene.until_listed(host, left).await?.as_secs_f64();
     scene.figure("all of them are gone after", took, "s", Aim::AtMost(10.0));
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// Many sites were rendered by an earlier release; a page changes ten times a second.
-pub(super) async fn new_version(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn new_version(mut scene: Scene) -> Result<Scene, String> {
     const PAGES_OF_A_SITE: usize = 200;
     const PAUSE: Duration = Duration::from_millis(100);
     let sites: Vec<String> = (0..scene.pages / PAGES_OF_A_SITE)
@@ -202,5 +202,5 @@ pub(super) async fn new_version(mut scene: Scene) -> Result<Vec<Figure>, String>
     scene.world.settle().await?;
     scene.latencies("edits meanwhile", [10.0, 10.0, 30.0]);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Aim, Figure, Scene, id, page};
+use super::{Aim, Scene, id, page};
 use crate::history::SITES;
 
 /// The sites of both sizes.
@@ -19,7 +19,7 @@ impl Scene {
 }
 
 /// Many records have one address, and get their own.
-pub(super) async fn one_address(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn one_address(mut scene: Scene) -> Result<Scene, String> {
     let many = scene.pages / 20;
     scene.world.begin();
     let (mut same, mut own) = ([0.0; 2], [0.0; 2]);
@@ -44,11 +44,11 @@ pub(super) async fn one_address(mut scene: Scene) -> Result<Vec<Figure>, String>
     scene.is_linear("with one address", same);
     scene.is_linear("with their own", own);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// A tag is taken off many pages.
-pub(super) async fn tag_off(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn tag_off(mut scene: Scene) -> Result<Scene, String> {
     let many = scene.pages / 20;
     scene.world.begin();
     let mut costs = [0.0; 2];
@@ -81,11 +81,11 @@ pub(super) async fn tag_off(mut scene: Scene) -> Result<Vec<Figure>, String> {
     }
     scene.is_linear("taken off", costs);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// Full groups of translations whose members have parts; one member of each gets another address.
-pub(super) async fn groups(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn groups(mut scene: Scene) -> Result<Scene, String> {
     const MEMBERS: usize = 200;
     const PARTS: usize = 20;
     let many = (scene.pages / 20 / (MEMBERS * PARTS)).max(1);
@@ -119,11 +119,11 @@ pub(super) async fn groups(mut scene: Scene) -> Result<Vec<Figure>, String> {
     scene.is_linear("that come", loads);
     scene.is_linear("of a group whose member changes", edits);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// A page in many parts comes, changes and goes, while others are edited.
-pub(super) async fn parts(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn parts(mut scene: Scene) -> Result<Scene, String> {
     const MOST: usize = 1_000;
     let host = SITES[2];
     let many = (scene.pages / 100).min(MOST / 2);
@@ -158,5 +158,5 @@ pub(super) async fn parts(mut scene: Scene) -> Result<Vec<Figure>, String> {
     }
     scene.latencies("edits meanwhile", [30.0, 30.0, 30.0]);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }

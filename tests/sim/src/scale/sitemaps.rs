@@ -8,7 +8,7 @@ use objects::{ObjectKey, Objects};
 use serde_json::{Value as Json, json};
 use sitemap::site::{MAX_BYTES, MIN_BYTES};
 
-use super::{Aim, EDITS_A_SECOND, Figure, LARGE, Scene, id, modified, page};
+use super::{Aim, EDITS_A_SECOND, LARGE, Scene, id, modified, page};
 use crate::document::gunzip;
 use crate::history::SITES;
 
@@ -34,7 +34,7 @@ impl Scene {
 }
 
 /// Sitemaps of two entries each, in several indexes, of which one changes each second.
-pub(super) async fn many_sitemaps(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn many_sitemaps(mut scene: Scene) -> Result<Scene, String> {
     const ENTRIES: usize = 2;
     const SECONDS: u64 = 60;
     const A_SECOND: Duration = Duration::from_secs(1);
@@ -72,7 +72,7 @@ pub(super) async fn many_sitemaps(mut scene: Scene) -> Result<Vec<Figure>, Strin
             });
             seen = texts;
         }
-        if now > begun + A_SECOND * 3_600 {
+        if now > begun + A_SECOND * 86_400 {
             return Err(format!("no index says {waited:?}"));
         }
         scene.sim.sleep(LOOK_EVERY).await;
@@ -104,11 +104,11 @@ pub(super) async fn many_sitemaps(mut scene: Scene) -> Result<Vec<Figure>, Strin
     let name = "the same, to a sitemap";
     scene.figure(name, read / sitemaps as f64, "units", Aim::Counted);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// Entries of 3 KB fill sitemaps to their limit of bytes before that of entries.
-pub(super) async fn large_entries(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn large_entries(mut scene: Scene) -> Result<Scene, String> {
     const IMAGES: usize = 30;
     let (host, pages) = (SITES[0], scene.pages / 20);
     // In proportion to the pages, so that there are as many sitemaps as of a million.
@@ -140,11 +140,11 @@ pub(super) async fn large_entries(mut scene: Scene) -> Result<Vec<Figure>, Strin
     scene.figure("bytes of an entry", bytes, "", Aim::Counted);
     scene.figure("writes of an entry a page", writes, "", Aim::AtMost(1.1));
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }
 
 /// One sitemap of many segments, whose rows come by as many stream shards.
-pub(super) async fn one_sitemap(mut scene: Scene) -> Result<Vec<Figure>, String> {
+pub(super) async fn one_sitemap(mut scene: Scene) -> Result<Scene, String> {
     const SECONDS: u64 = 60;
     let (host, pages) = (SITES[0], (scene.pages / 20).max(10_000));
     let all = settings(host, "entries_per_sitemap", json!(pages));
@@ -169,5 +169,5 @@ pub(super) async fn one_sitemap(mut scene: Scene) -> Result<Vec<Figure>, String>
     scene.figure("puts lost, to those", lost / done, "", Aim::AtMost(2.0));
     scene.latencies("edits", [10.0, 30.0, 60.0]);
     scene.longest_run();
-    Ok(scene.figures)
+    Ok(scene)
 }
