@@ -93,7 +93,7 @@ FAULTS = {
         (ACTIONS, 'let owned = Condition::equals("owner", owner);',
          f'let owned = Condition::equals("owner", owner).or({ALWAYS});')],
     "waiters are not called": [
-        (LEDGERS, "waiters.map(str::to_owned).collect()", "waiters.take(0).map(str::to_owned).collect()")],
+        (REGENERATE, "outcome.and(self.reconcile_all(&next).await)", "outcome.and(self.reconcile_all(&next[..0]).await)")],
     "an entry is written into another's slot, which need not be free": [
         (ACTIONS, "            nobodys_or(id)\n        };", f"            nobodys_or(id).or({ALWAYS})\n        }};"),
         (ACTIONS, "Action::update(&key, update).when(nobodys_or(id))",
@@ -103,8 +103,7 @@ FAULTS = {
         (LEDGERS, "            actions.take_free(&keys::free(&offer.series, offer.slot));",
          "            if false {\n                actions.take_free(&keys::free(&offer.series, offer.slot));\n            }")],
     "the series' counter is moved on unconditionally": [
-        (SLOTS, 'Condition::equals("next_n", n).and(Condition::equals("next_i", i))',
-         f'Condition::equals("next_n", n).and(Condition::equals("next_i", i)).or({ALWAYS})')],
+        (SLOTS, '.and(Condition::equals("next_i", next.i))', f'.and(Condition::equals("next_i", next.i)).or({ALWAYS})')],
     "a removal deletes the entry's row": [
         (ACTIONS, """        let update = Update::new()
             .remove("owner")

@@ -492,8 +492,9 @@ async fn regression_who_waits_learns_of_an_owner_that_came_before_it() {
     let key = json!({"pk": {"S": claim.pk}, "sk": {"S": claim.sk}});
     let response = regenerate(&bench.fast, &event("REMOVE", &[key])).await;
     assert!(response.batch_item_failures.is_empty());
-    let ledger = bench.fast.reconciler.table.ledger("waits").await.unwrap();
-    let (name, text) = ledger.unwrap().refused.unwrap();
+    let table = &bench.fast.reconciler.table;
+    let ledger = table.ledger("waits").await.unwrap().unwrap();
+    let (name, text) = table.refusal("waits", &ledger).await.unwrap().unwrap();
     assert_eq!(
         (name.as_str(), text.as_str()),
         ("duplicate", "record second has the same address")

@@ -256,8 +256,9 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
         Commit::Done
     );
     let partition = claim(SITE, address("/x").loc.as_str()).pk;
-    let waits = |owned| (owned, vec!["b".to_owned()]);
-    assert_eq!(table.waiters(&partition).await.unwrap(), waits(true));
+    assert!(table.is_claimed(&partition).await.unwrap());
+    let waiters = async |after| table.waiters(&partition, after, 5).await.unwrap();
+    assert_eq!(waiters(None).await, ["b"]);
     let release = plan(vec![Change::Release(Holding::Claim(address("/x")))]);
     assert_eq!(
         table.commit("b", &b, &release, &[]).await.unwrap(),
@@ -268,7 +269,10 @@ async fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
         table.commit("a", &a, &release, &[]).await.unwrap(),
         Commit::Done
     );
-    assert_eq!(table.waiters(&partition).await.unwrap(), waits(false));
+    assert!(!table.is_claimed(&partition).await.unwrap());
+    assert_eq!(waiters(None).await, ["b"]);
+    assert_eq!(waiters(Some("a")).await, ["b"]);
+    assert_eq!(waiters(Some("b")).await, Vec::<String>::new());
     let c = table.fence("c").await.unwrap();
     assert_eq!(
         table.commit("c", &c, &wait, &[]).await.unwrap(),

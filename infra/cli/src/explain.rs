@@ -16,6 +16,8 @@ use crate::text::Text;
 
 /// Records of one page of the search for an address that is not listed.
 const PAGE: u32 = 500;
+/// Records that wait for an address, of which no more are shown.
+const WAITERS: u32 = 100;
 
 /// Why an address or a record is listed or left out. Reads as its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +55,11 @@ pub async fn explain(target: &Target, what: &str) -> Result<Explanation, EngineE
     let mut text = Text::default();
     for page in &pages {
         let ledger = target.reconciler.table.ledger(page).await?;
-        describe(page, ledger.as_ref(), &mut text);
+        let refused = match &ledger {
+            Some(ledger) => target.reconciler.table.refusal(page, ledger).await?,
+            None => None,
+        };
+        describe(page, ledger.as_ref(), refused, &mut text);
         for href in one_sided(target, page, ledger.as_ref()).await? {
             text.line(format!(
                 "  alternates: {href} does not link back, so search engines ignore it"
@@ -90,7 +96,7 @@ async fn reserved(target: &Target, what: &str, alone: bool) -> Result<Vec<String
     }
 }
 
-/// The page that has the address, then those that wait for it; if nobody has it, the records that name it.
+/// The page that has the address, then the first that wait for it; if nobody has it, the records that name it.
 async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, EngineError> {
     let address = Address {
         site: host(loc),
@@ -99,7 +105,8 @@ async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, EngineError
     // No page has an empty name, so whoever has the claim is another.
     if let Claim::Other(owner) = target.reconciler.table.claim(&address, "").await? {
         let claim = keys::claim(&address.site, loc.as_str());
-        let (_, waiters) = target.reconciler.table.waiters(&claim.pk).await?;
+        let table = &target.reconciler.table;
+        let waiters = table.waiters(&claim.pk, None, WAITERS).await?;
         return Ok([vec![owner], waiters].concat());
     }
     let (mut found, mut after) = (Vec::new(), None);
@@ -191,14 +198,19 @@ fn host(loc: &Loc) -> String {
         .to_owned()
 }
 
-fn describe(page: &str, ledger: Option<&Ledger>, text: &mut Text) {
+fn describe(
+    page: &str,
+    ledger: Option<&Ledger>,
+    refused: Option<(String, String)>,
+    text: &mut Text,
+) {
     let mut line = |indent: &str, line: String| text.line(format!("{indent}{line}"));
     let page = shown(page);
     let Some(ledger) = ledger else {
         line("", format!("{page}: not looked at yet"));
         return;
     };
-    match &ledger.refused {
+    match refused {
         None => line("", format!("{page}: listed")),
         Some((name, reason)) => line("", format!("{page}: left out, {name}: {reason}")),
     }

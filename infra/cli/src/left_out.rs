@@ -83,9 +83,12 @@ impl LeftOut {
         loop {
             let (rows, next) = table.rows(after.as_ref(), PAGE).await?;
             for row in rows {
-                if let (Some(RowKey::Ledger(page)), Ok(Holds::Ledger(ledger))) =
+                if let (Some(RowKey::Ledger(page)), Ok(Holds::Ledger(mut ledger))) =
                     (row.kind, row.holds)
                 {
+                    if found.shows(&ledger, examples) {
+                        ledger.refused = table.refusal(&page, &ledger).await?;
+                    }
                     found.count(&page, ledger, examples);
                 }
             }
@@ -99,6 +102,14 @@ impl LeftOut {
             pages.add(examples, &keys::page(&id, 1), vec![RESERVED_ID.to_owned()]);
         }
         Ok(found)
+    }
+
+    /// Whether a page is one of the examples of those that are left out.
+    fn shows(&self, ledger: &Ledger, examples: usize) -> bool {
+        let pages =
+            |(name, _): &(String, String)| self.reasons.get(name).map_or(0, |pages| pages.count);
+        let before = ledger.refused.as_ref().map(pages);
+        before.is_some_and(|before| before < examples as u64)
     }
 
     fn count(&mut self, page: &str, ledger: Ledger, examples: usize) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sitemap::plan::{Address, Change, Claim, Ledger, Plan};
-use table::{Condition, Item, MAX_ACTIONS};
+use table::{Condition, Item, MAX_ACTIONS, Query};
 
 use self::actions::Actions;
 use crate::error::EngineError;
@@ -150,13 +150,50 @@ impl SitemapTable {
         })
     }
 
-    /// Whether anybody has the address of a claim's partition, and the records that wait for it.
-    pub async fn waiters(&self, claim_pk: &str) -> Result<(bool, Vec<String>), EngineError> {
-        let items = self.partition(claim_pk).await?;
-        let keys = || items.iter().filter_map(|item| item.text("sk"));
-        let owned = keys().any(|sk| sk == keys::ALONE);
-        let waiters = keys().filter_map(|sk| sk.strip_prefix(keys::WAITER));
-        Ok((owned, waiters.map(str::to_owned).collect()))
+    /// Whether anybody has the address of a claim's partition.
+    pub async fn is_claimed(&self, claim_pk: &str) -> Result<bool, EngineError> {
+        let claim = Key {
+            pk: claim_pk.to_owned(),
+            sk: keys::ALONE.to_owned(),
+        };
+        Ok(self.item(&claim).await?.is_some())
+    }
+
+    /// The first records that wait for an address, behind this one.
+    pub async fn waiters(
+        &self,
+        claim_pk: &str,
+        after: Option<&str>,
+        most: u32,
+    ) -> Result<Vec<String>, EngineError> {
+        let sk = |id: &str| format!("{}{id}", keys::WAITER);
+        let waiter = |id: &str| Key {
+            pk: claim_pk.to_owned(),
+            sk: sk(id),
+        };
+        let query = Query {
+            after: after.map(|id| Item::from(&waiter(id))),
+            ..Query::of(claim_pk).beginning_with(sk("")).limited(most)
+        };
+        let items = self.first(query).await?;
+        let keys = items.iter().filter_map(|item| item.text("sk"));
+        let ids = keys.filter_map(|sk| sk.strip_prefix(keys::WAITER));
+        Ok(ids.map(str::to_owned).collect())
+    }
+
+    /// Why a page is left out, and whoever has its address by now: its ledger was not told of each owner.
+    pub async fn refusal(
+        &self,
+        page: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<(String, String)>, EngineError> {
+        let mut refused = ledger.refused.clone();
+        if let (Some((_, reason)), Some(address)) = (&mut refused, &ledger.waits)
+            && let Claim::Other(owner) = self.claim(address, page).await?
+        {
+            *reason = format!("record {owner} has the same address");
+        }
+        Ok(refused)
     }
 
     /// Applies a plan in one transaction, if the ledger's token is still the fence's.

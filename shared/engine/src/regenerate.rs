@@ -35,6 +35,8 @@ pub mod site_scan;
 /// Records that are looked at again together, and such batches under way at the same time: while one reads, others write.
 const BATCH: usize = 250;
 const CONCURRENT_BATCHES: usize = 3;
+/// Records that wait for an address and are called at a time, at most.
+const MOST_WAITERS: u32 = 64;
 /// How long a slice of a scan goes on beginning new work: edits of the same stream shard wait for it. Between two slices the
 /// stream gathers its batch for a second.
 const SCAN_SLICE: Duration = Duration::from_secs(6);
@@ -216,20 +218,22 @@ impl Regenerator {
         }
     }
 
-    /// Reconciles the records that wait for an address until one of them has it, then the others, who learn whose it is
-    /// now, also if that is none of them. All at once, each would be offered a slot, and all but one of these would stay
-    /// a hole.
+    /// Reconciles the records that wait for an address until one of them has it: first one, then twice as many each time. All
+    /// at once, each would be offered a slot, and all but one of these would stay a hole. The others go on waiting.
     async fn hand_over(&self, claim_pk: &str) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
-        let (mut owned, waiters) = table.waiters(claim_pk).await?;
-        let (mut waiters, mut outcome) = (waiters.as_slice(), Ok(()));
-        while let ([next, others @ ..], false) = (waiters, owned) {
+        let (mut outcome, mut after, mut most) = (Ok(()), None, 1);
+        while !table.is_claimed(claim_pk).await? {
+            let next = table.waiters(claim_pk, after.as_deref(), most).await?;
+            let Some(last) = next.last() else {
+                break;
+            };
+            after = Some(last.clone());
             // One that fails keeps the address from nobody: the event will be delivered again for it.
-            outcome = outcome.and(self.reconcile_all(std::slice::from_ref(next)).await);
-            waiters = others;
-            (owned, _) = table.waiters(claim_pk).await?;
+            outcome = outcome.and(self.reconcile_all(&next).await);
+            most = (2 * most).min(MOST_WAITERS);
         }
-        outcome.and(self.reconcile_all(waiters).await)
+        outcome
     }
 
     /// Reconciles records and goes on behind those that can never succeed: they must not keep it from the others.

@@ -67,8 +67,8 @@ pub enum Refusal {
     #[error("expired at {0}")]
     Expired(When),
     /// Another record has the same address.
-    #[error("record {0} has the same address")]
-    Duplicate(String),
+    #[error("another record has the same address")]
+    Duplicate,
 }
 
 impl Newest {
@@ -108,7 +108,7 @@ impl Refusal {
             Self::CanonicalElsewhere(_) => "canonical_elsewhere",
             Self::NotYet(_) => "not_yet",
             Self::Expired(_) => "expired",
-            Self::Duplicate(_) => "duplicate",
+            Self::Duplicate => "duplicate",
         }
     }
 }

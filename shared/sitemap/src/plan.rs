@@ -68,7 +68,7 @@ pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
         }
         (Ok((_, address)), Claim::Other(owner)) => {
             after.left_out = true;
-            after.refused = Some(reason(&Refusal::Duplicate(owner.clone())));
+            after.refused = Some(reason(&Refusal::Duplicate));
             after.waits = Some(address.clone());
             wanted.owner = owner.clone();
         }

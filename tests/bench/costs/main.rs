@@ -147,6 +147,7 @@ async fn site(pages: u32) -> Site {
 
     let requests = requests(&world, &counter).await;
     let rows = bytes_of(&world, "").await;
+    let items = world.rows("").await.len() as f64;
     let summaries = world.rows(prefix::INDEX).await.len();
     let summaries = (summaries as f64, bytes_of(&world, prefix::INDEX).await);
     let objects = objects(&world).await;
@@ -160,7 +161,7 @@ async fn site(pages: u32) -> Site {
         audit,
         requests,
         rows,
-        items: world.rows("").await.len() as f64,
+        items,
         objects,
         summaries,
     }
