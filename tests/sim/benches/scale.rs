@@ -12,7 +12,7 @@ struct Arguments {
     /// Pages of a loaded site
     #[arg(long, default_value_t = 10_000)]
     pages: usize,
-    /// What is in trouble every other hour: nothing may be lost, and what was left undone must be done in the end
+    /// What is in trouble for an hour: nothing may be lost, and what was left undone must be done in the end
     #[arg(long, value_parser = trouble)]
     trouble: Option<Trouble>,
     /// Scenarios; without any, all

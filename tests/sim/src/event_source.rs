@@ -418,7 +418,7 @@ impl Invoker {
         Self {
             sim,
             runs,
-            stops: Spell::NEVER,
+            stops: Spell::never(),
             limit,
             state: Arc::default(),
         }

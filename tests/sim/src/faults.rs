@@ -1,6 +1,7 @@
 //! What goes wrong with a call, and how long it takes.
 
-use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::runtime::Sim;
@@ -18,37 +19,38 @@ const LATEST: u64 = 60;
 const LATEST_OUTAGE: u64 = 900;
 const LONGEST_OUTAGE: u64 = 3_600;
 
-/// When something is in trouble.
+/// When something is in trouble. Cloning shares it.
 #[derive(Clone, Debug)]
 pub(crate) struct Spell {
-    /// In this part of each period.
-    within: Range<Duration>,
-    period: Duration,
+    /// Nanoseconds of the world's time at which it begins.
+    begin: Arc<AtomicU64>,
+    length: Duration,
 }
 
 impl Spell {
-    pub(crate) const NEVER: Self = Self::once(Duration::ZERO..Duration::ZERO);
-
-    const fn once(within: Range<Duration>) -> Self {
-        Self {
-            within,
-            period: Duration::MAX,
-        }
+    /// One that has not begun.
+    pub(crate) fn of(length: Duration) -> Self {
+        let begin = Arc::new(AtomicU64::new(u64::MAX));
+        Self { begin, length }
     }
 
-    /// Every other hour, from the beginning on.
-    pub(crate) fn every_other_hour() -> Self {
-        let hour = Duration::from_secs(3_600);
-        Self {
-            within: Duration::ZERO..hour,
-            period: 2 * hour,
-        }
+    pub(crate) fn never() -> Self {
+        Self::of(Duration::ZERO)
+    }
+
+    /// Begins then, also if it has begun before.
+    pub(crate) fn begin(&self, at: Duration) {
+        self.begin.store(nanos(at), Ordering::Relaxed);
     }
 
     pub(crate) fn is_on(&self, sim: &Sim) -> bool {
-        let now = sim.elapsed().as_nanos() % self.period.as_nanos();
-        (self.within.start.as_nanos()..self.within.end.as_nanos()).contains(&now)
+        let begun = nanos(sim.elapsed()).checked_sub(self.begin.load(Ordering::Relaxed));
+        begun.is_some_and(|begun| begun < nanos(self.length))
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What becomes of a call.
@@ -84,7 +86,7 @@ impl Faults {
         Self {
             sim,
             rate,
-            outage: Spell::NEVER,
+            outage: Spell::never(),
         }
     }
 
@@ -93,7 +95,9 @@ impl Faults {
     pub fn with_outage(self) -> Self {
         let begin = Duration::from_secs(self.sim.below(LATEST_OUTAGE));
         let length = Duration::from_secs(self.sim.below(LONGEST_OUTAGE));
-        self.out_of_order(Spell::once(begin..begin + length))
+        let outage = Spell::of(length);
+        outage.begin(begin);
+        self.out_of_order(outage)
     }
 
     /// The same with a service that is out of order then.

@@ -91,7 +91,7 @@ pub type Scenario = (&'static str, fn(Size) -> Result<Vec<Figure>, String>);
 pub struct Size {
     /// Pages of a loaded site.
     pub pages: usize,
-    /// What is in trouble every other hour.
+    /// What is in trouble for an hour.
     pub trouble: Option<Trouble>,
 }
 
@@ -256,9 +256,15 @@ impl Scene {
     async fn loaded(&mut self, host: &str) -> Result<(), String> {
         self.put_pages(host, self.pages).await;
         self.world.begin();
+        self.at_rest().await
+    }
+
+    /// Waits until all is published, and measures from then on. Trouble begins once more.
+    async fn at_rest(&mut self) -> Result<(), String> {
         self.world.settle().await?;
         drop(self.world.latency.take());
         let _ = self.world.runs();
+        self.world.begin_trouble();
         Ok(())
     }
 

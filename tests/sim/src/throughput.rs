@@ -129,7 +129,7 @@ impl Throughput {
         Self {
             sim,
             divisor,
-            throttled: Spell::NEVER,
+            throttled: Spell::never(),
             state: Arc::default(),
         }
     }

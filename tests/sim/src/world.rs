@@ -52,6 +52,8 @@ const MOST_TTL_DELAY: i64 = 48 * 3_600;
 const SETTLES: Duration = Duration::from_secs(86_400);
 /// More sites than any world has.
 const MOST_SITES: u32 = 10_000;
+/// How long something is in trouble.
+const TROUBLE: Duration = Duration::from_secs(3_600);
 /// The time between two looks whether everything is at rest.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
@@ -64,7 +66,7 @@ pub struct Options {
     pub runs: f64,
     /// Stream shards.
     pub shards: usize,
-    /// What is in trouble every other hour.
+    /// What is in trouble for an hour.
     pub trouble: Option<Trouble>,
 }
 
@@ -91,13 +93,6 @@ impl Options {
             trouble: None,
         }
     }
-
-    fn spell(&self, trouble: Trouble) -> Spell {
-        match self.trouble == Some(trouble) {
-            true => Spell::every_other_hour(),
-            false => Spell::NEVER,
-        }
-    }
 }
 
 /// A deployment.
@@ -117,6 +112,8 @@ pub struct World {
     throughput: [Throughput; 3],
     /// Calls the functions.
     invoker: Invoker,
+    /// When what the options name is in trouble.
+    trouble: Spell,
     deployment: Deployment,
     /// The functions' state: calls take time and fail.
     functions: Regenerator,
@@ -179,12 +176,13 @@ impl World {
         };
         let env = sim.env();
         let limits = deployment.index_limits();
-        let throughput = [
-            Spell::NEVER,
-            options.spell(Trouble::Throttled),
-            Spell::NEVER,
-        ];
-        let throughput = throughput.map(|throttled| {
+        let trouble = Spell::of(TROUBLE);
+        let spell = |wanted| match options.trouble == Some(wanted) {
+            true => trouble.clone(),
+            false => Spell::never(),
+        };
+        let throttled = [Spell::never(), spell(Trouble::Throttled), Spell::never()];
+        let throughput = throttled.map(|throttled| {
             Throughput::new(sim.clone(), deployment.throughput).with_throttled(throttled)
         });
         let behind = |number: usize, table: &MemoryTable| -> Arc<dyn Table> {
@@ -194,12 +192,12 @@ impl World {
             Arc::new(SimTable::new(table.clone(), faults, throughput))
         };
         let bucket = match options.trouble {
-            Some(Trouble::Bucket) => faults_of(2).out_of_order(options.spell(Trouble::Bucket)),
+            Some(Trouble::Bucket) => faults_of(2).out_of_order(trouble.clone()),
             _ => faults_of(2),
         };
         let bucket = SimObjects::new(objects.clone(), bucket);
         let invoker = Invoker::new(sim.clone(), options.runs, deployment.concurrency);
-        let invoker = invoker.with_stops(options.spell(Trouble::Stops));
+        let invoker = invoker.with_stops(spell(Trouble::Stops));
         let functions = regenerator(
             behind(0, &content),
             behind(1, &sitemap),
@@ -228,6 +226,7 @@ impl World {
             streams,
             throughput,
             invoker,
+            trouble,
             deployment,
             functions,
             operator,
@@ -238,9 +237,15 @@ impl World {
         }
     }
 
-    /// Starts the functions.
+    /// What the options name is in trouble from now on, for an hour.
+    pub fn begin_trouble(&self) {
+        self.trouble.begin(self.sim.elapsed());
+    }
+
+    /// Starts the functions. Trouble begins with them.
     pub fn begin(&mut self) {
         self.begun = true;
+        self.begin_trouble();
         let [changes, rows, items] = &self.streams;
         let reconciler = Arc::new(self.functions.reconciler.clone());
         let ingest: Function = Arc::new(move |records| {
@@ -344,6 +349,20 @@ impl World {
         let sites = sites.map(|(host, scan)| Ok((host, scan.map_err(text)?)));
         let sites = sites.collect::<Result<_, String>>()?;
         Ok((content.filter(ContentScan::is_active), sites))
+    }
+
+    /// The file that lists a record's page, if any does.
+    pub async fn sitemap_of(&self, id: &str) -> Option<String> {
+        let ledger = self
+            .operator
+            .reconciler
+            .table
+            .ledger(&keys::page(id, 1))
+            .await;
+        let ledger = ledger.expect("the operator's own calls")?;
+        let placed = ledger.placed.into_iter().next()?;
+        let (series, n) = (placed.series, placed.slot.n);
+        Some(keys::ShardId { series, n }.object().file_name())
     }
 
     /// Feeds that the next sweeps have published.

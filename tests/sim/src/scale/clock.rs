@@ -67,9 +67,7 @@ pub(super) async fn appear(mut scene: Scene) -> Result<Scene, String> {
         scene.world.put(&record).await;
     }
     scene.world.begin();
-    scene.world.settle().await?;
-    drop(scene.world.latency.take());
-    let _ = scene.world.runs();
+    scene.at_rest().await?;
     // A second early, so that none has appeared before it is waited for.
     let until = u64::try_from(begins - scene.sim.now() - 1).unwrap_or(0);
     scene.sim.sleep(Duration::from_secs(until)).await;

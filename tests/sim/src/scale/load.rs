@@ -159,9 +159,7 @@ pub(super) async fn new_version(mut scene: Scene) -> Result<Scene, String> {
         scene.put_pages(host, PAGES_OF_A_SITE).await;
     }
     scene.world.begin();
-    scene.world.settle().await?;
-    drop(scene.world.latency.take());
-    let _ = scene.world.runs();
+    scene.at_rest().await?;
     let is_site = |item: &Item| {
         item.text("pk")
             .is_some_and(|pk| pk.starts_with(prefix::SITE))

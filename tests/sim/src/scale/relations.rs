@@ -131,8 +131,7 @@ pub(super) async fn parts(mut scene: Scene) -> Result<Scene, String> {
     let record = json!({"id": format!("site/{host}"), "type": "site"});
     scene.world.put(&record).await;
     scene.put_pages(host, many).await;
-    scene.world.settle().await?;
-    drop(scene.world.latency.take());
+    scene.at_rest().await?;
     let mut costs = [[0.0; 2]; 3];
     for (round, (archive, times)) in SIZES.into_iter().enumerate() {
         let parts = many * times;
