@@ -34,7 +34,7 @@ pub mod site_scan;
 
 /// Records that are looked at again together, and such batches under way at the same time: while one reads, others write.
 const BATCH: usize = 250;
-const CONCURRENT_BATCHES: usize = 3;
+const CONCURRENT_BATCHES: usize = 5;
 /// Records that wait for an address and are called at a time, at most.
 const MOST_WAITERS: u32 = 64;
 /// How long a slice of a scan goes on beginning new work: edits of the same stream shard wait for it. Between two slices the

@@ -13,7 +13,7 @@ use crate::keys;
 use crate::scans::{ContentScan, Pass, Step};
 
 /// Records read at a time.
-const PAGE: u32 = 1_000;
+const PAGE: u32 = 1_250;
 /// Scans of sites that are read at a time.
 const SITES: u32 = 100;
 
