@@ -4,7 +4,7 @@
 //! truncated or overwritten, an event that never came, a slot that was offered and never used.
 //!
 //! - It works in pages: the sitemap table's rows, then the content table's records, then each site's objects. The daily one first
-//!   finds out which of the rows and records to look at ([`sums`]).
+//!   finds out which of the rows and records to look at (`sums`).
 //! - What seems wrong is looked at again after a pause: most of it is a change on its way.
 //! - It repairs a record by a reconcile that believes the rows and not the ledger ([`Reconciler::repair`]), and an object
 //!   by raising a version: the row's event has it published. So it writes rows alone, under the usual conditions, and may
@@ -374,7 +374,7 @@ pub fn beginning(now: i64) -> AuditProgress {
     }
 }
 
-/// An audit that begins now and looks at what is suspected ([`sums`]).
+/// An audit that begins now and looks at what is suspected (`sums`).
 #[must_use]
 pub fn daily(now: i64) -> AuditProgress {
     AuditProgress {
