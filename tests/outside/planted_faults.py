@@ -94,6 +94,11 @@ FAULTS = {
          f'let owned = Condition::equals("owner", owner).or({ALWAYS});')],
     "waiters are not called": [
         (REGENERATE, "outcome.and(self.reconcile_all(&next).await)", "outcome.and(self.reconcile_all(&next[..0]).await)")],
+    "the calls for an address end with a slice": [
+        (REGENERATE, "until.has_passed() && table.call_waiter(claim_pk, &next[0]).await?", "until.has_passed()")],
+    "an entry that is written again leaves its slot free": [
+        ("shared/engine/src/ledgers/verify.rs", "            fenced.strays.push(keys::free(&placed.series, placed.slot));\n",
+         "            let _ = keys::free(&placed.series, placed.slot);\n")],
     "an entry is written into another's slot, which need not be free": [
         (ACTIONS, "            nobodys_or(id)\n        };", f"            nobodys_or(id).or({ALWAYS})\n        }};"),
         (ACTIONS, "Action::update(&key, update).when(nobodys_or(id))",

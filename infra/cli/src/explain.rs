@@ -16,8 +16,8 @@ use crate::text::Text;
 
 /// Records of one page of the search for an address that is not listed.
 const PAGE: u32 = 500;
-/// Records that wait for an address, of which no more are shown.
-const WAITERS: u32 = 100;
+/// Records that wait for an address and are shown.
+const WAITERS: usize = 100;
 
 /// Why an address or a record is listed or left out. Reads as its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,9 +48,9 @@ impl std::fmt::Display for Explanation {
 ///
 /// If a table fails.
 pub async fn explain(target: &Target, what: &str) -> Result<Explanation, EngineError> {
-    let pages = match Loc::parse_any(what) {
+    let (pages, more) = match Loc::parse_any(what) {
         Ok(loc) => pages_at(target, &loc).await?,
-        Err(_) => pages_of(target, what).await?,
+        Err(_) => (pages_of(target, what).await?, false),
     };
     let mut text = Text::default();
     for page in &pages {
@@ -65,6 +65,9 @@ pub async fn explain(target: &Target, what: &str) -> Result<Explanation, EngineE
                 "  alternates: {href} does not link back, so search engines ignore it"
             ));
         }
+    }
+    if more {
+        text.line("more records wait for this address: `waymark status --left-out` lists all that is left out");
     }
     let mut known = !pages.is_empty();
     // An item that is not a page may still have the ledger of the page that it was.
@@ -96,8 +99,9 @@ async fn reserved(target: &Target, what: &str, alone: bool) -> Result<Vec<String
     }
 }
 
-/// The page that has the address, then the first that wait for it; if nobody has it, the records that name it.
-async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, EngineError> {
+/// The page that has the address, then the first that wait for it; if nobody has it, the records that name it. Also whether
+/// more wait for it.
+async fn pages_at(target: &Target, loc: &Loc) -> Result<(Vec<String>, bool), EngineError> {
     let address = Address {
         site: host(loc),
         loc: loc.clone(),
@@ -106,8 +110,10 @@ async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, EngineError
     if let Claim::Other(owner) = target.reconciler.table.claim(&address, "").await? {
         let claim = keys::claim(&address.site, loc.as_str());
         let table = &target.reconciler.table;
-        let waiters = table.waiters(&claim.pk, None, WAITERS).await?;
-        return Ok([vec![owner], waiters].concat());
+        let mut waiters = table.waiters(&claim.pk, None, WAITERS as u32 + 1).await?;
+        let more = waiters.len() > WAITERS;
+        waiters.truncate(WAITERS);
+        return Ok(([vec![owner], waiters].concat(), more));
     }
     let (mut found, mut after) = (Vec::new(), None);
     loop {
@@ -128,7 +134,7 @@ async fn pages_at(target: &Target, loc: &Loc) -> Result<Vec<String>, EngineError
         found.extend(named.map(|record| keys::page(&record.id, 1)));
         after = page.next;
         if after.is_none() {
-            return Ok(found);
+            return Ok((found, false));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
-use engine::stream::{Handled, StreamRecord};
+use engine::stream::{EventName, Handled, StreamRecord};
 use serde_dynamo::AttributeValue;
 use table::{Item, Name, Value};
 
@@ -18,7 +18,11 @@ pub fn record(record: &EventRecord) -> StreamRecord {
     let number = record.change.sequence_number.clone();
     StreamRecord {
         key: key(record),
-        removed: record.event_name == "REMOVE",
+        event: match record.event_name.as_str() {
+            "INSERT" => EventName::Insert,
+            "REMOVE" => EventName::Remove,
+            _ => EventName::Modify,
+        },
         table: table_of(record).unwrap_or_default().to_owned(),
         sequence_number: number.unwrap_or_default(),
         at: record.change.approximate_creation_date_time.timestamp(),
@@ -83,7 +87,7 @@ mod tests {
                 key: Item::new()
                     .with("pk", "a/b")
                     .with("sk", Value::number("-1.5")),
-                removed: true,
+                event: EventName::Remove,
                 table: "posts".to_owned(),
                 sequence_number: "7".to_owned(),
                 at: 1_800_000_000,

@@ -309,7 +309,7 @@ impl Content {
         self.scan_for(from, limit, &SITES).await
     }
 
-    /// The same with the records themselves. Not read consistently: whoever finds something in it looks again.
+    /// As [`Content::scan`], with all of each record. Not read consistently: whoever finds something in it looks again.
     pub async fn scan_records(
         &self,
         from: Option<&str>,

@@ -1,6 +1,6 @@
 //! Doubles for tests of the protocols.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,9 +18,13 @@ use crate::regenerate::Regenerator;
 use crate::regenerate::index::IndexLimits;
 use crate::{Env, Environment, SitemapTable};
 
-/// Time stands still, and random numbers count on.
+/// Time stands still, or goes on whenever somebody asks for it, and random numbers count on.
 #[derive(Debug, Default)]
-struct Still(AtomicU64);
+struct Still {
+    random: AtomicU64,
+    asked: AtomicU32,
+    step: Duration,
+}
 
 impl Environment for Still {
     fn now(&self) -> i64 {
@@ -28,7 +32,7 @@ impl Environment for Still {
     }
 
     fn elapsed(&self) -> Duration {
-        Duration::ZERO
+        self.step * self.asked.fetch_add(1, Ordering::Relaxed)
     }
 
     fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
@@ -36,13 +40,21 @@ impl Environment for Still {
     }
 
     fn random(&self) -> u64 {
-        self.0.fetch_add(1, Ordering::Relaxed)
+        self.random.fetch_add(1, Ordering::Relaxed)
     }
 }
 
 /// A world in which it does.
 pub(crate) fn still() -> Env {
     Env::new(Still::default())
+}
+
+/// A world in which so much time goes by whenever somebody asks for it.
+pub(crate) fn stepping(step: Duration) -> Env {
+    Env::new(Still {
+        step,
+        ..Still::default()
+    })
 }
 
 /// A key and the condition of its delete.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sitemap::plan::{Address, Change, Claim, Ledger, Plan};
-use table::{Condition, Item, MAX_ACTIONS, Query};
+use table::{Condition, Item, MAX_ACTIONS, Query, Update};
 
 use self::actions::Actions;
 use crate::error::EngineError;
@@ -36,7 +36,8 @@ pub struct Fenced {
     pub untrue: bool,
     /// Whether the row of the feed that it names is lost. The ledger keeps its time: the row comes back under that.
     pub feed_lost: bool,
-    /// Rows that are the record's and that its ledger does not know: a commit deletes those that it does not write.
+    /// Rows that should not be: the record's that its ledger does not know, and free slots that it is about to write into. A
+    /// commit deletes those that it does not write.
     pub strays: Vec<Key>,
 }
 
@@ -166,14 +167,12 @@ impl SitemapTable {
         after: Option<&str>,
         most: u32,
     ) -> Result<Vec<String>, EngineError> {
-        let sk = |id: &str| format!("{}{id}", keys::WAITER);
-        let waiter = |id: &str| Key {
-            pk: claim_pk.to_owned(),
-            sk: sk(id),
-        };
+        let after = after.map(|id| waiter(claim_pk, id));
         let query = Query {
-            after: after.map(|id| Item::from(&waiter(id))),
-            ..Query::of(claim_pk).beginning_with(sk("")).limited(most)
+            after: after.as_ref().map(Item::from),
+            ..Query::of(claim_pk)
+                .beginning_with(keys::WAITER)
+                .limited(most)
         };
         let items = self.first(query).await?;
         let keys = items.iter().filter_map(|item| item.text("sk"));
@@ -181,7 +180,16 @@ impl SitemapTable {
         Ok(ids.map(str::to_owned).collect())
     }
 
-    /// Why a page is left out, and whoever has its address by now: its ledger was not told of each owner.
+    /// Writes the row of one that waits for an address, so that an event tells of it. False if it waits no longer.
+    pub async fn call_waiter(&self, claim_pk: &str, id: &str) -> Result<bool, EngineError> {
+        let update = Update::new().add("calls", 1);
+        let waits = Condition::has("pk");
+        let called = self.update_if(&waiter(claim_pk, id), update, waits).await?;
+        Ok(called.is_some())
+    }
+
+    /// Why a page is left out: the reason's name and its text. Who has an address that the page waits for is read now, since
+    /// a page that waits is not told of each new owner.
     pub async fn refusal(
         &self,
         page: &str,
@@ -254,6 +262,14 @@ impl SitemapTable {
             Some(item) => read_ledger(&key, &item),
             None => Ok(None),
         }
+    }
+}
+
+/// The row of one that waits for an address.
+fn waiter(claim_pk: &str, id: &str) -> Key {
+    Key {
+        pk: claim_pk.to_owned(),
+        sk: format!("{}{id}", keys::WAITER),
     }
 }
 

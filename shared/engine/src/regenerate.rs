@@ -18,7 +18,7 @@ use crate::keys::{ShardId, Subject};
 use crate::metrics::{self, Metric};
 use crate::reconcile::Reconciler;
 use crate::sites::{Hold, SiteRow};
-use crate::stream::{Batch, Handled, StreamRecord};
+use crate::stream::{Batch, EventName, Handled, StreamRecord};
 use objects::Objects;
 use tracing::{error, warn};
 
@@ -31,15 +31,17 @@ pub mod publish;
 mod put;
 pub mod site_files;
 pub mod site_scan;
+#[cfg(test)]
+mod tests;
 
 /// Records that are looked at again together, and such batches under way at the same time: while one reads, others write.
 const BATCH: usize = 250;
 const CONCURRENT_BATCHES: usize = 5;
 /// Records that wait for an address and are called at a time, at most.
 const MOST_WAITERS: u32 = 64;
-/// How long a slice of a scan goes on beginning new work: edits of the same stream shard wait for it. Between two slices the
-/// stream gathers its batch for a second.
-const SCAN_SLICE: Duration = Duration::from_secs(6);
+/// How long a slice of a scan, or of the calls for an address, goes on beginning new work: edits of the same stream shard
+/// wait for it. Between two slices the stream gathers its batch for a second.
+const SLICE: Duration = Duration::from_secs(6);
 /// Sites whose scans go on at the same time.
 const CONCURRENT_SITES: usize = 8;
 /// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
@@ -63,7 +65,9 @@ pub fn subject(record: &StreamRecord) -> Option<Subject> {
     let subject = Subject::of(record.key.text("pk")?, record.key.text("sk")?)?;
     match subject {
         // Only a claim that was given up calls for anybody: a new one has no waiters that its owner did not refuse.
-        Subject::Claim(_) => record.removed.then_some(subject),
+        Subject::Claim(_, None) => (record.event == EventName::Remove).then_some(subject),
+        // A new waiter waits for nothing but that. One that is written again is where the calls go on.
+        Subject::Claim(_, Some(_)) => (record.event == EventName::Modify).then_some(subject),
         _ => Some(subject),
     }
 }
@@ -137,7 +141,7 @@ impl Regenerator {
 
     /// Does a slice of each of these sites' scans: those that have to come again, also those for which no time was left.
     async fn scan_sites_of<'s>(&self, scans: Vec<(&'s Subject, &'s String)>) -> Vec<&'s Subject> {
-        let until = self.reconciler.env.deadline(SCAN_SLICE);
+        let until = self.reconciler.env.deadline(SLICE);
         let mut failed = Vec::new();
         for scans in scans.chunks(CONCURRENT_SITES) {
             if until.has_passed() {
@@ -200,7 +204,7 @@ impl Regenerator {
                 self.publish_feed(site, true).await
             }
             Subject::Feed(site) => self.publish_feed(site, false).await,
-            Subject::Claim(pk) => self.hand_over(pk).await,
+            Subject::Claim(pk, from) => self.hand_over(pk, from.as_deref()).await,
             Subject::ContentScan => self.scan_content().await,
             Subject::Term(pk) => {
                 let archives = self.reconciler.table.archives(pk).await?;
@@ -219,19 +223,26 @@ impl Regenerator {
     }
 
     /// Reconciles the records that wait for an address until one of them has it: first one, then twice as many each time. All
-    /// at once, each would be offered a slot, and all but one of these would stay a hole. The others go on waiting.
-    async fn hand_over(&self, claim_pk: &str) -> Result<(), EngineError> {
+    /// at once, each would be offered a slot, and all but one of these would stay a hole. The others go on waiting. `from` is
+    /// where a slice before this one has stopped.
+    async fn hand_over(&self, claim_pk: &str, from: Option<&str>) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
-        let (mut outcome, mut after, mut most) = (Ok(()), None, 1);
-        while !table.is_claimed(claim_pk).await? {
-            let next = table.waiters(claim_pk, after.as_deref(), most).await?;
-            let Some(last) = next.last() else {
+        let until = self.reconciler.env.deadline(SLICE);
+        let mut outcome = Ok(());
+        let mut next = match from {
+            Some(waiter) => vec![waiter.to_owned()],
+            None => table.waiters(claim_pk, None, 1).await?,
+        };
+        while let Some(last) = next.last()
+            && !table.is_claimed(claim_pk).await?
+        {
+            if until.has_passed() && table.call_waiter(claim_pk, &next[0]).await? {
                 break;
-            };
-            after = Some(last.clone());
+            }
             // One that fails keeps the address from nobody: the event will be delivered again for it.
             outcome = outcome.and(self.reconcile_all(&next).await);
-            most = (2 * most).min(MOST_WAITERS);
+            let most = MOST_WAITERS.min(2 * next.len() as u32);
+            next = table.waiters(claim_pk, Some(last), most).await?;
         }
         outcome
     }

@@ -9,14 +9,26 @@ use table::Item;
 pub struct StreamRecord {
     /// The item's primary key.
     pub key: Item,
-    /// Whether it was removed.
-    pub removed: bool,
+    /// What was done to it.
+    pub event: EventName,
     /// The name of its table.
     pub table: String,
     /// Where the record is in its stream; empty if the stream does not say.
     pub sequence_number: String,
     /// When the item was changed, in Unix seconds; 0 if the stream does not say.
     pub at: i64,
+}
+
+/// What was done to an item, in a stream's words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EventName {
+    /// It is new.
+    Insert,
+    /// It was there before.
+    #[default]
+    Modify,
+    /// It is gone.
+    Remove,
 }
 
 /// How a batch was handled.

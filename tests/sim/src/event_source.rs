@@ -383,7 +383,7 @@ pub struct Invoker {
     sim: Sim,
     /// How many of the runs end somewhere, or stand still.
     runs: f64,
-    /// When so many more do.
+    /// When this many do instead.
     stops: Spell,
     /// Runs at a time; that is the account's limit.
     limit: usize,

@@ -660,13 +660,11 @@ impl Run {
     /// Waits until nothing is left to do, then compares: what differs is an error. What was lost is repaired first.
     pub(crate) async fn rest(&mut self) -> Result<(), String> {
         self.report.rests += 1;
+        if self.lost {
+            self.repair().await?;
+        }
         let mut found = Err("not looked at".to_owned());
         for look in 0..LOOKS {
-            // The second time, what the first repair met half made good: the clock's audit gives back the slot of a lost
-            // entry while its page writes the entry again.
-            if self.lost {
-                self.repair().await?;
-            }
             self.world.settle().await?;
             self.world.sweep().await?;
             self.world.settle().await?;

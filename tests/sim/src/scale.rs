@@ -190,6 +190,13 @@ fn page(host: &str, n: usize, edit: u64) -> Json {
         "title": format!("Page {n}"), "modified_at": modified(edit)})
 }
 
+/// A site's record with one setting.
+fn settings(host: &str, name: &str, value: Json) -> Json {
+    let mut record = json!({"id": format!("site/{host}"), "type": "site"});
+    record[name] = value;
+    record
+}
+
 /// When a page was edited for this time.
 fn modified(edit: u64) -> String {
     When::at(1_780_000_000 + i64::try_from(edit).unwrap_or(0)).to_string()
@@ -231,6 +238,18 @@ impl Scene {
         for n in 0..pages {
             self.world.put(&page(host, n, 0)).await;
         }
+    }
+
+    /// Puts so many sites, each with its pages: their hosts.
+    async fn put_sites(&self, sites: usize, pages: usize) -> Vec<String> {
+        let hosts: Vec<String> = (0..sites)
+            .map(|site| format!("s{site}.example.com"))
+            .collect();
+        for host in &hosts {
+            self.world.put(&settings(host, "name", json!(host))).await;
+            self.put_pages(host, pages).await;
+        }
+        hosts
     }
 
     /// Calls so far.

@@ -16,7 +16,7 @@ use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
 use engine::rows::{AuditProgress, AuditStep};
 use engine::scans::{ContentScan, SiteScan};
-use engine::stream::{Handled, StreamRecord};
+use engine::stream::{EventName, Handled, StreamRecord};
 use engine::sweep::audit::{Audit, Finding, beginning, daily};
 use engine::sweep::notices::SearchEngines;
 use engine::sweep::{TURN_SECONDS, sweep};
@@ -24,7 +24,7 @@ use engine::{Env, SitemapTable};
 use objects::{Document, MemoryObjects, ObjectKey, Objects};
 use serde_json::Value as Json;
 use sitemap::record::schema::FIELDS;
-use table::{Item, MemoryTable, Scan, Schema, Table, Value};
+use table::{Change, Item, MemoryTable, Scan, Schema, Table, Value};
 
 use crate::audit::{Objects as Published, Row, Rows};
 use crate::deployment::Deployment;
@@ -138,7 +138,7 @@ impl World {
         let [changes, rows, items] = streams.clone();
         let content = MemoryTable::watched(Schema::of_texts(&["id"]), move |change| {
             let id = change.key.text("id").unwrap_or_default();
-            changes.push(id, record(change.key, change.new.is_none()));
+            changes.push(id, record(&change));
         });
         let endpoint = deployment.endpoint.then(|| Endpoint::new(sim.clone()));
         let (told, latency) = (endpoint.clone(), Latency::new(sim.clone()));
@@ -152,7 +152,7 @@ impl World {
                 endpoint.watch(&change);
             }
             changed.note(&change);
-            let record = record(change.key, change.new.is_none());
+            let record = record(&change);
             if subject(&record).is_some() {
                 rows.push(change.key.text("pk").unwrap_or_default(), record);
             }
@@ -161,7 +161,7 @@ impl World {
             MemoryTable::watched(source::schema(), move |change| {
                 let partition = change.key.text("pk").unwrap_or_default();
                 let table = source::TABLE.to_owned();
-                let record = record(change.key, change.new.is_none());
+                let record = record(&change);
                 items.push(partition, StreamRecord { table, ..record });
             })
         });
@@ -671,10 +671,14 @@ fn regenerator(
     }
 }
 
-fn record(key: &Item, removed: bool) -> StreamRecord {
+fn record(change: &Change<'_>) -> StreamRecord {
     StreamRecord {
-        key: key.clone(),
-        removed,
+        key: change.key.clone(),
+        event: match (change.old, change.new) {
+            (None, _) => EventName::Insert,
+            (_, None) => EventName::Remove,
+            _ => EventName::Modify,
+        },
         ..StreamRecord::default()
     }
 }

@@ -15,8 +15,8 @@ pub enum Subject {
     Segment(ShardId, u32),
     /// A site's summaries.
     Index(String),
-    /// The claim of an address; the partition key.
-    Claim(String),
+    /// The claim of an address, or one that waits for it: the partition key, and the waiter.
+    Claim(String, Option<String>),
     /// A site's row.
     Site(String),
     /// The scan of all content.
@@ -46,7 +46,8 @@ impl Subject {
             }
             RowKey::Summary(shard) => Some(Self::Index(shard.series.site)),
             RowKey::Site(host) => Some(Self::Site(host)),
-            RowKey::Claim => Some(Self::Claim(pk.to_owned())),
+            RowKey::Claim => Some(Self::Claim(pk.to_owned(), None)),
+            RowKey::Waiter(id) => Some(Self::Claim(pk.to_owned(), Some(id))),
             RowKey::ContentScan => Some(Self::ContentScan),
             RowKey::SiteScan(host) => Some(Self::SiteScan(host)),
             RowKey::Ringing(digit) => Some(Self::Timers(digit)),

@@ -47,9 +47,12 @@ fn keys_are_read_as_they_were_written() {
     let claim = claim("a.example", "https://a.example/");
     assert_eq!(
         Subject::of(&claim.pk, ALONE),
-        Some(Subject::Claim(claim.pk.clone()))
+        Some(Subject::Claim(claim.pk.clone(), None))
     );
-    assert_eq!(Subject::of(&claim.pk, "w#post/1"), None);
+    assert_eq!(
+        Subject::of(&claim.pk, "w#post/1"),
+        Some(Subject::Claim(claim.pk.clone(), Some("post/1".into())))
+    );
     assert_eq!(Subject::of("LEDGER#post/1", "1"), None);
     assert_eq!(
         Subject::of("SEGMENT#a.example#post#1#100", "50000"),

@@ -44,7 +44,7 @@ impl Actions {
         self.push(&key, action.when(Condition::equals("token", token)));
     }
 
-    /// Deletes a claim, a waiter or a timer that the record's ledger does not know.
+    /// Deletes a row that should not be (`Fenced::strays`).
     pub(super) fn delete_stray(&mut self, id: &str, key: &Key) {
         if self.keys.contains(key) {
             return;

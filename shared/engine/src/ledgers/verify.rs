@@ -6,7 +6,7 @@ use sitemap::plan::{Holding, Placement};
 
 use super::Fenced;
 use super::holding::{Loss, key, loss};
-use crate::keys::{Key, RowKey};
+use crate::keys::{self, Key, RowKey};
 use crate::rows::{Holds, Row};
 
 /// Takes from a ledger what the rows do not bear out, and takes in what was found.
@@ -45,8 +45,9 @@ pub(super) fn verify(
 /// Has a ledger say of a row what is true of it.
 fn correct(fenced: &mut Fenced, holding: &Holding, loss: Loss) {
     match (holding, loss) {
-        // Written again, in its place. No entry has an empty digest.
+        // Written again, in its place. No entry has an empty digest. The audit may have given its slot back meanwhile.
         (Holding::Entry(placed), Loss::Missing | Loss::Empty | Loss::Unreadable) => {
+            fenced.strays.push(keys::free(&placed.series, placed.slot));
             redigest(fenced, placed, String::new());
         }
         (Holding::Entry(placed), Loss::Differs(digest)) => redigest(fenced, placed, digest),

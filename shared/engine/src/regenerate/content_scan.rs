@@ -5,15 +5,17 @@
 
 use tracing::{info, warn};
 
-use super::{CONCURRENT_SITES, Regenerator, SCAN_SLICE, end_early, step_over};
+use super::{
+    BATCH, CONCURRENT_BATCHES, CONCURRENT_SITES, Regenerator, SLICE, end_early, step_over,
+};
 use crate::Deadline;
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys;
 use crate::scans::{ContentScan, Pass, Step};
 
-/// Records read at a time.
-const PAGE: u32 = 1_250;
+/// Records read at a time: enough for all batches that are under way together.
+const PAGE: u32 = (BATCH * CONCURRENT_BATCHES) as u32;
 /// Scans of sites that are read at a time.
 const SITES: u32 = 100;
 
@@ -28,7 +30,7 @@ impl Regenerator {
         let Some(before) = table.content_scan().await? else {
             return Ok(());
         };
-        let until = self.reconciler.env.deadline(SCAN_SLICE);
+        let until = self.reconciler.env.deadline(SLICE);
         let revision = self.reconciler.content.revision();
         let mut next = ContentScan {
             woken: 0,

@@ -1,11 +1,13 @@
-//! Fences whose requests arrive late.
+//! Fences whose requests arrive late, and a repair beside another.
 
 use std::sync::atomic::Ordering;
 
+use sitemap::plan::{Change, Ledger, Placement, Plan, Rendered, Series, Slot};
 use table::Table;
 
 use crate::doubles::Repeating;
 use crate::keys;
+use crate::ledgers::Commit;
 
 #[tokio::test]
 async fn a_fence_that_was_given_up_and_arrives_takes_no_fence_back() {
@@ -50,4 +52,42 @@ async fn a_damaged_ledger_is_deleted_and_none_that_is_written_since() {
     repeating.table.delete(key, condition).await.unwrap_err();
     let found = repeating.table.get(table::Item::from(&keys::ledger("r")));
     assert_eq!(found.await.unwrap().unwrap().text("body"), Some("written"));
+}
+
+#[tokio::test]
+async fn an_entry_that_is_written_again_takes_its_slot_back_from_the_free_ones() {
+    let repeating = Repeating::default();
+    let table = repeating.engine();
+    let series = Series {
+        site: "a.example".into(),
+        name: "posts".into(),
+    };
+    let slot = Slot { n: 1, i: 0 };
+    let xml = "<url><loc>https://a.example/r</loc></url>\n".to_owned();
+    let entry = Rendered { xml, lastmod: None };
+    let placed = Placement {
+        series: series.clone(),
+        slot,
+        digest: entry.digest(),
+    };
+    let plan = Plan {
+        changes: vec![Change::Replace(placed.clone(), entry)],
+        ledger: Some(Ledger {
+            placed: vec![placed],
+            ..Ledger::default()
+        }),
+        ledger_changes: true,
+    };
+    let write = async || {
+        let fenced = table.fence_verified("r", &[]).await.unwrap();
+        let commit = table.commit("r", &fenced, &plan, &[]).await.unwrap();
+        assert_eq!(commit, Commit::Done);
+    };
+    write().await;
+    // Its row is lost, and an audit takes the slot for one that leaked.
+    table.delete(&keys::entry(&series, slot)).await.unwrap();
+    assert!(table.give_back(&series, slot).await.unwrap());
+    write().await;
+    let free = table.item(&keys::free(&series, slot)).await.unwrap();
+    assert_eq!(free, None, "its slot would be offered to others");
 }

@@ -91,15 +91,10 @@ pub(super) async fn idle(mut scene: Scene) -> Result<Scene, String> {
     const MINUTES: u32 = 30;
     const MINUTE: Duration = Duration::from_secs(60);
     let sites = (scene.pages / 2).min(5_000);
-    for site in 0..sites {
-        let host = format!("s{site}.example.com");
-        let record = json!({"id": format!("site/{host}"), "type": "site"});
-        scene.world.put(&record).await;
-        scene.put_pages(&host, 2).await;
-    }
+    scene.put_sites(sites, 2).await;
     scene.world.begin();
     scene.world.settle().await?;
-    // What search engines were to be told of, too.
+    // Until the notices to search engines are sent, too.
     scene.sim.sleep(10 * MINUTE).await;
     let mut most = 0;
     for _ in 0..MINUTES {

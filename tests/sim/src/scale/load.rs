@@ -5,12 +5,15 @@ use std::time::Duration;
 use engine::keys::prefix;
 use futures::FutureExt;
 use objects::{ObjectKey, Objects};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use sitemap::RENDER_VERSION;
 use table::{Item, Value};
 
-use super::{Aim, Scene, id, page};
+use super::{Aim, Scene, id, page, settings};
 use crate::history::SITES;
+
+/// Pages of a site where there are many.
+const PAGES_OF_A_SITE: usize = 200;
 
 /// All pages of one site are there before the functions.
 pub(super) async fn load(mut scene: Scene) -> Result<Scene, String> {
@@ -20,16 +23,12 @@ pub(super) async fn load(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// The same of many sites, each of 200 pages.
+/// The same of many sites.
 pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Scene, String> {
-    const PAGES_OF_A_SITE: usize = 200;
     let pages = scene.pages;
-    for site in 0..pages / PAGES_OF_A_SITE {
-        let host = format!("s{site}.example.com");
-        let record = json!({"id": format!("site/{host}"), "type": "site"});
-        scene.world.put(&record).await;
-        scene.put_pages(&host, PAGES_OF_A_SITE).await;
-    }
+    scene
+        .put_sites(pages / PAGES_OF_A_SITE, PAGES_OF_A_SITE)
+        .await;
     scene.follow_scan(pages).await?;
     Ok(scene)
 }
@@ -41,11 +40,6 @@ pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Scene, String> {
     let small = scene.pages.min(1_000);
     scene.put_pages(settled, small).await;
     scene.loaded(large).await?;
-    let settings = |host: &str, name: &str, value: Json| {
-        let mut record = json!({"id": format!("site/{host}"), "type": "site"});
-        record[name] = value;
-        record
-    };
     let smaller = |parts| settings(settled, "entries_per_sitemap", json!(small / parts));
     let read = scene.read();
     scene.world.put(&smaller(2)).await;
@@ -100,8 +94,7 @@ pub(super) async fn beside_a_first_load(mut scene: Scene) -> Result<Scene, Strin
             begun.boxed()
         })
         .await?;
-    let record = json!({"id": format!("site/{new}"), "type": "site"});
-    scene.world.put(&record).await;
+    scene.world.put(&settings(new, "name", json!("New"))).await;
     scene.put_pages(new, NEW).await;
     let came = scene.until_listed(new, NEW as u64).await?.as_secs_f64();
     let name = "a new site of ten pages is published within";
@@ -148,16 +141,9 @@ pub(super) async fn edits_while_loading(mut scene: Scene) -> Result<Scene, Strin
 
 /// Many sites were rendered by an earlier release; a page changes ten times a second.
 pub(super) async fn new_version(mut scene: Scene) -> Result<Scene, String> {
-    const PAGES_OF_A_SITE: usize = 200;
     const PAUSE: Duration = Duration::from_millis(100);
-    let sites: Vec<String> = (0..scene.pages / PAGES_OF_A_SITE)
-        .map(|site| format!("s{site}.example.com"))
-        .collect();
-    for host in &sites {
-        let record = json!({"id": format!("site/{host}"), "type": "site"});
-        scene.world.put(&record).await;
-        scene.put_pages(host, PAGES_OF_A_SITE).await;
-    }
+    let sites = scene.pages / PAGES_OF_A_SITE;
+    let sites = scene.put_sites(sites, PAGES_OF_A_SITE).await;
     scene.world.begin();
     scene.at_rest().await?;
     let is_site = |item: &Item| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Aim, Scene, id, page};
+use super::{Aim, Scene, id, page, settings};
 use crate::history::SITES;
 
 /// The sites of both sizes.
@@ -128,8 +128,10 @@ pub(super) async fn parts(mut scene: Scene) -> Result<Scene, String> {
     let host = SITES[2];
     let many = (scene.pages / 100).min(MOST / 2);
     scene.world.begin();
-    let record = json!({"id": format!("site/{host}"), "type": "site"});
-    scene.world.put(&record).await;
+    scene
+        .world
+        .put(&settings(host, "name", json!("Parts")))
+        .await;
     scene.put_pages(host, many).await;
     scene.at_rest().await?;
     let mut costs = [[0.0; 2]; 3];

@@ -4,18 +4,12 @@ use std::time::Duration;
 
 use engine::keys::prefix;
 use objects::{ObjectKey, Objects};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use sitemap::site::{MAX_BYTES, MIN_BYTES};
 
-use super::{Aim, EDITS_A_SECOND, LARGE, Scene, id, modified, page};
+use super::{Aim, EDITS_A_SECOND, LARGE, Scene, id, modified, page, settings};
 use crate::document::gunzip;
 use crate::history::SITES;
-
-fn settings(host: &str, name: &str, value: Json) -> Json {
-    let mut record = json!({"id": format!("site/{host}"), "type": "site"});
-    record[name] = value;
-    record
-}
 
 impl Scene {
     /// The texts of a site's indexes.
