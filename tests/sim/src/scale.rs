@@ -56,12 +56,12 @@ enum Aim {
 }
 
 impl Figure {
-    /// Whether it is what it should be.
+    /// Whether it is what it should be, or misses that by no more than this part of it.
     #[must_use]
-    pub fn is_ok(&self) -> bool {
+    pub fn is_within(&self, slack: f64) -> bool {
         match self.aim {
-            Aim::AtMost(most) => self.value <= most,
-            Aim::AtLeast(least) => self.value >= least,
+            Aim::AtMost(most) => self.value <= most * (1.0 + slack),
+            Aim::AtLeast(least) => self.value >= least * (1.0 - slack),
             Aim::Counted => true,
         }
     }
@@ -73,7 +73,7 @@ impl fmt::Display for Figure {
             name, value, unit, ..
         } = self;
         write!(f, "{name:58} {value:>12.2} {unit:10}")?;
-        let verdict = if self.is_ok() { "ok" } else { "MISSED" };
+        let verdict = if self.is_within(0.0) { "ok" } else { "MISSED" };
         match self.aim {
             Aim::AtMost(most) => write!(f, " at most {most:<10} {verdict}"),
             Aim::AtLeast(least) => write!(f, " at least {least:<9} {verdict}"),

@@ -410,26 +410,25 @@ impl Reconciler {
         records: &BTreeMap<String, ContentRecord>,
         fenced: &[(&str, Fenced)],
     ) -> SiteMap {
-        let mut sites = BTreeMap::new();
         let pages = records.values().filter(|record| !record.is_settings());
-        for record in pages {
-            if !sites.contains_key(&record.site) {
-                let row = self.ensure_site(&record.site).await;
-                sites.insert(record.site.clone(), row);
+        let present: BTreeSet<&String> = pages.map(|record| &record.site).collect();
+        let ledgers = fenced.iter().map(|(_, fenced)| &fenced.ledger);
+        let former = ledgers.filter(|ledger| ledger.claim.is_some());
+        let former: BTreeSet<&String> = former.map(|ledger| &ledger.site).collect();
+        let rows = present.union(&former).map(async |site| {
+            if present.contains(site) {
+                return self.ensure_site(site).await;
             }
-        }
-        for (_, Fenced { ledger, .. }) in fenced {
-            if ledger.claim.is_some() && !sites.contains_key(&ledger.site) {
-                // Only to know whether search engines are notified: a page leaves its site whatever is wrong with that. A
-                // failure that may pass is not ignored, or there would be no notice.
-                let row = match self.table.site(&ledger.site).await {
-                    Err(EngineError::Damaged { .. }) => Ok(None),
-                    row => row,
-                };
-                sites.insert(ledger.site.clone(), row);
+            // Only to know whether search engines are notified: a page leaves its site whatever is wrong with that. A
+            // failure that may pass is not ignored, or there would be no notice.
+            match self.table.site(site).await {
+                Err(EngineError::Damaged { .. }) => Ok(None),
+                row => row,
             }
-        }
-        sites
+        });
+        let rows = concurrently(CONCURRENCY, rows).await;
+        let sites = present.union(&former).map(|site| (*site).clone());
+        sites.zip(rows).collect()
     }
 
     /// Slots for the plans that need some, by series: one that fails must not keep them from the others.
@@ -443,22 +442,23 @@ impl Reconciler {
         for (series, bytes) in plans.iter().flat_map(|planned| planned.plan.insertions()) {
             wanted.entry(series).or_default().push(bytes);
         }
-        let mut offers = BTreeMap::new();
-        for (series, sizes) in wanted {
+        let offers = wanted.into_iter().map(async |(series, sizes)| {
             let evicted = options.evict.filter(|(evicted, _)| *evicted == series);
             let avoid = evicted.and_then(|(_, slots)| slots.values().next());
             let avoid = avoid.map(|slot| slot.n);
-            if let Some(Ok(Some(SiteRow { settings, .. }))) = sites.get(&series.site) {
-                let room = Room::of(settings, &series.name);
-                let mut slots = self.table.offer(series, &sizes, room, avoid).await;
-                // Taken from the end: the batch's first record gets the lowest slot.
-                if let Ok(slots) = &mut slots {
-                    slots.reverse();
-                }
-                offers.insert(series.clone(), slots);
+            let Some(Ok(Some(SiteRow { settings, .. }))) = sites.get(&series.site) else {
+                return None;
+            };
+            let room = Room::of(settings, &series.name);
+            let mut slots = self.table.offer(series, &sizes, room, avoid).await;
+            // Taken from the end: the batch's first record gets the lowest slot.
+            if let Ok(slots) = &mut slots {
+                slots.reverse();
             }
-        }
-        offers
+            Some((series.clone(), slots))
+        });
+        let offers = concurrently(CONCURRENCY, offers).await;
+        offers.into_iter().flatten().collect()
     }
 
     /// Applies a plan. Nothing is returned if the race was lost.
