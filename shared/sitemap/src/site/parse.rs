@@ -1,0 +1,321 @@
+//! Reading a site's settings, each with what may be wrong with it.
+
+use serde_json::{Map, Value};
+use strsim::levenshtein;
+
+use super::{
+    FOREIGN_INDEX_SERIES, INDEXNOW_KEY_CHARS, MAX_BYTES, MAX_ENTRIES, MAX_TEXT_BYTES, MAX_TYPES,
+    MIN_BYTES, PART_PLACE, SITE_TYPE, SiteSettings, TypeSettings, URL_PLACE, is_indexnow_key,
+    robots,
+};
+use crate::entry::{ChangeFreq, Priority};
+use crate::language;
+use crate::loc::{LocError, Origin};
+use crate::problem::{Problem, cut};
+use crate::series::{MAX_TYPE_BYTES, is_type_name};
+
+/// Problems kept for one site; the rest is counted.
+pub(super) const MAX_PROBLEMS: usize = 20;
+/// The fields of a settings record, beside `id` and `type`.
+pub(super) const SETTINGS: [&str; 16] = [
+    "base_url",
+    "public",
+    "entries_per_sitemap",
+    "byte_limit",
+    "types",
+    "robots",
+    "name",
+    "language",
+    "news_name",
+    "news_published_only",
+    "video_series",
+    "news_series",
+    "stylesheet",
+    "feed",
+    "indexnow_key",
+    "cascaded_index",
+];
+/// The fields of a type's settings.
+const TYPE_SETTINGS: [&str; 5] = ["public", "changefreq", "priority", "news", "part_url"];
+/// A misspelt setting differs from a known one by at most this part of its characters: a third.
+const MISSPELT_PART: usize = 3;
+/// Characters of an unknown setting that are compared: more than the longest known one has.
+const MAX_NAME_CHARS: usize = 32;
+
+impl SiteSettings {
+    /// The settings that a site's record gives. An invalid field falls back to its default and becomes a problem. An
+    /// invalid `public` makes the site private, and robots.txt that cannot be published as meant disallows all.
+    ///
+    /// # Errors
+    ///
+    /// If `host` is not a valid host.
+    pub fn parse(host: &str, item: &Value) -> Result<Self, LocError> {
+        let mut settings = Self::default_for(host)?;
+        let empty = Map::new();
+        let item = item.as_object().unwrap_or(&empty);
+        // Only whole records have an id; `is_settings` took this one for settings by its id.
+        let given = item.get("type").filter(|given| !given.is_null());
+        if item.contains_key("id") && given.is_none_or(|given| given != SITE_TYPE) {
+            let given = given.map_or("missing".to_owned(), Value::to_string);
+            let reason = format!(
+                "not {SITE_TYPE:?}; read as the settings of {host}, since the record has no url: {given}"
+            );
+            settings.problems.push(Problem::new("type", &reason, false));
+        }
+        for (field, value) in item.iter().filter(|(_, value)| !value.is_null()) {
+            if let Err(reason) = settings.set(field, value) {
+                settings.problems.push(Problem::new(
+                    field,
+                    &reason,
+                    field == "public" || field == "types",
+                ));
+            }
+        }
+        if settings.news_series == settings.video_series {
+            let default = Self::default_for(host)?;
+            (settings.news_series, settings.video_series) =
+                (default.news_series, default.video_series);
+            let reason = "the same as video_series: both fall back to their defaults";
+            settings
+                .problems
+                .push(Problem::new("news_series", reason, false));
+        }
+        settings.limit_problems();
+        Ok(settings)
+    }
+
+    /// Keeps so many problems that the settings fit into an item, first those that close something.
+    fn limit_problems(&mut self) {
+        let more = self.problems.len().saturating_sub(MAX_PROBLEMS);
+        if more > 0 {
+            self.problems.sort_by_key(|problem| !problem.closes);
+            self.problems.truncate(MAX_PROBLEMS);
+            let reason = format!("{more} more problems");
+            self.problems.push(Problem::new("…", &reason, false));
+        }
+    }
+
+    fn set(&mut self, field: &str, value: &Value) -> Result<(), String> {
+        match field {
+            "base_url" => {
+                let origin = Origin::parse(value.as_str().unwrap_or_default())
+                    .map_err(|error| error.to_string())?;
+                if origin.host() != self.host {
+                    return Err(format!(
+                        "its host is {}, the record's is {}",
+                        origin.host(),
+                        self.host
+                    ));
+                }
+                self.origin = origin;
+            }
+            "public" => {
+                self.public = false;
+                self.public = value
+                    .as_bool()
+                    .ok_or("neither true nor false: the site is private")?;
+            }
+            "entries_per_sitemap" => {
+                let entries = value
+                    .as_u64()
+                    .and_then(|entries| u32::try_from(entries).ok());
+                self.entries_per_sitemap = entries
+                    .filter(|entries| (1..=MAX_ENTRIES).contains(entries))
+                    .ok_or_else(|| {
+                        format!("{value} is not a whole number from 1 to {MAX_ENTRIES}")
+                    })?;
+            }
+            "byte_limit" => {
+                self.byte_limit = value
+                    .as_u64()
+                    .filter(|bytes| (MIN_BYTES..=MAX_BYTES).contains(bytes))
+                    .ok_or_else(|| {
+                        format!("{value} is not a whole number from {MIN_BYTES} to {MAX_BYTES}")
+                    })?;
+            }
+            "types" => self.set_types(value)?,
+            "robots" => self.set_robots(value),
+            "name" => self.name = Some(short_text(value)?),
+            "news_name" => self.news_name = Some(short_text(value)?),
+            "language" => {
+                let code = value.as_str().filter(|code| language::is_language(code));
+                self.language = Some(code.ok_or("not a language code")?.to_owned());
+            }
+            "news_published_only" => self.news_published_only = flag(value)?,
+            "news_series" => self.news_series = series_name(value)?,
+            "video_series" => self.video_series = series_name(value)?,
+            "feed" => self.feed = flag(value)?,
+            "cascaded_index" => self.cascaded_index = flag(value)?,
+            "stylesheet" => {
+                self.stylesheet = serde_json::from_value(value.clone())
+                    .map_err(|_| "not one of css, xsl, none".to_owned())?;
+            }
+            "indexnow_key" => {
+                let key = value.as_str().filter(|key| is_indexnow_key(key));
+                let (least, most) = (INDEXNOW_KEY_CHARS.start(), INDEXNOW_KEY_CHARS.end());
+                let reason =
+                    format!("not {least} to {most} of A-Z a-z 0-9 -, or the name of a sitemap");
+                self.indexnow_key = Some(key.ok_or(reason)?.to_owned());
+            }
+            "id" | "type" => {}
+            _ => return Err(unknown(field, &SETTINGS)),
+        }
+        Ok(())
+    }
+
+    /// Drops each line that cannot be published. If the lines that are left could allow more than was meant, robots.txt
+    /// disallows all.
+    fn set_robots(&mut self, value: &Value) {
+        let Some(lines) = value.as_array() else {
+            self.problems.push(Problem::new(
+                "robots",
+                "not a list of lines: robots.txt disallows all until this is mended",
+                true,
+            ));
+            self.robots = robots::disallow_all();
+            return;
+        };
+        let (lines, dropped) = robots::read(lines);
+        let opens = dropped.iter().any(|line| line.may_open);
+        for line in dropped {
+            let effect = if line.may_open {
+                "robots.txt disallows all until this is mended"
+            } else {
+                "the line is left out"
+            };
+            let field = format!("robots[{}]", line.at);
+            let reason = format!("{}: {effect}", line.reason);
+            self.problems
+                .push(Problem::new(&field, &reason, line.may_open));
+        }
+        self.robots = if opens { robots::disallow_all() } else { lines };
+    }
+
+    /// What is wrong with one type costs no other, and a type that may have been meant to be private is.
+    fn set_types(&mut self, value: &Value) -> Result<(), String> {
+        let types = value.as_object().filter(|types| types.len() <= MAX_TYPES);
+        let Some(types) = types else {
+            self.public = false;
+            return Err(format!(
+                "not an object of at most {MAX_TYPES} types: the site is private"
+            ));
+        };
+        for (name, value) in types {
+            let mut settings = TypeSettings {
+                public: value.is_object(),
+                ..TypeSettings::default()
+            };
+            let mut bad = |field: &str, reason: &str, closes| {
+                let field = format!("types.{name}{field}");
+                self.problems.push(Problem::new(&field, reason, closes));
+            };
+            if !is_type_name(name) {
+                bad("", "no page can have a type of this name", false);
+                continue;
+            }
+            if !value.is_object() {
+                bad("", "not an object: the type is private", true);
+            }
+            for (field, value) in value
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter(|(_, value)| !value.is_null())
+            {
+                match field.as_str() {
+                    "public" => {
+                        settings.public = value.as_bool().unwrap_or(false);
+                        if !value.is_boolean() {
+                            bad(
+                                ".public",
+                                "neither true nor false: the type is private",
+                                true,
+                            );
+                        }
+                    }
+                    "changefreq" => {
+                        settings.changefreq = value.as_str().and_then(ChangeFreq::parse);
+                        if settings.changefreq.is_none() {
+                            bad(".changefreq", "not a changefreq of the protocol", false);
+                        }
+                    }
+                    "priority" => {
+                        settings.priority = value.as_f64().and_then(Priority::new);
+                        if settings.priority.is_none() {
+                            bad(".priority", "not a number from 0.0 to 1.0", false);
+                        }
+                    }
+                    "news" => match flag(value) {
+                        Ok(news) => settings.news = news,
+                        Err(reason) => bad(".news", &reason, false),
+                    },
+                    "part_url" => match part_url(value) {
+                        Ok(pattern) => settings.part_url = Some(pattern),
+                        Err(reason) => bad(".part_url", &reason, false),
+                    },
+                    _ => bad(&format!(".{field}"), &unknown(field, &TYPE_SETTINGS), false),
+                }
+            }
+            self.types.insert(name.clone(), settings);
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a setting of an unknown name.
+fn unknown(field: &str, known: &[&str]) -> String {
+    let field = field
+        .to_lowercase()
+        .chars()
+        .take(MAX_NAME_CHARS)
+        .collect::<String>();
+    let similar = known
+        .iter()
+        .map(|name| (levenshtein(&field, name), name))
+        .filter(|(distance, name)| distance * MISSPELT_PART <= name.len())
+        .min();
+    match similar {
+        Some((_, name)) => format!("no such setting, it is ignored: is {name} meant?"),
+        None => format!(
+            "no such setting, it is ignored: there are {}",
+            known.join(", ")
+        ),
+    }
+}
+
+fn flag(value: &Value) -> Result<bool, String> {
+    value
+        .as_bool()
+        .ok_or_else(|| "neither true nor false".to_owned())
+}
+
+fn short_text(value: &Value) -> Result<String, String> {
+    let text = value.as_str().unwrap_or_default().trim();
+    if text.is_empty() || text.len() > MAX_TEXT_BYTES || text.contains(char::is_control) {
+        return Err(format!(
+            "not a text of 1 to {MAX_TEXT_BYTES} bytes without control characters"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+fn series_name(value: &Value) -> Result<String, String> {
+    match value.as_str().filter(|name| is_type_name(name)) {
+        Some(FOREIGN_INDEX_SERIES) => Err(format!(
+            "/{FOREIGN_INDEX_SERIES}-sitemap.xml leads to the index"
+        )),
+        Some(name) => Ok(name.to_owned()),
+        None => Err(format!("not 1 to {MAX_TYPE_BYTES} of A-Z a-z 0-9 _ -")),
+    }
+}
+
+fn part_url(value: &Value) -> Result<String, String> {
+    let pattern = short_text(value)?;
+    if !pattern.contains(URL_PLACE) || !pattern.contains(PART_PLACE) {
+        return Err(format!(
+            "{} lacks {URL_PLACE} or {PART_PLACE}",
+            cut(&pattern)
+        ));
+    }
+    Ok(pattern)
+}
