@@ -4,9 +4,11 @@
 //! - [`world`] is a deployment: tables with streams and a bucket whose calls take time and fail, event sources as Lambda's, the
 //!   schedule, an endpoint for notices. Runs of functions end anywhere, and some that were thought dead come back.
 //! - [`history`] draws what happens, [`deployment`] in what, [`oracle`] says what must be published then, [`audit`] compares every row and object.
-//! - [`run`] lets a history happen. The same seed gives the same history, to the call: its digest says so.
+//! - [`cases`] draws histories by their numbers, [`run`] lets one happen. The same seed gives the same history, to the call: its
+//!   digest says so.
 
 pub mod audit;
+pub mod cases;
 pub mod deployment;
 pub mod document;
 pub mod endpoint;

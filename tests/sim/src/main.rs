@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use sim::run::{Report, drawn, publish_many, run_all, run_case, shortened};
+use sim::cases::{drawn, publish_many, run_all, run_case, shortened};
+use sim::run::Report;
 use sim::runtime::mix;
 
 /// Run histories of the engine in a simulated world.

@@ -2,10 +2,11 @@
 //!
 //! The model, the reviews and the generated histories found them; `docs/TESTING.md` tells of the former.
 
+use crate::cases::run;
 use crate::deployment::{Deployment, PLAIN};
 use crate::history::{Changed::*, Step::*};
 use crate::history::{DEFAULT, History, MANY_IMAGES, PAGE, Page, Settings, Step};
-use crate::run::{Case, run};
+use crate::run::Case;
 
 /// Worlds in which each history happens.
 const TIMES: u64 = 16;

@@ -1,0 +1,292 @@
+//! Histories by their numbers: drawn, run on all cores, and shortened when something is wrong.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use objects::ObjectKey;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::audit::check;
+use crate::deployment::{PARTS, PLAIN, deployment};
+use crate::history::{DEFAULT, History, PAGE, Page, Settings, any_history};
+use crate::oracle::Oracle;
+use crate::run::{Case, Report, happen};
+use crate::runtime::{Sim, mix};
+use crate::world::{Options, World};
+
+/// Entries of a sitemap (sitemaps.org).
+const MOST_ENTRIES: u32 = 50_000;
+
+/// What came of a history.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What it was.
+    pub report: Report,
+    /// Of all calls, their answers and times, and of all that was left.
+    pub digest: u64,
+    /// The first thing that was not as it should be.
+    pub violation: Option<String>,
+}
+
+/// A case of a seed.
+#[must_use]
+pub fn drawn(seed: u64, case: u64) -> Case {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes[8..16].copy_from_slice(&case.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let cases = (proptest::num::u64::ANY, deployment(), any_history());
+    let tree = cases.new_tree(&mut runner).expect("a case is drawn");
+    let (world, deployment, history) = tree.current();
+    Case {
+        world,
+        deployment,
+        history,
+    }
+}
+
+/// Runs the history of a case.
+#[must_use]
+pub fn run_case(seed: u64, case: u64) -> Outcome {
+    run(&drawn(seed, case))
+}
+
+/// Runs histories in the order of their numbers until they have so many steps, on all cores; with `first`, only until one
+/// violates something. Their outcomes by number.
+#[must_use]
+pub fn run_all(seed: u64, steps: u64, first: bool) -> BTreeMap<u64, Outcome> {
+    // How many there are follows from what is drawn alone, and so does the digest.
+    let (mut count, mut drawn_steps) = (0, 0);
+    while drawn_steps < steps {
+        drawn_steps += drawn(seed, count).history.steps.len() as u64;
+        count += 1;
+    }
+    let (next, end) = (AtomicU64::new(0), AtomicU64::new(count));
+    let outcomes = Mutex::new(BTreeMap::new());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let case = next.fetch_add(1, Ordering::Relaxed);
+                    if case >= end.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let outcome = run_case(seed, case);
+                    if first && outcome.violation.is_some() {
+                        end.fetch_min(case + 1, Ordering::Relaxed);
+                    }
+                    let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+                    outcomes.insert(case, outcome);
+                }
+            });
+        }
+    });
+    let mut outcomes = outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    // One behind the first that violates something may have been under way.
+    outcomes.split_off(&end.into_inner());
+    outcomes
+}
+
+/// Lets a history happen.
+#[must_use]
+pub fn run(case: &Case) -> Outcome {
+    let sim = Sim::new(case.world);
+    let case = case.clone();
+    let inner = sim.clone();
+    let happened = catch_unwind(AssertUnwindSafe(|| {
+        sim.run(async move { happen(inner, case).await })
+    }));
+    let (report, left, violation) = happened.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+        let text = text.unwrap_or_else(|| "a panic".to_owned());
+        (Report::default(), 0, Some(format!("a panic: {text}")))
+    });
+    let (calls, faults) = sim.counts();
+    let report = Report {
+        histories: 1,
+        calls,
+        faults,
+        seconds: sim.elapsed().as_secs(),
+        ..report
+    };
+    Outcome {
+        report,
+        digest: mix(sim.digest() ^ left),
+        violation,
+    }
+}
+
+/// Leaves steps out of a history for as long as something is wrong all the same: halves first, single ones last; before that
+/// whatever of the deployment can be left out. What is left is a line for `regressions`.
+#[must_use]
+pub fn shortened(case: &Case) -> String {
+    let mut case = case.clone();
+    let mut violation = run(&case).violation.unwrap_or_default();
+    for plain in PARTS {
+        let mut plainer = case.clone();
+        plain(&mut plainer.deployment);
+        if plainer.deployment != case.deployment
+            && let Some(other) = run(&plainer).violation
+        {
+            (case, violation) = (plainer, other);
+        }
+    }
+    let mut length = case.history.steps.len().div_ceil(2);
+    while length > 0 {
+        let mut at = 0;
+        while at < case.history.steps.len() {
+            let end = (at + length).min(case.history.steps.len());
+            let shorter = Case {
+                history: case.history.without(at..end),
+                ..case.clone()
+            };
+            match run(&shorter).violation {
+                Some(other) => (case, violation) = (shorter, other),
+                None => at = end,
+            }
+        }
+        // From 1 to the end.
+        length = if length == 1 { 0 } else { length.div_ceil(2) };
+    }
+    let Case {
+        world,
+        deployment,
+        history: History { loaded, steps },
+    } = case;
+    if deployment == PLAIN {
+        format!("{violation}\nreplay({world}, {loaded}, &{steps:?});")
+    } else {
+        format!("{violation}\nreplay_in({deployment:?}, {world}, {loaded}, &{steps:?});")
+    }
+}
+
+/// Fills a table with so many pages of one site before the functions start, and has all of them published. Returns the calls
+/// that it took and the virtual seconds.
+///
+/// # Errors
+///
+/// If they are not published, or not all of them.
+pub fn publish_many(seed: u64, pages: usize) -> Result<(u64, u64), String> {
+    let sim = Sim::new(seed);
+    let inner = sim.clone();
+    let published = sim.run(async move {
+        let mut world = World::new(&inner, Options::sound(3), PLAIN);
+        let oracle = Oracle::new(inner.now());
+        let settings = Settings {
+            capacity: MOST_ENTRIES,
+            ..DEFAULT
+        };
+        world.put(&Oracle::site_record(0, &settings)).await;
+        for path in 0..pages {
+            let page = Page { path, ..PAGE };
+            world.put(&oracle.record(&format!("p{path}"), &page)).await;
+        }
+        world.begin();
+        world.settle().await?;
+        let published = world.published().await;
+        let entries = published.iter().map(|(key, (meta, _))| match key {
+            ObjectKey::Shard { .. } => meta
+                .document
+                .as_ref()
+                .map_or(0, |document| document.entries),
+            _ => 0,
+        });
+        Ok::<u64, String>(entries.sum())
+    })?;
+    check("entries", &published, &(pages as u64))?;
+    let (calls, _) = sim.counts();
+    Ok((calls, sim.elapsed().as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::Tally;
+    use crate::deployment::Deployment;
+    use crate::history::{MEMBER, NEWS_PAGE, Step};
+
+    /// The seed of one run of the tests, so that the same code passes or fails each time; `WAYMARK_SEED` is another.
+    const SEED: u64 = 10;
+    /// Actions of all histories of one run of the tests; `WAYMARK_STEPS` is another number.
+    const STEPS: u64 = 20_000;
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what is asked for, not what happens"
+    )]
+    fn number(name: &str) -> Option<u64> {
+        std::env::var(name).ok()?.parse().ok()
+    }
+
+    #[test]
+    fn a_seed_repeats_to_the_call() {
+        let case = drawn(7, 2);
+        let (once, again) = (run(&case), run(&case));
+        assert_eq!(once.violation, None);
+        assert_eq!(once.digest, again.digest);
+        assert_eq!(once.report.calls, again.report.calls);
+        assert!(once.report.calls > 1_000);
+        let world = case.world + 1;
+        assert_ne!(run(&Case { world, ..case }).digest, once.digest);
+    }
+
+    fn tally_of(deployment: Deployment, steps: Vec<Step>) -> Tally {
+        let (world, loaded) = (1, 0);
+        let case = Case {
+            world,
+            deployment,
+            history: History { loaded, steps },
+        };
+        let outcome = run(&case);
+        assert_eq!(outcome.violation, None);
+        outcome.report.tally
+    }
+
+    #[test]
+    fn limits_of_news_groups_and_indexes_are_met() {
+        let settings = Settings {
+            capacity: 2_000,
+            publication: Some(0),
+            ..DEFAULT
+        };
+        let large = |count, page| vec![Step::Site(0, Some(settings)), Step::Flood(count, page)];
+        assert_eq!(tally_of(PLAIN, large(1_003, NEWS_PAGE)).news, 1_003);
+        assert_eq!(tally_of(PLAIN, large(203, MEMBER)).rows["GROUP"], 203);
+        let many = Settings {
+            capacity: 1,
+            ..DEFAULT
+        };
+        let few_lines = Deployment {
+            index_lines: 2,
+            ..PLAIN
+        };
+        let pages = vec![Step::Site(0, Some(many)), Step::Flood(9, PAGE)];
+        assert_eq!(tally_of(few_lines, pages).indexes, 4);
+    }
+
+    #[test]
+    fn whatever_happens_the_published_set_is_the_eligible_set() {
+        let seed = number("WAYMARK_SEED").unwrap_or(SEED);
+        let steps = number("WAYMARK_STEPS").unwrap_or(STEPS);
+        println!("WAYMARK_SEED={seed} WAYMARK_STEPS={steps}");
+        let mut total = Report::default();
+        for (case, outcome) in run_all(seed, steps, true) {
+            if let Some(violation) = outcome.violation {
+                let shortened = shortened(&drawn(seed, case));
+                panic!(
+                    "waymark-sim --seed {seed} --case {case}: {violation}\nshorter: {shortened}"
+                );
+            }
+            total += &outcome.report;
+        }
+        println!("{total}");
+    }
+}
