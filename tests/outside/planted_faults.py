@@ -336,6 +336,8 @@ FAULTS = {
         (OBJECTS, "least.saturating_sub(lifted)", "least.saturating_sub(lifted) * 0")],
     "the audit compares stamps alone": [
         (OBJECTS, "old.stamp == rows.stamp && old.says(&rows.segment())", "old.stamp == rows.stamp")],
+    "the audit lets a series have fewer segments than are published": [
+        (OBJECTS, "if extent.segments() < segments {", "if false {")],
     "the audit looks at no frame": [
         (OBJECTS, "            Some(Ok(directory)) if !directory.has_frame(&frame) => Some((",
          "            Some(Ok(_)) if false => Some((")],

@@ -76,6 +76,16 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// The least of a series that has so many segments in a shard.
+    #[must_use]
+    pub fn of_segments(segments: u32) -> Self {
+        let positions = segments.saturating_sub(1) * SEGMENT_SLOTS + u32::from(segments > 0);
+        Self {
+            positions,
+            ..Self::default()
+        }
+    }
+
     /// Segments of a shard that may have rows.
     #[must_use]
     pub fn segments(&self) -> u32 {

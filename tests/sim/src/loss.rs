@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use engine::keys::{self, Key, Mark, prefix};
 use serde_json::Value as Json;
+use sitemap::plan::Series;
 use table::Item;
 
 use crate::audit::kind;
@@ -313,5 +314,34 @@ fn each_object_that_is_lost_or_damaged_is_made_good() {
                 is_made_good(&mut run, &what).await;
             }
         }
+    });
+}
+
+#[test]
+fn a_series_of_which_stubs_alone_are_left_gets_its_row_again() {
+    in_a_full_world(|mut run| async move {
+        // The only page with a video: its sitemap stays for a while, with an entry that was removed.
+        run.step(&Step::Delete(2)).await.expect("a sound site");
+        run.step(&Step::Rest).await.expect("a sound site");
+        let of_videos = Series {
+            site: SITES[0].to_owned(),
+            name: "video".to_owned(),
+        };
+        let series = keys::series(&of_videos);
+        let free = keys::free_partition(&of_videos);
+        let rows = run.world.items().await;
+        let free: Vec<_> = rows
+            .iter()
+            .filter(|row| row.text("pk") == Some(&free))
+            .collect();
+        assert!(!free.is_empty());
+        for row in free {
+            let sk = row.text("sk").expect("a key");
+            run.world.lose_row(row.text("pk").expect("a key"), sk).await;
+        }
+        run.world.lose_row(&series.pk, &series.sk).await;
+        is_made_good(&mut run, "a series' row").await;
+        let called = format!("{} {}", series.pk, series.sk);
+        assert!(row(&run, &called).await.is_some(), "{called}");
     });
 }

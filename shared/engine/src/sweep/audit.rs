@@ -25,7 +25,6 @@ use crate::reconcile::Reconciler;
 use crate::rows::{AuditProgress, AuditStep};
 use crate::slots::Extent;
 use ::objects::{Objects, all_sites};
-use sitemap::member::SEGMENT_SLOTS;
 use sitemap::plan::{Series, Slot};
 use sitemap::site::SiteSettings;
 use tracing::warn;
@@ -347,11 +346,7 @@ impl Audit<'_> {
         let table = &self.reconciler.table;
         // What is published of a series reaches as far as the series does.
         let last = segments.keys().next_back().copied().unwrap_or_default();
-        let positions = last * SEGMENT_SLOTS + 1;
-        let least = Extent {
-            positions,
-            ..Extent::default()
-        };
+        let least = Extent::of_segments(last + 1);
         table.grow(&shard.series, least).await?;
         for (segment, by) in segments {
             table.lift(shard, *segment, *by).await?;

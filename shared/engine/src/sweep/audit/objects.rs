@@ -222,6 +222,13 @@ impl Audit<'_> {
                 ..Suspect::new(problem, &key, detail, remedy)
             });
         }
+        if extent.segments() < segments {
+            let series = &shard.series;
+            let what = format!("{}/{}", series.site, series.name);
+            let detail = format!("{segments} segments of it are published");
+            let remedy = Remedy::Grow(series.clone(), Extent::of_segments(segments));
+            suspects.push(Suspect::new(Problem::CounterBehind, what, detail, remedy));
+        }
         let limit = site.row.settings.byte_limit * GIVE_BACK_BELOW_PERCENT / 100;
         if summary.is_none_or(|summary| summary.bytes <= limit) {
             let free = self.reconciler.table.free_positions(shard).await?;
