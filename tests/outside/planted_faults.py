@@ -135,6 +135,8 @@ FAULTS = {
     "a mark goes though it was made again": [
         ("shared/engine/src/marks.rs", "        self.delete_if(&key, unchanged).await.map(drop)",
          "        let _ = unchanged;\n        self.delete(&key).await")],
+    "feeds wait a day when nobody knows when they were last published": [
+        ("shared/engine/src/sweep/turn.rs", "is_none_or(|day| day < today)", "is_some_and(|day| day < today)")],
     "a feed that has just changed is not published again": [
         ("shared/engine/src/regenerate/feed.rs", "            table.mark(Mark::Feed, site, due).await?;",
          "            let _ = (table, due, Mark::Feed);")],
