@@ -84,7 +84,8 @@ FUNCTIONS = {
 }
 # What template.yaml sets, in a form that it could have. A function that reads more than this does not start, and says why.
 VARIABLES = {"CONTENT_TABLE": "content", "SITEMAP_TABLE": "sitemap", "BUCKET_NAME": "bucket", "SITES": SITE, "STACK_NAME": "",
-             "SOURCE_TABLE": "", "SOURCE_MAPPING": "", "FAILURE_BUCKET": "failures", "INDEXNOW_ENDPOINT": "https://127.0.0.1:9/"}
+             "SOURCE_TABLE": "", "SOURCE_MAPPING": "", "FAILURE_BUCKET": "failures", "INDEXNOW_ENDPOINT": "https://127.0.0.1:9/",
+             "AUDIT_HOURS": "24"}
 
 
 class Wrong(Exception):

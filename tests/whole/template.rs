@@ -292,7 +292,11 @@ fn what_is_asked_of_lambda_is_within_its_bounds() {
             let value = match name.as_str() {
                 environment::SOURCE_MAPPING => parameter("SourceMapping"),
                 environment::SITES => parameter("Sites"),
-                "INDEXNOW_ENDPOINT" => parameter("IndexNowEndpoint"),
+                sweep::INDEXNOW_ENDPOINT => parameter("IndexNowEndpoint"),
+                sweep::AUDIT_HOURS => {
+                    let most = &template["Parameters"]["AuditHours"]["MaxValue"];
+                    Some(most.to_string().len() as u64)
+                }
                 environment::CONTENT_TABLE | environment::SITEMAP_TABLE => Some(table),
                 environment::SOURCE_TABLE => Some(any_table),
                 environment::STACK_NAME => Some(stack),

@@ -4,7 +4,7 @@ use aws::Aws;
 use engine::keys::{self, Key};
 use engine::sweep::sweep;
 use harness::{Poison, SITE, World, post, until, with};
-use local::stack::{Options, SECOND_LOOK, Stack};
+use local::stack::{AUDIT_TIMES, Options, Stack};
 use serde_json::json;
 use sitemap::time::When;
 
@@ -103,7 +103,7 @@ async fn regression_a_passing_failure_behind_a_permanent_one_is_not_forgotten() 
     let swept = async |aws: &Aws| {
         let reconciler = harness::functions(aws, &world.clock).reconciler;
         // Boxed: it is large for a thread's stack.
-        Box::pin(sweep(&reconciler, &**objects, SECOND_LOOK, None)).await
+        Box::pin(sweep(&reconciler, &**objects, AUDIT_TIMES, None)).await
     };
     let error = swept(&failing).await.unwrap_err();
     assert!(!error.is_permanent(), "{error}");

@@ -7,12 +7,13 @@
 mod endpoint;
 pub mod setup;
 
+use std::num::{NonZeroU32, ParseIntError};
 use std::time::Duration;
 
 use aws::Timeouts;
 use aws::environment::{
-    BUCKET_NAME, CONTENT_TABLE, FAILURE_BUCKET, MONITORING, SITEMAP_TABLE, SITES, SOURCE_MAPPING,
-    SOURCE_TABLE, STACK_NAME,
+    BUCKET_NAME, CONTENT_TABLE, EnvironmentError, FAILURE_BUCKET, MONITORING, SITEMAP_TABLE, SITES,
+    SOURCE_MAPPING, SOURCE_TABLE, STACK_NAME, variable,
 };
 use aws::failures::FailureBucket;
 use engine::metrics::{self, Metrics};
@@ -20,8 +21,10 @@ use tracing::error;
 
 pub use endpoint::{Endpoint, EndpointError, INDEXNOW_ENDPOINT};
 
+/// The environment variable that holds the hours from the beginning of an audit to the next one's.
+pub const AUDIT_HOURS: &str = "AUDIT_HOURS";
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 10] = [
+pub const ENVIRONMENT: [&str; 11] = [
     CONTENT_TABLE,
     SITEMAP_TABLE,
     SITES,
@@ -32,6 +35,7 @@ pub const ENVIRONMENT: [&str; 10] = [
     BUCKET_NAME,
     FAILURE_BUCKET,
     INDEXNOW_ENDPOINT,
+    AUDIT_HOURS,
 ];
 /// The limits of its calls. One that hangs at the end of an audit's slice must leave the function time to end; the audit
 /// reads whole objects, of 50 MB at most.
@@ -39,6 +43,39 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     attempt: Duration::from_secs(4),
     operation: Duration::from_secs(10),
 };
+
+/// Why nobody knows how often to audit.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuditHoursError {
+    /// The environment does not say.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    /// What it says is no number of hours.
+    #[error("{AUDIT_HOURS} is {text:?}, which is no whole number of hours: {cause}")]
+    NoNumber {
+        /// What it says.
+        text: String,
+        /// Why that is no number.
+        cause: ParseIntError,
+    },
+}
+
+/// From the beginning of an audit to the next one's.
+///
+/// # Errors
+///
+/// If [`AUDIT_HOURS`] is not set, or no whole number above zero.
+pub fn audit_period() -> Result<Duration, AuditHoursError> {
+    parse_hours(variable(AUDIT_HOURS)?)
+}
+
+fn parse_hours(text: String) -> Result<Duration, AuditHoursError> {
+    match text.parse::<NonZeroU32>() {
+        Ok(hours) => Ok(Duration::from_secs(u64::from(hours.get()) * 3_600)),
+        Err(cause) => Err(AuditHoursError::NoNumber { text, cause }),
+    }
+}
 
 /// Notes how many batches wait in the failure bucket, for the line of metrics that the sweep will write: as long as one
 /// does, not only when it comes. If the bucket cannot be listed there is no value; the clock does not stop for it. Where
@@ -50,5 +87,21 @@ pub async fn count_failures(metrics: &Metrics, failures: &FailureBucket) {
     match failures.waiting().await {
         Ok(waiting) => metrics.note(&metrics::FAILURES_WAITING, waiting),
         Err(error) => error!(%error, "the failure bucket was not listed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_audit_comes_every_so_many_hours() {
+        let parsed = |text: &str| parse_hours(text.to_owned());
+        assert_eq!(parsed("24").unwrap(), engine::sweep::AuditTimes::DAILY);
+        for text in ["", "0", "-1", "1.5", "24h", "4294967296"] {
+            let told = parsed(text).unwrap_err().to_string();
+            let begin = format!("AUDIT_HOURS is {text:?}, which is no whole number of hours: ");
+            assert!(told.starts_with(&begin), "{told}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aws::{Aws, environment};
+use engine::sweep::AuditTimes;
 use engine::sweep::notices::SearchEngines;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::Value;
@@ -18,7 +19,11 @@ async fn main() -> Result<(), Error> {
     let wire = || {
         let (reconciler, objects) = (environment::reconciler(&aws)?, environment::objects(&aws)?);
         let (failures, indexnow) = (environment::failures(&aws)?, Endpoint::from_environment()?);
-        Ok::<_, Error>((reconciler, objects, failures, indexnow))
+        let times = AuditTimes {
+            period: sweep::audit_period()?,
+            second_look: SECOND_LOOK,
+        };
+        Ok::<_, Error>((reconciler, objects, failures, indexnow, times))
     };
     // Not the end: CloudFormation waits to be told what is wrong. A sweep ends with it.
     let wired = wire();
@@ -27,14 +32,14 @@ async fn main() -> Result<(), Error> {
             return Ok(());
         }
         // The schedule's event says nothing that is of use.
-        let (reconciler, objects, failures, indexnow) =
+        let (reconciler, objects, failures, indexnow, times) =
             wired.as_ref().map_err(ToString::to_string)?;
         sweep::count_failures(&reconciler.metrics, failures).await;
         let engines = indexnow
             .as_ref()
             .map(|endpoint| endpoint as &dyn SearchEngines);
         // Boxed: else the runtime starts with copying room for all of it about.
-        let sweep = engine::sweep::sweep(reconciler, objects, SECOND_LOOK, engines);
+        let sweep = engine::sweep::sweep(reconciler, objects, *times, engines);
         Box::pin(sweep).await?;
         Ok::<_, Error>(())
     };

@@ -17,7 +17,7 @@ use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
 use engine::sweep::notices::SearchEngines;
-use engine::sweep::sweep;
+use engine::sweep::{AuditTimes, sweep};
 use futures::FutureExt;
 use objects::{Objects, all_sites};
 use sweep::Endpoint;
@@ -43,8 +43,11 @@ use front::serve_sites;
 const INGEST_SOURCE: &str = "ingest of the user's table";
 /// How often the sweep runs, in place of the schedule's minute.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
-/// The audit's pause before it looks again: events are handled at once here.
-pub const SECOND_LOOK: Duration = Duration::from_millis(500);
+/// When the clock audits. It looks again soon: events are handled at once here.
+pub const AUDIT_TIMES: AuditTimes = AuditTimes {
+    period: AuditTimes::DAILY,
+    second_look: Duration::from_millis(500),
+};
 /// Stream records of one invocation.
 const BATCH: usize = 500;
 /// How long a batch waits to fill.
@@ -548,7 +551,7 @@ async fn sweep_for_ever(
         let swept = async {
             let engines = options.indexnow.as_ref();
             let engines = engines.map(|endpoint| endpoint as &dyn SearchEngines);
-            sweep(&reconciler, &*objects, SECOND_LOOK, engines).await
+            sweep(&reconciler, &*objects, AUDIT_TIMES, engines).await
         };
         let swept = invoke(SWEEP, options.observer.clone(), swept);
         match tokio::time::timeout(SWEEP_TIMEOUT, swept).await {

@@ -8,7 +8,7 @@
 //! - Scans that have stopped are started again.
 //! - Feeds are published that have changed again too soon after the last time.
 //! - Search engines are told of what has changed ([`notices`]).
-//! - Once a day, in slices, everything is audited and made good ([`audit`]).
+//! - Once a day, or as often as the deployment says, everything is audited and made good, in slices ([`audit`]).
 
 pub mod audit;
 pub mod notices;
@@ -50,14 +50,26 @@ pub(crate) const STUCK_SECONDS: i64 = 3_600;
 /// How long a sweep goes on beginning new parts of the audit: well below the function's time limit, and the timers of
 /// the next minute wait for it.
 const AUDIT_SLICE: Duration = Duration::from_secs(20);
-/// Seconds from the beginning of an audit to the next one's.
-const AUDIT_PERIOD: i64 = 86_400;
-/// The same after one that has repaired something: a repair may bring more to light. What it only finds would be found
-/// again as often.
+/// Seconds from the beginning of an audit that has repaired something to the next one's, if they are not fewer anyway: a
+/// repair may bring more to light. What it only finds would be found again as often.
 const NEXT_AUDIT_PERIOD: i64 = 600;
 
-/// Does all that is due. `second_look` is the audit's ([`audit::Audit::second_look`]). Without `engines` no search engine is
-/// told of anything. False if nothing was done since another sweep is under way.
+/// When the clock audits.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditTimes {
+    /// From the beginning of an audit to the next one's. No event tells of what an audit finds, so it is not known earlier.
+    pub period: Duration,
+    /// See [`Audit::second_look`].
+    pub second_look: Duration,
+}
+
+impl AuditTimes {
+    /// [`Self::period`] where nothing else is said: a day.
+    pub const DAILY: Duration = Duration::from_secs(86_400);
+}
+
+/// Does all that is due. Without `engines` no search engine is told of anything. False if nothing was done since another sweep
+/// is under way.
 ///
 /// # Errors
 ///
@@ -66,7 +78,7 @@ const NEXT_AUDIT_PERIOD: i64 = 600;
 pub async fn sweep(
     reconciler: &Reconciler,
     objects: &dyn Objects,
-    second_look: Duration,
+    times: AuditTimes,
     engines: Option<&dyn SearchEngines>,
 ) -> Result<bool, EngineError> {
     let Reconciler { table, env, .. } = reconciler;
@@ -84,9 +96,9 @@ pub async fn sweep(
         reconciler,
         objects,
         repair: true,
-        second_look,
+        second_look: times.second_look,
     };
-    failures.extend(go_on_with(&audit).await.err());
+    failures.extend(go_on_with(&audit, times.period).await.err());
     failures.extend(table.end_turn(&turn).await.err());
     for failure in &failures {
         error!(error = %failure, "a part of the sweep failed");
@@ -214,7 +226,7 @@ async fn publish_feeds(reconciler: &Reconciler) -> Result<(), EngineError> {
 }
 
 /// Begins an audit when one is due, and does a slice of the one under way.
-async fn go_on_with(audit: &Audit<'_>) -> Result<(), EngineError> {
+async fn go_on_with(audit: &Audit<'_>, period: Duration) -> Result<(), EngineError> {
     let table = &audit.reconciler.table;
     let now = audit.reconciler.env.now();
     let moves = |scan: &ContentScan| {
@@ -232,9 +244,10 @@ async fn go_on_with(audit: &Audit<'_>) -> Result<(), EngineError> {
     let mut progress = match table.audit().await? {
         Some(progress) if progress.step.is_some() => progress,
         Some(progress) => {
+            let period = i64::try_from(period.as_secs()).unwrap_or(i64::MAX);
             let period = match progress.repaired {
-                0 => AUDIT_PERIOD,
-                _ => NEXT_AUDIT_PERIOD,
+                0 => period,
+                _ => period.min(NEXT_AUDIT_PERIOD),
             };
             if now - progress.began < period {
                 return Ok(());

@@ -52,9 +52,9 @@ pub const MANY_IMAGES_DIGITS: usize = 1_930;
 const RECORDS: Range<usize> = 0..8;
 const PATHS: Range<usize> = 0..4;
 /// The most records that come and go as a crowd.
-pub const MOST_CROWD: usize = 30;
+pub const MOST_CROWD: usize = 1_030;
 /// How many come at once: the n-th is at the n-th path.
-const CROWD: Range<usize> = 5..MOST_CROWD;
+const CROWD: Range<usize> = 5..30;
 /// The same with many images each: more than fit into one sitemap of the lowest byte limit.
 const LARGE_CROWD: Range<usize> = 5..8;
 /// Hours from the world's beginning at which pages appear, go, and are said to have changed.
@@ -75,7 +75,7 @@ const SHORT_STEPS: Range<usize> = 20..120;
 const MEDIUM_STEPS: Range<usize> = 120..400;
 const LONG_STEPS: Range<usize> = 400..2_001;
 /// Pages of a large crowd of news: more than one sitemap of news may have, whatever the site's own limit is.
-const NEWS_CROWD: Range<usize> = 1_001..1_030;
+const NEWS_CROWD: Range<usize> = 1_001..MOST_CROWD;
 /// Pages of a crowd that is one translation group: more than it may have.
 const GROUP_CROWD: Range<usize> = 201..206;
 /// Pages of such a crowd that leave it.
@@ -113,6 +113,9 @@ pub enum Step {
     Clear,
     /// A site's record is written, or deleted.
     Site(usize, Option<Settings>),
+    /// What was deleted or changed since everything was last compared is taken from a backup of then, and what came is deleted
+    /// (docs/OPERATIONS.md, "Restore the content").
+    Restore,
     /// Hours pass.
     Pass(i64),
     /// The sitemap table is dropped and created again, when no function runs.
@@ -472,6 +475,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Clear),
         6 => (0..SITES.len(), proptest::option::weighted(0.8, settings()))
             .prop_map(|(site, settings)| Step::Site(site, settings)),
+        1 => Just(Step::Restore),
         5 => PASSING.prop_map(Step::Pass),
         1 => Just(Step::DropTable),
         2 => any::<usize>().prop_map(Step::LoseRow),

@@ -44,6 +44,17 @@ pub struct Oracle {
     pub ever_told: [bool; SITES.len()],
     /// Sitemaps of one index at most.
     pub index_lines: usize,
+    /// The content as it was when everything was last compared.
+    pub backup: Backup,
+}
+
+/// The content at some time.
+#[derive(Clone, Debug, Default)]
+pub struct Backup {
+    /// See [`Oracle::pages`].
+    pub pages: BTreeMap<String, Page>,
+    /// See [`Oracle::settings`].
+    pub settings: [Option<Settings>; SITES.len()],
 }
 
 /// A site's host, and a loc on it.
@@ -110,6 +121,7 @@ impl Oracle {
             settings: [None; SITES.len()],
             ever_told: [false; SITES.len()],
             index_lines: INDEX_LINES,
+            backup: Backup::default(),
         }
     }
 
@@ -124,6 +136,14 @@ impl Oracle {
             changed => changed,
         };
         Page { changed, ..page }
+    }
+
+    /// Keeps the content as it is now.
+    pub fn back_up(&mut self) {
+        self.backup = Backup {
+            pages: self.pages.clone(),
+            settings: self.settings,
+        };
     }
 
     /// What a site goes by; nothing if it is none.

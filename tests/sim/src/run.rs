@@ -10,8 +10,8 @@ use engine::sweep::audit::Finding;
 
 use crate::audit::{Tally, audit, check, kind};
 use crate::deployment::{Deployment, PLAIN};
-use crate::history::{History, Page, RECORDED, SITES, Settings, State, Step};
-use crate::oracle::Oracle;
+use crate::history::{History, MOST_CROWD, Page, RECORDED, SITES, Settings, State, Step};
+use crate::oracle::{Backup, Oracle};
 use crate::reader::{Board, Pace, Reader, Seen};
 use crate::runtime::Sim;
 use crate::told::Told;
@@ -173,8 +173,6 @@ pub(crate) struct Run {
     /// What the crawler is told.
     board: Arc<Board>,
     oracle: Oracle,
-    /// How many records of the crowd there may be.
-    crowd: usize,
     /// Hours passed since everything was last published.
     passed: i64,
     /// Whether the table was dropped since then.
@@ -201,7 +199,6 @@ impl Run {
             world: World::new(sim, options, deployment),
             board: Arc::new(Board::new(sim.env())),
             oracle,
-            crowd: 0,
             passed: 0,
             dropped: false,
             rowless: false,
@@ -252,14 +249,16 @@ impl Run {
                     let page = Page { path: n, ..*page };
                     self.put(&format!("c{n}"), page).await;
                 }
-                self.crowd = self.crowd.max(*count);
             }
             Step::Clear => {
-                for n in 0..std::mem::take(&mut self.crowd) {
-                    self.delete(&format!("c{n}")).await;
+                for name in (0..MOST_CROWD).map(|n| format!("c{n}")) {
+                    if self.oracle.pages.contains_key(&self.world.id(&name)) {
+                        self.delete(&name).await;
+                    }
                 }
             }
             Step::Site(site, settings) => self.settings(*site, settings).await,
+            Step::Restore => self.restore().await,
             Step::Pass(hours) => self.pass(*hours).await?,
             Step::DropTable => self.drop_table().await?,
             Step::LoseRow(at) => self.lose_row(*at).await,
@@ -322,6 +321,26 @@ impl Run {
             Some(settings) => self.world.put(&Oracle::site_record(site, settings)).await,
             None => self.world.delete(&format!("site/{}", SITES[site])).await,
         }
+    }
+
+    /// Copies all records of the backup back, and deletes those that came later.
+    async fn restore(&mut self) {
+        let Backup { pages, settings } = self.oracle.backup.clone();
+        for (site, settings) in settings.iter().enumerate() {
+            self.settings(site, settings).await;
+        }
+        for (id, page) in &pages {
+            self.world.put(&self.oracle.record(id, page)).await;
+        }
+        let later = self
+            .oracle
+            .pages
+            .keys()
+            .filter(|id| !pages.contains_key(*id));
+        for id in later {
+            self.world.delete(id).await;
+        }
+        self.oracle.pages = pages;
     }
 
     async fn pass(&mut self, hours: i64) -> Result<(), String> {
@@ -498,6 +517,7 @@ impl Run {
         self.passed = 0;
         (self.dropped, self.rowless) = (false, false);
         self.lost = false;
+        self.oracle.back_up();
         for site in 0..SITES.len() {
             if site == RECORDED && self.orphaned {
                 continue;

@@ -19,7 +19,7 @@ use engine::scans::{ContentScan, SiteScan};
 use engine::stream::{EventName, Handled, StreamRecord};
 use engine::sweep::audit::{Audit, Finding, beginning, daily};
 use engine::sweep::notices::SearchEngines;
-use engine::sweep::{TURN_SECONDS, sweep};
+use engine::sweep::{AuditTimes, TURN_SECONDS, sweep};
 use engine::{Env, SitemapTable};
 use objects::{Document, MemoryObjects, ObjectKey, Objects};
 use serde_json::Value as Json;
@@ -42,8 +42,11 @@ use crate::throughput::Throughput;
 
 /// In one of so many worlds with faults a service is out of order for a time.
 const OUTAGE_ONE_IN: u64 = 4;
-/// The audit's pause before it looks again.
-const SECOND_LOOK: Duration = Duration::from_secs(5);
+/// When the clock audits.
+const AUDIT_TIMES: AuditTimes = AuditTimes {
+    period: AuditTimes::DAILY,
+    second_look: Duration::from_secs(5),
+};
 /// Sweeps of the clock that the one after a history waits for.
 const SWEEPS_WAITED_FOR: i64 = 20;
 /// Seconds after which DynamoDB has deleted a row that is over ("within a few days").
@@ -280,7 +283,7 @@ impl World {
                     let engines = endpoint
                         .as_ref()
                         .map(|endpoint| endpoint as &dyn SearchEngines);
-                    sweep(reconciler, &**objects, SECOND_LOOK, engines).await
+                    sweep(reconciler, &**objects, AUDIT_TIMES, engines).await
                 };
                 // What failed, the next one does. A call that is too many is tried again for a time.
                 let begun = sim.elapsed();
@@ -572,7 +575,7 @@ impl World {
             .map(|endpoint| endpoint as &dyn SearchEngines);
         // The clock's own may be under way, or have died, also several of them.
         for _ in 0..=SWEEPS_WAITED_FOR * TURN_SECONDS {
-            let swept = sweep(reconciler, &**objects, SECOND_LOOK, engines).await;
+            let swept = sweep(reconciler, &**objects, AUDIT_TIMES, engines).await;
             if swept.map_err(|error| format!("a sweep: {error}"))? {
                 return Ok(());
             }
@@ -626,7 +629,7 @@ impl World {
             reconciler,
             objects: &**objects,
             repair,
-            second_look: SECOND_LOOK,
+            second_look: AUDIT_TIMES.second_look,
         };
         let in_slices = progress.step == Some(AuditStep::Sums) && !repair;
         let mut findings = Vec::new();

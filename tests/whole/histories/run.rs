@@ -18,12 +18,12 @@ use harness::{Chaos, Crawler, Response, SITE, World, within};
 use http::Method;
 use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 use local::event_source::Faults;
-use local::stack::{Options, SECOND_LOOK};
+use local::stack::{AUDIT_TIMES, Options};
 
 use super::audit::audit;
 use sim::audit::{Tally, kind};
 use sim::history::{History, KNOWN, MOST_CROWD, PAGE, Page, RECORDED, SITES, Settings, Step};
-use sim::oracle::Oracle;
+use sim::oracle::{Backup, Oracle};
 use sim::reader::{Board, Pace, Public, Reader, Seen};
 
 /// How the crawler reads. Moves take milliseconds; a machine that has much else to do, with calls that fail, takes seconds.
@@ -300,6 +300,7 @@ impl Run {
                 }
             }
             Step::Site(site, settings) => self.settings(*site, settings).await,
+            Step::Restore => self.restore().await,
             Step::Pass(hours) => self.pass(*hours).await,
             Step::DropTable => self.drop_table().await,
             Step::LoseRow(at) => self.lose_row(*at).await,
@@ -311,6 +312,25 @@ impl Run {
             Step::Rest => self.rest().await?,
         }
         Ok(())
+    }
+
+    /// Copies all records of the backup back, and deletes those that came later.
+    async fn restore(&mut self) {
+        let Backup { pages, settings } = self.oracle.backup.clone();
+        for (site, settings) in settings.iter().enumerate() {
+            self.settings(site, settings).await;
+        }
+        for (id, page) in &pages {
+            self.put(id.clone(), *page).await;
+        }
+        let later = self
+            .oracle
+            .pages
+            .keys()
+            .filter(|id| !pages.contains_key(*id));
+        for id in later.cloned().collect::<Vec<_>>() {
+            self.delete(id).await;
+        }
     }
 
     async fn lose_row(&mut self, at: usize) {
@@ -359,7 +379,7 @@ impl Run {
             self.sweep().await;
             self.world.settle().await;
             let found = |finding: &Finding| findings.push(finding.to_string());
-            let ended = repair(&target, true, SECOND_LOOK / 2, found).await;
+            let ended = repair(&target, true, AUDIT_TIMES.second_look / 2, found).await;
             if let Ended::Whole(left) = ended.map_err(|error| error.to_string())?
                 && left.iter().all(|finding| finding.problem.is_harmless())
             {
@@ -373,7 +393,7 @@ impl Run {
     /// Nothing is wrong, so the audit finds nothing.
     async fn finds_nothing(&self) -> Result<(), String> {
         let target = self.world.target();
-        let ended = repair(&target, false, SECOND_LOOK, |_| ()).await;
+        let ended = repair(&target, false, AUDIT_TIMES.second_look, |_| ()).await;
         let Ended::Whole(mut found) = ended.map_err(|error| error.to_string())? else {
             return Ok(());
         };
@@ -464,7 +484,7 @@ impl Run {
         let stack = &self.world.stack;
         // A lost race with the stack's own sweep is no failure: what is left undone shows in the comparison.
         let (reconciler, objects) = (&stack.reconciler, &*stack.objects);
-        if let Err(error) = sweep(reconciler, objects, SECOND_LOOK, None).await {
+        if let Err(error) = sweep(reconciler, objects, AUDIT_TIMES, None).await {
             println!("a sweep: {error}");
         }
     }
@@ -497,6 +517,7 @@ impl Run {
         self.passed = 0;
         self.dropped = false;
         self.lost = false;
+        self.oracle.back_up();
         for site in 0..SITES.len() {
             if site == RECORDED && self.orphaned {
                 continue;
