@@ -258,8 +258,8 @@ FAULTS = {
          "            let there = self.objects.head(&key).await?;\n"
          "            match self.put(&key, body, &document, there.as_ref()).await? {\n")],
     "the summaries are read before the indexes' objects": [
-        (INDEX, "            let mut objects = Vec::new();\n",
-         "            let summaries = table.summaries(site).await?;\n            let mut objects = Vec::new();\n"),
+        (INDEX, "            // They come before the rows that decide.\n",
+         "            let summaries = table.summaries(site).await?;\n"),
         (INDEX, "            let summaries = table.summaries(site).await?;\n            let mut pages",
          "            let mut pages")],
     "equal indexes end it, whatever their stamps": [
@@ -345,6 +345,11 @@ FAULTS = {
          "            Some(Ok(_)) if false => Some((")],
     "the audit makes up for no mark that was lost": [
         (OBJECTS, "                self.mark_again(&site).await?;", "")],
+    "a feed is not published when its mark ends": [
+        (REGENERATE, "Subject::MarkedFeed(_) => (record.event == EventName::Remove).then_some(subject),",
+         "Subject::MarkedFeed(_) => None,")],
+    "a cursor that cannot be read stays": [
+        (SWEEP, "table.begin_timers_again(now)", "table.begin_timers(now)")],
     "the audit does not look at site files": [
         (OBJECTS, "Source::Settings => wrong_text(object, Some(&wanted)),", "Source::Settings => None,"),
         (OBJECTS, "Source::Changes => wrong_text(object, None),", "Source::Changes => None,")],

@@ -3,7 +3,6 @@
 //! In most tests its rows are written by hand: what is held here is what becomes of them.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use aws::Aws;
 use aws::Clock;
@@ -17,7 +16,7 @@ use engine::regenerate::feed::FEED_PERIOD;
 use engine::sites::Hold;
 use engine::sweep::sweep;
 use harness::{Gate, SITE, World, post, settings, until, with};
-use local::stack::Options;
+use local::stack::{AUDIT_TIMES, Options};
 use local::tables::SITEMAP_TABLE;
 use objects::ObjectKey;
 use quick_xml::Reader;
@@ -151,7 +150,7 @@ async fn paths(world: &World) -> Vec<String> {
     let (reconciler, objects) = (&world.stack.reconciler, &world.stack.objects);
     // The stack's own may be under way.
     until("it is this sweep's turn", async || {
-        let swept = sweep(reconciler, &**objects, Duration::ZERO, None);
+        let swept = sweep(reconciler, &**objects, AUDIT_TIMES, None);
         Box::pin(swept).await.unwrap()
     })
     .await;

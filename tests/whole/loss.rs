@@ -14,7 +14,7 @@ use engine::slots::Room;
 use engine::sweep::audit::{Finding, Problem};
 use engine::sweep::sweep;
 use harness::{Entry, SITE, World, post, settings, with};
-use local::stack::Options;
+use local::stack::{AUDIT_TIMES, Options};
 use local::tables::{BUCKET, SITEMAP_TABLE};
 use objects::PUBLISHED_PREFIX;
 use serde_json::json;
@@ -321,7 +321,7 @@ async fn only_a_repair_has_the_audit_begin_again_soon() {
     let audited = async || {
         for _ in 0..100 {
             // Boxed: it is large for a thread's stack.
-            let swept = Box::pin(sweep(reconciler, &**objects, PAUSE, None));
+            let swept = Box::pin(sweep(reconciler, &**objects, AUDIT_TIMES, None));
             assert!(swept.await.unwrap(), "another sweep is under way");
             match reconciler.table.audit().await.unwrap() {
                 Some(progress) if progress.step.is_none() => return progress,

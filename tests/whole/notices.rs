@@ -20,7 +20,7 @@ use engine::sites::Hold;
 use engine::sweep::notices::SearchEngines;
 use engine::sweep::sweep;
 use harness::{SITE, World, post, settings, until};
-use local::stack::Options;
+use local::stack::{AUDIT_TIMES, Options};
 use local::tables::SITEMAP_TABLE;
 use serde_json::json;
 use sitemap::site::SiteSettings;
@@ -139,7 +139,7 @@ impl Bench {
             ..stack.reconciler.clone()
         };
         let engines = endpoint.map(|endpoint| endpoint as &dyn SearchEngines);
-        let swept = sweep(&reconciler, &*stack.objects, Duration::ZERO, engines);
+        let swept = sweep(&reconciler, &*stack.objects, AUDIT_TIMES, engines);
         assert!(swept.await.unwrap(), "another sweep is under way");
         meter.take()
     }

@@ -52,7 +52,8 @@ async fn given_up(world: &World, batches: usize) {
     .await;
 }
 
-/// These records have ledgers and no other has; each entry has its claim.
+/// These records have ledgers and no other has, but for fences without anything behind them: a reconcile that fails may leave
+/// one of a record that has gone. Each entry has its claim.
 async fn audit(world: &World, ids: &[&str]) {
     let owners = |rows: Vec<BTreeMap<String, String>>| -> BTreeSet<String> {
         rows.iter()
@@ -65,8 +66,9 @@ async fn audit(world: &World, ids: &[&str]) {
     let ledgers: BTreeSet<String> = world
         .rows("LEDGER#")
         .await
-        .into_keys()
-        .map(|(pk, _)| pk["LEDGER#".len()..].to_owned())
+        .into_iter()
+        .filter(|(_, row)| row.contains_key("body"))
+        .map(|((pk, _), _)| pk["LEDGER#".len()..].to_owned())
         .collect();
     assert_eq!(ledgers, ids.iter().map(|id| (*id).to_owned()).collect());
 }

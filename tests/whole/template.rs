@@ -295,7 +295,7 @@ fn what_is_asked_of_lambda_is_within_its_bounds() {
                 sweep::INDEXNOW_ENDPOINT => parameter("IndexNowEndpoint"),
                 sweep::AUDIT_HOURS => {
                     let most = &template["Parameters"]["AuditHours"]["MaxValue"];
-                    Some(most.to_string().len() as u64)
+                    most.as_u64().map(|most| most.to_string().len() as u64)
                 }
                 environment::CONTENT_TABLE | environment::SITEMAP_TABLE => Some(table),
                 environment::SOURCE_TABLE => Some(any_table),

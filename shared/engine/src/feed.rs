@@ -18,12 +18,6 @@ pub const EXPIRES: &str = "expires";
 const SPARE_SECONDS: i64 = 3_600;
 
 impl SitemapTable {
-    /// Has a site's feed published again.
-    pub(crate) async fn publish_feed_again(&self, site: &str) -> Result<(), EngineError> {
-        let row = Item::from(&keys::feed_again(site)).with("token", self.env.token());
-        self.put(row).await
-    }
-
     /// A site's changes of these days (since 1970), the newest first, at most so many; read consistently. A row that
     /// cannot be read costs its own page alone.
     pub async fn changes(

@@ -28,7 +28,7 @@ mod timer;
 
 pub use claim::{claim, waiter};
 pub use entry::{entry, segment};
-pub use feed::{feed, feed_again, feed_partition};
+pub use feed::{feed, feed_partition};
 pub use free::{free, free_partition, free_prefix, free_slot};
 pub use group::{MEMBER, group_member, group_partition, group_waiter};
 pub use job::{Mark, audit, content_scan, mark, marks_partition, ringing, sums, sweep};

@@ -26,22 +26,33 @@ impl SitemapTable {
         self.put(row).await
     }
 
+    /// The time of a site's mark, if it has one.
+    pub(crate) async fn marked(&self, mark: Mark, site: &str) -> Result<Option<i64>, EngineError> {
+        let item = self.item(&keys::mark(mark, site)).await?;
+        Ok(item.map(|item| due(&item)))
+    }
+
     /// Sites that have this mark.
     pub async fn marks(&self, mark: Mark) -> Result<Vec<Marked>, EngineError> {
         // One page, of 1 MB, which holds thousands: those behind it come when some of them are done.
         let items = self.first(Query::of(keys::marks_partition(mark))).await?;
         let marked = |item: &Item| {
             let key = item_key(item)?;
-            let RowKey::Mark(site) = RowKey::parse(&key.pk, &key.sk)? else {
+            let RowKey::Mark(_, site) = RowKey::parse(&key.pk, &key.sk)? else {
                 return None;
             };
             Some(Marked {
                 site,
-                due: item.number("due").unwrap_or_default(),
+                due: due(item),
                 token: item.text("token").unwrap_or_default().to_owned(),
             })
         };
         Ok(items.iter().filter_map(marked).collect())
+    }
+
+    /// Has the feed of a marked site published: that is what the end of its mark calls for.
+    pub(crate) async fn end_feed_mark(&self, site: &str) -> Result<(), EngineError> {
+        self.delete(&keys::mark(Mark::Feed, site)).await
     }
 
     /// Deletes a mark, unless it was made again since it was read.
@@ -50,6 +61,11 @@ impl SitemapTable {
         let key = keys::mark(mark, &marked.site);
         self.delete_if(&key, unchanged).await.map(drop)
     }
+}
+
+/// At once, if it does not say.
+fn due(mark: &Item) -> i64 {
+    mark.number("due").unwrap_or_default()
 }
 
 #[cfg(test)]

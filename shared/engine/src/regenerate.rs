@@ -1,7 +1,7 @@
 //! What follows from a changed row of the sitemap table: publish what it is part of.
 //!
 //! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
-//!   ([`site_files`]) and feed. `FEED#`: the feed ([`mod@feed`]).
+//!   ([`site_files`]) and feed. `FEED#`, and a mark of `JOB#feeds` that was taken off: the feed ([`mod@feed`]).
 //! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
 //! - `LOC#`: the records that wait for an address that its owner gave up. `SCAN#`: the next slice of a site's scan
 //!   ([`site_scan`]). `JOB#`: of the scan of all content ([`content_scan`]), or of due timers.
@@ -19,6 +19,7 @@ use crate::metrics::{self, Metric};
 use crate::reconcile::Reconciler;
 use crate::sites::{Hold, SiteRow};
 use crate::stream::{Batch, EventName, Handled, StreamRecord};
+use futures::future::join;
 use objects::Objects;
 use tracing::{error, warn};
 
@@ -47,6 +48,12 @@ const CONCURRENT_SITES: usize = 8;
 /// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
 const CONCURRENT_SHARDS: usize = 4;
 
+/// Other changes of one batch that are followed at the same time.
+const CONCURRENT_CHANGES: usize = 4;
+
+/// Shards to publish: of each the segments that have changed, and the subjects that say so.
+type Shards<'s> = BTreeMap<&'s ShardId, (BTreeSet<u32>, Vec<&'s Subject>)>;
+
 /// The tables, the bucket and the clock.
 #[derive(Clone, Debug)]
 pub struct Regenerator {
@@ -68,6 +75,8 @@ pub fn subject(record: &StreamRecord) -> Option<Subject> {
         Subject::Claim(_, None) => (record.event == EventName::Remove).then_some(subject),
         // A new waiter waits for nothing but that. One that is written again is where the calls go on.
         Subject::Claim(_, Some(_)) => (record.event == EventName::Modify).then_some(subject),
+        // The end of the mark says that the time has come.
+        Subject::MarkedFeed(_) => (record.event == EventName::Remove).then_some(subject),
         _ => Some(subject),
     }
 }
@@ -76,9 +85,9 @@ impl Regenerator {
     /// Handles a batch of the sitemap table's stream.
     pub async fn regenerate(&self, records: &[StreamRecord]) -> Handled {
         let batch = Batch::of(records, subject);
-        let mut failed: Vec<&Subject> = Vec::new();
-        let mut shards: BTreeMap<&ShardId, (BTreeSet<u32>, Vec<&Subject>)> = BTreeMap::new();
-        let (mut scans, mut timers, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let mut shards = Shards::new();
+        let (mut scans, mut timers) = (Vec::new(), Vec::new());
+        let (mut indexes, mut others) = (Vec::new(), Vec::new());
         for subject in batch.subjects() {
             match subject {
                 Subject::Segment(shard, segment) => {
@@ -88,9 +97,32 @@ impl Regenerator {
                 }
                 Subject::SiteScan(host) => scans.push((subject, host)),
                 Subject::Timers(digit) => timers.push((subject, *digit)),
+                Subject::Index(_) | Subject::Site(_) => indexes.push(subject),
                 other => others.push(other),
             }
         }
+        let (mut failed, others) = join(
+            self.publish_shards_of(shards, &batch),
+            self.follow(others, &batch),
+        )
+        .await;
+        failed.extend(others);
+        // After the shards, so that the summaries they have just written are in the index at once.
+        failed.extend(self.follow(indexes, &batch).await);
+        failed.extend(self.ring_of(timers).await);
+        failed.extend(self.scan_sites_of(scans).await);
+        let Reconciler { metrics, env, .. } = &self.reconciler;
+        metrics.emit(env.now());
+        batch.response(failed)
+    }
+
+    /// Publishes these shards: the subjects that have to come again.
+    async fn publish_shards_of<'s>(
+        &self,
+        shards: Shards<'s>,
+        batch: &Batch<Subject>,
+    ) -> Vec<&'s Subject> {
+        let mut failed = Vec::new();
         let publish = shards
             .into_iter()
             .map(|(shard, (segments, subjects))| async move {
@@ -113,18 +145,23 @@ impl Regenerator {
                 }
             }
         }
-        // After the shards, so that the summaries they have just written are in the index at once.
-        for subject in others {
+        failed
+    }
+
+    /// Does what follows from these changes: those that have to come again.
+    async fn follow<'s>(
+        &self,
+        subjects: Vec<&'s Subject>,
+        batch: &Batch<Subject>,
+    ) -> Vec<&'s Subject> {
+        let follow = subjects.into_iter().map(|subject| async move {
             // Boxed: the compiler bounds how deep futures may lie in one another.
             let since = batch.oldest([subject]);
             let followed = Box::pin(self.other_changed(subject, since)).await;
-            failed.extend(self.has_failed(subject, followed).then_some(subject));
-        }
-        failed.extend(self.ring_of(timers).await);
-        failed.extend(self.scan_sites_of(scans).await);
-        let Reconciler { metrics, env, .. } = &self.reconciler;
-        metrics.emit(env.now());
-        batch.response(failed)
+            self.has_failed(subject, followed).then_some(subject)
+        });
+        let failed = concurrently(CONCURRENT_CHANGES, follow).await;
+        failed.into_iter().flatten().collect()
     }
 
     /// Does a slice of the ringing of these timers: those that have to come again.
@@ -203,7 +240,7 @@ impl Regenerator {
                 self.publish_index(site).await?;
                 self.publish_feed(site, true).await
             }
-            Subject::Feed(site) => self.publish_feed(site, false).await,
+            Subject::Feed(site) | Subject::MarkedFeed(site) => self.publish_feed(site, false).await,
             Subject::Claim(pk, from) => self.hand_over(pk, from.as_deref()).await,
             Subject::ContentScan => self.scan_content().await,
             Subject::Term(pk) => {

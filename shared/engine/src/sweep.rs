@@ -115,7 +115,7 @@ async fn ring(reconciler: &Reconciler) -> Result<(), EngineError> {
     let now = reconciler.env.now();
     // First, since a sweep may end between both.
     reconciler.table.note_audit(&audit::daily(now)).await?;
-    reconciler.table.begin_timers(now).await
+    reconciler.table.begin_timers_again(now).await
 }
 
 /// Looks at the next sites that have objects, and at those that the deployment lists.
@@ -139,10 +139,10 @@ async fn watch_sites(
     let until = reconciler.env.deadline(SITES_SLICE);
     let mut failure = None;
     if turn.publishes_feeds {
-        let table = &reconciler.table;
-        let again = hosts.iter().map(|host| table.publish_feed_again(host));
-        for again in concurrently(CALLS, again).await {
-            failure = failure.or(again.err());
+        let (table, now) = (&reconciler.table, reconciler.env.now());
+        let marks = hosts.iter().map(|host| table.mark(Mark::Feed, host, now));
+        for marked in concurrently(CALLS, marks).await {
+            failure = failure.or(marked.err());
         }
     }
     for host in reconciler.unsettled_sites(&hosts).await? {
@@ -216,13 +216,8 @@ async fn publish_feeds(reconciler: &Reconciler) -> Result<(), EngineError> {
     let now = env.now();
     let marks = table.marks(Mark::Feed).await?;
     let due = marks.iter().filter(|marked| marked.due <= now);
-    let publish = due.map(|marked| async move {
-        table.publish_feed_again(&marked.site).await?;
-        // Behind that: a sweep that ends here has the feed published twice.
-        table.unmark(Mark::Feed, marked).await
-    });
-    let published = concurrently(CALLS, publish).await;
-    published.into_iter().collect()
+    let ended = concurrently(CALLS, due.map(|marked| table.end_feed_mark(&marked.site))).await;
+    ended.into_iter().collect()
 }
 
 /// Begins an audit when one is due, and does a slice of the one under way.

@@ -87,8 +87,13 @@ impl SitemapTable {
 
     /// Puts the cursor an hour behind `now`, if there is none: no timer can be older than the first site's row.
     pub(crate) async fn begin_timers(&self, now: i64) -> Result<(), EngineError> {
-        let cursor = cursor_at(now.div_euclid(3_600) - 1);
+        let cursor = cursor_at(begin_of(now));
         self.put_if(cursor, Condition::lacks("pk")).await.map(drop)
+    }
+
+    /// The same if there is none that can be read.
+    pub(crate) async fn begin_timers_again(&self, now: i64) -> Result<(), EngineError> {
+        self.set_cursor(begin_of(now)).await
     }
 
     /// The ringing that goes on of these digits.
@@ -132,6 +137,10 @@ impl SitemapTable {
             Ok(())
         }
     }
+}
+
+fn begin_of(now: i64) -> i64 {
+    now.div_euclid(3_600) - 1
 }
 
 fn cursor_at(hour: i64) -> Item {

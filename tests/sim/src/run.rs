@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::keys::{RowKey, ShardId};
 use engine::sweep::audit::Finding;
 
 use crate::audit::{Tally, audit, check, kind};
@@ -390,6 +391,16 @@ impl Run {
         self.board.break_all().await;
         self.world.lose_row(pk, sk).await;
         self.report.lost += 1;
+        // What belongs together is at times lost together.
+        if let Some(RowKey::Entry(series, slot)) = RowKey::parse(pk, sk)
+            && at / kinds.len() / keys.len() % 2 == 1
+        {
+            let n = slot.n;
+            self.world
+                .lose_object(&ShardId { series, n }.object(), 0)
+                .await;
+            self.report.lost += 1;
+        }
         self.lost = true;
         if *pk == engine::keys::site(SITES[RECORDED]).pk {
             self.rowless = true;
@@ -405,7 +416,7 @@ impl Run {
         }
         let key = &objects[at % objects.len()];
         self.board.break_all().await;
-        self.world.lose_object(key, at).await;
+        self.world.lose_object(key, at / objects.len()).await;
         self.report.lost += 1;
         self.lost = true;
     }

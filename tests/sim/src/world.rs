@@ -23,7 +23,9 @@ use engine::sweep::{AuditTimes, TURN_SECONDS, sweep};
 use engine::{Env, SitemapTable};
 use objects::{Document, MemoryObjects, ObjectKey, Objects};
 use serde_json::Value as Json;
+use sitemap::member::{Built, Frame, Member, Segment, splice};
 use sitemap::record::schema::FIELDS;
+use sitemap::stylesheet::shard_frame;
 use table::{Change, Item, MemoryTable, Scan, Schema, Table, Value};
 
 use crate::audit::{Objects as Published, Row, Rows};
@@ -47,6 +49,8 @@ const AUDIT_TIMES: AuditTimes = AuditTimes {
     period: AuditTimes::DAILY,
     second_look: Duration::from_secs(5),
 };
+/// The style sheet of a frame that no site has.
+const NO_STYLESHEET: &str = "/of-another-release.xsl";
 /// Sweeps of the clock that the one after a history waits for.
 const SWEEPS_WAITED_FOR: i64 = 20;
 /// Seconds after which DynamoDB has deleted a row that is over ("within a few days").
@@ -503,12 +507,40 @@ impl World {
         self.objects.damage(key, body, document);
     }
 
-    /// Loses an object, or half of it.
-    pub async fn lose_object(&self, key: &ObjectKey, at: usize) {
+    /// Loses an object or half of it, or puts a sitemap in its place that a release with a fault could have made: whole, of the
+    /// same stamps, and with nothing in its first segment or in another frame.
+    pub async fn lose_object(&self, key: &ObjectKey, how: usize) {
         let found = self.objects.get(key).await.expect("an object");
-        match found {
-            Some((_, bytes)) if at % 2 == 1 && !bytes.is_empty() => {
-                self.damage_object(key, &bytes[..bytes.len() / 2], None);
+        let Some((meta, bytes)) = found.filter(|(_, bytes)| !bytes.is_empty()) else {
+            return;
+        };
+        let site = self.operator.reconciler.table.site(key.site()).await;
+        let settings = site.ok().flatten().map(|row| row.settings);
+        let sitemap = match (key, settings, Member::parse(&bytes)) {
+            (ObjectKey::Shard { series, .. }, Some(settings), Ok(member)) => {
+                Some((member, shard_frame(&settings, series)))
+            }
+            _ => None,
+        };
+        match (how % 4, sitemap, meta.document) {
+            (1, ..) => self.damage_object(key, &bytes[..bytes.len() / 2], None),
+            (how @ 2..=3, Some((member, frame)), Some(document)) => {
+                let built = if how == 2 {
+                    with_an_empty_segment(&member, &frame)
+                } else {
+                    splice(
+                        &member,
+                        &Frame::urlset(Some(NO_STYLESHEET)),
+                        &BTreeMap::new(),
+                    )
+                };
+                let document = Document {
+                    digest: built.directory.digest(),
+                    bytes: built.directory.document_bytes(),
+                    entries: built.directory.entries(),
+                    ..document
+                };
+                self.damage_object(key, &built.bytes, Some(document));
             }
             _ => drop(self.objects.lose(key)),
         }
@@ -730,6 +762,18 @@ fn value(json: &Json) -> Value {
             )
         }
     }
+}
+
+/// A sitemap with the stamps of this one, and with nothing in its first segment.
+fn with_an_empty_segment(sitemap: &Member<'_>, frame: &Frame) -> Built {
+    let first = sitemap.directory().segments.first();
+    let nothing = first.map(|info| Segment {
+        stamp: info.stamp,
+        entries: 0,
+        newest: None,
+        xml: b"",
+    });
+    splice(sitemap, frame, &(0..).zip(nothing).collect())
 }
 
 /// A digest of rows and objects.

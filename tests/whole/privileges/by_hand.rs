@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use aws::Aws;
 use aws::describe;
@@ -23,7 +22,7 @@ use engine::sweep::sweep;
 use harness::calls::Calls;
 use harness::{SITE, World, post, settings, until, with};
 use local::invocation::{INGEST, Observer, REGENERATE, SWEEP, invoke};
-use local::stack::Options;
+use local::stack::{AUDIT_TIMES, Options};
 use local::tables::{BUCKET, SITEMAP_TABLE};
 use objects::PUBLISHED_PREFIX;
 use serde_json::{Value, json};
@@ -107,7 +106,7 @@ impl Hands {
             objects,
             ..
         } = &self.functions;
-        let running = sweep(reconciler, &**objects, Duration::ZERO, None);
+        let running = sweep(reconciler, &**objects, AUDIT_TIMES, None);
         let swept = invoke(SWEEP, Some(self.observer.clone()), running).await;
         assert!(
             matches!(swept, Ok(true) | Err(EngineError::Damaged { .. })),

@@ -1,12 +1,10 @@
-//! What has changed of late on a site, by days. `FEED#<site>#<day>`, time and page; and a row that has the feed published.
+//! What has changed of late on a site, by days. `FEED#<site>#<day>`, time and page.
 
 use super::timer::timer_parts;
-use super::{ALONE, Key, RowKey, escape, id_part, key, unescape};
+use super::{Key, RowKey, escape, id_part, key, unescape};
 
 /// Their partitions.
 pub const PREFIX: &str = "FEED#";
-/// What is in place of the day in the key of the row that has the feed published.
-const AGAIN: &str = "again";
 
 /// `FEED#<site>#<day>`: the partition of a day since 1970.
 #[must_use]
@@ -23,17 +21,8 @@ pub fn feed(site: &str, at: i64, id: &str) -> Key {
     )
 }
 
-/// A row whose every write has a site's feed published again.
-#[must_use]
-pub fn feed_again(site: &str) -> Key {
-    key(format!("{}{}#{AGAIN}", PREFIX, escape(site)), ALONE)
-}
-
 pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
-    let (site, day) = rest.split_once('#')?;
-    if (day, sk) == (AGAIN, ALONE) {
-        return unescape(site).map(RowKey::FeedAgain);
-    }
+    let (site, _) = rest.split_once('#')?;
     let (at, id) = timer_parts(sk)?;
     Some(RowKey::Feed(unescape(site)?, at, id.to_owned()))
 }

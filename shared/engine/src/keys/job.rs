@@ -19,7 +19,7 @@ const FEEDS: &str = "feeds";
 pub enum Mark {
     /// Look for what search engines are to be told of.
     Notices,
-    /// Have the feed published.
+    /// Delete the mark when its time has come: that is the event that has the feed published.
     Feed,
 }
 
@@ -71,7 +71,8 @@ pub fn mark(mark: Mark, site: &str) -> Key {
 
 pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     let row = match rest {
-        NOTICES | FEEDS => return unescape(sk).map(RowKey::Mark),
+        NOTICES => return unescape(sk).map(|site| RowKey::Mark(Mark::Notices, site)),
+        FEEDS => return unescape(sk).map(|site| RowKey::Mark(Mark::Feed, site)),
         SCAN => RowKey::ContentScan,
         AUDIT => RowKey::Audit,
         SUMS => RowKey::Sums,

@@ -4,8 +4,8 @@ use sitemap::plan::{Series, Slot};
 use sitemap::time::When;
 
 use super::{
-    ShardId, claim, entry, feed, free, group, job, ledger, left_out, notice, prefix, scan, series,
-    site, summary, term, timer,
+    Mark, ShardId, claim, entry, feed, free, group, job, ledger, left_out, notice, prefix, scan,
+    series, site, summary, term, timer,
 };
 
 /// What an item of the sitemap table is about, for those that something else depends on.
@@ -33,6 +33,8 @@ pub enum Subject {
     GroupWaiters(String),
     /// What has changed of late on a site.
     Feed(String),
+    /// The mark of a site whose feed is to be published.
+    MarkedFeed(String),
 }
 
 impl Subject {
@@ -54,7 +56,8 @@ impl Subject {
             RowKey::TermMember(..) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
             RowKey::GroupMember(_) => Some(Self::Group(pk.to_owned())),
             RowKey::GroupWaiter(_) => Some(Self::GroupWaiters(pk.to_owned())),
-            RowKey::Feed(site, ..) | RowKey::FeedAgain(site) => Some(Self::Feed(site)),
+            RowKey::Feed(site, ..) => Some(Self::Feed(site)),
+            RowKey::Mark(Mark::Feed, site) => Some(Self::MarkedFeed(site)),
             _ => None,
         }
     }
@@ -91,8 +94,6 @@ pub enum RowKey {
     GroupWaiter(String),
     /// The site, the time in Unix seconds, and the id of the record that has changed.
     Feed(String, i64, String),
-    /// It has the feed of the site with this host published again.
-    FeedAgain(String),
     /// The site of a URL that search engines are still to be told of.
     Notice(String),
     /// Until when search engines are told of nothing on a site.
@@ -109,8 +110,8 @@ pub enum RowKey {
     Ringing(char),
     /// Whose turn it is to sweep.
     Sweep,
-    /// A mark of the site with this host.
-    Mark(String),
+    /// This mark of the site with this host.
+    Mark(Mark, String),
     /// The audit.
     Audit,
     /// The audit's sums.

@@ -76,18 +76,14 @@ fn keys_are_read_as_they_were_written() {
         ),
         (ringing('0'), RowKey::Ringing('0')),
         (ringing('f'), RowKey::Ringing('f')),
-        (
-            feed_again("a.example"),
-            RowKey::FeedAgain("a.example".to_owned()),
-        ),
         (super::sweep(), RowKey::Sweep),
         (
             mark(Mark::Feed, "a.example:1"),
-            RowKey::Mark("a.example:1".to_owned()),
+            RowKey::Mark(Mark::Feed, "a.example:1".to_owned()),
         ),
         (
             mark(Mark::Notices, "b.example"),
-            RowKey::Mark("b.example".to_owned()),
+            RowKey::Mark(Mark::Notices, "b.example".to_owned()),
         ),
         (content_scan(), RowKey::ContentScan),
         (

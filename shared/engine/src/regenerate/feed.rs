@@ -8,7 +8,8 @@
 //! - Each put has a fresh token for a stamp, which the bucket stores behind the document: equal documents have different
 //!   S3 ETags, and the slow run fails. The public ETag and Last-Modified follow the document.
 //!
-//! The feed of a busy site is long, and each edit calls for it: once it has changed, `sweep` has it published a minute later.
+//! The feed of a busy site is long, and each edit calls for it. So once it has changed, the site is marked, and edits do nothing
+//! more until `sweep` takes the mark off a minute later. That is an event, and its run reads what was written before.
 
 use crate::error::EngineError;
 use crate::keys::{Mark, sha256_hex};
@@ -33,6 +34,13 @@ impl Regenerator {
     ///
     /// If a table or the bucket fails, or every try was lost.
     pub async fn publish_feed(&self, site: &str, at_once: bool) -> Result<(), EngineError> {
+        let table = &self.reconciler.table;
+        if !at_once {
+            let due = table.marked(Mark::Feed, site).await?;
+            if due.is_some_and(|due| due > self.reconciler.env.now()) {
+                return Ok(());
+            }
+        }
         let key = &ObjectKey::Feed {
             site: site.to_owned(),
         };
@@ -52,7 +60,6 @@ impl Regenerator {
             let changes = if is_open {
                 let day = |at: i64| at.div_euclid(SECONDS_PER_DAY);
                 let days = day(now - FEED_SECONDS)..=day(now + CLOCK_SKEW_SECONDS);
-                let table = &self.reconciler.table;
                 let mut changes = table.changes(site, days, MAX_FEED_ENTRIES).await?;
                 changes.retain(|change| !is_over(change.at, now));
                 changes
@@ -84,7 +91,6 @@ impl Regenerator {
             Ok(Build::Put(text.into(), document, None))
         };
         if let Some(due) = self.compare_and_put(key, (), build).await? {
-            let table = &self.reconciler.table;
             table.mark(Mark::Feed, site, due).await?;
         }
         Ok(())

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys::ShardId;
 use crate::metrics;
@@ -22,8 +23,11 @@ use sitemap::site::MAX_BYTES;
 use sitemap::stylesheet::index_frame;
 use sitemap::time::When;
 
-use super::Regenerator;
 use super::put::Try;
+use super::{Regenerator, site_files};
+
+/// Objects that are looked at at the same time.
+const HEADS: usize = 16;
 
 /// How much one index may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,15 +64,17 @@ impl Regenerator {
     /// If a table or the bucket fails, or every try was lost.
     pub async fn publish_index(&self, site: &str) -> Result<bool, EngineError> {
         let table = &self.reconciler.table;
-        // Only how many objects to look at: they come before the rows that decide.
-        let Some(row) = self.released(site).await? else {
-            return Ok(false);
+        let site_file = &ObjectKey::SiteFile {
+            site: site.to_owned(),
         };
         let attempt = |(looked_at, mut written)| async move {
-            let mut objects = Vec::new();
-            for n in 1..=looked_at {
-                objects.push(self.objects.head(&key(site, n)).await?);
-            }
+            // They come before the rows that decide.
+            let keys = (1..=looked_at).map(|n| key(site, n));
+            let keys: Vec<_> = keys.chain([site_file.clone()]).collect();
+            let heads = keys.iter().map(|key| self.objects.head(key));
+            let heads = concurrently(HEADS, heads).await.into_iter();
+            let mut objects = heads.collect::<Result<Vec<_>, _>>()?;
+            let site_file = objects.pop().flatten();
             let Some(row) = self.released(site).await? else {
                 return Ok(Try::Done(written));
             };
@@ -86,7 +92,9 @@ impl Regenerator {
             }
             // What the row has reopened, the site file opens before an index lists it. The row's own event does so too,
             // but the event of a summary may be handled first.
-            self.publish_site_file(site).await?;
+            if !site_file.is_some_and(|meta| site_files::is_of(&row, &meta)) {
+                self.publish_site_file(site).await?;
+            }
             // One that the row did not come to count is not needed any more: nobody would empty it.
             objects.truncate(row.index_objects as usize);
             pages.resize(objects.len(), Page::default());
@@ -106,7 +114,8 @@ impl Regenerator {
                 Try::Lost((looked_at, written))
             })
         };
-        let scope = (row.index_objects, false);
+        // Most sites have one. The row tells of more.
+        let scope = (1, false);
         self.until_done(&key(site, 1), scope, attempt).await
     }
 

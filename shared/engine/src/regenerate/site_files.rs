@@ -6,7 +6,7 @@
 use crate::error::EngineError;
 use crate::keys::sha256_hex;
 use crate::sites::SiteRow;
-use objects::{Document, MAX_CACHED_SECONDS, ObjectKey, SiteFile, stamp};
+use objects::{Document, MAX_CACHED_SECONDS, ObjectKey, ObjectMeta, SiteFile, stamp};
 
 use super::put::{Build, Stored};
 use super::{Regenerator, index};
@@ -51,25 +51,29 @@ impl Regenerator {
             let Some(row) = self.released(key.site()).await? else {
                 return Ok(Build::Keep(()));
             };
-            let stored = stored.and_then(|(meta, _)| meta.document);
-            let stored = stored.as_ref();
-            let stamp = stamp(row.epoch, row.version);
-            if stored.is_some_and(|document| document.stamp == stamp) {
+            if stored.as_ref().is_some_and(|(meta, _)| is_of(&row, meta)) {
                 return Ok(Build::Keep(()));
             }
+            let stored = stored.and_then(|(meta, _)| meta.document);
             let text = make(&row);
             let digest = sha256_hex(&text);
             let document = Document {
-                changed: self.changed(&digest, stored),
+                changed: self.changed(&digest, stored.as_ref()),
                 digest,
                 bytes: text.len() as u64,
                 entries: 0,
-                stamp,
+                stamp: stamp(row.epoch, row.version),
             };
             Ok(Build::Put(text.into(), document, ()))
         };
         self.compare_and_put(key, (), build).await
     }
+}
+
+/// Whether a robots.txt or a site file was made of this row as it is.
+pub(super) fn is_of(row: &SiteRow, meta: &ObjectMeta) -> bool {
+    let document = meta.document.as_ref();
+    document.is_some_and(|document| document.stamp == stamp(row.epoch, row.version))
 }
 
 /// robots.txt: the site's rules, then the indexes.

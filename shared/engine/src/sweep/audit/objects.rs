@@ -109,9 +109,10 @@ impl Audit<'_> {
     async fn mark_again(&self, site: &Site) -> Result<(), EngineError> {
         let Reconciler { table, env, .. } = self.reconciler;
         let settings = &site.row.settings;
-        table.publish_feed_again(&settings.host).await?;
+        let now = env.now();
+        table.mark(Mark::Feed, &settings.host, now).await?;
         if settings.indexnow_key.is_some() {
-            table.mark(Mark::Notices, &settings.host, env.now()).await?;
+            table.mark(Mark::Notices, &settings.host, now).await?;
         }
         Ok(())
     }
