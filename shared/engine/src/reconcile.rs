@@ -4,6 +4,7 @@
 //! their reads and the series' counter are shared, their transactions are their own.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use sitemap::eligibility::Newest;
 use sitemap::plan::{self, Claim, Inputs, Ledger, Plan, Series, Slot, Translations};
@@ -29,6 +30,9 @@ const TRIES: u32 = 8;
 /// has it by now, would lose every commit, and hold up its stream or the scan until an audit.
 const TRUSTING_TRIES: u32 = 4;
 const _: () = assert!(TRUSTING_TRIES < TRIES);
+/// How long new tries are begun: where all write under one partition key, each takes seconds, and a run has no more time than
+/// its own. What is left comes again.
+const TRYING: Duration = Duration::from_secs(10);
 /// Rounds in which a page whose reads or writes failed is tried. What has called for it, a page in a hundred parts or a
 /// member of a large group, is done again as a whole if one fails: with many calls, one always would.
 const PASSING_TRIES: u32 = 3;
@@ -331,8 +335,10 @@ impl Reconciler {
     ) -> Vec<Result<Tried, EngineError>> {
         let mut outcomes = Outcomes::new();
         let mut pending: Vec<&str> = pages.iter().map(String::as_str).collect();
+        let until = self.env.deadline(TRYING);
+        let mut tries = 0;
         for round in 0..TRIES {
-            if pending.is_empty() {
+            if pending.is_empty() || until.has_passed() {
                 break;
             }
             self.env.backoff(round).await;
@@ -341,6 +347,7 @@ impl Reconciler {
                 ..options
             };
             pending = self.round(&pending, options, &mut outcomes).await;
+            tries = round + 1;
             if round + 1 < PASSING_TRIES {
                 let passing = |tried: &Result<Tried, EngineError>| {
                     let error = tried.as_ref().err();
@@ -354,7 +361,7 @@ impl Reconciler {
             let lost = || {
                 Err(EngineError::Contended {
                     what: format!("record {page}"),
-                    tries: TRIES,
+                    tries,
                 })
             };
             outcomes.remove(page.as_str()).unwrap_or_else(lost)
