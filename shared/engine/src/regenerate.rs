@@ -46,10 +46,10 @@ const SLICE: Duration = Duration::from_secs(6);
 /// Sites whose scans go on at the same time.
 const CONCURRENT_SITES: usize = 8;
 /// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
-const CONCURRENT_SHARDS: usize = 4;
+const CONCURRENT_SHARDS: usize = 8;
 
 /// Other changes of one batch that are followed at the same time.
-const CONCURRENT_CHANGES: usize = 4;
+const CONCURRENT_CHANGES: usize = 16;
 
 /// Shards to publish: of each the segments that have changed, and the subjects that say so.
 type Shards<'s> = BTreeMap<&'s ShardId, (BTreeSet<u32>, Vec<&'s Subject>)>;

@@ -399,6 +399,8 @@ pub struct Runs {
     pub throttled: u64,
     /// The longest, in hundredths of its time limit.
     pub longest: u64,
+    /// How often all were ended.
+    ended: u64,
 }
 
 /// A run that is under way, as the account's limit counts it.
@@ -454,7 +456,12 @@ impl Invoker {
         until_now
     }
 
-    /// Runs a function within its time limit, as `invoke` does.
+    /// Ends all runs, also those that are thought dead.
+    pub fn end_all(&self) {
+        self.lock().ended += 1;
+    }
+
+    /// Runs a function within its time limit, and notes how long that took.
     pub async fn invoke<T: Send + 'static>(
         &self,
         timeout: Duration,
@@ -465,49 +472,51 @@ impl Invoker {
             true => STOPPED,
             false => self.runs,
         };
-        let answer = invoke(&self.sim, runs, timeout, run).await;
+        let answer = self.falter(runs, timeout, run).await;
         let percent = (self.sim.elapsed() - begun).as_millis() * 100 / timeout.as_millis();
         let mut runs = self.lock();
         runs.longest = runs.longest.max(u64::try_from(percent).unwrap_or(u64::MAX));
         answer
     }
-}
 
-/// Runs a function within its time limit; `None` if it gave no answer. So many of the runs end somewhere, or stand still
-/// somewhere for a time, after which they go on.
-async fn invoke<T: Send + 'static>(
-    sim: &Sim,
-    rate: f64,
-    timeout: Duration,
-    run: impl Future<Output = T> + Send + 'static,
-) -> Option<T> {
-    let falters = sim.happens(rate);
-    if falters {
-        sim.note_fault();
-    }
-    let end = if !falters {
-        End::Never
-    } else if sim.below(2) == 0 {
-        End::Dies
-    } else {
-        End::Freezes(Duration::from_secs(1 + sim.below(2 * timeout.as_secs())))
-    };
-    let faltering = Faltering {
-        sim: sim.clone(),
-        run: Box::pin(run),
-        polls: 1 + sim.below(400),
-        end,
-        frozen: None,
-    };
-    let running = sim.spawn(faltering);
-    match select(running, sim.sleep(timeout)).await {
-        Either::Left((output, _)) => output,
-        Either::Right(((), running)) => {
-            // Lambda ends its process, but for what it has already sent, or finds it again much later.
-            if sim.below(2) == 0 {
-                running.stop();
+    /// Runs a function within its time limit; `None` if it gave no answer. So many of the runs end somewhere, or stand still
+    /// somewhere for a time, after which they go on.
+    async fn falter<T: Send + 'static>(
+        &self,
+        rate: f64,
+        timeout: Duration,
+        run: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let sim = &self.sim;
+        let falters = sim.happens(rate);
+        if falters {
+            sim.note_fault();
+        }
+        let end = if !falters {
+            End::Never
+        } else if sim.below(2) == 0 {
+            End::Dies
+        } else {
+            End::Freezes(Duration::from_secs(1 + sim.below(2 * timeout.as_secs())))
+        };
+        let faltering = Faltering {
+            invoker: self.clone(),
+            since: self.lock().ended,
+            run: Box::pin(run),
+            polls: 1 + sim.below(400),
+            end,
+            frozen: None,
+        };
+        let running = sim.spawn(faltering);
+        match select(running, sim.sleep(timeout)).await {
+            Either::Left((output, _)) => output,
+            Either::Right(((), running)) => {
+                // Lambda ends its process, but for what it has already sent, or finds it again much later.
+                if sim.below(2) == 0 {
+                    running.stop();
+                }
+                None
             }
-            None
         }
     }
 }
@@ -522,7 +531,9 @@ enum End {
 
 /// A run that comes to its end after so many steps.
 struct Faltering<T> {
-    sim: Sim,
+    invoker: Invoker,
+    /// How often all had been ended when it began.
+    since: u64,
     run: BoxFuture<'static, T>,
     polls: u64,
     end: End,
@@ -533,12 +544,15 @@ impl<T> Future for Faltering<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        if self.invoker.lock().ended != self.since {
+            return Poll::Ready(None);
+        }
         self.polls = self.polls.saturating_sub(1);
         if self.polls == 0 {
             match std::mem::replace(&mut self.end, End::Never) {
                 End::Never => {}
                 End::Dies => return Poll::Ready(None),
-                End::Freezes(pause) => self.frozen = Some(Box::pin(self.sim.sleep(pause))),
+                End::Freezes(pause) => self.frozen = Some(Box::pin(self.invoker.sim.sleep(pause))),
             }
         }
         if let Some(frozen) = &mut self.frozen {

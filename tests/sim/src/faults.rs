@@ -77,6 +77,8 @@ pub struct Faults {
     rate: f64,
     /// When the service is out of order.
     outage: Spell,
+    /// How often the service was replaced by another one.
+    replaced: Arc<AtomicU64>,
 }
 
 impl Faults {
@@ -87,7 +89,25 @@ impl Faults {
             sim,
             rate,
             outage: Spell::never(),
+            replaced: Arc::default(),
         }
+    }
+
+    /// The same of a service that is replaced at other times.
+    #[must_use]
+    pub(crate) fn of_another(self) -> Self {
+        let replaced = Arc::default();
+        Self { replaced, ..self }
+    }
+
+    /// Replaces the service: calls that are late reach the new one no more.
+    pub(crate) fn replace(&self) {
+        self.replaced.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often the service was replaced.
+    pub(crate) fn replaced(&self) -> u64 {
+        self.replaced.load(Ordering::Relaxed)
     }
 
     /// The same with a service that will be out of order for a time, which is drawn.

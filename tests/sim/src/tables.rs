@@ -212,9 +212,12 @@ where
         Fate::Late => {
             let late = faults.clone();
             let call = call.clone();
+            let replaced = faults.replaced();
             drop(sim.spawn(async move {
                 late.late().await;
-                drop(call().await);
+                if late.replaced() == replaced {
+                    drop(call().await);
+                }
             }));
             faults.patience().await;
             Err(unavailable())

@@ -132,8 +132,8 @@ pub struct World {
     pub latency: Latency,
     /// Of the answers of the functions.
     faults: Faults,
-    /// Whether the functions run.
-    begun: bool,
+    /// Since when the functions run.
+    begun: Option<Duration>,
 }
 
 impl World {
@@ -202,7 +202,7 @@ impl World {
             Some(Trouble::Bucket) => faults_of(2).out_of_order(trouble.clone()),
             _ => faults_of(2),
         };
-        let bucket = SimObjects::new(objects.clone(), bucket);
+        let bucket = SimObjects::new(objects.clone(), bucket.of_another());
         let invoker = Invoker::new(sim.clone(), options.runs, deployment.concurrency);
         let invoker = invoker.with_stops(spell(Trouble::Stops));
         let functions = regenerator(
@@ -240,7 +240,7 @@ impl World {
             endpoint,
             latency,
             faults,
-            begun: false,
+            begun: None,
         }
     }
 
@@ -251,7 +251,7 @@ impl World {
 
     /// Starts the functions. Trouble begins with them.
     pub fn begin(&mut self) {
-        self.begun = true;
+        self.begun = Some(self.sim.elapsed());
         self.begin_trouble();
         let [changes, rows, items] = &self.streams;
         let reconciler = Arc::new(self.functions.reconciler.clone());
@@ -546,10 +546,20 @@ impl World {
         }
     }
 
-    /// Drops the sitemap table, and its stream with it, and makes a new one.
+    /// Drops the sitemap table, and its stream with it, and makes a new one, which no run that has begun before reaches.
     pub fn drop_sitemap_table(&self) {
+        self.invoker.end_all();
+        self.faults.replace();
         self.sitemap.clear();
         self.streams[1].clear();
+    }
+
+    /// Waits until the clock has just called `sweep`, if the functions run.
+    pub async fn next_sweep(&self) {
+        let Some(begun) = self.begun else { return };
+        let since = (self.sim.elapsed() - begun).as_micros() % TEMPLATE.sweep_period.as_micros();
+        let since = Duration::from_micros(u64::try_from(since).unwrap_or(0));
+        self.sim.sleep(TEMPLATE.sweep_period - since).await;
     }
 
     /// Waits until nothing is left to do. Nothing is as long as the functions do not run.
@@ -559,7 +569,7 @@ impl World {
     /// What is, after a day.
     pub async fn settle(&self) -> Result<(), String> {
         let limit = self.sim.elapsed() + SETTLES;
-        if !self.begun {
+        if self.begun.is_none() {
             return Ok(());
         }
         loop {

@@ -91,10 +91,10 @@ impl Reconciler {
         options: ReconcileOptions<'_>,
         outcomes: &mut Outcomes<'a>,
     ) -> Vec<&'a str> {
-        let now = self.env.now();
-        // The fence precedes every read: a run that finds nothing to do writes nothing else, and an older run, which
-        // read an older truth, must not be able to commit after it.
+        // The fence precedes every read, also that of the clock: a run that finds nothing to do writes nothing else, and an
+        // older run, which read an older truth, must not be able to commit after it.
         let mut fenced = self.fence(pages, options, outcomes).await;
+        let now = self.env.now();
         let truth = self.truth(&mut fenced, outcomes).await;
         let mut planned = self.plan(fenced, &truth, options, now, outcomes).await;
         self.withdraw_unnamed(&mut planned, options, outcomes).await;
@@ -363,7 +363,10 @@ impl Reconciler {
             }
             match &looked_at[host] {
                 Ok(true) => {}
-                Ok(false) => overtaken.push(page),
+                Ok(false) => {
+                    outcomes.remove(page);
+                    overtaken.push(page);
+                }
                 Err(error) => drop(outcomes.insert(page, Err(error.shared()))),
             }
         }
@@ -485,6 +488,8 @@ impl Reconciler {
             return Ok(tried(Reconciled::Unchanged));
         }
         match self.table.commit(page, fenced, plan, offers).await? {
+            // `sweep` may never look for a timer that was written after its time.
+            Commit::Done if planned.is_due(self.env.now()) => Ok(None),
             Commit::Done if nothing => Ok(tried(Reconciled::Unchanged)),
             Commit::Done => Ok(tried(Reconciled::Changed)),
             Commit::Lost { occupied } => {
@@ -503,6 +508,16 @@ impl Planned<'_> {
     fn is_new_part(&self) -> bool {
         let (_, part) = keys::page_parts(self.page);
         part > 1 && self.fenced.new && self.plan.ledger.is_some()
+    }
+
+    /// Whether the time at which the page is to be looked at again has come.
+    fn is_due(&self, now: i64) -> bool {
+        let check_at = self
+            .plan
+            .ledger
+            .as_ref()
+            .and_then(|ledger| ledger.next_check_at);
+        check_at.is_some_and(|at| at <= now)
     }
 
     /// Whether a scan of the site may have looked where the page will stand before it does.

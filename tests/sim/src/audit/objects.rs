@@ -8,6 +8,7 @@ use engine::keys::{self, RowKey, prefix};
 use flate2::read::GzDecoder;
 use objects::{ObjectKey, ObjectMeta};
 use serde_json::Value;
+use sitemap::feed::MAX_FEED_ENTRIES;
 use sitemap::member::{Builder, Built, Frame, Member, Segment};
 use sitemap::plan::Series;
 use sitemap::time::When;
@@ -107,8 +108,9 @@ pub(super) fn objects(
             directory.entries(),
             expected.xml.len() as u64,
         ];
-        check(&sk, &found, &numbers.map(|number| number.to_string()))?;
-        check(&sk, &summary.get("lastmod"), &lastmod.as_ref())?;
+        let what = format!("{host} {sk}");
+        check(&what, &found, &numbers.map(|number| number.to_string()))?;
+        check(&what, &summary.get("lastmod"), &lastmod.as_ref())?;
         summarised.insert(sk);
         indexes.generation += directory.generation();
         if directory.entries() > 0 && oracle.is_public(site) {
@@ -180,6 +182,7 @@ fn feed(objects: &Objects, rows: &Rows, oracle: &Oracle, host: &str) -> Result<(
         .map(|(_, _, row)| row["loc"].clone())
         .collect();
     changes.reverse();
+    changes.truncate(MAX_FEED_ENTRIES);
     check(&format!("the feed of {host}"), &recent, &changes)
 }
 

@@ -8,13 +8,18 @@ use sitemap::time::When;
 use super::{Aim, HARMLESS, NEW_TABLE_WRITES, Scene, id, page};
 use crate::history::SITES;
 
-/// A tenth of the pages goes within one minute, while another site is edited.
+/// A tenth of the pages goes within one minute, while another site is edited; of few pages more, so that it takes longer than
+/// the way of the first one.
 pub(super) async fn due(mut scene: Scene) -> Result<Scene, String> {
-    const MINUTE: i64 = 60;
-    let (pages, going) = (scene.pages, scene.pages / 10);
+    const HOUR: i64 = 3_600;
+    // From a sweep to the next one, which finds all of them.
+    const MINUTE: i64 = 58;
+    const LEAST: usize = 3_000;
+    let (pages, going) = (scene.pages, (scene.pages / 10).max(LEAST));
     scene.put_pages(SITES[0], going).await;
     scene.loaded(SITES[1]).await?;
-    let at = scene.sim.now() + 3_600;
+    scene.world.next_sweep().await;
+    let at = scene.sim.now() + HOUR + 1;
     for (n, second) in (0..going).zip((0..MINUTE).cycle()) {
         let mut record = page(SITES[0], n, 0);
         record["expires_at"] = json!(When::at(at + second).to_string());
@@ -23,6 +28,7 @@ pub(super) async fn due(mut scene: Scene) -> Result<Scene, String> {
     scene.world.settle().await?;
     let all_due = Duration::from_secs(u64::try_from(at + MINUTE - scene.sim.now()).unwrap_or(0));
     scene.sim.sleep(all_due).await;
+    scene.world.next_sweep().await;
     let _ = scene.world.runs();
     let (begun, before) = (scene.sim.elapsed(), scene.written());
     for edit in 1.. {
