@@ -67,6 +67,13 @@ FAULTS = {
         (ROUND, "        let truth = self.truth(&mut fenced, outcomes).await;",
          "        let mut truth = self.truth(&mut fenced, outcomes).await;\n"
          "        if let Ok(early) = early {\n            truth.records = early;\n        }")],
+    "the clock is read before the fence": [
+        (ROUND, "        let mut fenced = self.fence(pages, options, outcomes).await;\n        let now = self.env.now();",
+         "        let now = self.env.now();\n        let mut fenced = self.fence(pages, options, outcomes).await;")],
+    "a timer may be written after its time": [
+        (ROUND, "            Commit::Done if planned.is_due(self.env.now()) => Ok(None),\n", "")],
+    "what was overtaken counts as done when no time is left": [
+        (ROUND, "                    outcomes.remove(page);\n", "")],
     "a commit does not check the ledger's token": [
         (ACTIONS, '.when(Condition::equals("token", token))', f'.when(Condition::equals("token", token).or({ALWAYS}))')],
     "a fence keeps the token of an earlier one": [

@@ -1,6 +1,7 @@
 //! Doubles for tests of the protocols.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::fmt::{self, Debug, Formatter};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,11 +25,16 @@ struct Still {
     random: AtomicU64,
     asked: AtomicU32,
     step: Duration,
+    /// Seconds by which the clock has gone on.
+    clock: Arc<AtomicI64>,
 }
+
+/// What the clock shows at first.
+pub(crate) const NOW: i64 = 1_800_000_000;
 
 impl Environment for Still {
     fn now(&self) -> i64 {
-        1_800_000_000
+        NOW + self.clock.load(Ordering::Relaxed)
     }
 
     fn elapsed(&self) -> Duration {
@@ -57,6 +63,14 @@ pub(crate) fn stepping(step: Duration) -> Env {
     })
 }
 
+/// A world whose clock has gone on by so many seconds.
+pub(crate) fn clocked(clock: Arc<AtomicI64>) -> Env {
+    Env::new(Still {
+        clock,
+        ..Still::default()
+    })
+}
+
 /// A key and the condition of its delete.
 type Delete = (Item, Option<Condition>);
 
@@ -76,6 +90,18 @@ pub(crate) struct Repeating {
     pub(crate) held: Arc<Mutex<Option<(Item, Update)>>>,
     /// What another writer updates just before the next update.
     pub(crate) overtaking: Arc<Mutex<Option<(Item, Update)>>>,
+    /// What happens just before the next transaction.
+    pub(crate) before_commit: Arc<Mutex<Happening>>,
+}
+
+/// What happens at a moment.
+#[derive(Default)]
+pub(crate) struct Happening(pub(crate) Option<BoxFuture<'static, ()>>);
+
+impl Debug for Happening {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Happening").finish_non_exhaustive()
+    }
 }
 
 impl Default for Repeating {
@@ -87,6 +113,7 @@ impl Default for Repeating {
             is_held: Arc::default(),
             held: Arc::default(),
             overtaking: Arc::default(),
+            before_commit: Arc::default(),
         }
     }
 }
@@ -150,21 +177,36 @@ impl Table for Repeating {
 
     fn transact(&self, actions: Vec<Action>) -> Reply<'_, ()> {
         *self.last.lock().unwrap() = actions.clone();
-        self.table.transact(actions)
+        let before = self.before_commit.lock().unwrap().0.take();
+        Box::pin(async move {
+            if let Some(before) = before {
+                before.await;
+            }
+            self.table.transact(actions).await
+        })
+    }
+}
+
+/// A content table with nothing in it.
+pub(crate) fn records() -> MemoryTable {
+    MemoryTable::new(Schema::of_texts(&["id"]))
+}
+
+/// What reconciles these records.
+pub(crate) fn reconciler(records: MemoryTable, table: SitemapTable, env: Env) -> Reconciler {
+    Reconciler {
+        content: Content::new(Arc::new(records), env.clone()),
+        table,
+        known: KnownSites::Any,
+        env,
+        metrics: Metrics::default(),
     }
 }
 
 /// What regenerates from these rows, into a bucket in memory.
 pub(crate) fn regenerator(table: SitemapTable, env: Env) -> Regenerator {
-    let records = MemoryTable::new(Schema::of_texts(&["id"]));
     Regenerator {
-        reconciler: Reconciler {
-            content: Content::new(Arc::new(records), env.clone()),
-            table,
-            known: KnownSites::Any,
-            env,
-            metrics: Metrics::default(),
-        },
+        reconciler: reconciler(records(), table, env),
         objects: Arc::new(MemoryObjects::default()),
         limits: IndexLimits::default(),
     }

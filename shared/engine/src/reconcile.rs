@@ -21,6 +21,8 @@ use round::Outcomes;
 
 mod round;
 mod sites;
+#[cfg(test)]
+mod tests;
 
 /// Parts of one page that are reconciled together.
 const PARTS: usize = 100;
@@ -338,7 +340,7 @@ impl Reconciler {
         let until = self.env.deadline(TRYING);
         let mut tries = 0;
         for round in 0..TRIES {
-            if pending.is_empty() || until.has_passed() {
+            if pending.is_empty() || (round > 0 && until.has_passed()) {
                 break;
             }
             self.env.backoff(round).await;
