@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use aws::Clock;
 use cli::audit::{Ended, audit as repair};
+use engine::keys::{self, Mark};
 use engine::reconcile::KnownSites;
 use engine::regenerate::feed::FEED_PERIOD;
 use engine::sweep::audit::Finding;
@@ -43,6 +44,8 @@ const CALL_FAULTS: [f64; 2] = [0.000_5, 0.002];
 const SITE_FILE_AGE: i64 = 10;
 /// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
 const LOOKS: u32 = 2;
+/// Sweeps within which the feeds are published that wait.
+const SWEEPS: u32 = 20;
 /// How long one history may take: hundreds of times what it takes on a quiet machine. Each wait in it has a lower limit.
 const HISTORY: Duration = Duration::from_secs(1_200);
 /// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
@@ -489,6 +492,19 @@ impl Run {
         }
     }
 
+    /// Sweeps until no feed waits for its minute. The stack's own sweep may be under way, or have died: then this one does nothing.
+    async fn publish_feeds(&self) {
+        for _ in 0..SWEEPS {
+            self.world.clock.advance(FEED_PERIOD);
+            self.sweep().await;
+            self.world.settle().await;
+            let marks = keys::marks_partition(Mark::Feed);
+            if self.world.rows(&marks).await.is_empty() {
+                return;
+            }
+        }
+    }
+
     /// Waits until nothing is left to do, then compares: what differs is an error.
     async fn rest(&mut self) -> Result<(), String> {
         self.report.rests += 1;
@@ -498,9 +514,7 @@ impl Run {
         let mut found = Err("not looked at".to_owned());
         for look in 0..LOOKS {
             self.world.settle().await;
-            self.world.clock.advance(FEED_PERIOD);
-            self.sweep().await;
-            self.world.settle().await;
+            self.publish_feeds().await;
             self.world.clock.advance(SITE_FILE_AGE);
             self.oracle.now = self.world.clock.now();
             found = audit(&self.world, &self.oracle, self.orphaned).await;
