@@ -51,9 +51,9 @@ pub struct Oracle {
 /// The content at some time.
 #[derive(Clone, Debug, Default)]
 pub struct Backup {
-    /// See [`Oracle::pages`].
+    /// By their ids.
     pub pages: BTreeMap<String, Page>,
-    /// See [`Oracle::settings`].
+    /// In the order of [`SITES`].
     pub settings: [Option<Settings>; SITES.len()],
 }
 
