@@ -74,13 +74,13 @@ class Deployment:
         stacks = self.emulator.aws("cloudformation", "describe-stacks", "--stack-name", STACK)["Stacks"]
         self.outputs = {output["OutputKey"]: output["OutputValue"] for output in stacks[0]["Outputs"]}
 
-    def sam_deploy(self, check=True):
-        """What `sam` says; it may fail without `check`."""
+    def sam_deploy(self, check=True, extra=None):
+        """What `sam` says; it may fail without `check`. `extra` is added to its environment."""
         overrides = self.emulator.folder / "parameters.yaml"
         overrides.write_text(json.dumps(self.parameters))
         return self.emulator.run("sam", "deploy", "--template-file", self.built / "template.yaml", "--stack-name", STACK,
                           "--config-file", ROOT / "samconfig.toml", "--config-env", "staging", "--no-progressbar",
-                          "--parameter-overrides", f"file://{overrides}", cwd=self.built, check=check)
+                          "--parameter-overrides", f"file://{overrides}", cwd=self.built, check=check, extra=extra)
 
     def resource(self, logical):
         detail = self.emulator.aws("cloudformation", "describe-stack-resource", "--stack-name", STACK,
@@ -196,6 +196,16 @@ def run(arguments, emulator, built):
     deployment = Deployment(emulator, built, arguments.waymark)
     wait = emulator.wait_for
 
+    step("sam deploy, into a region without function URLs")
+    region = "eu-central-2"
+    deployment.parameters = {"Architecture": "x86_64", "HttpAuth": "NONE"}
+    said = deployment.sam_deploy(check=False, extra={"AWS_DEFAULT_REGION": region, "AWS_REGION": region})
+    assert "Lambda has no function URLs in this region" in said, said
+    stacks = emulator.aws("cloudformation", "list-stacks", "--region", region)["StackSummaries"]
+    assert not [stack for stack in stacks if stack["StackName"].startswith(STACK)], stacks
+    deployment.parameters = {}
+    print(f"{region} is refused")
+
     step("sam deploy, into an empty account")
     deployment.deploy(Architecture="x86_64", HttpAuth="NONE", Sites="")
     host = deployment.outputs["DistributionDomain"]
@@ -269,7 +279,11 @@ def run(arguments, emulator, built):
 
         step("the stack is updated while it is read and written")
         with Reader(url.base) as reader:
-            deployment.deploy(LogRetentionDays="7", HttpConcurrency="5")
+            key = emulator.aws("kms", "create-key")["KeyMetadata"]["Arn"]
+            boundary = "arn:aws:iam::aws:policy/PowerUserAccess"
+            deployment.deploy(LogRetentionDays="7", HttpConcurrency="5", HttpMemory="768", IngestBatchSize="100",
+                              ParallelizationFactor="2", Tracing="Active", SystemLogLevel="INFO", KmsKeyArn=key,
+                              PermissionsBoundaryArn=boundary)
             late = {"id": "post/late", "url": f"https://{host}/late/", **post}
             content[late["id"]] = late
             deployment.write([late])
@@ -279,6 +293,11 @@ def run(arguments, emulator, built):
         groups = emulator.aws("logs", "describe-log-groups")["logGroups"]
         group = next(group for group in groups if group["logGroupName"] == deployment.resource("IngestLogGroup"))
         assert group["retentionInDays"] == 7, group
+        function = emulator.aws("lambda", "get-function-configuration", "--function-name", deployment.resource("HttpFunction"))
+        assert function["MemorySize"] == 768 and function["TracingConfig"]["Mode"] == "Active", function
+        read = [(one["BatchSize"], one["ParallelizationFactor"])
+                for one in emulator.aws("lambda", "list-event-source-mappings")["EventSourceMappings"]]
+        assert sorted(read) == [(100, 2), (1000, 1)], read
 
         step("functions are killed while content changes")
         killed = 0

@@ -114,13 +114,13 @@ class Emulator:
         return found
 
     def run(self, *command, cwd=None, check=True, extra=None):
-        """A command's standard output; what it said otherwise is shown if it fails."""
+        """A command's standard output; what it said otherwise is shown if it fails, and without `check` is returned too."""
         done = subprocess.run([str(part) for part in command], env=self.environment | (extra or {}), cwd=cwd, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if check and done.returncode:
             sys.stderr.write(done.stdout + done.stderr)
             raise SystemExit(f"{command[0]} {command[1]}: status {done.returncode}")
-        return done.stdout
+        return done.stdout if check else done.stdout + done.stderr
 
     def aws(self, *arguments):
         """What the AWS CLI answers, as JSON."""

@@ -41,6 +41,17 @@ fn allowed(policy: &Value, by_resource: &mut BTreeMap<String, Vec<String>>) {
         assert_eq!(statement["Effect"].as_str(), Some("Allow"));
         let keys = match &statement["Condition"] {
             Value::Null => String::new(),
+            // Which services may ask in the role's name.
+            condition
+                if texts(&statement["Action"])
+                    .iter()
+                    .all(|action| action.starts_with("kms:")) =>
+            {
+                let services = texts(&condition["StringEquals"]["kms:ViaService"]);
+                let named = services.iter().map(|service| service.split('.').next());
+                let named: Option<Vec<_>> = named.collect();
+                format!(" by {}", named.expect("services").join(" "))
+            }
             condition => {
                 let (operator, operands) = condition
                     .as_mapping()
@@ -87,6 +98,11 @@ fn security_md_lists_what_each_role_may_do() {
             .into_iter()
             .flatten()
         {
+            // One that depends on a parameter, or not.
+            let policy = match policy {
+                Value::Tagged(tagged) if tagged.tag == "!If" => &tagged.value[1],
+                policy => policy,
+            };
             allowed(
                 &resources[text(policy).as_str()]["Properties"]["PolicyDocument"],
                 &mut by_resource,

@@ -33,9 +33,17 @@ const STREAM: &[&str] = &[
     "dynamodb:GetShardIterator",
     "dynamodb:ListStreams",
 ];
-/// Lambda puts what a function behind a stream could not handle into a bucket, and looks whether it may.
+/// Lambda puts what a function behind a stream could not handle into a bucket, and looks whether it may, on all of it (SAM's
+/// own policy `s3_send_event_payload_role_policy`).
 const FAILURE: &[&str] = &["s3:PutObject"];
 const FAILURES: &[&str] = &["s3:ListBucket"];
+/// Tables and buckets ask for the stack's key, if there is one, in the name of who reads or writes them:
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html>,
+/// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html>.
+const READ_WITH_KEY: &[&str] = &["kms:Decrypt"];
+const PUT_WITH_KEY: &[&str] = &["kms:GenerateDataKey"];
+/// Lambda sends traces, if they are asked for. X-Ray knows no resources.
+const TRACE: &[&str] = &["xray:PutTelemetryRecords", "xray:PutTraceSegments"];
 
 const ROLES: [Role; 4] = [
     Role {
@@ -45,8 +53,11 @@ const ROLES: [Role; 4] = [
             (LOG, "IngestLogGroup"),
             (STREAM, "ContentTable/stream/*"),
             (STREAM, "SourceStreamArn"),
-            (FAILURE, "FailureBucket/aws/lambda/*"),
+            (FAILURE, "FailureBucket/*"),
             (FAILURES, "FailureBucket"),
+            (READ_WITH_KEY, "KmsKeyArn"),
+            (PUT_WITH_KEY, "KmsKeyArn"),
+            (TRACE, "*"),
         ],
     },
     Role {
@@ -55,19 +66,30 @@ const ROLES: [Role; 4] = [
         lambdas: &[
             (LOG, "RegenerateLogGroup"),
             (STREAM, "SitemapTable/stream/*"),
-            (FAILURE, "FailureBucket/aws/lambda/*"),
+            (FAILURE, "FailureBucket/*"),
             (FAILURES, "FailureBucket"),
+            (READ_WITH_KEY, "KmsKeyArn"),
+            (PUT_WITH_KEY, "KmsKeyArn"),
+            (TRACE, "*"),
         ],
     },
     Role {
         name: "HttpRole",
         function: HTTP,
-        lambdas: &[(LOG, "HttpLogGroup")],
+        lambdas: &[
+            (LOG, "HttpLogGroup"),
+            (READ_WITH_KEY, "KmsKeyArn"),
+            (TRACE, "*"),
+        ],
     },
     Role {
         name: "SweepRole",
         function: SWEEP,
-        lambdas: &[(LOG, "SweepLogGroup")],
+        lambdas: &[
+            (LOG, "SweepLogGroup"),
+            (READ_WITH_KEY, "KmsKeyArn"),
+            (TRACE, "*"),
+        ],
     },
 ];
 

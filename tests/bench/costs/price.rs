@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_norway::Value;
+use sim::template::by_default;
 
 use crate::count::{Tallies, Tally};
 
@@ -72,7 +73,9 @@ fn memory(function: &str) -> f64 {
     let (first, rest) = function.split_at(1);
     let resource = format!("{}{rest}Function", first.to_uppercase());
     let size = &TEMPLATE["Resources"][resource.as_str()]["Properties"]["MemorySize"];
-    size.as_f64().expect("a function's memory")
+    by_default(&TEMPLATE, size)
+        .as_f64()
+        .expect("a function's memory")
 }
 
 /// The parts of a price, in dollars.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use sim::scale::{SCENARIOS, Size, Trouble};
+use sim::template::TEMPLATE;
 
 /// Run scenarios at size in the simulated world.
 #[derive(Parser)]
@@ -12,6 +13,9 @@ struct Arguments {
     /// Pages of a loaded site
     #[arg(long, default_value_t = 10_000)]
     pages: usize,
+    /// Batches of one stream shard of content handled at once
+    #[arg(long, default_value_t = TEMPLATE.content.factor)]
+    factor: usize,
     /// Percent by which a figure may miss what it should be: on small sites the draws decide
     #[arg(long, default_value_t = 0)]
     slack: u8,
@@ -41,18 +45,24 @@ fn trouble(name: &str) -> Result<Trouble, String> {
 fn main() -> ExitCode {
     let Arguments {
         pages,
+        factor,
         slack,
         trouble,
         names,
         ..
     } = Arguments::parse();
     let mut missed = 0;
+    println!("ParallelizationFactor {factor}");
     for (name, scenario) in SCENARIOS {
         if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
             continue;
         }
         let begun = Instant::now();
-        match scenario(Size { pages, trouble }) {
+        match scenario(Size {
+            pages,
+            factor,
+            trouble,
+        }) {
             Ok(figures) => {
                 let seconds = begun.elapsed().as_secs_f64();
                 println!("{name}, {pages} pages ({seconds:.1} s here)");

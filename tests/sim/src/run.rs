@@ -129,6 +129,9 @@ impl fmt::Display for Report {
     }
 }
 
+/// Lanes of a stream shard of content: more than the template's default, since each can overtake the others.
+const FACTOR: usize = 4;
+
 /// What happens, and where.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -148,6 +151,7 @@ pub(crate) async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>
         calls,
         runs,
         shards,
+        factor: FACTOR,
         trouble: None,
     };
     let Case {

@@ -91,6 +91,8 @@ pub type Scenario = (&'static str, fn(Size) -> Result<Vec<Figure>, String>);
 pub struct Size {
     /// Pages of a loaded site.
     pub pages: usize,
+    /// Batches of a stream shard of content that are handled at once.
+    pub factor: usize,
     /// What is in trouble for an hour.
     pub trouble: Option<Trouble>,
 }
@@ -151,7 +153,11 @@ where
 fn run_in<F>(
     deployment: Deployment,
     shards: usize,
-    Size { pages, trouble }: Size,
+    Size {
+        pages,
+        factor,
+        trouble,
+    }: Size,
     scenario: fn(Scene) -> F,
 ) -> Result<Vec<Figure>, String>
 where
@@ -161,6 +167,7 @@ where
     let inner = sim.clone();
     sim.run(async move {
         let options = Options {
+            factor,
             trouble,
             ..Options::sound(shards)
         };

@@ -47,12 +47,15 @@ impl Template {
     /// Reads a template; panics if it says nothing of something.
     fn read(template: &str) -> Self {
         let template: Value = serde_norway::from_str(template).expect("template.yaml is YAML");
+        let template = &template;
         let function = |name: &str| &template["Resources"][name]["Properties"];
         let stream = |name: &str, event: &str| &function(name)["Events"][event]["Properties"];
+        let seconds = |properties, name| seconds(template, properties, name);
+        let mapping = |properties, timeout| mapping(template, properties, timeout);
         let ingest = seconds(function("IngestFunction"), "Timeout");
         let sweep = function("SweepFunction");
-        let clock = &sweep["Events"]["Clock"]["Properties"];
-        assert_eq!(clock["Schedule"], "rate(1 minute)", "sweep's period");
+        // Each minute if the parameter is 1, and else each so many minutes: a test of the template's holds that.
+        let minutes = &template["Parameters"]["SweepMinutes"];
         Self {
             content: mapping(stream("IngestFunction", "ContentStream"), ingest),
             source: mapping(function("SourceStream"), ingest),
@@ -60,37 +63,62 @@ impl Template {
                 stream("RegenerateFunction", "SitemapStream"),
                 seconds(function("RegenerateFunction"), "Timeout"),
             ),
-            sweep_period: Duration::from_secs(60),
+            sweep_period: 60 * seconds(minutes, "Default"),
             sweep_timeout: seconds(sweep, "Timeout"),
             sweep_event_age: seconds(&sweep["EventInvokeConfig"], "MaximumEventAgeInSeconds"),
         }
     }
 }
 
+/// What a value is unless somebody says otherwise: of a reference to a parameter, the parameter's default.
+#[must_use]
+pub fn by_default<'t>(template: &'t Value, value: &'t Value) -> &'t Value {
+    match value {
+        Value::Tagged(reference) if reference.tag == "!Ref" => {
+            let name = reference.value.as_str().unwrap_or_default();
+            &template["Parameters"][name]["Default"]
+        }
+        value => value,
+    }
+}
+
 /// How a stream is read whose function has this time limit.
-fn mapping(properties: &Value, timeout: Duration) -> Mapping {
+fn mapping(template: &Value, properties: &Value, timeout: Duration) -> Mapping {
     assert_eq!(
         properties["MaximumRetryAttempts"].as_i64(),
         Some(-1),
         "a batch is tried until its records are too old"
     );
     Mapping {
-        batch: count(properties, "BatchSize"),
-        window: seconds(properties, "MaximumBatchingWindowInSeconds"),
-        factor: count(properties, "ParallelizationFactor"),
-        record_age: seconds(properties, "MaximumRecordAgeInSeconds"),
+        batch: count(template, properties, "BatchSize"),
+        window: seconds(template, properties, "MaximumBatchingWindowInSeconds"),
+        factor: count(template, properties, "ParallelizationFactor"),
+        record_age: seconds(template, properties, "MaximumRecordAgeInSeconds"),
         bisects: properties["BisectBatchOnFunctionError"] == Value::Bool(true),
         timeout,
     }
 }
 
-fn count(properties: &Value, name: &str) -> usize {
-    let count = properties[name]
+fn count(template: &Value, properties: &Value, name: &str) -> usize {
+    let count = by_default(template, &properties[name])
         .as_u64()
         .and_then(|count| usize::try_from(count).ok());
     count.unwrap_or_else(|| panic!("template.yaml: {name} is not a count"))
 }
 
-fn seconds(properties: &Value, name: &str) -> Duration {
-    Duration::from_secs(count(properties, name) as u64)
+fn seconds(template: &Value, properties: &Value, name: &str) -> Duration {
+    Duration::from_secs(count(template, properties, name) as u64)
+}
+
+#[test]
+fn a_reference_is_its_parameters_default() {
+    let read = |text: &str| serde_norway::from_str::<Value>(text).expect("YAML");
+    let template = read(
+        "{Parameters: {Size: {Default: 7}}, Some: {One: !Ref Size, Two: 8, Three: !Ref Other, Four: !Sub Size}}",
+    );
+    let some = &template["Some"];
+    assert_eq!(by_default(&template, &some["One"]), &Value::from(7));
+    assert_eq!(by_default(&template, &some["Two"]), &Value::from(8));
+    assert_eq!(by_default(&template, &some["Three"]), &Value::Null);
+    assert_eq!(by_default(&template, &some["Four"]), &some["Four"]);
 }

@@ -39,7 +39,7 @@ use crate::public::SimPublic;
 use crate::runtime::{Sim, mix};
 use crate::source;
 use crate::tables::{SimObjects, SimTable};
-use crate::template::TEMPLATE;
+use crate::template::{Mapping, TEMPLATE};
 use crate::throughput::Throughput;
 
 /// In one of so many worlds with faults a service is out of order for a time.
@@ -73,6 +73,8 @@ pub struct Options {
     pub runs: f64,
     /// Stream shards.
     pub shards: usize,
+    /// Lanes of each stream shard of content.
+    pub factor: usize,
     /// What is in trouble for an hour.
     pub trouble: Option<Trouble>,
 }
@@ -97,6 +99,7 @@ impl Options {
             calls,
             runs,
             shards,
+            factor: TEMPLATE.content.factor,
             trouble: None,
         }
     }
@@ -115,6 +118,8 @@ pub struct World {
     source: Option<MemoryTable>,
     /// Of the content, of the sitemap table, and of the user's table.
     streams: [Stream; 3],
+    /// How these are read.
+    mappings: [Mapping; 3],
     /// The tables' throughput.
     throughput: [Throughput; 3],
     /// Calls the functions.
@@ -140,7 +145,12 @@ impl World {
     /// A deployment without content, whose functions do not run yet.
     #[must_use]
     pub fn new(sim: &Sim, options: Options, deployment: Deployment) -> Self {
-        let mappings = [TEMPLATE.content, TEMPLATE.sitemap, TEMPLATE.source];
+        let of_content = |mapping| Mapping {
+            factor: options.factor,
+            ..mapping
+        };
+        let (content, source) = (of_content(TEMPLATE.content), of_content(TEMPLATE.source));
+        let mappings = [content, TEMPLATE.sitemap, source];
         let streams = mappings.map(|mapping| Stream::new(sim.clone(), options.shards, &mapping));
         let [changes, rows, items] = streams.clone();
         let content = MemoryTable::watched(Schema::of_texts(&["id"]), move |change| {
@@ -231,6 +241,7 @@ impl World {
             bucket,
             source,
             streams,
+            mappings,
             throughput,
             invoker,
             trouble,
@@ -254,6 +265,7 @@ impl World {
         self.begun = Some(self.sim.elapsed());
         self.begin_trouble();
         let [changes, rows, items] = &self.streams;
+        let [content, sitemap, source] = self.mappings;
         let reconciler = Arc::new(self.functions.reconciler.clone());
         let ingest: Function = Arc::new(move |records| {
             let reconciler = Arc::clone(&reconciler);
@@ -265,10 +277,10 @@ impl World {
             Box::pin(async move { regenerator.regenerate(&records).await })
         });
         let (faults, invoker, splits) = (&self.faults, &self.invoker, self.deployment.splits);
-        changes.connect(TEMPLATE.content, faults, splits, invoker, &ingest);
-        rows.connect(TEMPLATE.sitemap, faults, splits, invoker, &regenerate);
+        changes.connect(content, faults, splits, invoker, &ingest);
+        rows.connect(sitemap, faults, splits, invoker, &regenerate);
         if self.source.is_some() {
-            items.connect(TEMPLATE.source, faults, splits, invoker, &ingest);
+            items.connect(source, faults, splits, invoker, &ingest);
         }
         let sim = self.sim.clone();
         let functions = self.functions.clone();

@@ -119,7 +119,7 @@ pub(super) fn granted(template: &Value, name: &str) -> Vec<Grant> {
         .as_sequence()
         .into_iter()
         .flatten();
-    let managed = managed.map(|policy| &resources[text(policy).as_str()]["Properties"]);
+    let managed = managed.map(|policy| &resources[text(attached(policy)).as_str()]["Properties"]);
     let own = role["Policies"].as_sequence().into_iter().flatten();
     // Those that stand on their own name their roles.
     let others = resources.as_mapping().expect("resources").values();
@@ -140,10 +140,45 @@ pub(super) fn granted(template: &Value, name: &str) -> Vec<Grant> {
     grants
 }
 
+/// The policy that a role has if a condition holds, or anyway.
+fn attached(policy: &Value) -> &Value {
+    match policy {
+        Value::Tagged(tagged) if tagged.tag == "!If" => {
+            let [_, there, otherwise] = tagged.value.as_sequence().expect("operands").as_slice()
+            else {
+                panic!("{policy:?}: a condition, what is there if it holds, and what is if not");
+            };
+            assert_eq!(text(otherwise), "AWS::NoValue");
+            there
+        }
+        policy => policy,
+    }
+}
+
+/// Whether a condition is that a key is used through tables or buckets.
+fn is_through_a_service(condition: &Value) -> bool {
+    let services = texts(&condition["StringEquals"]["kms:ViaService"]);
+    let known = [
+        "dynamodb.AWS::Region.amazonaws.com",
+        "s3.AWS::Region.amazonaws.com",
+    ];
+    services
+        .iter()
+        .all(|service| known.contains(&service.as_str()))
+}
+
 fn add(statement: &Value, grants: &mut Vec<Grant>) {
     assert_eq!(statement["Effect"].as_str(), Some("Allow"));
     let keys = match &statement["Condition"] {
         Value::Null => vec![None],
+        condition
+            if texts(&statement["Action"])
+                .iter()
+                .all(|action| action.starts_with("kms:")) =>
+        {
+            assert!(is_through_a_service(condition), "{condition:?}");
+            vec![None]
+        }
         condition => {
             let operators = condition.as_mapping().expect("operators");
             let operands = &condition["ForAllValues:StringLike"];

@@ -15,11 +15,14 @@ const FREE: [(&str, &[&str]); 2] = [
     (
         "AWS/Lambda",
         &[
+            "DestinationDeliveryFailures",
             "Errors",
             "Invocations",
             "IteratorAge",
             "Throttles",
+            "Url4xxCount",
             "Url5xxCount",
+            "UrlRequestCount",
         ],
     ),
     (
@@ -34,18 +37,14 @@ const FREE: [(&str, &[&str]); 2] = [
 
 /// What an alarm has to look at, alone or together, to see that changes are lost or that publishing stops: at each level that
 /// has alarms.
-const WAKES: [&[&str]; 12] = [
+const WAKES: [&[&str]; 13] = [
     // Functions that crash, and errors for crawlers.
     &["IngestFunction Errors"],
     &["RegenerateFunction Errors"],
     &["SweepFunction Errors"],
     &["HttpFunction Url5xxCount"],
-    // Throttling is no error.
-    &[
-        "HttpFunction Throttles",
-        "IngestFunction Throttles",
-        "RegenerateFunction Throttles",
-    ],
+    // Throttling is no error. That of the others makes their streams late.
+    &["HttpFunction Throttles"],
     // Streams that are read too late, and one that is not read at all. Of the other, see the test.
     &["IngestFunction IteratorAge"],
     &["RegenerateFunction IteratorAge"],
@@ -57,6 +56,10 @@ const WAKES: [&[&str]; 12] = [
     &["SweepFunction Invocations"],
     // What was given up.
     &["Stack FailuresWaiting"],
+    &[
+        "IngestFunction DestinationDeliveryFailures",
+        "RegenerateFunction DestinationDeliveryFailures",
+    ],
     &["Stack RecordsImpossible"],
     &["Stack ChangesImpossible"],
 ];
@@ -224,15 +227,46 @@ fn each_level_with_alarms_wakes_somebody_for_what_loses_changes_or_stops_publish
             looks_at(&[&["Stack ListingChanges"], read].concat()),
             "{monitoring:?}"
         );
-        // Silence is what these listen for.
-        for name in ["FailuresWaiting", "SweepSilent"] {
-            let missing = alarms[name].properties["TreatMissingData"].as_str();
-            assert_eq!(missing, Some("breaching"), "{monitoring:?}: {name}");
-        }
     }
     let [full, basic] = [Monitoring::Full, Monitoring::Basic].map(alarms);
     let only = basic.keys().filter(|name| !full.contains_key(*name));
     assert_eq!(only.collect::<Vec<_>>(), ["RowsUnread"]);
+}
+
+/// A new alarm begins in the state INSUFFICIENT_DATA and tells nobody. If silence is that state, a new stack does not ring.
+#[test]
+fn silence_is_heard_where_it_means_something_and_not_on_a_new_stack() {
+    for monitoring in [Monitoring::Full, Monitoring::Basic] {
+        for (name, Alarm { properties, .. }) in alarms(monitoring) {
+            let listens = ["FailuresWaiting", "SweepSilent"].contains(&name.as_str());
+            let missing = if listens { "missing" } else { "notBreaching" };
+            assert_eq!(properties["TreatMissingData"], *missing, "{name}");
+            let has = |actions: &str| !properties[actions].is_null();
+            assert_eq!(has("InsufficientDataActions"), listens, "{name}");
+            // What only counts calls has no bad value: there is one, or there is none.
+            assert_eq!(has("AlarmActions"), name != "SweepSilent", "{name}");
+            assert!(has("OKActions"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_alarm_allows_for_metrics_that_come_late() {
+    for monitoring in [Monitoring::Full, Monitoring::Basic] {
+        for (name, Alarm { properties, .. }) in alarms(monitoring) {
+            let looked_at = properties["EvaluationPeriods"].as_u64().unwrap();
+            let bad = properties["DatapointsToAlarm"].as_u64();
+            // Where one metric alone is late, the other looks like silence; the whole of the second quarter hour is not late.
+            if ["ContentUnread", "RowsUnread", "Staleness"].contains(&name.as_str()) {
+                assert_eq!((looked_at, bad), (2, Some(2)), "{name}");
+                let of_quarters = properties["Metrics"].as_sequence().unwrap().iter();
+                let mut of_quarters = of_quarters.filter_map(|one| one.get("MetricStat"));
+                assert!(of_quarters.all(|one| one["Period"].as_u64() == Some(900)));
+            } else if name != "SweepSilent" {
+                assert!(bad.unwrap() < looked_at, "{name}");
+            }
+        }
+    }
 }
 
 #[test]
