@@ -240,6 +240,8 @@ def run(arguments, emulator, built):
         assert "xml" in headers["Content-Type"], "a crawler reads XML"
         status, _, _ = fetched(f"{cdn.base}/sitemap_index.xml", {"X-Waymark-Host": "other.example"})
         assert status == 200, "a viewer does not choose the site"
+        status, _, _ = fetched(f"{cdn.base}/waymark-edge/{host}/document/sitemap_index.xml")
+        assert status == 404, "a viewer does not ask as the distribution does"
 
         step("the published objects, by the AWS CLI")
         bucket = deployment.outputs["SitemapBucketName"]
@@ -283,11 +285,12 @@ def run(arguments, emulator, built):
             boundary = "arn:aws:iam::aws:policy/PowerUserAccess"
             deployment.deploy(LogRetentionDays="7", HttpConcurrency="5", HttpMemory="768", IngestBatchSize="100",
                               ParallelizationFactor="2", Tracing="Active", SystemLogLevel="INFO", KmsKeyArn=key,
-                              PermissionsBoundaryArn=boundary)
+                              PermissionsBoundaryArn=boundary, CdnCachePolicy="managed")
             late = {"id": "post/late", "url": f"https://{host}/late/", **post}
             content[late["id"]] = late
             deployment.write([late])
             published()
+            published(cdn.base)
         assert reader.requests and not reader.failures, (reader.requests, reader.failures)
         print(f"{reader.requests} requests in the meantime, each answered with 200")
         groups = emulator.aws("logs", "describe-log-groups")["logGroups"]

@@ -16,11 +16,9 @@ const SOURCE = read('infra/cdn/viewer-request.js');
 
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html#limits-functions
 const MAX_FUNCTION_BYTES = 10_240;
-// The same page: the longest request, without its body.
+// The same page: the longest request, without its body, and the longest URL.
 const MAX_REQUEST_BYTES = 20_480;
-// What a function may not touch, on pain of a 502, on the page edge-function-restrictions-all.html.
-const READ_ONLY_HEADERS = ['content-length', 'host', 'transfer-encoding', 'via'];
-
+const MAX_URL_BYTES = 8_192;
 const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36';
 const GOOGLEBOT = `Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/140.0.0.0 Safari/537.36`;
 const HOST = 'www.example.com';
@@ -63,6 +61,11 @@ function event(headers, { query = '', method = 'GET', uri = '/post-sitemap.xml' 
   };
 }
 
+// What shared/front reads instead of the path, and what it takes off the path again.
+const [, SITE_HOST_HEADER] = read('shared/front/src/host.rs').match(/SITE_HOST_HEADER: &str = "([^"]+)"/);
+const [, PREFIX] = read('shared/front/src/edge.rs').match(/EDGE_PREFIX: &str = "([^"]+)"/);
+const EDGE = new RegExp(`^${PREFIX}([^/]+)/(view|document)(/.*)$`);
+
 const context = vm.createContext({});
 vm.runInContext(`'use strict';${SOURCE}`, context);
 const call = (json) => `JSON.stringify(handler(JSON.parse(${JSON.stringify(json)})))`;
@@ -75,23 +78,16 @@ if (process.env.NJS) {
 function answered(headers, options, engine = engines.node) {
   const before = event(headers, options);
   const request = JSON.parse(engine(JSON.stringify(before)));
-  const { method, uri } = before.request;
-  assert.deepEqual(Object.keys(request).sort(), ['cookies', 'headers', 'method', 'querystring', 'uri']);
-  assert.deepEqual([request.method, request.uri], [method, uri]);
-  for (const [name, field] of Object.entries(request.headers)) {
-    assert.match(name, /^[a-z0-9-]+$/);
-    assert.equal(typeof field.value, 'string', name);
-  }
-  for (const name of READ_ONLY_HEADERS) assert.deepEqual(request.headers[name], before.request.headers[name], name);
-  const { 'x-waymark-host': host, 'sec-fetch-dest': dest } = request.headers;
-  // Beside the array that was there, a value that was changed would be ignored.
-  for (const header of [host, dest]) assert.ok(header === undefined || (header.value && !header.multiValue));
-  return { host: host?.value, dest: dest?.value, query: request.querystring };
+  const { uri, headers: { [SITE_HOST_HEADER]: _, ...kept }, ...rest } = before.request;
+  assert.deepEqual(request, { ...rest, uri: request.uri, querystring: {}, headers: kept }, 'nothing else is changed');
+  const [, host, kind, path] = request.uri.match(EDGE);
+  assert.equal(path, uri, 'behind the prefix the path is as it was');
+  return { host, kind };
 }
 
-const person = { host: HOST, dest: 'document', query: {} };
-const crawler = { host: HOST, query: {}, dest: undefined };
-const nobody = { host: undefined, query: {}, dest: undefined };
+const person = { host: HOST, kind: 'view' };
+const crawler = { host: HOST, kind: 'document' };
+const nobody = { host: '_', kind: 'document' };
 
 const without = (name, headers) => headers.filter(([other]) => other !== name);
 const withHost = (...hosts) => [...without('Host', CRAWLER), ...hosts.map((host) => ['Host', host])];
@@ -109,6 +105,8 @@ const CASES = [
   ['whatever the case', withAgent('BINGBOT'), {}, crawler],
   ['in any of its User-Agents', withAgent(CHROME, 'x', 'Baiduspider'), {}, crawler],
   ['browsers that say nothing of it are none', withAgent(CHROME, ''), {}, person],
+  ['an agent that signs its requests too', [...PERSON, ['Signature-Agent', '"https://agent.example"']], {}, crawler],
+  ['also if it says nothing else', [...PERSON, ['Signature-Agent', '']], {}, crawler],
   ['the script of the view gets the document', withDest('empty'), {}, crawler],
   ['an iframe too', withDest('iframe'), {}, crawler],
   ['the value is one word', withDest('document, empty'), {}, crawler],
@@ -135,9 +133,14 @@ const CASES = [
   ['no host, as HTTP/1.0 allows', without('Host', CRAWLER), {}, nobody],
   ['an empty one', withHost(''), {}, nobody],
   ['a port alone', withHost(':443'), {}, nobody],
-  ['an address in brackets names no site', withHost('[2001:db8::1]:443'), {}, { ...crawler, host: '[2001:db8::1]' }],
-  ['nor do two hosts', withHost(HOST, 'other.example'), {}, { ...crawler, host: `${HOST},other.example` }],
-  ['nor what is none', withHost('../x'), {}, { ...crawler, host: '../x' }],
+  ['an address in brackets names no site', withHost('[2001:db8::1]:443'), {}, nobody],
+  ['nor do two hosts', withHost(HOST, 'other.example'), {}, nobody],
+  ...['../x', '..', '.', '../', 'a/b', 'a?b', 'a#b', 'a%2fb', 'a b', 'a_b', '_', '\u00e4', `${HOST}\n`, '', `${'a'.repeat(254)}`]
+    .map((host) => [`nor does ${JSON.stringify(host).slice(0, 20)}`, withHost(host), {}, nobody]),
+  ['the longest host does', withHost('a'.repeat(253)), {}, { ...crawler, host: 'a'.repeat(253) }],
+
+  ...[PREFIX, `${PREFIX}other.example/document/post-sitemap.xml`, `${PREFIX}other.example/view/post-sitemap.xml`, '/', '//',
+    '/../post-sitemap.xml', '/%2e%2e/post-sitemap.xml', '/post-sitemap.xml/'].map((uri) => [`${uri} is prefixed`, CRAWLER, { uri }, crawler]),
 
   ['a viewer names no site', [...CRAWLER, ['X-Waymark-Host', 'other.example']], {}, crawler],
   ['not in two headers', [...CRAWLER, ['x-waymark-host', 'a.example'], ['X-WAYMARK-HOST', 'b.example']], {}, crawler],
@@ -158,7 +161,8 @@ test('a request of any length is reduced in no time', () => {
   const long = (head, unit) => head + unit.repeat((MAX_REQUEST_BYTES - head.length) / unit.length);
   const begun = process.cpuUsage();
   for (const unit of ['a', '.', ':', ':1', '.:', '1', 'bo', 'A', '\u00e4', '\u0130']) {
-    assert.equal(answered(withHost(long('x', unit) + 'x')).dest, undefined);
+    assert.deepEqual(answered(withHost(long('x', unit) + 'x')), nobody);
+    assert.deepEqual(answered(CRAWLER, { uri: long('/', unit) }), crawler);
     assert.deepEqual(answered(withAgent(long('x', unit))), person);
     assert.deepEqual(answered(withAgent(`${long('x', unit)}bot`)), crawler);
     assert.deepEqual(answered(withDest(long('document', unit))), crawler);
@@ -187,9 +191,20 @@ test('the names of crawlers are those that http knows', () => {
   for (const bot of BOTS) assert.deepEqual(answered(withAgent(`Mozilla/5.0 (${bot.toUpperCase()})`)), crawler, bot);
 });
 
-test('the header is the one that http reads', () => {
-  const [, name] = read('shared/front/src/host.rs').match(/SITE_HOST_HEADER: &str = "([^"]+)"/);
-  assert.ok(SOURCE.includes(`headers['${name}'] = { value: host };`), name);
+test('a prefixed URL is hardly longer than the one that came', () => {
+  const { host } = answered(withHost('a'.repeat(253)));
+  assert.ok(`${PREFIX}${host}/document`.length < MAX_URL_BYTES / 20);
+});
+
+test('without the view, a person gets the document', () => {
+  const without = vm.createContext({});
+  const source = SOURCE.replace('const HAS_VIEW = true;\n', 'const HAS_VIEW = false;\n');
+  assert.notEqual(source, SOURCE);
+  vm.runInContext(source, without);
+  const engine = (json) => vm.runInContext(call(json), without, { timeout: 1000 });
+  for (const [what, headers, options, expected] of CASES) {
+    assert.deepEqual(answered(headers, options, engine), { ...expected, kind: 'document' }, what);
+  }
 });
 
 test('whoever sees the view here would see it without this function', () => {

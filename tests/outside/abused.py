@@ -31,7 +31,7 @@ TEXTS = {
 }
 # hyper's own, without a body.
 REFUSED = {400, 413, 414, 417, 431, 501, 505}
-HEADERS = set("""allow cache-control connection content-encoding content-length content-security-policy content-type date etag
+HEADERS = set("""allow cache-control cache-tag connection content-encoding content-length content-security-policy content-type date etag
     last-modified location retry-after transfer-encoding vary x-content-type-options x-robots-tag""".split())
 LOCATION = re.compile(r"/sitemap_index\.xml(\.gz)?|/[A-Za-z0-9_-]{1,64}-sitemap\.(xml|txt)(\.gz)?")
 BUCKET = "waymark-sitemaps"

@@ -18,6 +18,7 @@ use tracing::error;
 use crate::asset::Asset;
 use crate::body::{self, Body};
 use crate::closed;
+use crate::edge;
 use crate::form::Variant;
 use crate::host;
 use crate::negotiation::accepts_gzip;
@@ -33,6 +34,9 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// A sitemap is no search result, but its links are to be followed.
 const X_ROBOTS_TAG_VALUE: HeaderValue = HeaderValue::from_static("noindex, follow");
+
+/// By this CloudFront invalidates all that is kept of one site: `site:www.example.com`.
+const CACHE_TAG: HeaderName = HeaderName::from_static("cache-tag");
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
@@ -54,7 +58,7 @@ const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=ut
 
 /// The front that crawlers and people see of the sites in a bucket.
 ///
-/// - A site is named by [`SITE_HOST_HEADER`](crate::SITE_HOST_HEADER) alone, and nothing outside that site's
+/// - A site is named by [`SITE_HOST_HEADER`](crate::SITE_HOST_HEADER), or without it by the path, and nothing outside that site's
 ///   published objects is ever read.
 /// - Every response says how long it may be kept, and that it is not to be indexed.
 /// - What went wrong is in the log, never in a response.
@@ -86,7 +90,12 @@ impl SiteFront {
     }
 
     /// Answers a request for `path`, the path as the client sent it: an adapter may have resolved `..` in the URI.
+    /// The path may name the site ([`EDGE_PREFIX`](crate::EDGE_PREFIX)).
     pub async fn respond(&self, request: &Parts, path: &str) -> Response<Body> {
+        let unfolded = edge::unfold(request, path);
+        let (request, path) = unfolded
+            .as_ref()
+            .map_or((request, path), |(request, path)| (request, *path));
         // Boxed, so that the futures that await a response stay small.
         let mut response = match Box::pin(self.answer(request, path)).await {
             Ok(response) => response,
@@ -98,6 +107,10 @@ impl SiteFront {
         let headers = response.headers_mut();
         headers.insert(X_ROBOTS_TAG, X_ROBOTS_TAG_VALUE);
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        let tag = host::named(&request.headers).map(|site| format!("site:{site}"));
+        if let Some(Ok(tag)) = tag.map(HeaderValue::try_from) {
+            headers.insert(CACHE_TAG, tag);
+        }
         if request.method == Method::HEAD {
             *response.body_mut() = body::empty();
         }

@@ -28,12 +28,16 @@
 //! - hands on, without keying by it, User-Agent and the query. If it does not, its function has to remove Sec-Fetch-Dest
 //!   itself, from requests of crawlers and from those that ask for `view=xml`.
 //!
+//! The stack's own distribution puts the host and what a person is to see into the path instead of headers
+//! ([`EDGE_PREFIX`]), so that a cache that keys by the path alone is enough.
+//!
 //! [`SiteFront`] is the one router, behind Lambda's adapter and on a plain server alike. The time, pauses and the count of
 //! broken bodies come through [`Runtime`].
 
 pub mod asset;
 mod body;
 mod closed;
+mod edge;
 pub mod form;
 mod front;
 pub mod host;
@@ -49,6 +53,7 @@ pub mod validators;
 mod view;
 
 pub use body::Body;
+pub use edge::EDGE_PREFIX;
 pub use front::SiteFront;
 pub use host::SITE_HOST_HEADER;
 pub use runtime::Runtime;

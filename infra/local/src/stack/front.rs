@@ -4,6 +4,8 @@
 //!   `http://www.example.com.localhost:<port>/`: browsers and curl take every name under `.localhost` for this machine.
 //! - While there is only one site, this machine's own names are that site's, too. No other host is: it may be that of a
 //!   site that is published next.
+//! - A request without a Host gets no site's header: it reaches the function as one at the function's URL does. The test of
+//!   the distribution (`tests/deploy/cdn_test.py`) asks so.
 //! - `/` of no site is a page that lists the sites. The function knows nothing of it.
 
 use std::convert::Infallible;
@@ -57,7 +59,10 @@ pub(super) fn serve_sites(
             .and_then(|host| host.to_str().ok());
         let host = host.unwrap_or_default().to_ascii_lowercase();
         let list = asks_for_list(&request, &host, &sites).then(|| list(&host, &sites));
-        let site = HeaderValue::from_str(site_of(&host, &sites)).ok();
+        let site = match host.as_str() {
+            "" => None,
+            host => HeaderValue::from_str(site_of(host, &sites)).ok(),
+        };
         let (front, observer) = (front.clone(), observer.clone());
         async move {
             if let Some(list) = list {

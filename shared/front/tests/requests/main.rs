@@ -6,6 +6,7 @@ mod bodies;
 mod bucket;
 mod closed;
 mod documents;
+mod edge;
 mod fixture;
 mod hostile;
 mod routes;

@@ -1,0 +1,61 @@
+//! Paths that name the site, as the stack's own distribution asks for them.
+//!
+//! CloudFront's managed cache policies key by the path, and by no header and no query. So the distribution's function
+//! (`infra/cdn/viewer-request.js`) puts what an answer depends on before the viewer's path:
+//!
+//! ```text
+//! /waymark-edge/www.example.com/view/post-sitemap.xml       a person opens it in a browser
+//! /waymark-edge/www.example.com/document/post-sitemap.xml   any other request
+//! ```
+//!
+//! - A request with [`SITE_HOST_HEADER`] is not read this way: its path is the viewer's, who must not name a site.
+//! - The function prefixes every path, also one that a viewer sent with this prefix. One prefix is taken off here, and what
+//!   is left has no route.
+//! - Of the headers only those are kept that a cache handles itself: nothing else may change an answer that is kept under
+//!   the path.
+//! - The rest of the front does not see the prefix. So it is in no redirect, no ETag and no log.
+
+use http::Request;
+use http::header::{ACCEPT_ENCODING, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use http::request::Parts;
+
+use crate::host::SITE_HOST_HEADER;
+
+/// Begins each path that names a site.
+pub const EDGE_PREFIX: &str = "/waymark-edge/";
+
+/// The part behind the host if a person is to see the view.
+const VIEW: &str = "view";
+
+/// The part behind the host in all other requests.
+const DOCUMENT: &str = "document";
+
+/// What CloudFront puts into its cache's key by itself, and what it asks with whether its copy is current.
+const KEPT: [HeaderName; 3] = [ACCEPT_ENCODING, IF_NONE_MATCH, IF_MODIFIED_SINCE];
+
+/// Returns the request that a CDN with headers of its own would have sent, and its path. Returns `None` if the request
+/// does not name a site in its path.
+pub(crate) fn unfold<'a>(request: &Parts, path: &'a str) -> Option<(Parts, &'a str)> {
+    if request.headers.contains_key(SITE_HOST_HEADER) {
+        return None;
+    }
+    let (host, rest) = path.strip_prefix(EDGE_PREFIX)?.split_once('/')?;
+    let (kind, _) = rest.split_once('/')?;
+    let path = &rest[kind.len()..];
+    let mut unfolded = Request::builder()
+        .method(request.method.clone())
+        .uri(path)
+        .header(SITE_HOST_HEADER, host);
+    match kind {
+        VIEW => unfolded = unfolded.header("sec-fetch-dest", "document"),
+        DOCUMENT => {}
+        _ => return None,
+    }
+    for name in KEPT {
+        for value in request.headers.get_all(&name) {
+            unfolded = unfolded.header(&name, value);
+        }
+    }
+    let (unfolded, ()) = unfolded.body(()).ok()?.into_parts();
+    Some((unfolded, path))
+}

@@ -1,0 +1,271 @@
+"""A model of CloudFront: the distribution of infra/cdn.yaml, its behaviours, its function and its cache, in front of an origin.
+
+What it does is what AWS's documentation says, of which the comments name the page under
+https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/. It has one cache and one clock, which the caller moves. It
+keeps an answer as long as CloudFront may at most: it evicts nothing."""
+import collections
+import functools
+import http.client
+import json
+import pathlib
+import re
+import subprocess
+import urllib.parse
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ORIGIN_SECONDS = 60
+
+# using-managed-cache-policies.html
+MANAGED = {
+    "658327ea-f89d-4fab-a63d-7e88639e58f6": { # CachingOptimized
+        "MinTTL": 1, "DefaultTTL": 86_400, "MaxTTL": 31_536_000,
+        "ParametersInCacheKeyAndForwardedToOrigin": {
+            "EnableAcceptEncodingGzip": True, "EnableAcceptEncodingBrotli": True,
+            "HeadersConfig": {"HeaderBehavior": "none"}, "CookiesConfig": {"CookieBehavior": "none"},
+            "QueryStringsConfig": {"QueryStringBehavior": "none"}}},
+}
+# custom-error-pages-expiration.html: the first are never kept against the origin's will, and all others are.
+ERRORS_THAT_MAY_REFUSE = {404, 410, 414, 501}
+ERROR_SECONDS = 10
+# RequestAndResponseBehaviorCustomOrigin.html: a request has these without any policy.
+ALWAYS_FORWARDED = ("if-none-match", "if-modified-since")
+
+NOTHING = object() # AWS::NoValue
+Answer = collections.namedtuple("Answer", "status headers body hit")
+
+
+class Template(yaml.SafeLoader):
+    """Reads CloudFormation's YAML: a tag becomes a mapping of one key."""
+
+
+def tagged(loader, suffix, node):
+    kind = {yaml.ScalarNode: loader.construct_scalar, yaml.SequenceNode: functools.partial(loader.construct_sequence, deep=True),
+            yaml.MappingNode: functools.partial(loader.construct_mapping, deep=True)}
+    return {"!" + suffix: kind[type(node)](node)}
+
+
+Template.add_multi_constructor("!", tagged)
+
+
+class Stack:
+    """A template as CloudFormation would resolve it with these parameters. What a resource gives is its logical id."""
+
+    def __init__(self, path, **parameters):
+        self.template = yaml.load((ROOT / path).read_text(), Template)
+        self.parameters = parameters
+        if unknown := set(parameters) ^ set(self.template["Parameters"]):
+            raise ValueError(f"{path}: parameters that only one side has: {sorted(unknown)}")
+        self.pseudo = {"AWS::StackName": "waymark", "AWS::StackId": "arn:aws:cloudformation:r:1:stack/waymark/0", "AWS::NoValue": NOTHING}
+
+    def holds(self, condition):
+        return self.resolve(self.template["Conditions"][condition])
+
+    def resource(self, logical):
+        """A resource's properties; None if a condition leaves it out."""
+        resource = self.template["Resources"][logical]
+        if "Condition" in resource and not self.holds(resource["Condition"]):
+            return None
+        return self.resolve(resource["Properties"])
+
+    def resolve(self, value):
+        if isinstance(value, list):
+            return [one for one in map(self.resolve, value) if one is not NOTHING]
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1 and (tag := next(iter(value))).startswith("!"):
+            return getattr(self, "resolve_" + tag[1:].lower())(value[tag])
+        resolved = {name: self.resolve(one) for name, one in value.items()}
+        return {name: one for name, one in resolved.items() if one is not NOTHING}
+
+    def resolve_ref(self, name):
+        return (self.pseudo | self.parameters | {logical: logical for logical in self.template["Resources"]})[name]
+
+    def resolve_if(self, parts):
+        condition, then, otherwise = parts
+        return self.resolve(then if self.holds(condition) else otherwise)
+
+    def resolve_sub(self, parts):
+        text, values = parts if isinstance(parts, list) else (parts, {})
+        return re.sub(r"\$\{([\w:]+)\}", lambda name: self.resolve(values.get(name[1], {"!Ref": name[1]})), text)
+
+    def resolve_split(self, parts):
+        return self.resolve(parts[1]).split(parts[0])
+
+    def resolve_select(self, parts):
+        return self.resolve(parts[1])[parts[0]]
+
+    def resolve_equals(self, parts):
+        first, second = map(self.resolve, parts)
+        return first == second
+
+    def resolve_not(self, parts):
+        return not self.resolve(parts[0])
+
+    def resolve_and(self, parts):
+        return all(map(self.resolve, parts))
+
+    def resolve_or(self, parts):
+        return any(map(self.resolve, parts))
+
+    def resolve_condition(self, name):
+        return self.holds(name)
+
+    def resolve_getatt(self, name):
+        return name.partition(".")[0]
+
+
+class ViewerRequest:
+    """The viewer-request function, in a process of node while it is entered."""
+
+    LOOP = """
+        const source = JSON.parse(process.argv[1]);
+        const handler = new Function(source + '; return handler;')();
+        require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+            console.log(JSON.stringify(handler(JSON.parse(line))));
+        });"""
+
+    def __init__(self, source):
+        self.source = source
+
+    def __enter__(self):
+        self.process = subprocess.Popen(["node", "-e", self.LOOP, json.dumps(self.source)], text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate() # ends its input, and it ends
+
+    def __call__(self, request):
+        self.process.stdin.write(json.dumps({"version": "1.0", "request": request}) + "\n")
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the viewer-request function failed on {request}")
+        return json.loads(line)
+
+
+def fields(pairs):
+    """Headers or a query as a function's event has them (functions-event-structure.html)."""
+    found = {}
+    for name, value in pairs:
+        one = found.setdefault(name, {"value": value, "multiValue": []})
+        one["multiValue"].append({"value": value})
+    for one in found.values():
+        if len(one["multiValue"]) == 1:
+            del one["multiValue"]
+    return found
+
+
+def matches(pattern, path):
+    """DownloadDistValuesCacheBehavior.html: `*` is any text, also with slashes, `?` one character; the case counts."""
+    parts = (".*" if one == "*" else "." if one == "?" else re.escape(one) for one in "/" + pattern.removeprefix("/"))
+    return re.fullmatch("".join(parts), path, re.DOTALL) is not None
+
+
+def normalized(accepted, gzip, brotli):
+    """ServingCompressedFiles.html: of Accept-Encoding these two are left, in this order, if the policy has them."""
+    named = {coding.strip().lower() for coding, _, weight in (one.partition(";") for one in accepted.split(","))
+             if weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")}
+    return ",".join(coding for coding, enabled in (("br", brotli), ("gzip", gzip)) if enabled and coding in named)
+
+
+def directives(headers):
+    said = ",".join(value for name, value in headers if name == "cache-control").lower()
+    return {name.strip(): value.strip() for name, _, value in (one.partition("=") for one in said.split(","))}
+
+
+class Cdn:
+    """The distribution in front of `origin`, a (host, port), while it is entered."""
+
+    def __init__(self, stack, origin):
+        self.stack, self.origin = stack, origin
+        self.config = stack.resource("Distribution")["DistributionConfig"]
+        self.function = ViewerRequest(stack.resource("ViewerRequest")["FunctionCode"])
+        self.errors = {one["ErrorCode"]: one["ErrorCachingMinTTL"] for one in self.config["CustomErrorResponses"]}
+        self.kept, self.now, self.asked = {}, 0, []
+
+    def __enter__(self):
+        self.function.__enter__()
+        return self
+
+    def __exit__(self, *failed):
+        self.function.__exit__(*failed)
+
+    def behaviours(self):
+        """All of them; the default is the last."""
+        return [*self.config.get("CacheBehaviors", []), self.config["DefaultCacheBehavior"]]
+
+    def behaviour(self, path):
+        return next(one for one in self.behaviours() if matches(one.get("PathPattern", "*"), path))
+
+    def policy(self, behaviour):
+        policy = behaviour["CachePolicyId"]
+        return MANAGED.get(policy) or self.stack.resource(policy)["CachePolicyConfig"]
+
+    def get(self, url, headers=(), host="www.example.com"):
+        """What a viewer gets; None if it is the site's to answer."""
+        path, _, query = url.partition("?")
+        behaviour = self.behaviour(path)
+        if behaviour["TargetOriginId"] != "waymark":
+            return None
+        headers = [("host", host), *((name.lower(), value) for name, value in headers)]
+        pairs = [tuple(pair.partition("=")[::2]) for pair in query.split("&") if pair]
+        request = self.function({"method": "GET", "uri": path, "querystring": fields(pairs), "headers": fields(headers), "cookies": {}})
+        policy = self.policy(behaviour)
+        in_key = policy["ParametersInCacheKeyAndForwardedToOrigin"]
+        # A policy that had more in the key would be another model.
+        kinds = [in_key["HeadersConfig"]["HeaderBehavior"], in_key["CookiesConfig"]["CookieBehavior"],
+                 in_key["QueryStringsConfig"]["QueryStringBehavior"]]
+        assert kinds == ["none"] * 3 and "OriginRequestPolicyId" not in behaviour, behaviour
+        accepted = ",".join(value for name, value in headers if name == "accept-encoding")
+        coding = normalized(accepted, in_key["EnableAcceptEncodingGzip"], in_key["EnableAcceptEncodingBrotli"])
+        key = request["uri"], coding
+        answer, until = self.kept.get(key, (None, 0))
+        hit = self.now < until
+        if not hit:
+            answer = self.fetch(request["uri"], coding)
+            self.kept[key] = answer, self.now + self.lifetime(answer, policy)
+        status, sent, body = answer
+        return Answer(status, self.headers(sent, behaviour), body, hit)
+
+    def fetch(self, path, coding):
+        """What the origin answers. Its Host is its own name, which the local stack would take for a site: here there is none."""
+        self.asked.append((path, coding))
+        connection = http.client.HTTPConnection(*self.origin, timeout=ORIGIN_SECONDS)
+        connection.putrequest("GET", urllib.parse.quote(path, safe="/%:@!$&'()*+,;=~"), skip_host=True, skip_accept_encoding=True)
+        connection.putheader("User-Agent", "Amazon CloudFront")
+        if coding:
+            connection.putheader("Accept-Encoding", coding)
+        connection.endheaders()
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, [(name.lower(), value) for name, value in answer.getheaders()], body
+
+    def lifetime(self, answer, policy):
+        """Seconds for which an answer is kept at most (Expiration.html, custom-error-pages-expiration.html). The documentation
+        does not say whether MinTTL is for errors, too: here it is."""
+        status, headers, _ = answer
+        said = directives(headers)
+        asked = said.get("s-maxage", said.get("max-age"))
+        refuses = said.keys() & {"no-store", "no-cache", "private"}
+        if status >= 400:
+            if refuses and status in ERRORS_THAT_MAY_REFUSE:
+                return policy["MinTTL"]
+            least = self.errors.get(status, ERROR_SECONDS)
+            return max(least, policy["MinTTL"], 0 if refuses else min(int(asked or 0), policy["MaxTTL"]))
+        if refuses:
+            return policy["MinTTL"]
+        if asked is None:
+            return max(policy["MinTTL"], policy["DefaultTTL"])
+        return min(max(int(asked), policy["MinTTL"]), policy["MaxTTL"])
+
+    def headers(self, sent, behaviour):
+        """What the response headers policy leaves and adds (understanding-response-headers-policies.html)."""
+        policy = self.stack.resource(behaviour["ResponseHeadersPolicyId"])["ResponseHeadersPolicyConfig"]
+        removed = {item["Header"].lower() for item in policy["RemoveHeadersConfig"]["Items"]}
+        left = dict(pair for pair in sent if pair[0] not in removed)
+        added = [(item["Header"], item["Value"], item["Override"]) for item in policy["CustomHeadersConfig"]["Items"]]
+        added.append(("x-content-type-options", "nosniff", policy["SecurityHeadersConfig"]["ContentTypeOptions"]["Override"]))
+        return left | {name: value for name, value, override in added if override or name not in left}
