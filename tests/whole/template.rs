@@ -318,6 +318,10 @@ fn what_is_asked_of_lambda_is_within_its_bounds() {
                 environment::MONITORING => {
                     levels.iter().map(|level| level.name().len() as u64).max()
                 }
+                http_function::GZIP => {
+                    let values = texts(&template["Parameters"]["HttpGzip"]["AllowedValues"]);
+                    values.iter().map(|value| value.len() as u64).max()
+                }
                 environment::BUCKET_NAME | environment::FAILURE_BUCKET => Some(bucket),
                 other => panic!("a variable of unknown length: {other}"),
             };

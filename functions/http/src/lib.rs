@@ -2,20 +2,33 @@
 //!
 //! The front reads the bucket alone. This crate gives it the path as the client sent it, the clock and the metrics.
 
+mod event;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use aws::environment::{BUCKET_NAME, MONITORING, STACK_NAME};
 use aws::{Clock, Timeouts};
 use engine::metrics::{BODIES_BROKEN, Metrics};
-use front::{Body, Runtime, SiteFront};
+use front::{Body, Gzip, Runtime, SiteFront, UnknownGzip};
 use futures::future::BoxFuture;
 use http::{Request, Response};
-use lambda_http::RequestExt;
+use http_body_util::{BodyDataStream, BodyExt};
+use lambda_runtime::{MetadataPrelude, StreamResponse};
 use objects::{ObjectError, ObjectKey, Objects};
 
+/// Where gzip is sent ([`Gzip`]). Not set, as an encoding too.
+pub const GZIP: &str = "GZIP";
+
+pub use event::Event;
+
 /// The environment variables of the function.
-pub const ENVIRONMENT: [&str; 3] = [BUCKET_NAME, STACK_NAME, MONITORING];
+pub const ENVIRONMENT: [&str; 4] = [BUCKET_NAME, STACK_NAME, MONITORING, GZIP];
+
+/// A variable that `template.yaml` should not have let through.
+#[derive(Debug, thiserror::Error)]
+#[error("{GZIP}: {0}")]
+pub struct GzipError(#[from] UnknownGzip);
 
 /// The limits of its calls. An answer takes two of them, and a crawler waits.
 pub const TIMEOUTS: Timeouts = Timeouts {
@@ -30,15 +43,37 @@ pub fn site_front(objects: Arc<dyn Objects>, clock: Clock, metrics: Metrics) -> 
     SiteFront::new(objects, process, TIMEOUTS.operation)
 }
 
-/// Answers a request. Its body is not read.
+/// Returns where the environment says that gzip is sent.
+///
+/// # Errors
+///
+/// If [`GZIP`] is set and names nothing.
+pub fn gzip() -> Result<Gzip, GzipError> {
+    match std::env::var(GZIP) {
+        Ok(name) => Ok(name.parse::<Gzip>()?),
+        Err(_) => Ok(Gzip::default()),
+    }
+}
+
+/// Answers a request of a plain server. Its body is not read.
 pub async fn respond<B>(front: &SiteFront, request: Request<B>) -> Response<Body> {
     let (request, _) = request.into_parts();
-    // Lambda's adapter resolves `..` in the URI and keeps the raw path beside it. A plain server has no raw path.
-    let path = match request.raw_http_path() {
-        "" => request.uri.path(),
-        raw => raw,
+    front.respond(&request, request.uri.path()).await
+}
+
+/// Answers an event of the function's URL, whose path is as the client sent it.
+pub async fn answer(front: &SiteFront, event: &Event) -> StreamResponse<BodyDataStream<Body>> {
+    let response = front.respond(&event.request(), event.raw_path()).await;
+    let (parts, body) = response.into_parts();
+    let metadata_prelude = MetadataPrelude {
+        status_code: parts.status,
+        headers: parts.headers,
+        cookies: Vec::new(),
     };
-    front.respond(&request, path).await
+    StreamResponse {
+        metadata_prelude,
+        stream: body.into_data_stream(),
+    }
 }
 
 #[derive(Debug)]
@@ -70,6 +105,7 @@ mod tests {
     use engine::metrics::Monitoring;
     use http::StatusCode;
     use objects::MemoryObjects;
+    use serde_json::json;
 
     use super::*;
 
@@ -79,17 +115,20 @@ mod tests {
     async fn the_route_is_that_of_the_raw_path() {
         let objects = Arc::new(MemoryObjects::default());
         let front = site_front(objects, Clock::stopped(NOW), Metrics::default());
-        for (raw, uri, status) in [
-            ("", "/sitemap.xml", StatusCode::MOVED_PERMANENTLY),
-            ("/sitemap.xml", "/", StatusCode::MOVED_PERMANENTLY),
-            ("/a/../sitemap.xml", "/sitemap.xml", StatusCode::NOT_FOUND),
+        for (path, status) in [
+            ("/sitemap.xml", StatusCode::MOVED_PERMANENTLY),
+            ("/a/../sitemap.xml", StatusCode::NOT_FOUND),
+            ("/%73itemap.xml", StatusCode::NOT_FOUND),
+            ("sitemap.xml", StatusCode::NOT_FOUND),
         ] {
-            let request = Request::builder()
-                .uri(uri)
-                .header(front::SITE_HOST_HEADER, "www.example.com");
-            let request = request.body(()).unwrap().with_raw_http_path(raw);
-            let response = respond(&front, request).await;
-            assert_eq!(response.status(), status, "{raw:?} {uri}");
+            let event: Event = serde_json::from_value(json!({
+                "rawPath": path,
+                "headers": {front::SITE_HOST_HEADER: "www.example.com"},
+                "requestContext": {"http": {"method": "GET"}},
+            }))
+            .unwrap();
+            let head = answer(&front, &event).await.metadata_prelude;
+            assert_eq!(head.status_code, status, "{path}");
         }
     }
 

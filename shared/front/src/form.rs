@@ -24,16 +24,16 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// What is sent of a form to a client that accepts gzip, or does not.
+    /// What is sent of a form, with or without gzip as its encoding.
     #[must_use]
-    pub fn of(form: Form, accepts_gzip: bool) -> Self {
+    pub fn of(form: Form, is_encoded: bool) -> Self {
         match form {
-            Form::Compressed if accepts_gzip => Self::StoredGzip,
+            Form::Compressed if is_encoded => Self::StoredGzip,
             Form::Stored | Form::Compressed => Self::Stored,
-            Form::Xml if accepts_gzip => Self::Gzip,
+            Form::Xml if is_encoded => Self::Gzip,
             Form::Xml => Self::Identity,
             Form::Gz => Self::GzipFile,
-            Form::Text if accepts_gzip => Self::TextGzip,
+            Form::Text if is_encoded => Self::TextGzip,
             Form::Text => Self::Text,
             Form::TextGz => Self::TextGzipFile,
         }

@@ -21,7 +21,7 @@ use crate::closed;
 use crate::edge;
 use crate::form::Variant;
 use crate::host;
-use crate::negotiation::accepts_gzip;
+use crate::negotiation::Gzip;
 use crate::representation::Representation;
 use crate::route::Route;
 use crate::runtime::Runtime;
@@ -67,6 +67,7 @@ pub struct SiteFront {
     runtime: Arc<dyn Runtime>,
     sites: SiteFiles,
     sending: Sending,
+    gzip: Gzip,
 }
 
 impl SiteFront {
@@ -86,7 +87,15 @@ impl SiteFront {
                 runtime,
                 body_timeout,
             },
+            gzip: Gzip::default(),
         }
+    }
+
+    /// The same, but that sends gzip here alone.
+    #[must_use]
+    pub fn with_gzip(mut self, gzip: Gzip) -> Self {
+        self.gzip = gzip;
+        self
     }
 
     /// Answers a request for `path`, the path as the client sent it: an adapter may have resolved `..` in the URI.
@@ -132,7 +141,7 @@ impl SiteFront {
             Some(Route::KeyFile(key)) => return self.key_file(host, key).await,
             Some(Route::Object(key, form)) => (key, form),
         };
-        let variant = Variant::of(form, accepts_gzip(&request.headers));
+        let variant = Variant::of(form, self.gzip.encodes(&request.headers));
         let now = self.runtime.now();
         let is_closed = |file: &SiteFile| matches!(closure(file, &key), Closure::Closed(_));
         let file = self.sites.get(&*self.objects, host, now, is_closed).await?;

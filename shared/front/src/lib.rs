@@ -8,16 +8,18 @@
 //! ```
 //!
 //! - The front keeps no state but the site files of the last seconds, and writes nothing.
-//! - A client gets gzip only if it asked for it, and XML whatever its Accept says.
-//! - ETag and Last-Modified are the document's, not the object's: equal documents have equal tags.
+//! - A client gets gzip only if it asked for it, and XML whatever its Accept says. With [`Gzip::Files`] it gets gzip only
+//!   as a file.
+//! - ETag and Last-Modified are the document's, not the object's: equal documents have equal tags. The tag of a gzip
+//!   encoding is weak, since a server on the way may undo the encoding.
 //! - No damaged object is sent as if it were whole: one of up to [`MAX_WHOLE_BYTES`] is checked before the status is
 //!   sent, a larger one breaks off where a reader can see it.
 //!
 //! # The view for people
 //!
-//! A browser's navigation (`Sec-Fetch-Dest: document`, and no crawler's User-Agent) to a sitemap or an index that is
-//! there gets an HTML page in place of it. The page's script fetches the document as anybody does, and shows it as a
-//! table. With `?view=xml`, a navigation gets the XML.
+//! A browser's navigation (`Sec-Fetch-Dest: document`, no crawler's User-Agent, no `Signature-Agent`) to a sitemap or
+//! an index that is there gets an HTML page in place of it. The page's script fetches the document as anybody does, and
+//! shows it as a table. With `?view=xml`, a navigation gets the XML.
 //!
 //! Whatever a navigation gets at such an address, page or XML, is `private, no-store`. What is left to keep depends on
 //! host, path, Accept-Encoding and on this being no navigation. So a CDN
@@ -25,8 +27,8 @@
 //! - sets [`SITE_HOST_HEADER`] to the viewer's host;
 //! - has in its cache's key the host, the path, Accept-Encoding and Sec-Fetch-Dest, the last made `document` or nothing
 //!   by its viewer-request function, so that a document is kept at most twice;
-//! - hands on, without keying by it, User-Agent and the query. If it does not, its function has to remove Sec-Fetch-Dest
-//!   itself, from requests of crawlers and from those that ask for `view=xml`.
+//! - hands on, without keying by it, User-Agent, Signature-Agent and the query. If it does not, its function has to remove
+//!   Sec-Fetch-Dest itself, from requests of crawlers and from those that ask for `view=xml`.
 //!
 //! The stack's own distribution puts the host and what a person is to see into the path instead of headers
 //! ([`EDGE_PREFIX`]), so that a cache that keys by the path alone is enough.
@@ -56,6 +58,7 @@ pub use body::Body;
 pub use edge::EDGE_PREFIX;
 pub use front::SiteFront;
 pub use host::SITE_HOST_HEADER;
+pub use negotiation::{Gzip, UnknownGzip};
 pub use runtime::Runtime;
 pub use sending::MAX_WHOLE_BYTES;
 pub use site_files::{MAX_CACHED_SITES, MAX_SITE_FILE_BYTES, SITE_FILE_TTL_SECONDS};

@@ -3,8 +3,47 @@
 //! Gzip is sent only to those who ask for it: several sitemap readers send no Accept-Encoding, and take what they
 //! get for XML.
 
+use std::str::FromStr;
+
 use http::HeaderMap;
 use http::header::ACCEPT_ENCODING;
+
+/// Where gzip is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gzip {
+    /// As the encoding of a document, to clients that accept it, and as a file (`.xml.gz`, `.txt.gz`).
+    #[default]
+    Encoded,
+    /// As a file alone: for a server in front of this one that undoes or refuses encodings.
+    Files,
+}
+
+/// The name of no [`Gzip`].
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not encoded or files")]
+pub struct UnknownGzip(String);
+
+impl FromStr for Gzip {
+    type Err = UnknownGzip;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "encoded" => Ok(Self::Encoded),
+            "files" => Ok(Self::Files),
+            _ => Err(UnknownGzip(name.to_owned())),
+        }
+    }
+}
+
+impl Gzip {
+    /// Whether a request is answered with gzip as the encoding of what it asks for.
+    pub(crate) fn encodes(self, headers: &HeaderMap) -> bool {
+        match self {
+            Self::Encoded => accepts_gzip(headers),
+            Self::Files => false,
+        }
+    }
+}
 
 /// A weight in thousandths, as its grammar has at most three decimals.
 type Weight = u16;

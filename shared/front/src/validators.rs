@@ -9,6 +9,9 @@ use http::{HeaderMap, HeaderValue};
 /// The last second that an HTTP date can tell: the end of the year 9999.
 const MAX_HTTP_DATE_SECONDS: i64 = 253_402_300_799;
 
+/// Marks an ETag as weak.
+const WEAK: &str = "W/";
+
 /// What a later request may compare its copy with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validators {
@@ -26,6 +29,23 @@ impl Validators {
         let etag = is_tag.then(|| HeaderValue::try_from(format!("\"{tag}\"")).ok())??;
         let changed = changed.map(|seconds| seconds.clamp(0, MAX_HTTP_DATE_SECONDS));
         Some(Self { etag, changed })
+    }
+
+    /// The same with a weak ETag: for bytes that somebody on the way may encode otherwise. A copy is as current as before,
+    /// but no parts of two copies are put together.
+    #[must_use]
+    pub fn weak(mut self) -> Self {
+        let weak = [WEAK.as_bytes(), self.opaque()].concat();
+        if let Ok(etag) = HeaderValue::try_from(weak) {
+            self.etag = etag;
+        }
+        self
+    }
+
+    /// The ETag without the mark of a weak one.
+    fn opaque(&self) -> &[u8] {
+        let etag = self.etag.as_bytes();
+        etag.strip_prefix(WEAK.as_bytes()).unwrap_or(etag)
     }
 
     /// The ETag.
@@ -51,7 +71,7 @@ impl Validators {
             return headers
                 .get_all(IF_NONE_MATCH)
                 .iter()
-                .any(|value| lists(value.as_bytes(), self.etag.as_bytes()));
+                .any(|value| lists(value.as_bytes(), self.opaque()));
         }
         let since = headers.get(IF_MODIFIED_SINCE).and_then(|value| {
             let date = httpdate::parse_http_date(value.to_str().ok()?).ok()?;
@@ -67,9 +87,9 @@ pub fn is_conditional(headers: &HeaderMap) -> bool {
     headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MODIFIED_SINCE)
 }
 
-/// Whether an If-None-Match value is `*` or has the tag, in the weak comparison that it prescribes: caches weaken a
-/// tag when they compress.
-fn lists(value: &[u8], etag: &[u8]) -> bool {
+/// Whether an If-None-Match value is `*` or has the opaque tag, in the weak comparison that it prescribes: caches weaken
+/// a tag when they compress.
+fn lists(value: &[u8], opaque_tag: &[u8]) -> bool {
     if value.trim_ascii() == b"*" {
         return true;
     }
@@ -78,14 +98,14 @@ fn lists(value: &[u8], etag: &[u8]) -> bool {
         while let [b' ' | b'\t' | b',', tail @ ..] = rest {
             rest = tail;
         }
-        let tag = rest.strip_prefix(b"W/").unwrap_or(rest);
+        let tag = rest.strip_prefix(WEAK.as_bytes()).unwrap_or(rest);
         let [b'"', opaque @ ..] = tag else {
             return false;
         };
         let Some(length) = opaque.iter().position(|b| *b == b'"') else {
             return false;
         };
-        if tag[..length + 2] == *etag {
+        if tag[..length + 2] == *opaque_tag {
             return true;
         }
         rest = &tag[length + 2..];
@@ -102,9 +122,15 @@ mod tests {
     const CHANGED: i64 = 784_111_777;
 
     fn check(name: HeaderName, value: &'static str, expected: bool) {
-        let validators = Validators::new("abc-gzip", Some(CHANGED)).expect("a tag");
+        let strong = Validators::new("abc-gzip", Some(CHANGED)).expect("a tag");
+        assert_eq!(strong.etag(), "\"abc-gzip\"");
+        let weak = strong.clone().weak();
+        assert_eq!(weak.etag(), "W/\"abc-gzip\"");
+        assert_eq!(weak.clone().weak(), weak);
         let headers = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
-        assert_eq!(validators.match_request(&headers), expected, "{headers:?}");
+        for validators in [strong, weak] {
+            assert_eq!(validators.match_request(&headers), expected, "{headers:?}");
+        }
     }
 
     #[test]

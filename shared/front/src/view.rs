@@ -1,7 +1,8 @@
 //! The view for people: a page that fetches its own path as XML and shows it as a table.
 //!
 //! Whoever opens a sitemap in a browser gets it, and nobody else: `Sec-Fetch-Dest: document` is sent by browsers alone,
-//! for navigations alone. Accept decides nothing, since crawlers ask for text/html too.
+//! for navigations alone. Accept decides nothing, since crawlers ask for text/html too. A program that drives a browser is
+//! told by its User-Agent, or by [`SIGNATURE_AGENT`].
 //!
 //! - The page is the same for every sitemap: nothing of a document or a request stands in it, so there is nothing to
 //!   escape. Its script reads the XML and makes elements of it.
@@ -35,6 +36,11 @@ const BOTS: [&str; 7] = [
     "mediapartners", // Google's for advertisements
 ];
 
+/// Names the operator of a program that signs its requests
+/// ([Web Bot Auth](https://datatracker.ietf.org/doc/draft-meunier-http-message-signatures-directory/)). Whether it is true
+/// is not checked: all that it brings is the XML, which is anybody's.
+const SIGNATURE_AGENT: &str = "signature-agent";
+
 /// Nothing from elsewhere and nothing inline. The page makes no markup of texts, and may not.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
@@ -64,6 +70,7 @@ pub(crate) fn is_wanted(request: &Parts) -> bool {
     let query = request.uri.query().unwrap_or_default();
     is_navigation(&request.headers)
         && !is_bot(&request.headers)
+        && !request.headers.contains_key(SIGNATURE_AGENT)
         && !query.split('&').any(|pair| pair == XML_QUERY)
 }
 
@@ -138,6 +145,23 @@ mod tests {
             "Mozilla/5.0 (compatible; Yahoo! Slurp)",
         ] {
             assert!(!wanted("", "document", agent), "{agent}");
+        }
+    }
+
+    #[test]
+    fn an_agent_that_signs_gets_the_document_whatever_it_calls_itself() {
+        for agent in [
+            "\"https://agent.example\"",
+            "sig1=\"https://agent.example\"",
+            "",
+        ] {
+            let request = Request::builder()
+                .uri("/post-sitemap.xml")
+                .header("sec-fetch-dest", "document")
+                .header(USER_AGENT, CHROME)
+                .header("signature-agent", agent);
+            let (request, ()) = request.body(()).unwrap().into_parts();
+            assert!(!is_wanted(&request), "{agent}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
-use front::{Body, Runtime, SITE_HOST_HEADER, SiteFront};
+use front::{Body, Gzip, Runtime, SITE_HOST_HEADER, SiteFront};
 use futures::future::BoxFuture;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -91,6 +91,11 @@ impl Fixture {
             process,
             front,
         }
+    }
+
+    pub(crate) fn with_gzip(mut self, gzip: Gzip) -> Self {
+        self.front = self.front.with_gzip(gzip);
+        self
     }
 
     pub(crate) fn wait(&self, seconds: i64) {

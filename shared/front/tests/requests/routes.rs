@@ -78,8 +78,8 @@ async fn the_feed_is_sent_as_it_is_stored_or_as_gzip() {
             None,
             "\"0123abcd\"",
         ),
-        (&[GZIP], Some("gzip"), "\"0123abcd-gzip\""),
-        (&[GZIP, NAVIGATION], Some("gzip"), "\"0123abcd-gzip\""),
+        (&[GZIP], Some("gzip"), "W/\"0123abcd-gzip\""),
+        (&[GZIP, NAVIGATION], Some("gzip"), "W/\"0123abcd-gzip\""),
     ] {
         let answer = fixture.get("/feed.atom", headers).await;
         match encoding {
