@@ -22,7 +22,7 @@ import tempfile
 import time
 import zipfile
 
-from runtime_api import RuntimeApi
+from runtime_api import Measured
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "target/lambda"
@@ -109,7 +109,7 @@ def environment(api, more):
 def run(name, events=(), wrapper=(), more=()):
     """Starts a function, lets it answer the events, and ends it once it asks for one more. Gives seconds to its first
     question, seconds to its first answer (or nothing), and the calls it made of AWS."""
-    with RuntimeApi(events) as api, tempfile.TemporaryFile() as output:
+    with Measured(events) as api, tempfile.TemporaryFile() as output:
         began = time.monotonic()
         process = subprocess.Popen([*wrapper, BUILT / name / "bootstrap"], env=environment(api, more), stdout=output,
                                    stderr=output, start_new_session=True)
@@ -159,7 +159,7 @@ def trusts_the_system():
                         "-keyout", certificate.with_name("key.pem"), "-out", certificate], check=True, capture_output=True)
         both = certificate.with_name("both.pem")
         both.write_text(certificate.read_text() + certificate.with_name("key.pem").read_text())
-        with RuntimeApi([], both) as aws:
+        with Measured([], both) as aws:
             run("waymark-ingest", [RECORD], more={"AWS_ENDPOINT_URL": f"https://{aws.address}", "SSL_CERT_FILE": certificate})
             return aws.calls > 0
 

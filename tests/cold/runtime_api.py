@@ -1,4 +1,4 @@
-"""What a function meets when it starts: Lambda's runtime API, and an AWS that refuses everything, both on one loopback port.
+"""Lambda's runtime API on loopback, and what a function meets when its start is measured.
 
 <https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>"""
 import collections
@@ -13,37 +13,85 @@ import time
 # Each answer that can be told of at once, so that a client gives up rather than tries again.
 NO_TABLE = json.dumps({"__type": "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException", "message": "none"}).encode()
 NO_OBJECT = b"<?xml version='1.0' encoding='UTF-8'?><Error><Code>NoSuchKey</Code><Message>none</Message></Error>"
+RUNTIME = "/2018-06-01/runtime/"
 
 
 class RuntimeApi(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    """Hands out `events`, one after the other, and takes the answers. Who asks for one more waits until the end of the process;
-    by then `idle` is set. Times are of the monotonic clock, in seconds. With a `certificate`, a PEM file with its key, it speaks
-    TLS."""
+    """The protocol. A subclass says what the next event is, and takes the answers. With a `certificate`, a PEM file with its key,
+    it speaks TLS."""
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, events, certificate=None):
+    def __init__(self, certificate=None):
         super().__init__(("127.0.0.1", 0), Handler)
         if certificate:
             tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             tls.load_cert_chain(certificate)
             self.socket = tls.wrap_socket(self.socket, server_side=True)
-        self.events, self.handed = collections.deque(events), 0
-        self.asked, self.answers, self.answered, self.calls = [], [], [], 0
-        self.idle, self.ended = threading.Event(), threading.Event()
+        self.handed = 0
         threading.Thread(target=self.serve_forever, daemon=True, kwargs={"poll_interval": 0.05}).start()
 
     @property
     def address(self):
         return f"127.0.0.1:{self.server_port}"
 
+    # Seconds that an invocation is given.
+    timeout_seconds = 900
+
+    def next_event(self):
+        """The next event. Waits for it, and is nothing once no more comes."""
+        raise NotImplementedError
+
+    def take(self, kind, handler):
+        """An answer, `response` or `error`, with the handler's headers, and its chunks as they come."""
+        raise NotImplementedError
+
+    def other(self, handler):
+        """A request that is none of a runtime's."""
+        handler.send(404, b"", "text/plain")
+
     def __exit__(self, *_):
-        self.ended.set()
         self.shutdown()
         self.server_close()
 
     def handle_error(self, request, client_address):
         """A function that is ended breaks its connections."""
+
+
+class Measured(RuntimeApi):
+    """Hands out `events`, one after the other, and keeps the answers. Who asks for one more waits until the end of the process;
+    by then `idle` is set. Times are of the monotonic clock, in seconds. It is also an AWS that refuses everything."""
+
+    def __init__(self, events, certificate=None):
+        self.events = collections.deque(events)
+        self.asked, self.answers, self.answered, self.calls = [], [], [], 0
+        self.idle, self.ended = threading.Event(), threading.Event()
+        super().__init__(certificate)
+
+    def next_event(self):
+        self.asked.append(time.monotonic())
+        if self.events:
+            return self.events.popleft()
+        self.idle.set()
+        self.ended.wait()
+        return None
+
+    def take(self, kind, handler):
+        body = b"".join(handler.chunks())
+        self.answered.append(time.monotonic())
+        self.answers.append((kind, body))
+
+    def other(self, handler):
+        self.calls += 1
+        if handler.command == "GET":
+            handler.send(404, NO_OBJECT, "application/xml")
+        else:
+            b"".join(handler.chunks())
+            handler.send(400, NO_TABLE, "application/x-amz-json-1.0")
+
+    def __exit__(self, *_):
+        self.ended.set()
+        super().__exit__()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -52,21 +100,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
     wbufsize = 1 << 16
 
     def do_GET(self):
-        if self.path == "/2018-06-01/runtime/invocation/next":
-            self.next_event()
-        else:
-            self.refuse(404, NO_OBJECT, "application/xml")
-
-    def next_event(self):
-        self.server.asked.append(time.monotonic())
-        if not self.server.events:
-            self.server.idle.set()
-            self.server.ended.wait()
+        if self.path != f"{RUNTIME}invocation/next":
+            self.server.other(self)
+            return
+        event = self.server.next_event()
+        if event is None:
             return
         self.server.handed += 1
-        self.send(200, json.dumps(self.server.events.popleft()).encode(), "application/json", {
+        self.send(200, json.dumps(event).encode(), "application/json", {
             "Lambda-Runtime-Aws-Request-Id": f"00000000-0000-4000-8000-{self.server.handed:012}",
-            "Lambda-Runtime-Deadline-Ms": str(int(time.time() * 1000) + 900_000),
+            "Lambda-Runtime-Deadline-Ms": str(int((time.time() + self.server.timeout_seconds) * 1000)),
             "Lambda-Runtime-Invoked-Function-Arn": "arn:aws:lambda:us-east-1:123456789012:function:measured",
             "Lambda-Runtime-Trace-Id": "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Parent=9a9197af755a6419;Sampled=0",
         })
@@ -74,17 +117,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         # A sender may hold back a body's next part until the last is acknowledged, which a kernel likes to take 40 ms for.
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
-        body = self.body()
-        if self.path.startswith("/2018-06-01/runtime/"):
-            self.server.answered.append(time.monotonic())
-            self.server.answers.append((self.path.rsplit("/", 1)[1], body))
+        if self.path.startswith(RUNTIME):
+            self.server.take(self.path.rsplit("/", 1)[1], self)
             self.send(202, b'{"status":"OK"}', "application/json")
         else:
-            self.refuse(400, NO_TABLE, "application/x-amz-json-1.0")
-
-    def refuse(self, status, body, content_type):
-        self.server.calls += 1
-        self.send(status, body, content_type)
+            self.server.other(self)
 
     def send(self, status, body, content_type, headers=()):
         self.send_response(status)
@@ -94,16 +131,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.wfile.flush()
 
-    def body(self):
+    def chunks(self):
+        """The body's parts as they come. Afterwards `trailers` has what came behind it."""
+        self.trailers = []
         if self.headers["Transfer-Encoding"] != "chunked":
-            return self.rfile.read(int(self.headers["Content-Length"] or 0))
-        chunks = []
-        while size := int(self.rfile.readline().split(b";")[0], 16):
-            chunks.append(self.rfile.read(size))
+            yield self.rfile.read(int(self.headers["Content-Length"] or 0))
+            return
+        while size := int(self.chunk_size(), 16):
+            chunk = self.rfile.read(size)
+            if len(chunk) < size:
+                raise ConnectionError("the body breaks off")
+            yield chunk
             self.rfile.readline()
-        while self.rfile.readline().strip():  # trailers
-            pass
-        return b"".join(chunks)
+        while line := self.rfile.readline().strip():
+            self.trailers.append(line.decode("latin-1"))
+
+    def chunk_size(self):
+        line = self.rfile.readline()
+        if not line:
+            raise ConnectionError("the body breaks off")
+        return line.split(b";")[0]
 
     def log_message(self, *_):
         """The function's own output is what counts."""

@@ -3,6 +3,7 @@
 
     abuse.py                          all checks, on a stack that this starts and ends
     abuse.py --waymark PATH           the binary [target/debug/waymark]
+    abuse.py --function PATH          through the double of a function URL, with this binary of `http` behind it
     abuse.py --seconds N              of full load, and of slow clients [10]
     abuse.py --only NAME              checks whose name has this in it; may be given several times
 
@@ -13,7 +14,8 @@ back, and nothing internal. Each check adds what it is about. The process may no
 
 The server is hyper in infra/local, which stands in for the CDN and for Lambda's Function URL. What is found in `http` itself
 (routes, headers, bodies) holds for both; framing, header limits and slow clients are the stand-in's, and Lambda's are not
-tested here. Exit status: 1 if a check failed."""
+tested here. With --function they are left out, and the others ask the deployed binary, with fewer requests where there are
+very many. Exit status: 1 if a check failed."""
 import argparse
 import collections
 import concurrent.futures
@@ -31,8 +33,8 @@ import tempfile
 import threading
 import time
 
-from abused import (BUCKET, CANARY, INDEX, INTERNAL, LARGE, OTHER, PRIVATE, QUIET, REFUSED, SITE, SMALL, Stack, Wrong, fixed,
-                    header, percentile, request, short)
+from abused import (BUCKET, CANARY, FUNCTION_BYTES, INDEX, INTERNAL, LARGE, OTHER, PRIVATE, QUIET, REFUSED, SITE, SMALL, Stack,
+                    Wrong, fixed, header, length, percentile, request, short)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHOWN = 5
@@ -99,6 +101,8 @@ def load(stack, seconds):
     """Every answer under load is the right one; and `wrk`, if there is one, at full speed."""
     times = keep_asking(stack, 16, seconds)
     figures = f"{len(times) / seconds:,.0f} a second all compared, p99 {percentile(times, 0.99) * 1000:.0f} ms"
+    if stack.url:
+        return figures  # of the double's speed
     if not (wrk := shutil.which("wrk")):
         return figures + "; no wrk here, so this was all the load"
     url = "http://{}:{}".format(*stack.address) + SMALL
@@ -154,6 +158,8 @@ def beside(stack, seconds, readers, senders):
 
 def unknown_paths(stack, _):
     """100,000 paths and hosts that nobody has heard of."""
+    number = 1_000 if stack.url else 100_000
+
     def sent(n):
         if n % 10 < 6:
             return request(f"/{CANARY}/{n:x}.php?{n}"), SITE
@@ -171,8 +177,8 @@ def unknown_paths(stack, _):
                     raise Wrong(f"not 404: {short(raw)} {answer}")
 
     begun = time.monotonic()
-    at_once(8, batch, range(0, 100_000, 100))
-    return f"{100_000 / (time.monotonic() - begun):,.0f} a second"
+    at_once(8, batch, range(0, number, 100))
+    return f"{number:,} at {number / (time.monotonic() - begun):,.0f} a second"
 
 
 def large_heads(stack, _):
@@ -251,6 +257,8 @@ def injection(stack, _):
              for payload, name, path in itertools.product(payloads, names, [INDEX, "/sitemap.xml"])]
     raws += [request(INDEX, host=SITE + payload) for payload in payloads]
     raws += [request(INDEX, method="GET" + payload) for payload in payloads]
+    if stack.url:
+        raws = raws[::5]
 
     def look(raw):
         # What follows an injected end is a request of its own, or no request at all; each answer is judged.
@@ -296,8 +304,8 @@ def unkeyed_headers(stack, _):
 def ranges_and_conditions(stack, _):
     """A range is no reason to send part of a document, and a condition only then none to send it."""
     whole = stack.ask(SMALL)
-    length, etag, [date] = len(whole.body), header(whole, "etag")[0], header(whole, "last-modified")
-    values = ["bytes=0-0", "bytes=-1", "bytes=1-", f"bytes={length}-", f"bytes=0-{10**30}", "bytes=5-1", "bytes=0-0,-1",
+    size, etag, [date] = len(whole.body), header(whole, "etag")[0], header(whole, "last-modified")
+    values = ["bytes=0-0", "bytes=-1", "bytes=1-", f"bytes={size}-", f"bytes=0-{10**30}", "bytes=5-1", "bytes=0-0,-1",
               "bytes=" + "0-,1-," * 2_000 + "2-", "bytes=0-1,1-2,0-9", "bytes=", "bytes=a-b", "bytes=--1", "items=0-1",
               "bytes = 0-0", "\x80"]
     for value, extra in itertools.product(values, [[], [("If-Range", etag)], [("If-Range", date)], [("If-Range", "W/\"x\"")]]):
@@ -319,7 +327,7 @@ def ranges_and_conditions(stack, _):
                     "Thu, 01 Jan 0000 00:00:00 GMT", "Thu, 01 Jan 99999999999 00:00:00 GMT", f"{date}, {date}"]]
     for (name, value, status), method in itertools.product(conditions, ["GET", "HEAD"]):
         answer = stack.ask(SMALL, [(name, value)], method=method)
-        is_right = answer and answer.status == status and (status == 304 or header(answer, "content-length") == [str(length)])
+        is_right = answer and answer.status == status and (status == 304 or length(answer) == [str(size)])
         stack.expect(is_right, f"{method} {name}: {value[:60]} is not {status}: {answer}")
     both = stack.ask(SMALL, [("If-None-Match", '"x"'), ("If-Modified-Since", far)])
     stack.expect(both.status == 200, "If-Modified-Since wins over If-None-Match")
@@ -442,15 +450,23 @@ def damaged_bucket(stack, _):
 
 CHECKS = [load, slow_clients, unknown_paths, large_heads, traversal, injection, unkeyed_headers, ranges_and_conditions,
           versions_and_methods, framing, damaged_bucket]
+# They are about a server, and the double's is not the one that is deployed. The first alone needs a large document.
+OF_THE_SERVER = [slow_clients, large_heads, framing]
+FEW_PAGES = 200
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--waymark", type=pathlib.Path, default=ROOT / "target/debug/waymark", metavar="PATH")
+    parser.add_argument("--function", type=pathlib.Path, metavar="PATH", help="http's binary, behind the double of a function URL")
     parser.add_argument("--seconds", type=int, default=10, metavar="N", help="of load, and of slow clients")
     parser.add_argument("--only", action="append", metavar="NAME", help="a check's name, or a part of it")
     arguments = parser.parse_args()
     checks = [check for check in CHECKS if not arguments.only or any(part in check.__name__ for part in arguments.only)]
+    if arguments.function:
+        left_out = [check for check in checks if check in OF_THE_SERVER]
+        checks = [check for check in checks if check not in OF_THE_SERVER]
+        print(f"left out, since they are about a server: {', '.join(check.__name__ for check in left_out) or 'none'}")
     if not checks:
         parser.error("no check has such a name")
     # A thousand connections, each with two ends in the server and one here.
@@ -458,7 +474,9 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 20_000) if hard > 0 else 20_000, hard))
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        stack = Stack(arguments.waymark.resolve(), pathlib.Path(folder))
+        function = arguments.function and arguments.function.resolve()
+        pages = {"pages": FEW_PAGES} if function else {}
+        stack = Stack(arguments.waymark.resolve(), pathlib.Path(folder), function, **pages)
         try:
             for check in checks:
                 failed += not run(stack, check, arguments.seconds)
@@ -470,19 +488,22 @@ def main():
 
 def run(stack, check, seconds):
     """Whether a check passes; prints its line."""
-    pathlib.Path(f"/proc/{stack.process.pid}/clear_refs").write_text("5")  # 5: forget the peak
+    stack.forget_peak()
     before, begun, stack.wrong, figures = stack.memory("VmRSS"), time.monotonic(), [], ""
     try:
         figures = check(stack, seconds)
         stack.serves()
     except (Wrong, OSError) as error:
         stack.wrong.append(str(error))
-    if stack.process.poll() is not None:
-        print(f"{check.__name__:22} the server ended with {stack.process.returncode}: {stack.wrong}")
-        sys.exit(1)
+    for process in filter(None, [stack.process, stack.url]):
+        if process.poll() is not None:
+            print(f"{check.__name__:22} the server ended with {process.returncode}: {stack.wrong}")
+            sys.exit(1)
     growth = stack.memory("VmHWM") - before
     allowed = SLOW * READER_BYTES if check is slow_clients else GROWTH_BYTES
     stack.expect(growth <= allowed, f"grew by {growth / 1e6:.0f} MB")
+    if stack.url:
+        stack.expect((peak := stack.function_peak()) <= FUNCTION_BYTES, f"a process of the function had {peak / 1e6:.0f} MB")
     stack.expect("panicked" not in (log := stack.log.read_text()), log[-2000:])
     verdict = f"FAILED {len(stack.wrong)}" if stack.wrong else "ok"
     print(f"{check.__name__:22} {verdict:9} {time.monotonic() - begun:5.1f} s  {growth / 1e6:+4.0f} MB  {figures}", flush=True)

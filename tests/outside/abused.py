@@ -1,5 +1,6 @@
 """The local stack that is abused, connections to it, and what is true of each of its answers."""
 import collections
+import contextlib
 import gzip
 import http.client
 import itertools
@@ -8,10 +9,12 @@ import pathlib
 import re
 import socket
 import subprocess
+import sys
 import time
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+FUNCTION_URL = pathlib.Path(__file__).with_name("function_url.py")
 SITE, OTHER, PRIVATE = "www.abused.example", "other.example", "private.example"
 # The largest sitemap: 3 MB, more than the buffers of a connection that nobody reads hold.
 PAGES, PADDING = 6_000, "x" * 400
@@ -33,6 +36,12 @@ TEXTS = {
 REFUSED = {400, 413, 414, 417, 431, 501, 505}
 HEADERS = set("""allow cache-control cache-tag connection content-encoding content-length content-security-policy content-type date etag
     last-modified location retry-after transfer-encoding vary x-content-type-options x-robots-tag""".split())
+# A function URL's own.
+URL_HEADERS = {"x-amzn-remapped-content-length", "x-amzn-requestid", "x-amzn-trace-id"}
+# They tell two equal answers apart.
+OF_THE_MOMENT = {"date", "x-amzn-requestid", "x-amzn-trace-id"}
+# What an execution environment of the function has, in template.yaml.
+FUNCTION_BYTES = 512 * 1024 * 1024
 LOCATION = re.compile(r"/sitemap_index\.xml(\.gz)?|/[A-Za-z0-9_-]{1,64}-sitemap\.(xml|txt)(\.gz)?")
 BUCKET = "waymark-sitemaps"
 INTERNAL = re.compile(rf"{BUCKET}|published/|site\.json|/tmp|/home|/root|/src/|\.rs\b|panicked|backtrace|SdkError|arn:|"
@@ -61,12 +70,22 @@ def header(answer, name):
 
 def fixed(answer):
     """What two equal answers have in common."""
-    return answer.status, sorted(pair for pair in answer.headers if pair[0] != "date"), answer.body
+    return answer.status, sorted(pair for pair in answer.headers if pair[0] not in OF_THE_MOMENT), answer.body
+
+
+def length(answer):
+    """The Content-Length, which a function URL gives another name."""
+    return header(answer, "content-length") or header(answer, "x-amzn-remapped-content-length")
 
 
 def request(path, headers=(), host=SITE, method="GET", version="1.1"):
     lines = [f"{method} {path} HTTP/{version}", f"Host: {host}", *(f"{name}: {value}" for name, value in headers)]
     return "".join(f"{line}\r\n" for line in [*lines, ""]).encode("latin-1")
+
+
+def memory(pid, field):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(rf"{field}:\s+(\d+) kB", status)[1]) * 1024
 
 
 class Connection:
@@ -140,29 +159,42 @@ class Connection:
 
 
 class Stack:
-    """A local stack, the documents of its sites, and what was found wrong."""
+    """A local stack, the documents of its sites, and what was found wrong. With a `function`, the binary of `http`, all is asked
+    through the double of a function URL."""
 
-    def __init__(self, waymark, folder):
-        content, log, self.log = (folder / name for name in ["content.jsonl", "ready", "log"])
-        content.write_text("".join(json.dumps(record) + "\n" for record in records()))
+    def __init__(self, waymark, folder, function=None, pages=PAGES):
+        content, log, self.log, url_log = (folder / name for name in ["content.jsonl", "ready", "log", "url"])
+        self.url = None
+        content.write_text("".join(json.dumps(record) + "\n" for record in records(pages)))
         ports = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]
         # To a file: nobody reads a pipe once it is ready.
         with open(log, "w") as out, open(self.log, "w") as error:
             self.process = subprocess.Popen([waymark, "serve", *ports, "--content", content], stdout=out, stderr=error)
         try:
-            self.learn(log)
+            ports = self.ports(self.process, log, "\nready ")
+            self.address, self.s3 = ("127.0.0.1", ports["site"]), ports["s3"]
+            if function:
+                self.log = folder / "function"
+                command = [sys.executable, FUNCTION_URL, "--s3", f"http://127.0.0.1:{self.s3}", "--bucket", BUCKET,
+                           "--binary", function, "--log", self.log]
+                with open(url_log, "w") as out:
+                    self.url = subprocess.Popen(command, stdout=out, stderr=out)
+                self.address = ("127.0.0.1", self.ports(self.url, url_log, "url http")["url"])
+            self.learn()
         except BaseException:
             self.end()
             raise
 
-    def learn(self, log):
+    def ports(self, process, log, ready):
+        """Those that a process says it has once it is ready."""
         until = time.monotonic() + STARTS_WITHIN
-        while "\nready " not in (said := log.read_text()):
-            if self.process.poll() is not None or time.monotonic() > until:
-                raise Wrong(f"{self.process.args[0]} does not start: {said}{self.log.read_text()}")
+        while ready not in (said := log.read_text()):
+            if process.poll() is not None or time.monotonic() > until:
+                raise Wrong(f"{process.args[0]} does not start: {said}{self.log.read_text()}")
             time.sleep(0.1)
-        ports = {name: int(port) for name, port in re.findall(r"^(\w+) http://127\.0\.0\.1:(\d+)$", said, re.MULTILINE)}
-        self.address, self.s3 = ("127.0.0.1", ports["site"]), ports["s3"]
+        return {name: int(port) for name, port in re.findall(r"^(\w+) http://127\.0\.0\.1:(\d+)$", said, re.MULTILINE)}
+
+    def learn(self):
         self.wrong, self.count = [], itertools.count()
         self.documents = {site: self.fetch(site) for site in [SITE, OTHER, PRIVATE]}
         # Also what only the bucket holds must be there, or it could not be found out.
@@ -196,20 +228,29 @@ class Stack:
     def object(self, key, body=None, headers=()):
         """A published object's bytes in the bucket; or puts others there, as only a damaged bucket has."""
         connection = http.client.HTTPConnection("127.0.0.1", self.s3, timeout=TIMEOUT)
-        connection.request("PUT" if body is not None else "GET", f"/{BUCKET}/published/{key}", body, dict(headers))
-        return connection.getresponse().read()
+        with contextlib.closing(connection):
+            connection.request("PUT" if body is not None else "GET", f"/{BUCKET}/published/{key}", body, dict(headers))
+            return connection.getresponse().read()
 
     def connect(self, **options):
         return Connection(self.address, **options)
 
     def end(self):
-        self.process.terminate()
-        self.process.wait()
+        for process in filter(None, [self.url, self.process]):
+            process.terminate()
+            process.wait()
+
+    def forget_peak(self):
+        pathlib.Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")  # 5: forget the peak
 
     def memory(self, field):
-        """VmRSS, what it has now; VmHWM, the most it had since `clear_refs` was written."""
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(rf"{field}:\s+(\d+) kB", status)[1]) * 1024
+        """VmRSS, what the stack has now; VmHWM, the most it had since its peak was forgotten."""
+        return memory(self.process.pid, field)
+
+    def function_peak(self):
+        """The most that a process of the function had that is there now."""
+        children = pathlib.Path(f"/proc/{self.url.pid}/task").glob("*/children")
+        return max(memory(pid, "VmHWM") for threads in children for pid in threads.read_text().split())
 
     def rest(self):
         """Waits until the process has next to nothing to do: what fits into the buffers of its connections has been sent."""
@@ -231,7 +272,7 @@ class Stack:
             raise Wrong(f"{what}\n    sent {short(sent)}\n    got  {answer.status} {answer.headers} {short(answer.body)}")
         if not answer.whole:
             wrong("it breaks off")
-        if unknown := {name for name, _ in answer.headers} - HEADERS:
+        if unknown := {name for name, _ in answer.headers} - (HEADERS | URL_HEADERS if self.url else HEADERS):
             wrong(f"headers of its own: {unknown}")
         said = "\n".join(f"{name}: {value}" for name, value in answer.headers)
         if sent.startswith(b"HEAD "):
@@ -279,12 +320,12 @@ class Stack:
                 raise Wrong(f"the index is not served any more: {answer}")
 
 
-def records():
+def records(pages):
     """What is published."""
     dates = {"status": "published", "modified_at": "2026-01-02T03:04:05Z"}
     yield {"id": f"site/{SITE}", "type": "site", "site": SITE, "entries_per_sitemap": 50_000}
     yield {"id": f"site/{PRIVATE}", "type": "site", "site": PRIVATE, "public": False}
-    for n in range(PAGES):
+    for n in range(pages):
         yield {"id": f"post/{n}", "type": "post", "url": f"https://{SITE}/{n}/{PADDING}", **dates}
     for site, n in itertools.product([SITE, OTHER, PRIVATE], range(3)):
         yield {"id": f"page/{site}/{n}", "type": "page", "url": f"https://{site}/page-{n}/", **dates}

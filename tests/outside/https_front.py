@@ -49,7 +49,9 @@ class Tunnel(http.server.BaseHTTPRequestHandler):
         for name, value in answer.getheaders():
             if name.lower() not in HOP_BY_HOP:
                 self.send_header(name, value)
-        self.send_header("Content-Length", answer.getheader("Content-Length") if self.command == "HEAD" else len(body))
+        length = answer.getheader("Content-Length") if self.command == "HEAD" else len(body)
+        if length is not None:
+            self.send_header("Content-Length", length)
         self.end_headers()
         self.wfile.write(body)
         if answer.status == 200:
