@@ -111,12 +111,15 @@ async fn what_no_page_can_be_made_of_is_explained() {
 async fn the_status_tells_how_far_each_site_and_the_scan_are() {
     let mut world = World::idle(Options::default()).await;
     let target = world.target();
-    assert_eq!(&*status(&target).await.unwrap(), "no scan of all content\n");
+    assert_eq!(
+        &*status(&target).await.unwrap().text(),
+        "no scan of all content\n"
+    );
     world.put(&settings(json!({"byte_limit": 7}))).await;
     world.put(&post("/a", 1)).await;
     world.begin().await;
     world.settle().await;
-    let told = status(&target).await.unwrap();
+    let told = status(&target).await.unwrap().text();
     let expected = format!("{SITE}: live\n  byte_limit: 7 is not a whole number");
     assert!(told.starts_with(&expected), "{told}");
     world.stop().await;

@@ -8,26 +8,37 @@ use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
 use cli::content::LoadError;
 use cli::mapping::{self as mappings, ItemError};
-use cli::output::Output;
-use cli::probe::{NoStack, probe};
-use cli::target::{Misread, Target};
+use cli::output::{Color, Format, Output};
+use cli::probe::NoStack;
+use cli::samconfig::SamconfigError;
+use cli::stack::{Difference, StackError};
+use cli::target::Misread;
 use engine::content::SourceTable;
 use engine::error::EngineError;
-use objects::all_sites;
 use sitemap::mapping::{MappingError, MappingProblem};
 
 mod audit;
+mod denied;
 mod explain;
 mod mapping;
+mod place;
 mod redrive;
 mod sample;
 #[cfg(feature = "serve")]
 mod serve;
 mod status;
 
+use place::Place;
+
 #[derive(Parser)]
 #[command(name = "waymark", about = "Keeps a site's sitemaps true", version)]
 pub(crate) struct Cli {
+    /// Print the result as one JSON document; nothing is printed if the status is 2
+    #[arg(long, global = true)]
+    json: bool,
+    /// When to colour text: auto, on a terminal unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", value_parser = color, default_value = "auto")]
+    color: Color,
     #[command(subcommand)]
     command: Option<Command>,
     #[cfg(feature = "serve")]
@@ -60,10 +71,30 @@ enum Command {
     Sample,
 }
 
+fn color(text: &str) -> Result<Color, &'static str> {
+    match text {
+        "auto" => Ok(Color::Auto),
+        "always" => Ok(Color::Always),
+        "never" => Ok(Color::Never),
+        _ => Err("it is auto, always or never"),
+    }
+}
+
 impl Cli {
     /// Does what was asked for.
     pub(crate) async fn run(self) -> Result<ExitCode, Failure> {
-        let mut output = Output::default();
+        let lines = match &self.command {
+            Some(Command::Audit(audit)) => audit.jsonl,
+            Some(Command::Redrive(redrive)) => redrive.jsonl,
+            _ => false,
+        };
+        let format = match (self.json, lines) {
+            (_, true) => Format::JsonLines,
+            (true, _) => Format::Json,
+            _ => Format::Text,
+        };
+        let colours = format == Format::Text && self.color.is_on();
+        let mut output = Output::new(format, colours);
         match self.command {
             Some(Command::Audit(audit)) => audit.run(&mut output).await,
             Some(Command::Explain(explain)) => explain.run(&mut output).await,
@@ -97,6 +128,26 @@ pub(crate) enum Failure {
     #[error(transparent)]
     NoStack(#[from] NoStack),
     #[error(transparent)]
+    Deployment(#[from] StackError),
+    #[error(transparent)]
+    Samconfig(#[from] SamconfigError),
+    #[error("stack {name} in {region}: its parameters: {error}")]
+    Parameters {
+        name: String,
+        region: String,
+        error: aws::environment::SourceError,
+    },
+    #[error("{0}, or give --ignore-version. Nothing was changed")]
+    Version(Difference),
+    #[error("{0}. If the stack's parameters were changed just now, try again in a minute")]
+    MisreadStack(String),
+    #[error(
+        "--region and --profile are for a deployment: give --stack NAME, --config-env ENV or --deployment too"
+    )]
+    NoPlace,
+    #[error("redrive looks at a deployment: give --stack NAME, --config-env ENV or --deployment")]
+    NoDeployment,
+    #[error("{}", denied::told(.0))]
     Store(#[from] EngineError),
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
@@ -160,52 +211,9 @@ fn read_file(file: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Where to look.
-#[derive(Args)]
-struct Place {
-    /// Look at the deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES,
-    /// SOURCE_TABLE, SOURCE_MAPPING, and AWS's own variables), not at the local stack
-    #[arg(long, conflicts_with_all = ["source_table", "source_mapping", "dynamodb_port", "s3_port"])]
-    deployment: bool,
-    #[command(flatten)]
-    source: SourceArgs,
-    /// Port of the local stack's DynamoDB
-    #[arg(long, default_value_t = DYNAMODB_PORT)]
-    dynamodb_port: u16,
-    /// Port of the local stack's S3
-    #[arg(long, default_value_t = S3_PORT)]
-    s3_port: u16,
-}
-
 /// The local stack's usual ports.
 const DYNAMODB_PORT: u16 = 8000;
 const S3_PORT: u16 = 9000;
-
-impl Place {
-    async fn target(&self) -> Result<Target, Failure> {
-        if self.deployment {
-            return Ok(Target::from_environment()?);
-        }
-        let source = self.source.read()?;
-        probe(self.dynamodb_port, self.s3_port).await?;
-        Ok(Target::local(self.dynamodb_port, self.s3_port, source))
-    }
-
-    /// The same, if it reads the content that its sites are made from.
-    async fn readable(&self) -> Result<Target, Failure> {
-        readable(self.target().await?).await
-    }
-}
-
-async fn readable(target: Target) -> Result<Target, Failure> {
-    let sites = all_sites(&*target.objects)
-        .await
-        .map_err(EngineError::from)?;
-    match target.misread(&sites).await? {
-        None => Ok(target),
-        Some(misread) => Err(misread.into()),
-    }
-}
 
 #[cfg(all(test, not(feature = "serve")))]
 mod tests {

@@ -7,6 +7,7 @@ use engine::error::EngineError;
 use engine::keys::{self, RowKey};
 use engine::reconcile::Reconciler;
 use engine::rows::Holds;
+use serde::{Serialize, Serializer};
 use sitemap::plan::Ledger;
 
 use crate::text::Text;
@@ -17,11 +18,12 @@ const BAD_FIELD: &str = "bad_field";
 const PAGE: u32 = 1_000;
 
 /// Pages that have one thing in common.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pages {
     /// How many there are.
     pub count: u64,
-    /// The first of them by name, with what is said of them.
+    /// The first of them by name, with what is said of them. In JSON, by the name that people see.
+    #[serde(serialize_with = "by_shown")]
     pub examples: BTreeMap<String, Vec<String>>,
 }
 
@@ -56,8 +58,15 @@ pub fn shown(page: &str) -> String {
     }
 }
 
+fn by_shown<S: Serializer>(
+    examples: &BTreeMap<String, Vec<String>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(examples.iter().map(|(page, said)| (shown(page), said)))
+}
+
 /// What every ledger says, counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Pages that are listed; further parts are not counted.
     pub listed: u64,
@@ -222,6 +231,19 @@ mod tests {
             "",
         ];
         assert_eq!(&*found.text(), expected.join("\n"));
+        let counted = serde_json::to_value(&found).unwrap();
+        assert_eq!(
+            counted,
+            serde_json::json!({
+                "listed": 1,
+                "parts": 1,
+                "reasons": {
+                    "expired": {"count": 1, "examples": {"x": ["why\u{1b}"]}},
+                    "noindex": {"count": 3, "examples": {"b": ["why\u{1b}"], "c": ["why\u{1b}"]}},
+                },
+                "incomplete": {"count": 1, "examples": {"l": ["title: cut", "priority: bad"]}},
+            })
+        );
         let expected = "  x: expired: why\\u{1b}\n  b: noindex: why\\u{1b}\n";
         assert_eq!(&*found.first(2), expected);
     }

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use engine::content::SourceTable;
+use serde::Serialize;
 use serde_json::Value;
 use sitemap::eligibility::eligible;
 use sitemap::mapping::MappingError;
 use sitemap::site::SiteSettings;
 
-use crate::text::Text;
+use crate::explain::Reason;
+use crate::text::{Text, Tone};
 
 /// What DynamoDB's own JSON calls the types of values.
 const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
@@ -44,46 +46,99 @@ pub fn read(table: &str, text: &str) -> Result<SourceTable, MappingError> {
     SourceTable::new(table.to_owned(), &compact(text))
 }
 
-/// What becomes of an item at `now`, in lines for people. The item is DynamoDB's JSON, as `aws dynamodb get-item` prints it,
-/// or plain.
+/// What becomes of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// The id of its page; `null` if it is not an item of such a table.
+    pub id: Option<String>,
+    /// Why it is no page; `null` if it is one.
+    pub no_page: Option<String>,
+    /// The record that it becomes.
+    pub fields: Option<Value>,
+    /// What is wrong with the record's fields, a line each.
+    pub problems: Vec<String>,
+    /// The address that it is listed as, unless its site's settings or another page forbid.
+    pub loc: Option<String>,
+    /// Why it is left out.
+    pub left_out: Option<Reason>,
+}
+
+/// What becomes of an item at `now`. The item is DynamoDB's JSON, as `aws dynamodb get-item` prints it, or plain.
 ///
 /// # Errors
 ///
 /// If it is no item.
-pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<Text, ItemError> {
+pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<Told, ItemError> {
     let (id, item) = source.read(aws::item(parse(item)?));
     let mapping = source.mapping();
-    let mut text = Text::default();
+    let mut told = Told {
+        id: None,
+        no_page: None,
+        fields: None,
+        problems: Vec::new(),
+        loc: None,
+        left_out: None,
+    };
     let Some(id) = id else {
         let key = mapping.key().iter();
         let key = key.map(|key| format!("{} ({})", key.name, key.key_type.name()));
         let key: Vec<String> = key.collect();
-        text.line(format!(
+        told.no_page = Some(format!(
             "not an item of such a table: its key is {}",
             key.join(", ")
         ));
-        return Ok(text);
+        return Ok(told);
     };
+    told.id = Some(id.to_string());
     let Some(record) = mapping.record(&id, &item) else {
-        let reason = mapping.mismatch(&item).unwrap_or_default();
-        text.line(format!("{id}: not a page: {reason}"));
-        return Ok(text);
+        told.no_page = Some(mapping.mismatch(&item).unwrap_or_default());
+        return Ok(told);
     };
-    let (fields, _) = mapping.content(&item);
-    text.line(id);
-    text.lines(format!("{fields:#}"));
-    for problem in &record.problems {
-        text.line(problem);
-    }
+    told.fields = Some(mapping.content(&item).0);
+    told.problems = record.problems.iter().map(ToString::to_string).collect();
     // Whatever the site's settings are: those by default say nothing against a page.
     let site = SiteSettings::default_for(&record.site).ok();
     match eligible(&record, 1, site.as_ref(), now) {
-        Ok((_, loc)) => text.line(format!(
-            "listed as {loc}, unless its site's settings or another page forbid"
-        )),
-        Err(refusal) => text.line(format!("left out, {}: {refusal}", refusal.name())),
+        Ok((_, loc)) => told.loc = Some(loc.to_string()),
+        Err(refusal) => {
+            told.left_out = Some(Reason {
+                name: refusal.name().to_owned(),
+                reason: refusal.to_string(),
+            });
+        }
     }
-    Ok(text)
+    Ok(told)
+}
+
+impl Told {
+    /// In lines for people.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        let mut text = Text::default();
+        match (&self.id, &self.no_page) {
+            (Some(id), Some(reason)) => {
+                text.toned(Tone::Notable, format!("{id}: not a page: {reason}"));
+            }
+            (_, Some(reason)) => text.toned(Tone::Bad, reason),
+            (Some(id), None) => text.line(id),
+            (None, None) => {}
+        }
+        if let Some(fields) = &self.fields {
+            text.lines(format!("{fields:#}"));
+        }
+        for problem in &self.problems {
+            text.toned(Tone::Bad, problem);
+        }
+        if let Some(loc) = &self.loc {
+            let line =
+                format!("listed as {loc}, unless its site's settings or another page forbid");
+            text.toned(Tone::Good, line);
+        }
+        if let Some(Reason { name, reason }) = &self.left_out {
+            text.toned(Tone::Notable, format!("left out, {name}: {reason}"));
+        }
+        text
+    }
 }
 
 fn parse(text: &str) -> Result<HashMap<String, AttributeValue>, ItemError> {
@@ -123,7 +178,7 @@ mod tests {
     #[track_caller]
     fn check(item: &str, expected: &[&str]) {
         let source = read("posts", MAPPING).unwrap();
-        let told = tell(&source, item, 1_800_000_000).unwrap();
+        let told = tell(&source, item, 1_800_000_000).unwrap().text();
         for part in expected {
             assert!(told.contains(part), "{part:?} in {told}");
         }
@@ -144,6 +199,23 @@ mod tests {
             r#"{"pk": "a", "sk": 7, "entity": "POST", "slug": "x", "state": "live"}"#,
             &listed,
         );
+    }
+
+    #[test]
+    fn the_json_has_the_documented_shape() {
+        let source = read("posts", MAPPING).unwrap();
+        let item = r#"{"pk": "a", "sk": 7, "entity": "POST", "slug": "x"}"#;
+        let told = serde_json::to_value(tell(&source, item, 1_800_000_000).unwrap()).unwrap();
+        let expected = serde_json::json!({
+            "id": "@a/7",
+            "no_page": null,
+            "fields": told["fields"],
+            "problems": [],
+            "loc": null,
+            "left_out": {"name": "not_published", "reason": told["left_out"]["reason"]},
+        });
+        assert_eq!(told, expected);
+        assert_eq!(told["fields"]["url"], "https://www.example.com/x/");
     }
 
     #[test]

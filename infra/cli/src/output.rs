@@ -1,23 +1,105 @@
 //! Where the command prints: results on stdout, messages and logs on stderr, all of it escaped.
 //!
+//! - A result is text for people, or JSON for a program ([`Format`]). Only text on stdout has colours.
 //! - A reader that closes the pipe is no error: the rest is dropped, and the command's status says what it found.
 //! - A device that is full is an error.
 //! - What cannot be written to stderr is dropped: nobody is left to be told.
 
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use serde::Serialize;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::text::Text;
+use crate::text::{Text, Tone, json_escaped};
+
+/// In what form results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON document, when all is known.
+    Json,
+    /// One JSON document a line, as soon as each is known.
+    JsonLines,
+}
+
+/// When text has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal, unless the environment asks for none.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// Whether stdout's text has colours: see <https://no-color.org> for the variable.
+    #[must_use]
+    pub fn is_on(self) -> bool {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = || std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => !is_set("NO_COLOR") && !is_dumb() && io::stdout().is_terminal(),
+        }
+    }
+}
 
 /// Standard output.
 #[derive(Debug, Default)]
 pub struct Output {
+    format: Format,
+    colours: bool,
     closed: bool,
 }
 
 impl Output {
+    /// Standard output in this form, with or without colours.
+    #[must_use]
+    pub fn new(format: Format, colours: bool) -> Self {
+        Self {
+            format,
+            colours,
+            closed: false,
+        }
+    }
+
+    /// In what form results are printed.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Prints a line, escaped, in a colour where there are colours.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::line`].
+    pub fn toned(&mut self, tone: Tone, line: impl Display) -> io::Result<()> {
+        let mut text = Text::default();
+        text.toned(tone, line);
+        self.text(&text)
+    }
+
+    /// Prints a result as JSON, over several lines or in one as the form says.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::line`].
+    pub fn json(&mut self, result: &impl Serialize) -> io::Result<()> {
+        let document = match self.format {
+            Format::JsonLines => serde_json::to_string(result)?,
+            _ => serde_json::to_string_pretty(result)?,
+        };
+        self.document(&format!("{}\n", json_escaped(&document)))
+    }
+
     /// Prints a line, escaped.
     ///
     /// # Errors
@@ -35,7 +117,11 @@ impl Output {
     ///
     /// As [`Output::line`].
     pub fn text(&mut self, text: &Text) -> io::Result<()> {
-        self.document(text)
+        if self.colours {
+            self.document(&text.coloured())
+        } else {
+            self.document(text)
+        }
     }
 
     /// Prints a document for a program, byte for byte: of the user's own or of ours.

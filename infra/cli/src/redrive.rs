@@ -13,7 +13,7 @@ use engine::error::EngineError;
 use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
 use objects::ObjectError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::target::Target;
@@ -66,6 +66,49 @@ impl fmt::Display for Outcome {
             Self::Done { function, records } => write!(f, "{function} handled {records} records"),
             Self::Gone => write!(f, "deleted meanwhile"),
             Self::Left(reason) => write!(f, "left: {reason}"),
+        }
+    }
+}
+
+/// An object of the failure bucket, and what came of it: a line of the command's JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Redriven {
+    /// The object's key.
+    pub key: String,
+    /// `handled`, `gone` or `left`.
+    pub outcome: &'static str,
+    /// The function that handled it.
+    pub function: Option<&'static str>,
+    /// Records that were handled.
+    pub records: Option<usize>,
+    /// Why it is left.
+    pub reason: Option<String>,
+}
+
+impl Redriven {
+    /// What came of the object with this key.
+    #[must_use]
+    pub fn of(key: &str, outcome: &Outcome) -> Self {
+        let redriven = Self {
+            key: key.to_owned(),
+            outcome: "gone",
+            function: None,
+            records: None,
+            reason: None,
+        };
+        match outcome {
+            Outcome::Gone => redriven,
+            Outcome::Done { function, records } => Self {
+                outcome: "handled",
+                function: Some(*function),
+                records: Some(*records),
+                ..redriven
+            },
+            Outcome::Left(reason) => Self {
+                outcome: "left",
+                reason: Some(reason.to_string()),
+                ..redriven
+            },
         }
     }
 }
@@ -198,6 +241,25 @@ mod tests {
                 found.as_deref(),
                 expected.map_err(ToOwned::to_owned).as_deref()
             ),
+        }
+    }
+
+    #[test]
+    fn what_came_of_an_object_is_json() {
+        let done = Outcome::Done {
+            function: "ingest",
+            records: 2,
+        };
+        let left = Outcome::Left(Reason::OtherTable("x".to_owned()));
+        let shape = |outcome: &str, function, records, reason: Option<String>| json!({"key": "k", "outcome": outcome, "function": function, "records": records, "reason": reason});
+        let reason = r#"a batch of table "x", which is not one of this deployment's tables"#;
+        for (outcome, expected) in [
+            (done, shape("handled", Some("ingest"), Some(2), None)),
+            (Outcome::Gone, shape("gone", None, None, None)),
+            (left, shape("left", None, None, Some(reason.to_owned()))),
+        ] {
+            let found = serde_json::to_value(Redriven::of("k", &outcome)).unwrap();
+            assert_eq!(found, expected);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws::environment::{self, EnvironmentError, content, sitemap_table};
+use aws::environment::{self, EnvironmentError, SourceError, content, sitemap_table};
 use aws::local_stack::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 use aws::{Aws, Clock, S3Objects, Timeouts};
 use engine::content::{NO_SOURCE, SourceTable};
@@ -11,6 +11,8 @@ use engine::error::EngineError;
 use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
 use objects::Objects;
+
+use crate::stack::Parts;
 
 /// The limits of a command's calls of a deployment: a redrive may put 50 MB over a slow line.
 pub const TIMEOUTS: Timeouts = Timeouts {
@@ -34,7 +36,7 @@ pub struct Target {
 /// This command does not read the content that a site is made from. It would take pages for gone that it only cannot see,
 /// and `audit --repair` would remove them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{site}: {}. Nothing was judged or changed. {}", .difference.what(), .difference.remedy())]
+#[error("{}. {}", self.what(), .difference.remedy())]
 pub struct Misread {
     site: String,
     difference: Difference,
@@ -48,6 +50,16 @@ enum Difference {
     Unused,
     /// Both have one. Their names or mappings differ.
     Another,
+}
+
+impl Misread {
+    /// What was found, without what to do about it.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let Self { site, difference } = self;
+        let what = difference.what();
+        format!("{site}: {what}. Nothing was judged or changed")
+    }
 }
 
 impl Difference {
@@ -145,17 +157,40 @@ impl Target {
     /// # Errors
     ///
     /// If a variable is missing, or the user's table cannot be read as they say.
-    pub fn from_environment() -> Result<Self, EnvironmentError> {
-        let aws = Aws::of_operator(TIMEOUTS);
+    pub fn from_environment(aws: &Aws) -> Result<Self, EnvironmentError> {
         Ok(Self {
             // What an operator does is none of the functions' metrics, and their lines are no report.
             reconciler: Reconciler {
                 metrics: Metrics::default(),
-                ..environment::reconciler(&aws)?
+                ..environment::reconciler(aws)?
             },
-            objects: Arc::new(environment::objects(&aws)?),
+            objects: Arc::new(environment::objects(aws)?),
             content_table: environment::variable(environment::CONTENT_TABLE)?,
             sitemap_table: environment::variable(environment::SITEMAP_TABLE)?,
+        })
+    }
+
+    /// The deployment that consists of these parts.
+    ///
+    /// # Errors
+    ///
+    /// If the user's table cannot be read as its mapping says.
+    pub fn of_parts(aws: &Aws, parts: &Parts) -> Result<Self, SourceError> {
+        let (content_table, sitemap_table_name) = (&parts.content_table, &parts.sitemap_table);
+        let own = [content_table.clone(), sitemap_table_name.clone()];
+        let source = environment::source(&parts.source_table, &parts.source_mapping, &own)?;
+        let env = Clock::system().env();
+        Ok(Self {
+            reconciler: Reconciler {
+                content: content(aws, content_table.clone(), source, &env),
+                table: sitemap_table(aws, sitemap_table_name.clone(), &env),
+                known: KnownSites::parse(&parts.sites),
+                env,
+                metrics: Metrics::default(),
+            },
+            objects: Arc::new(S3Objects::new(aws.clone(), parts.bucket.clone())),
+            content_table: content_table.clone(),
+            sitemap_table: sitemap_table_name.clone(),
         })
     }
 }

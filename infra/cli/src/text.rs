@@ -36,15 +36,85 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// A JSON document in which every character that a terminal would act on, but for the line breaks of its own form, is written as
+/// JSON escapes it. Such characters are only in strings, so it is the same document.
+#[must_use]
+pub fn json_escaped(document: &str) -> Cow<'_, str> {
+    let acts = |character: char| is_active(character) && character != '\n';
+    if !document.contains(acts) {
+        return Cow::Borrowed(document);
+    }
+    let mut safe = String::with_capacity(document.len() + 16);
+    for character in document.chars() {
+        if acts(character) {
+            // All of them are in the basic plane: one escape each.
+            let _ = write!(safe, "\\u{:04x}", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// What a line says, for a terminal with colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// All is well: green.
+    Good,
+    /// Something to know: yellow.
+    Notable,
+    /// Something is wrong: red.
+    Bad,
+}
+
+impl Tone {
+    /// The escape sequence that begins its colour (ECMA-48, SGR).
+    fn begin(self) -> &'static str {
+        match self {
+            Self::Good => "\u{1b}[32m",
+            Self::Notable => "\u{1b}[33m",
+            Self::Bad => "\u{1b}[31m",
+        }
+    }
+}
+
+/// The escape sequence that ends a colour.
+const PLAIN: &str = "\u{1b}[0m";
+
 /// Lines for people, each escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text(String);
+pub struct Text {
+    plain: String,
+    /// The lines with a tone: where they begin and where their line break is, in order.
+    tones: Vec<(usize, usize, Tone)>,
+}
 
 impl Text {
     /// Appends a line. A line break in it is escaped like everything else.
     pub fn line(&mut self, line: impl Display) {
         // A string takes whatever is written to it.
-        let _ = writeln!(self.0, "{}", escaped(&line.to_string()));
+        let _ = writeln!(self.plain, "{}", escaped(&line.to_string()));
+    }
+
+    /// Appends a line that has a colour where there are colours.
+    pub fn toned(&mut self, tone: Tone, line: impl Display) {
+        let begin = self.plain.len();
+        self.line(line);
+        self.tones.push((begin, self.plain.len() - 1, tone));
+    }
+
+    /// The text with its colours.
+    #[must_use]
+    pub fn coloured(&self) -> String {
+        let mut text = String::with_capacity(self.plain.len() + self.tones.len() * 9);
+        let mut from = 0;
+        for &(begin, end, tone) in &self.tones {
+            text.push_str(&self.plain[from..begin]);
+            text.extend([tone.begin(), &self.plain[begin..end], PLAIN]);
+            from = end;
+        }
+        text.push_str(&self.plain[from..]);
+        text
     }
 
     /// Appends each line of a text that has several.
@@ -56,7 +126,11 @@ impl Text {
 
     /// Appends another text.
     pub fn append(&mut self, other: &Self) {
-        self.0.push_str(&other.0);
+        let from = self.plain.len();
+        self.plain.push_str(&other.plain);
+        let tones = other.tones.iter();
+        self.tones
+            .extend(tones.map(|&(begin, end, tone)| (from + begin, from + end, tone)));
     }
 }
 
@@ -64,13 +138,13 @@ impl Deref for Text {
     type Target = str;
 
     fn deref(&self) -> &str {
-        &self.0
+        &self.plain
     }
 }
 
 impl Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.plain)
     }
 }
 
@@ -95,6 +169,33 @@ mod tests {
         ] {
             assert_eq!(escaped(text), expected);
         }
+    }
+
+    #[test]
+    fn a_json_document_stays_the_same_without_what_a_terminal_would_act_on() {
+        let document = serde_json::json!({"a": "x\u{1b}[2J\u{9b}\u{202e}\u{7f}\n雪"});
+        let printed = serde_json::to_string_pretty(&document).unwrap();
+        let safe = json_escaped(&printed);
+        assert!(
+            !safe.contains(|c: char| is_active(c) && c != '\n'),
+            "{safe}"
+        );
+        assert!(safe.contains("雪"));
+        let read: serde_json::Value = serde_json::from_str(&safe).unwrap();
+        assert_eq!(read, document);
+    }
+
+    #[test]
+    fn colours_are_around_the_lines_that_have_one() {
+        let mut last = Text::default();
+        last.toned(Tone::Bad, "c\u{1b}[0m");
+        let mut text = Text::default();
+        text.toned(Tone::Good, "a");
+        text.line("b");
+        text.append(&last);
+        assert_eq!(&*text, "a\nb\nc\\u{1b}[0m\n");
+        let expected = "\u{1b}[32ma\u{1b}[0m\nb\n\u{1b}[31mc\\u{1b}[0m\u{1b}[0m\n";
+        assert_eq!(text.coloured(), expected);
     }
 
     #[test]

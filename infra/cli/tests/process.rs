@@ -22,6 +22,10 @@ const PROXIES: [&str; 6] = [
     "all_proxy",
     "ALL_PROXY",
 ];
+mod double;
+
+use double::{Double, REGION, members};
+
 const MAPPING: &str = r#"{"key": [{"pk": "S"}], "fields": {"type": "type", "url": "url"}}"#;
 const RECORD: &str =
     r#"{"id": "a", "type": "post", "url": "https://www.example.com/a", "status": "published"}"#;
@@ -171,4 +175,138 @@ fn a_command_that_does_not_read_what_the_stack_reads_ends_with_2_and_says_what_t
         let (status, out, err) = ended(command);
         assert_eq!(status.code(), Some(expected), "{table:?}: {out}\n{err}");
     }
+}
+
+/// The command's JSON.
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let content = file(folder.path(), "content.jsonl", RECORD);
+    let (_stack, [dynamodb, s3]) = serve(&["--content", &content]);
+    let outputs = [
+        ("ContentTableName", aws::local_stack::CONTENT_TABLE),
+        ("SitemapTableName", aws::local_stack::SITEMAP_TABLE),
+        ("SitemapBucketName", aws::local_stack::BUCKET),
+        ("FailureBucketName", aws::local_stack::BUCKET),
+        ("Version", env!("CARGO_PKG_VERSION")),
+    ];
+    let parameters = [
+        ("Sites", "www.example.com"),
+        ("SourceTable", ""),
+        ("SourceMapping", ""),
+    ];
+    let pairs = members("Output", &outputs) + &members("Parameter", &parameters);
+    let double = Double::start(vec![("prod", "UPDATE_COMPLETE", pairs)]);
+    let run = |arguments: &[&str]| {
+        let mut command = waymark(&[arguments, &["--stack", "prod", "--region", REGION]].concat());
+        command.envs([
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_ENDPOINT_URL_CLOUDFORMATION", double.url.as_str()),
+        ]);
+        for (service, port) in [("DYNAMODB", &dynamodb), ("S3", &s3)] {
+            let name = format!("AWS_ENDPOINT_URL_{service}");
+            command.env(name, format!("http://127.0.0.1:{port}"));
+        }
+        let (status, out, err) = ended(command);
+        assert_eq!(
+            (status.code(), err.as_str()),
+            (Some(0), ""),
+            "{arguments:?}: {out}"
+        );
+        out
+    };
+    assert!(run(&["status"]).starts_with("www.example.com: live\n"));
+    let coloured = run(&["status", "--color", "always"]);
+    assert!(
+        coloured.starts_with("\u{1b}[32mwww.example.com: live\u{1b}[0m\n"),
+        "{coloured:?}"
+    );
+    let status = json(&run(&[
+        "status",
+        "--left-out",
+        "--json",
+        "--color",
+        "always",
+    ]));
+    let version = env!("CARGO_PKG_VERSION");
+    let expected = serde_json::json!({
+        "version": version,
+        "stack": {"name": "prod", "region": REGION, "status": "UPDATE_COMPLETE", "version": version},
+        "sites": [{"host": "www.example.com", "state": "live", "problems": [], "indexnow": null}],
+        "content_scan": null,
+        "site_scans": [],
+        "more_site_scans": false,
+        "left_out": {"listed": 1, "parts": 0, "reasons": {}, "incomplete": {"count": 0, "examples": {}}},
+    });
+    assert_eq!(status, expected);
+    let explained = json(&run(&["explain", "a", "--json"]));
+    assert_eq!(explained["known"], true);
+    assert_eq!(explained["pages"][0]["state"], "listed");
+    let entry = serde_json::json!({"sitemap": "post-sitemap.xml", "position": 0});
+    assert_eq!(explained["pages"][0]["entries"], serde_json::json!([entry]));
+    let summary = serde_json::json!({"ok": true, "wrong": {}, "repaired": {}, "findings": []});
+    assert_eq!(json(&run(&["audit", "--json"])), summary);
+    let line = "{\"ok\":true,\"wrong\":{},\"repaired\":{}}";
+    assert_eq!(run(&["audit", "--jsonl"]), line);
+    assert_eq!(run(&["audit", "--repair", "--jsonl"]), line);
+    let redriven = serde_json::json!({"left": 0, "objects": []});
+    assert_eq!(json(&run(&["redrive", "--json"])), redriven);
+    assert_eq!(run(&["redrive", "--jsonl"]), "{\"left\":0}");
+}
+
+#[test]
+fn what_needs_no_stack_has_json_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (status, out, _) = ended(waymark(&["sample", "--json"]));
+    assert!(
+        status.success()
+            && json(&out)
+                .as_array()
+                .is_some_and(|records| records.len() > 10)
+    );
+    let good = file(folder.path(), "good.json", MAPPING);
+    let (status, out, _) = ended(waymark(&["mapping", &good, "--json"]));
+    assert!(status.success());
+    let parameter = MAPPING.replace(' ', "");
+    let expected = serde_json::json!({"valid": true, "problems": [], "parameter": parameter});
+    assert_eq!(json(&out), expected);
+    let bad = file(folder.path(), "bad.json", "{}");
+    let (status, out, err) = ended(waymark(&["mapping", &bad, "--json"]));
+    assert_eq!((status.code(), err.as_str()), (Some(1), ""));
+    let checked = json(&out);
+    assert_eq!(
+        (&checked["valid"], &checked["parameter"]),
+        (&false.into(), &().into())
+    );
+    assert!(
+        checked["problems"]
+            .as_array()
+            .is_some_and(|problems| !problems.is_empty())
+    );
+    let content = file(folder.path(), "content.jsonl", RECORD);
+    let ports = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"];
+    let (status, out, err) = ended(waymark(
+        &[
+            &["serve", "--once", "--json", "--content", &content],
+            &ports[..],
+        ]
+        .concat(),
+    ));
+    assert!(status.success(), "{err}");
+    let served = json(&out);
+    assert_eq!(
+        (&served["loaded"], &served["malformed"]),
+        (&1.into(), &0.into())
+    );
+    assert_eq!(served["sites"][0]["host"], "www.example.com");
+    let series = &served["report"]["series"][0];
+    assert_eq!(
+        (&series["series"], &series["entries"], &series["sitemaps"]),
+        (&"post".into(), &1.into(), &1.into())
+    );
 }

@@ -4,6 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_config::default_provider::region;
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::timeout::TimeoutConfig;
@@ -32,14 +35,23 @@ pub struct Timeouts {
     pub operation: Duration,
 }
 
+/// The account and the region of an operator's command, where it is told more than the environment says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// The region. Without one: the environment's, then the profile's.
+    pub region: Option<String>,
+    /// The profile of AWS's configuration files, whose credentials are used even if the environment has some. Without one:
+    /// the environment's credentials, then those of its profile.
+    pub profile: Option<String>,
+}
+
 /// Where the clients' requests go.
 #[derive(Clone, Debug)]
 enum Source {
-    /// Wherever the environment says: in Lambda, AWS.
-    Environment {
-        /// Whether it may name a proxy.
-        proxies: bool,
-    },
+    /// Wherever the environment says: in Lambda, AWS. Never through a proxy.
+    Environment,
+    /// Where an operator says, or else the environment, through the proxy that it names.
+    Operator(Account),
     /// Two servers on this machine. The interceptors see every request: tests inject faults with them.
     Loopback {
         dynamodb: String,
@@ -76,14 +88,14 @@ impl Aws {
     /// Clients for wherever the environment says, but never through a proxy. For the functions' `main` alone.
     #[must_use]
     pub fn from_environment(timeouts: Timeouts) -> Self {
-        Self::new(Source::Environment { proxies: false }, timeouts)
+        Self::new(Source::Environment, timeouts)
     }
 
-    /// Clients for wherever the environment says, through the proxy that it names, if any. For a command on an operator's
-    /// own machine, whose network may have no other way out.
+    /// Clients for an account, or for wherever the environment says, through the proxy that it names, if any. For a command
+    /// on an operator's own machine, whose network may have no other way out.
     #[must_use]
-    pub fn of_operator(timeouts: Timeouts) -> Self {
-        Self::new(Source::Environment { proxies: true }, timeouts)
+    pub fn of_operator(account: Account, timeouts: Timeouts) -> Self {
+        Self::new(Source::Operator(account), timeouts)
     }
 
     /// Clients for servers on this machine, with credentials that are good for nothing else.
@@ -128,14 +140,46 @@ impl Aws {
                 .operation_attempt_timeout(attempt)
                 .operation_timeout(operation);
             let stalls = StalledStreamProtectionConfig::enabled().grace_period(attempt);
-            let proxies = matches!(self.0.source, Source::Environment { proxies: true });
-            let config = aws_config::defaults(BehaviorVersion::latest())
-                .http_client(https::client(proxies))
+            let proxies = matches!(self.0.source, Source::Operator(_));
+            let http_client = https::client(proxies);
+            let mut config = aws_config::defaults(BehaviorVersion::latest())
+                .http_client(http_client.clone())
                 .retry_config(retries)
                 .timeout_config(timeouts.build())
                 .stalled_stream_protection(stalls.build());
-            match self.0.source {
-                Source::Environment { .. } => config.load().await,
+            match &self.0.source {
+                Source::Environment => config.load().await,
+                Source::Operator(Account { region, profile }) => {
+                    let region = region.clone().map(Region::new);
+                    if let Some(region) = region.clone() {
+                        config = config.region(region);
+                    }
+                    if let Some(profile) = profile {
+                        let region = match region {
+                            None => {
+                                region::Builder::default()
+                                    .profile_name(profile)
+                                    .build()
+                                    .region()
+                                    .await
+                            }
+                            region => region,
+                        };
+                        // The SDK's own chain would prefer the environment's credentials to those of a profile that was
+                        // asked for.
+                        let provider = ProviderConfig::without_region()
+                            .with_region(region)
+                            .with_http_client(http_client);
+                        let credentials = ProfileFileCredentialsProvider::builder()
+                            .configure(&provider)
+                            .profile_name(profile)
+                            .build();
+                        config = config
+                            .profile_name(profile)
+                            .credentials_provider(credentials);
+                    }
+                    config.load().await
+                }
                 Source::Loopback { .. } => {
                     let credentials = Credentials::new("local", "local", None, None, "local");
                     config

@@ -36,6 +36,24 @@ pub(crate) fn client(proxies: bool) -> SharedHttpClient {
     SharedHttpClient::new(ByScheme { direct, proxied })
 }
 
+/// A connector for a request of an operator's command that no client of the SDK makes. It trusts Amazon's roots and the
+/// system's, and uses a proxy as the client does.
+#[must_use]
+pub fn connector(url: &str) -> Connector {
+    let roots = TrustStore::default().with_pem_certificate(AMAZON_ROOTS);
+    let context = TlsContext::builder().with_trust_store(roots).build();
+    let proxies = if url.starts_with("https:") {
+        ProxyConfig::from_env()
+    } else {
+        ProxyConfig::disabled()
+    };
+    Connector::builder()
+        .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
+        .tls_context(context.unwrap_or_default()) // the system's
+        .proxy_config(proxies)
+        .build()
+}
+
 fn falling_back(proxies: &ProxyConfig) -> SharedHttpClient {
     let amazon = TrustStore::empty().with_pem_certificate(AMAZON_ROOTS);
     SharedHttpClient::new(Fallback {

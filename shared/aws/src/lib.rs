@@ -15,7 +15,8 @@ pub mod local_stack;
 mod s3;
 pub mod stream;
 
-pub use clients::{Aws, Timeouts};
+pub use clients::{Account, Aws, Timeouts};
 pub use clock::Clock;
 pub use dynamodb::{DynamoDbTable, describe, item};
+pub use https::connector;
 pub use s3::S3Objects;

@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use clap::Args;
 use cli::audit::{Ended, audit};
-use cli::output::{Output, note};
+use cli::output::{Format, Output, note};
+use cli::text::Tone;
 use engine::sweep::audit::Finding;
+use serde::Serialize;
 
+use super::place::Purpose;
 use super::{Failure, Place};
 use crate::COULD_NOT_TELL;
 
@@ -21,56 +24,123 @@ pub(super) struct Audit {
     /// Repair what is found
     #[arg(long)]
     repair: bool,
+    /// Repair although the stack is of another version than this command
+    #[arg(long, requires = "repair")]
+    ignore_version: bool,
+    /// Print each finding as a line of JSON as soon as it is found, then the summary
+    #[arg(long, conflicts_with = "json")]
+    pub(super) jsonl: bool,
     #[command(flatten)]
     place: Place,
+}
+
+/// A finding in the command's JSON.
+#[derive(Serialize)]
+struct Found {
+    problem: &'static str,
+    what: String,
+    detail: String,
+    harmless: bool,
+}
+
+impl Found {
+    fn of(finding: &Finding) -> Self {
+        Self {
+            problem: finding.problem.name(),
+            what: finding.what.clone(),
+            detail: finding.detail.clone(),
+            harmless: finding.problem.is_harmless(),
+        }
+    }
+}
+
+/// What the audit came to, in the command's JSON. As lines, it is the last one.
+#[derive(Serialize)]
+struct Summary {
+    /// Whether everything is as it should be, by now.
+    ok: bool,
+    /// What is wrong, by problem.
+    wrong: BTreeMap<&'static str, u64>,
+    /// What was repaired, by problem.
+    repaired: BTreeMap<&'static str, u64>,
+    /// All that was found, in the order in which it was. As lines, these come before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<Vec<Found>>,
 }
 
 impl Audit {
     /// Status 0: nothing is wrong, or nothing any more. 1: something is. 2: nothing was looked at.
     pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let target = self.place.target().await?;
+        let purpose = match self.repair {
+            false => Purpose::Read,
+            true => Purpose::Change {
+                ignore_version: self.ignore_version,
+            },
+        };
+        let located = self.place.locate(purpose).await?;
+        let format = output.format();
         let mut written: io::Result<()> = Ok(());
         let mut found = BTreeSet::new();
+        let mut findings = Vec::new();
         let report = |finding: &Finding| {
             // Each round of a repair finds what the one before has left.
             if !found.insert(name(finding)) {
                 return;
             }
-            let harmless = if finding.problem.is_harmless() {
-                " (harmless)"
-            } else {
-                ""
-            };
             // A full disk does not keep anything from being repaired.
-            let line = output.line(format!("{finding}{harmless}"));
+            let line = match format {
+                Format::Text if finding.problem.is_harmless() => {
+                    output.toned(Tone::Notable, format!("{finding} (harmless)"))
+                }
+                Format::Text => output.toned(Tone::Bad, finding),
+                Format::Json => {
+                    findings.push(Found::of(finding));
+                    Ok(())
+                }
+                Format::JsonLines => output.json(&Found::of(finding)),
+            };
             if written.is_ok() {
                 written = line;
             }
         };
-        let ended = audit(&target, self.repair, PAUSE, report).await?;
+        let ended = audit(&located.target, self.repair, PAUSE, report).await?;
         written?;
         let left = match ended {
             Ended::Whole(left) => left,
-            Ended::Misread(misread) => return Err(misread.into()),
+            Ended::Misread(misread) => return Err(located.misread(misread)),
             Ended::Busy => {
                 note("waymark: a scan is under way: audit again when it has ended");
                 return Ok(ExitCode::from(COULD_NOT_TELL));
             }
         };
-        if self.repair {
-            let left: BTreeSet<_> = left.iter().map(name).collect();
-            let repaired = count(found.difference(&left));
-            if !repaired.is_empty() {
-                output.line(format!("repaired: {repaired}"))?;
-            }
-        }
+        let remaining: BTreeSet<_> = left.iter().map(name).collect();
         let wrong = left.iter().filter(|finding| !finding.problem.is_harmless());
         let wrong: Vec<_> = wrong.map(name).collect();
-        match wrong.as_slice() {
-            [] => output.line("everything is as it should be")?,
-            wrong => output.line(format!("wrong: {}", count(wrong)))?,
+        let repaired = if self.repair {
+            counted(found.difference(&remaining))
+        } else {
+            BTreeMap::new()
+        };
+        let wrong = counted(&wrong);
+        let ok = wrong.is_empty();
+        if format == Format::Text {
+            if !repaired.is_empty() {
+                output.toned(Tone::Good, format!("repaired: {}", listed(&repaired)))?;
+            }
+            if ok {
+                output.toned(Tone::Good, "everything is as it should be")?;
+            } else {
+                output.toned(Tone::Bad, format!("wrong: {}", listed(&wrong)))?;
+            }
+        } else {
+            output.json(&Summary {
+                ok,
+                wrong,
+                repaired,
+                findings: (format == Format::Json).then_some(findings),
+            })?;
         }
-        Ok(ExitCode::from(u8::from(!wrong.is_empty())))
+        Ok(ExitCode::from(u8::from(!ok)))
     }
 }
 
@@ -81,15 +151,19 @@ fn name(finding: &Finding) -> Name {
     (finding.problem.name(), finding.what.clone())
 }
 
-/// How many there are, by problem: `row_lost 2, object_lost 1`.
-fn count<'a>(findings: impl IntoIterator<Item = &'a Name>) -> String {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+/// How many there are, by problem.
+fn counted<'a>(findings: impl IntoIterator<Item = &'a Name>) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
     for (problem, _) in findings {
-        *counts.entry(problem).or_default() += 1;
+        *counts.entry(*problem).or_default() += 1;
     }
-    let counts = counts
-        .iter()
-        .map(|(problem, count)| format!("{problem} {count}"));
+    counts
+}
+
+/// The counts in a line: `object_lost 1, row_lost 2`.
+fn listed(counts: &BTreeMap<&'static str, u64>) -> String {
+    let counts = counts.iter();
+    let counts = counts.map(|(problem, count)| format!("{problem} {count}"));
     counts.collect::<Vec<_>>().join(", ")
 }
 
@@ -101,6 +175,6 @@ mod tests {
     fn findings_are_counted_by_problem() {
         let names = [("row_lost", "a"), ("object_lost", "x"), ("row_lost", "b")];
         let names = names.map(|(problem, what)| (problem, what.to_owned()));
-        assert_eq!(count(&names), "object_lost 1, row_lost 2");
+        assert_eq!(listed(&counted(&names)), "object_lost 1, row_lost 2");
     }
 }

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use cli::explain::explain;
-use cli::output::Output;
+use cli::output::{Format, Output};
 
+use super::place::Purpose;
 use super::{Failure, Place};
 
 #[derive(Args)]
@@ -20,8 +21,12 @@ pub(super) struct Explain {
 
 impl Explain {
     pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let explanation = explain(&self.place.readable().await?, &self.what).await?;
-        output.text(&explanation.text)?;
+        let located = self.place.locate(Purpose::Read).await?.readable().await?;
+        let explanation = explain(&located.target, &self.what).await?;
+        match output.format() {
+            Format::Text => output.text(&explanation.text)?,
+            _ => output.json(&explanation)?,
+        }
         Ok(ExitCode::from(u8::from(!explanation.known)))
     }
 }

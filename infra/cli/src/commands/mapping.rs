@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use aws::Clock;
 use clap::Args;
 use cli::mapping::{compact, tell};
-use cli::output::{Output, note};
+use cli::output::{Format, Output, note};
+use serde::Serialize;
 
 use super::{Failure, problems, read_file, read_mapping};
 
@@ -20,11 +21,31 @@ pub(super) struct Mapping {
     item: Option<PathBuf>,
 }
 
+/// What is said of a mapping in the command's JSON.
+#[derive(Serialize)]
+struct Checked {
+    /// Whether it can be used.
+    valid: bool,
+    /// What is wrong with it.
+    problems: Vec<String>,
+    /// It in the form for a parameter; `null` if it cannot be used.
+    parameter: Option<String>,
+}
+
 impl Mapping {
     pub(super) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let is_json = output.format() != Format::Text;
         // No table is read: any name will do.
         let source = match read_mapping("source", &self.file) {
             Ok(source) => source,
+            Err(Failure::Mapping { error, .. }) if is_json => {
+                output.json(&Checked {
+                    valid: false,
+                    problems: problems(&error),
+                    parameter: None,
+                })?;
+                return Ok(ExitCode::FAILURE);
+            }
             Err(Failure::Mapping { file, error }) => {
                 note(format!("waymark: {}: malformed", file.display()));
                 for problem in problems(&error) {
@@ -37,8 +58,17 @@ impl Mapping {
         match self.item {
             Some(item) => {
                 let now = Clock::system().now();
-                output.text(&tell(&source, &read_file(&item)?, now)?)?;
+                let told = tell(&source, &read_file(&item)?, now)?;
+                match is_json {
+                    true => output.json(&told)?,
+                    false => output.text(&told.text())?,
+                }
             }
+            None if is_json => output.json(&Checked {
+                valid: true,
+                problems: Vec::new(),
+                parameter: Some(compact(&read_file(&self.file)?)),
+            })?,
             None => output.document(&format!("{}\n", compact(&read_file(&self.file)?)))?,
         }
         Ok(ExitCode::SUCCESS)

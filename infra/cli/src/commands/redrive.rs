@@ -3,40 +3,77 @@
 use std::io;
 use std::process::ExitCode;
 
-use aws::Aws;
-use aws::environment;
 use clap::Args;
-use cli::output::Output;
-use cli::redrive::{Outcome, redrive};
-use cli::target::{TIMEOUTS, Target};
+use cli::output::{Format, Output};
+use cli::redrive::{Outcome, Redriven, redrive};
+use cli::text::Tone;
+use serde::Serialize;
 
-use super::{Failure, readable};
+use super::Failure;
+use super::place::{Deployed, Purpose};
 
 #[derive(Args)]
 pub(super) struct Redrive {
-    /// The deployment that the environment names (CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, SOURCE_TABLE,
-    /// SOURCE_MAPPING, FAILURE_BUCKET, and AWS's own variables)
-    #[arg(long, required = true)]
-    deployment: bool,
+    #[command(flatten)]
+    deployed: Deployed,
+    /// Redrive although the stack is of another version than this command
+    #[arg(long)]
+    ignore_version: bool,
+    /// Print what came of each object as a line of JSON as soon as it is known, then the summary
+    #[arg(long, conflicts_with = "json")]
+    pub(super) jsonl: bool,
+}
+
+/// What redriving came to, in the command's JSON. As lines, it is the last one.
+#[derive(Serialize)]
+struct Summary {
+    /// Objects that are left.
+    left: usize,
+    /// What came of each. As lines, these come before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objects: Option<Vec<Redriven>>,
 }
 
 impl Redrive {
     /// Status 0: the failure bucket is empty, or holds only what came to it meanwhile. 1: something is left. 2: nothing
     /// was replayed.
     pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let target = readable(Target::from_environment()?).await?;
-        let failures = environment::failures(&Aws::of_operator(TIMEOUTS))?;
+        let purpose = Purpose::Change {
+            ignore_version: self.ignore_version,
+        };
+        let located = self.deployed.locate(purpose).await?;
+        let located = located.ok_or(Failure::NoDeployment)?.readable().await?;
+        let failures = located.failures()?;
+        let format = output.format();
         let mut written: io::Result<()> = Ok(());
+        let mut objects = Vec::new();
         let report = |key: &str, outcome: &Outcome| {
+            let tone = match outcome {
+                Outcome::Left(_) => Tone::Bad,
+                _ => Tone::Good,
+            };
             // A full disk does not keep a batch from being replayed.
-            let line = output.line(format!("{key}: {outcome}"));
+            let line = match format {
+                Format::Text => output.toned(tone, format!("{key}: {outcome}")),
+                Format::Json => {
+                    objects.push(Redriven::of(key, outcome));
+                    Ok(())
+                }
+                Format::JsonLines => output.json(&Redriven::of(key, outcome)),
+            };
             if written.is_ok() {
                 written = line;
             }
         };
-        let left = redrive(&target, &failures, report).await?;
+        let left = redrive(&located.target, &failures, report).await?;
         written?;
-        output.line(format!("left: {left}"))?;
+        match format {
+            Format::Text => output.line(format!("left: {left}"))?,
+            format => output.json(&Summary {
+                left,
+                objects: (format == Format::Json).then_some(objects),
+            })?,
+        }
         Ok(ExitCode::from(u8::from(left > 0)))
     }
 }

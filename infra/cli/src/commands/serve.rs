@@ -7,9 +7,10 @@ use std::time::Instant;
 use clap::Args;
 use cli::content::{LineProblem, Loaded, STDIN_NAME, Source, load};
 use cli::left_out::LeftOut;
-use cli::output::{Output, note};
+use cli::output::{Format, Output, note};
 use local::stack::{Options, Stack, StackError, local_address};
 use local::tables::CONTENT_TABLE;
+use serde::Serialize;
 use sweep::Endpoint;
 
 use super::{DYNAMODB_PORT, Failure, S3_PORT, SourceArgs};
@@ -90,16 +91,21 @@ impl Serve {
     /// Loads, publishes, and serves. Returns with `--once`, and when nobody reads the output any more.
     async fn publish(&self, stack: &mut Stack, output: &mut Output) -> Result<ExitCode, Failure> {
         let begun = Instant::now();
-        output.line(format!("dynamodb {}", stack.dynamodb_endpoint))?;
-        output.line(format!("s3 {}", stack.s3_endpoint))?;
-        output.line(format!("site {}", stack.site_endpoint))?;
+        let is_text = output.format() == Format::Text;
+        if is_text {
+            output.line(format!("dynamodb {}", stack.dynamodb_endpoint))?;
+            output.line(format!("s3 {}", stack.s3_endpoint))?;
+            output.line(format!("site {}", stack.site_endpoint))?;
+        }
         if output.is_closed() {
             return Ok(ExitCode::SUCCESS);
         }
         let loaded = self.load(stack).await?;
         let malformed = loaded.problems.iter().any(|problem| problem.closes);
         let status = ExitCode::from(u8::from(malformed));
-        output.line(summary(&loaded))?;
+        if is_text {
+            output.line(summary(&loaded))?;
+        }
         if output.is_closed() {
             return Ok(status);
         }
@@ -108,23 +114,37 @@ impl Serve {
             published = run(stack) => published?,
             failed = publishing.show() => match failed? {},
         }
-        self.say_ready(stack, output)?;
+        if is_text {
+            self.say_ready(stack, output)?;
+        }
         if output.is_closed() {
             return Ok(status);
         }
+        let mut report = None;
         if self.once || loaded.records > 0 {
             let left_out = LeftOut::of(&stack.reconciler, MAX_LEFT_OUT_SHOWN).await?;
-            self.say_left_out(stack, &left_out, output)?;
-            if self.once {
-                let report = Report::of(stack, left_out).await?;
+            if is_text {
+                self.say_left_out(stack, &left_out, output)?;
+            }
+            if self.once || !is_text {
+                report = Some(Report::of(stack, left_out).await?);
+            }
+        }
+        if !is_text {
+            output.json(&served(stack, &loaded, report.as_ref()))?;
+        }
+        if self.once {
+            if let Some(report) = report.filter(|_| is_text) {
                 output.line("")?;
                 output.text(&report.text(loaded.malformed))?;
                 let seconds = begun.elapsed().as_secs_f64();
                 output.line(format!("{:<40} {seconds:>9.1}s", "time"))?;
-                return Ok(status);
             }
+            return Ok(status);
         }
-        output.line("change a record through DynamoDB and look again; Ctrl-C stops")?;
+        if is_text {
+            output.line("change a record through DynamoDB and look again; Ctrl-C stops")?;
+        }
         if output.is_closed() {
             return Ok(status);
         }
@@ -188,6 +208,57 @@ impl Serve {
             output.line(format!("  … and {more} more"))?;
         }
         Ok(())
+    }
+}
+
+/// What is printed as JSON once everything is published.
+#[derive(Serialize)]
+struct Served<'a> {
+    /// Where DynamoDB is.
+    dynamodb: &'a str,
+    /// Where S3 is.
+    s3: &'a str,
+    /// Where the sites are.
+    site: &'a str,
+    /// The sites' hosts, and where each is reached.
+    sites: Vec<ServedSite>,
+    /// Records of the content files that are in the table.
+    loaded: u64,
+    /// Lines of the content files that could not be loaded.
+    malformed: u64,
+    /// What is published; `null` if nothing was loaded.
+    report: Option<&'a Report>,
+}
+
+#[derive(Serialize)]
+struct ServedSite {
+    host: String,
+    index: String,
+}
+
+fn served<'a>(stack: &'a Stack, loaded: &Loaded, report: Option<&'a Report>) -> Served<'a> {
+    let hosts = stack.hosts();
+    let only = hosts.len() == 1;
+    let sites = hosts.into_iter().map(|host| {
+        // The only site is reached by this machine's own names.
+        let address = if only {
+            stack.site_endpoint.clone()
+        } else {
+            local_address(&host, stack.port())
+        };
+        ServedSite {
+            host,
+            index: format!("{address}/sitemap_index.xml"),
+        }
+    });
+    Served {
+        dynamodb: &stack.dynamodb_endpoint,
+        s3: &stack.s3_endpoint,
+        site: &stack.site_endpoint,
+        sites: sites.collect(),
+        loaded: loaded.distinct(),
+        malformed: loaded.malformed,
+        report,
     }
 }
 

@@ -4,9 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use cli::left_out::LeftOut;
-use cli::output::Output;
+use cli::output::{Format, Output};
 use cli::status::status;
+use serde::Serialize;
 
+use super::place::{Named, Purpose};
 use super::{Failure, Place};
 
 #[derive(Args)]
@@ -18,13 +20,42 @@ pub(super) struct Status {
     place: Place,
 }
 
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Answer<'a> {
+    /// The command's version.
+    version: &'static str,
+    /// The stack; `null` if none was named.
+    stack: Option<Named<'a>>,
+    #[serde(flatten)]
+    status: &'a cli::status::Status,
+    /// What is left out, with `--left-out`.
+    left_out: Option<&'a LeftOut>,
+}
+
 impl Status {
     pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let target = self.place.target().await?;
-        output.text(&status(&target).await?)?;
-        if let Some(examples) = self.left_out {
-            let left_out = LeftOut::of(&target.reconciler, examples).await?;
-            output.text(&left_out.text())?;
+        let located = self.place.locate(Purpose::Read).await?;
+        let target = &located.target;
+        let status = status(target).await?;
+        let is_text = output.format() == Format::Text;
+        if is_text {
+            // It is there at once. What is left out takes longer.
+            output.text(&status.text())?;
+        }
+        let left_out = match self.left_out {
+            Some(examples) => Some(LeftOut::of(&target.reconciler, examples).await?),
+            None => None,
+        };
+        match &left_out {
+            Some(left_out) if is_text => output.text(&left_out.text())?,
+            _ if is_text => {}
+            left_out => output.json(&Answer {
+                version: env!("CARGO_PKG_VERSION"),
+                stack: located.named(),
+                status: &status,
+                left_out: left_out.as_ref(),
+            })?,
         }
         Ok(ExitCode::SUCCESS)
     }

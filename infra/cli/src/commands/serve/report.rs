@@ -6,27 +6,49 @@ use cli::left_out::LeftOut;
 use cli::text::Text;
 use engine::error::EngineError;
 use local::stack::Stack;
+use serde::{Serialize, Serializer};
 
 /// What is published of one series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct SeriesTotal {
     /// Entries.
     entries: u64,
     /// Sitemaps that have one.
+    #[serde(rename = "sitemaps")]
     shards: u64,
     /// Their bytes, unencoded.
     bytes: u64,
 }
 
 /// The summary.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Report {
     /// Records in the content's tables, settings included.
     records: u64,
-    /// By site and series.
+    /// By site and series. In JSON, an object a series.
+    #[serde(serialize_with = "as_list")]
     series: BTreeMap<(String, String), SeriesTotal>,
     /// What is listed, and what is left out.
     left_out: LeftOut,
+}
+
+fn as_list<S: Serializer>(
+    series: &BTreeMap<(String, String), SeriesTotal>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Series<'a> {
+        site: &'a str,
+        series: &'a str,
+        #[serde(flatten)]
+        total: &'a SeriesTotal,
+    }
+    let series = series.iter();
+    serializer.collect_seq(series.map(|((site, series), total)| Series {
+        site,
+        series,
+        total,
+    }))
 }
 
 impl Report {

@@ -1,0 +1,197 @@
+//! Where a command looks: the local stack, or a deployment.
+
+use aws::environment;
+use aws::failures::FailureBucket;
+use aws::{Account, Aws};
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use cli::output::note;
+use cli::probe::probe;
+use cli::samconfig;
+use cli::stack::Stack;
+use cli::target::{Misread, TIMEOUTS, Target};
+use engine::error::EngineError;
+use objects::all_sites;
+use serde::Serialize;
+
+use super::{DYNAMODB_PORT, Failure, S3_PORT, SourceArgs};
+
+/// Where to look.
+#[derive(Args)]
+pub(super) struct Place {
+    #[command(flatten)]
+    deployed: Deployed,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Port of the local stack's DynamoDB
+    #[arg(long, default_value_t = DYNAMODB_PORT)]
+    dynamodb_port: u16,
+    /// Port of the local stack's S3
+    #[arg(long, default_value_t = S3_PORT)]
+    s3_port: u16,
+}
+
+/// Which deployment, if any: at most one of the first three.
+#[derive(Args)]
+pub(super) struct Deployed {
+    /// Look at the deployment of this CloudFormation stack, not at the local stack
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(),
+        conflicts_with_all = ["config_env", "deployment"], conflicts_with_all = LOCAL)]
+    stack: Option<String>,
+    /// Look at the stack that samconfig.toml in this folder names for this environment
+    #[arg(long, value_name = "ENV", conflicts_with = "deployment", conflicts_with_all = LOCAL)]
+    config_env: Option<String>,
+    /// Look at the deployment that the environment names: CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, SOURCE_TABLE,
+    /// SOURCE_MAPPING, for `redrive` FAILURE_BUCKET, and AWS's own variables
+    #[arg(long, conflicts_with_all = LOCAL)]
+    deployment: bool,
+    /// The deployment's region [default: samconfig.toml's, AWS_REGION, the profile's]
+    #[arg(long, value_name = "REGION", value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = LOCAL)]
+    region: Option<String>,
+    /// The AWS profile whose credentials are used [default: the environment's credentials, AWS_PROFILE]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = LOCAL)]
+    profile: Option<String>,
+}
+
+/// Options of the local stack.
+const LOCAL: [&str; 4] = ["source_table", "source_mapping", "dynamodb_port", "s3_port"];
+
+/// What a command does with what it finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// It reads: another version is worth a word.
+    Read,
+    /// It changes what is published: another version is an error, unless the operator says otherwise.
+    Change {
+        /// Whether the operator does.
+        ignore_version: bool,
+    },
+}
+
+/// What was found.
+pub(super) struct Located {
+    /// Its tables and its bucket.
+    pub(super) target: Target,
+    /// Its stack, if it was looked for by one.
+    pub(super) stack: Option<Stack>,
+    /// Its clients, if it is a deployment.
+    aws: Option<Aws>,
+}
+
+/// A stack in the command's JSON.
+#[derive(Serialize)]
+pub(super) struct Named<'a> {
+    name: &'a str,
+    region: &'a str,
+    status: &'a str,
+    version: Option<&'a str>,
+}
+
+impl Place {
+    pub(super) async fn locate(&self, purpose: Purpose) -> Result<Located, Failure> {
+        if let Some(located) = self.deployed.locate(purpose).await? {
+            return Ok(located);
+        }
+        let source = self.source.read()?;
+        probe(self.dynamodb_port, self.s3_port).await?;
+        Ok(Located {
+            target: Target::local(self.dynamodb_port, self.s3_port, source),
+            stack: None,
+            aws: None,
+        })
+    }
+}
+
+impl Deployed {
+    /// The deployment; nothing if no option names one.
+    pub(super) async fn locate(&self, purpose: Purpose) -> Result<Option<Located>, Failure> {
+        let mut account = Account {
+            region: self.region.clone(),
+            profile: self.profile.clone(),
+        };
+        let name = match (&self.stack, &self.config_env) {
+            (Some(name), _) => name.clone(),
+            (None, Some(environment)) => {
+                let found = samconfig::read(environment)?;
+                account.region = account.region.or(found.region);
+                account.profile = account.profile.or(found.profile);
+                found.stack_name
+            }
+            (None, None) if self.deployment => {
+                let aws = Aws::of_operator(account, TIMEOUTS);
+                return Ok(Some(Located {
+                    target: Target::from_environment(&aws)?,
+                    stack: None,
+                    aws: Some(aws),
+                }));
+            }
+            (None, None) if account != Account::default() => return Err(Failure::NoPlace),
+            (None, None) => return Ok(None),
+        };
+        let aws = Aws::of_operator(account, TIMEOUTS);
+        let stack = Stack::find(&aws, &name).await?;
+        if let Some(difference) = stack.difference() {
+            match purpose {
+                Purpose::Change {
+                    ignore_version: false,
+                } => return Err(Failure::Version(difference)),
+                _ => note(format!("waymark: {difference}")),
+            }
+        }
+        let target = Target::of_parts(&aws, &stack.parts).map_err(|error| Failure::Parameters {
+            name: stack.name.clone(),
+            region: stack.region.clone(),
+            error,
+        })?;
+        Ok(Some(Located {
+            target,
+            stack: Some(stack),
+            aws: Some(aws),
+        }))
+    }
+}
+
+impl Located {
+    /// The same, if it reads the content that its sites are made from.
+    pub(super) async fn readable(self) -> Result<Self, Failure> {
+        let sites = all_sites(&*self.target.objects)
+            .await
+            .map_err(EngineError::from)?;
+        match self.target.misread(&sites).await? {
+            None => Ok(self),
+            Some(misread) => Err(self.misread(misread)),
+        }
+    }
+
+    /// What is told of content that is not read.
+    pub(super) fn misread(&self, misread: Misread) -> Failure {
+        match self.stack {
+            // There is nothing to give it: the stack's own parameters are used.
+            Some(_) => Failure::MisreadStack(misread.what()),
+            None => misread.into(),
+        }
+    }
+
+    /// The failure bucket. The local stack has none.
+    pub(super) fn failures(&self) -> Result<FailureBucket, Failure> {
+        match (&self.aws, &self.stack) {
+            (Some(aws), Some(stack)) => {
+                let bucket = stack.parts.failure_bucket.clone();
+                Ok(FailureBucket::new(aws.clone(), bucket))
+            }
+            (Some(aws), None) => Ok(environment::failures(aws)?),
+            (None, _) => Err(Failure::NoDeployment),
+        }
+    }
+
+    /// Its stack, for JSON.
+    pub(super) fn named(&self) -> Option<Named<'_>> {
+        let stack = self.stack.as_ref()?;
+        Some(Named {
+            name: &stack.name,
+            region: &stack.region,
+            status: &stack.status,
+            version: stack.version.as_deref(),
+        })
+    }
+}
