@@ -102,18 +102,10 @@ class Deployment:
                           "--key", json.dumps(item(key)))
 
     def operator(self, *arguments, status=0):
-        """The operator's command, told of the deployment as docs/OPERATIONS.md has it."""
-        environment = {
-            "CONTENT_TABLE": self.outputs["ContentTableName"],
-            "SITEMAP_TABLE": self.outputs["SitemapTableName"],
-            "BUCKET_NAME": self.outputs["SitemapBucketName"],
-            "FAILURE_BUCKET": self.outputs["FailureBucketName"],
-            "SITES": self.parameters["Sites"],
-            "SOURCE_TABLE": self.parameters.get("SourceTable", ""),
-            "SOURCE_MAPPING": self.parameters.get("SourceMapping", ""),
-        }
-        done = subprocess.run([self.waymark, *arguments, "--deployment"], env=self.emulator.environment | environment,
-                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        """The operator's command, told of the stack as docs/OPERATIONS.md has it."""
+        where = [] if "--stack" in arguments else ["--stack", STACK]
+        done = subprocess.run([self.waymark, *arguments, *where], env=self.emulator.environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         assert done.returncode == status, f"waymark {arguments}: status {done.returncode}\n{done.stdout}"
         return done.stdout
 
@@ -267,6 +259,7 @@ def run(arguments, emulator, built):
         print(deployment.operator("status"), end="")
         some = min(expected(content, emulator.folder)[0])
         print(deployment.operator("explain", some), end="")
+        by_stack(deployment)
 
         step("an edit, a page taken back, a new one")
         post = {"type": "post", "site": host, "status": "published", "modified_at": "2026-01-02T03:04:05Z"}
@@ -365,6 +358,44 @@ def run(arguments, emulator, built):
     assert retained[0] in tables and set(retained[1:]) <= set(buckets), (tables, buckets)
     assert deployment.outputs["SitemapTableName"] not in tables
     print("content, published sitemaps and failures stay; all else is gone")
+
+
+def by_stack(deployment):
+    """What cannot be looked at is one line, and status 2. Stacks of nothing but outputs are of another version, or not ours."""
+    emulator = deployment.emulator
+    status = json.loads(deployment.operator("status", "--json"))
+    assert (status["stack"]["name"], status["stack"]["version"]) == (STACK, status["version"]), status
+    nothing = {"Type": "AWS::CloudFormation::WaitConditionHandle"}
+
+    def stack(name, outputs, resource=nothing):
+        template = emulator.folder / f"{name}.json"
+        template.write_text(json.dumps({"Resources": {"Nothing": resource},
+                                        "Outputs": {key: {"Value": value} for key, value in outputs.items()}}))
+        emulator.aws("cloudformation", "create-stack", "--stack-name", name, "--template-body", f"file://{template}")
+        ended = ("CREATE_COMPLETE", "CREATE_FAILED", "ROLLBACK_COMPLETE")
+        return emulator.wait_for(f"{name} is created, or is not", lambda: next(
+            (one["StackStatus"] for one in emulator.aws("cloudformation", "describe-stacks", "--stack-name", name)["Stacks"]
+             if one["StackStatus"] in ended), None), 60)
+
+    names = {key: value for key, value in deployment.outputs.items() if key.endswith("Name")}
+    stack("another-version", names | {"Version": "99.0.0"})
+    stack("not-ours", {"Version": "0.1.0"})
+    failed = stack("failed", {}, {"Type": "AWS::Nobody::Knows", "Properties": {}})
+    told = {}
+    for command in (["status"], ["explain", "x"], ["audit", "--repair"], ["redrive"]):
+        for name, expected in [("nowhere", "no stack nowhere in us-east-1"), ("not-ours", "is not a Waymark stack"),
+                               ("failed", f"is in {failed}")]:
+            told[name] = deployment.operator(*command, "--stack", name, status=2)
+            assert expected in told[name] and told[name].count("\n") == 1, (command, told[name])
+        line = deployment.operator(*command, "--stack", STACK, "--region", "eu-west-1", status=2)
+        assert f"no stack {STACK} in eu-west-1" in line and line.count("\n") == 1, (command, line)
+    for command in (["audit", "--repair"], ["redrive"]):
+        line = deployment.operator(*command, "--stack", "another-version", status=2)
+        assert "and stack another-version is 99.0.0" in line and line.count("\n") == 1, (command, line)
+    assert "is 99.0.0" in deployment.operator("status", "--stack", "another-version")
+    for name in ("another-version", "not-ours", "failed"):
+        emulator.aws("cloudformation", "delete-stack", "--stack-name", name)
+    print("".join([*told.values(), line]), end="")
 
 
 def give_up(deployment, mapping, record):

@@ -6,22 +6,22 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 /// The region that has the stacks.
-pub const REGION: &str = "eu-central-1";
+pub(crate) const REGION: &str = "eu-central-1";
 
 /// Stacks by their names: the state, and the outputs and parameters in the form of its answer.
-pub type Stacks = Vec<(&'static str, &'static str, String)>;
+pub(crate) type Stacks = Vec<(&'static str, &'static str, String)>;
 
 /// It serves until its process ends.
-pub struct Double {
+pub(crate) struct Double {
     /// Its URL.
-    pub url: String,
+    pub(crate) url: String,
     /// The `Authorization` headers of what was asked of CloudFormation.
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Double {
     /// Begins to listen.
-    pub fn start(stacks: Stacks) -> Self {
+    pub(crate) fn start(stacks: Stacks) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let asked = Arc::<Mutex<Vec<String>>>::default();
@@ -38,13 +38,13 @@ impl Double {
     }
 
     /// The signatures of what was asked of CloudFormation since the last look.
-    pub fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.asked.lock().expect("not poisoned"))
     }
 }
 
 /// Outputs or parameters as CloudFormation writes them.
-pub fn members(kind: &str, pairs: &[(&str, &str)]) -> String {
+pub(crate) fn members(kind: &str, pairs: &[(&str, &str)]) -> String {
     let member = |(key, value): &(&str, &str)| {
         let value = value.replace('&', "&amp;").replace('"', "&quot;");
         format!("<member><{kind}Key>{key}</{kind}Key><{kind}Value>{value}</{kind}Value></member>")
@@ -95,10 +95,8 @@ fn answer(
         let name = form.rsplit("StackName=").next().unwrap_or_default();
         describe(name, &authorization, stacks, tries)
     } else {
-        (
-            403,
-            error("AccessDenied", "Access Denied").replace("Response>", ">"),
-        )
+        let error = "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>";
+        (403, error.to_owned())
     };
     write!(
         stream,
