@@ -9,6 +9,9 @@ const HAS_VIEW = true;
 
 const PREFIX = '/waymark-edge/';
 
+// A part of a path that is . or .., also percent-encoded.
+const DOT_SEGMENT = /\/(\.|%2e){1,2}(\/|$)/i;
+
 // The name in place of a host that no site can have.
 const NO_SITE = '_';
 const MAX_HOST_LENGTH = 253;
@@ -47,8 +50,10 @@ function handler(event) {
         !values(headers['user-agent']).some(isBot) &&
         !values(request.querystring.view).includes('xml');
 
-    // Also before a path that begins so already: the origin takes off one prefix, and finds nothing under the second.
-    request.uri = PREFIX + (isHost(host) ? host : NO_SITE) + (seesView ? '/view' : '/document') + request.uri;
+    // Also before a path that begins so already: the origin takes off one prefix, and finds nothing under the second. A path
+    // that would lead out of the prefix, should anybody resolve it, has no document either.
+    const path = DOT_SEGMENT.test(request.uri) ? '/' : request.uri;
+    request.uri = PREFIX + (isHost(host) ? host : NO_SITE) + (seesView ? '/view' : '/document') + path;
 
     // With this header the origin would not look at the path. No policy of ours hands it on, but another one may.
     delete headers['x-waymark-host'];

@@ -266,6 +266,9 @@ class Behind(unittest.TestCase):
                     self.assertEqual(answer.status, 404, f"{policy} {prefixed}")
                     self.assertNotIn(PREFIX, str(answer.headers))
                     self.assertNotIn(PREFIX.encode(), answer.body)
+            for path in [f"/../../{OTHER}/document/page-sitemap.xml", f"/%2e%2e/..{PREFIX}{OTHER}/document/page-sitemap.xml"]:
+                self.assertEqual(cdn.get(path).status, 404, f"{policy} {path}")
+            self.assertFalse([path for path, _ in cdn.asked if re.search(r"/(\.|%2e)", path, re.IGNORECASE)])
             # It has changed nothing of what others get.
             self.assertEqual(cdn.get("/page-sitemap.xml").body, self.origin.direct("/page-sitemap.xml")[2])
 

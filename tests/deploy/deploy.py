@@ -348,6 +348,9 @@ def run(arguments, emulator, built):
         published()
         print(deployment.operator("audit"), end="")
 
+    step("the certificate, the DNS records and the alarms in us-east-1")
+    us_east_1(emulator, deployment.outputs["DistributionDomain"])
+
     # As `sam delete`, which at first looks for the nested templates in a bucket at AWS's own address.
     step("the stack is deleted")
     retained = [deployment.outputs[name] for name in ("ContentTableName", "SitemapBucketName", "FailureBucketName")]
@@ -396,6 +399,33 @@ def by_stack(deployment):
     for name in ("another-version", "not-ours", "failed"):
         emulator.aws("cloudformation", "delete-stack", "--stack-name", name)
     print("".join([*told.values(), line]), end="")
+
+
+def us_east_1(emulator, domain):
+    """Deploys infra/us-east-1.yaml as docs/CDN.md has it: for the certificate, and again with the distribution."""
+    zone = emulator.aws("route53", "create-hosted-zone", "--name", "example.com", "--caller-reference", "1")["HostedZone"]["Id"]
+    zone = zone.split("/")[-1]
+    name = f"{STACK}-us-east-1"
+
+    def edge(*parameters):
+        emulator.run("aws", "cloudformation", "deploy", "--region", "us-east-1", "--stack-name", name, "--template-file",
+                     ROOT / "infra/us-east-1.yaml", "--parameter-overrides", f"HostedZoneId={zone}", "Host=www.example.com",
+                     "OtherHost=example.com", *parameters)
+        [stack] = emulator.aws("cloudformation", "describe-stacks", "--stack-name", name)["Stacks"]
+        return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+
+    certificate = edge()["CertificateArn"]
+    listed = emulator.aws("cloudfront", "list-distributions", "--query", f"DistributionList.Items[?DomainName=='{domain}'].Id")
+    assert len(listed) == 1, listed
+    assert edge(f"DistributionDomain={domain}", f"DistributionId={listed[0]}")["CertificateArn"] == certificate, "it is kept"
+    records = emulator.aws("route53", "list-resource-record-sets", "--hosted-zone-id", zone)["ResourceRecordSets"]
+    aliases = {(one["Name"], one["Type"]) for one in records if one.get("AliasTarget", {}).get("DNSName", "").startswith(domain)}
+    assert aliases == {(host, kind) for host in ("www.example.com.", "example.com.") for kind in ("A", "AAAA")}, records
+    alarms = emulator.aws("cloudwatch", "describe-alarms", "--alarm-name-prefix", name)["MetricAlarms"]
+    assert {alarm["MetricName"] for alarm in alarms} == {"4xxErrorRate", "5xxErrorRate"}, alarms
+    emulator.aws("cloudformation", "delete-stack", "--stack-name", name)
+    emulator.run("aws", "cloudformation", "wait", "stack-delete-complete", "--stack-name", name)
+    print(f"{len(aliases)} records and {len(alarms)} alarms")
 
 
 def give_up(deployment, mapping, record):

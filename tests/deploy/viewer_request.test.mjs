@@ -81,7 +81,7 @@ function answered(headers, options, engine = engines.node) {
   const { uri, headers: { [SITE_HOST_HEADER]: _, ...kept }, ...rest } = before.request;
   assert.deepEqual(request, { ...rest, uri: request.uri, querystring: {}, headers: kept }, 'nothing else is changed');
   const [, host, kind, path] = request.uri.match(EDGE);
-  assert.equal(path, uri, 'behind the prefix the path is as it was');
+  assert.equal(path, options?.path ?? uri, 'behind the prefix the path is as it was');
   return { host, kind };
 }
 
@@ -140,12 +140,14 @@ const CASES = [
   ['the longest host does', withHost('a'.repeat(253)), {}, { ...crawler, host: 'a'.repeat(253) }],
 
   ...[PREFIX, `${PREFIX}other.example/document/post-sitemap.xml`, `${PREFIX}other.example/view/post-sitemap.xml`, '/', '//',
-    '/../post-sitemap.xml', '/%2e%2e/post-sitemap.xml', '/post-sitemap.xml/'].map((uri) => [`${uri} is prefixed`, CRAWLER, { uri }, crawler]),
+    '/.well-known/x', '/...', '/a..b', '/post-sitemap.xml/'].map((uri) => [`${uri} is prefixed`, CRAWLER, { uri }, crawler]),
 
   ['a viewer names no site', [...CRAWLER, ['X-Waymark-Host', 'other.example']], {}, crawler],
   ['not in two headers', [...CRAWLER, ['x-waymark-host', 'a.example'], ['X-WAYMARK-HOST', 'b.example']], {}, crawler],
   ['nor without a host', [...without('Host', CRAWLER), ['X-Waymark-Host', HOST]], {}, nobody],
   ['nor through a proxy', [...CRAWLER, ['X-Forwarded-Host', 'other.example'], ['Forwarded', 'host=other.example']], {}, crawler],
+  ...['/..', '/.', '/../post-sitemap.xml', '/./post-sitemap.xml', '/%2e%2E/post-sitemap.xml', '/a/.%2e/post-sitemap.xml',
+    '/../../other.example/view/post-sitemap.xml', '/a/..'].map((uri) => [`${uri} leads nowhere`, CRAWLER, { uri, path: '/' }, crawler]),
   ...['HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'].map((method) => [method, PERSON, { method }, person]),
 ];
 

@@ -58,8 +58,8 @@ const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=ut
 
 /// The front that crawlers and people see of the sites in a bucket.
 ///
-/// - A site is named by [`SITE_HOST_HEADER`](crate::SITE_HOST_HEADER), or without it by the path, and nothing outside that site's
-///   published objects is ever read.
+/// - A site is named by [`SITE_HOST_HEADER`](crate::SITE_HOST_HEADER), or without it by the path, and nothing outside that
+///   site's published objects is ever read.
 /// - Every response says how long it may be kept, and that it is not to be indexed.
 /// - What went wrong is in the log, never in a response.
 pub struct SiteFront {
