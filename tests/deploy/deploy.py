@@ -211,6 +211,9 @@ def run(arguments, emulator, built):
     cdn = Front(emulator.endpoint, {"Host": host, "X-Forwarded-Proto": "https"})
     url = Front(emulator.endpoint, {"Host": function_host, "X-Waymark-Host": host})
     with cdn, url:
+        step("tests/aws/smoke.py, which is what to run first in an account")
+        smoke(deployment)
+
         def published(base=url.base):
             wanted, _ = expected(content, emulator.folder)
             begun = time.monotonic()
@@ -426,6 +429,46 @@ def us_east_1(emulator, domain):
     emulator.aws("cloudformation", "delete-stack", "--stack-name", name)
     emulator.run("aws", "cloudformation", "wait", "stack-delete-complete", "--stack-name", name)
     print(f"{len(aliases)} records and {len(alarms)} alarms")
+
+
+# The facts of smoke.py that this emulator can show. Of all others it must say that they were not shown.
+SHOWN = {
+    "URL: redirect", "URL: 404", "a load: to the origin", "URL: identity", "edge: a load", "edge: identity", "edge: redirect",
+    "edge: 404", "edge: a viewer cannot choose the site", "edge: a person sees the view", "edge: a crawler's navigation gets XML",
+    "an edit: to the origin", "URL: a damaged object", "URL: the object is whole again", "the site is taken off",
+}
+
+
+def smoke(deployment):
+    """Runs smoke.py to its end, interrupts it, and kills it. It leaves no record, or says how to delete what is left."""
+    emulator, table = deployment.emulator, deployment.outputs["ContentTableName"]
+    command = ["python3", ROOT / "tests/aws/smoke.py", "--stack", STACK, "--emulator", emulator.endpoint]
+
+    def left():
+        return emulator.aws("dynamodb", "scan", "--table-name", table, "--select", "COUNT")["Count"]
+
+    def stopped(by):
+        """Its status, if it is stopped while its records are there: it says what it does."""
+        process = subprocess.Popen([str(part) for part in command], env=emulator.environment, text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        with process:
+            for line in process.stderr:
+                if line.startswith("editing"):
+                    process.send_signal(by)
+            return process.wait(PUBLISH_SECONDS)
+
+    text = emulator.run(*command, "--break")
+    print(text, end="")
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in text.splitlines() if line.startswith("| ")][1:]
+    assert rows and dict(rows) == {name: "ok" if name in SHOWN else "not shown" for name, _ in rows}
+    assert SHOWN <= dict(rows).keys(), SHOWN - dict(rows).keys()
+    assert left() == 0, "its records are deleted"
+    assert (stopped(signal.SIGTERM), left()) == (130, 0), "also if it is interrupted"
+    assert stopped(signal.SIGKILL) == -signal.SIGKILL and left(), "it had no time for that"
+    refused = subprocess.run([str(part) for part in command], env=emulator.environment, text=True, capture_output=True)
+    assert refused.returncode == 2 and "--clean" in refused.stderr, refused
+    print(emulator.run(*command, "--clean"), end="")
+    assert left() == 0
 
 
 def give_up(deployment, mapping, record):
