@@ -50,8 +50,8 @@ TIMEOUT_SECONDS = 60
 # How long a request waits for a process to be free.
 FREE_WITHIN = 60.0
 
-# More than CloudFront lets through (32,768 bytes, https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html),
-# so that the function sees what it would be spared.
+# Four times what CloudFront lets through, so that the function sees what it would be spared:
+# https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html
 MAX_HEAD_BYTES = 131_072
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html: a request's payload.
 MAX_BODY_BYTES = 6_291_456

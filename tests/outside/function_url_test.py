@@ -182,7 +182,10 @@ class Http(unittest.TestCase):
         cls.encoded, cls.files = (
             cls.stack.enter_context(Function(options.function.resolve(), s3, BUCKET, cls.log, gzip, environments=2))
             for gzip in ["encoded", "files"])
-        serve = lambda *arguments, **more: cls.stack.enter_context(Server(*arguments, **more)).server_address
+
+        def serve(*arguments, **more):
+            return cls.stack.enter_context(Server(*arguments, **more)).server_address
+
         cls.plain, cls.inflating = serve(cls.encoded), serve(cls.encoded, inflates=True)
         cls.plain_files, cls.inflating_files = serve(cls.files), serve(cls.files, inflates=True)
         cls.after_head = serve(cls.encoded, hangs="after-head", hang_seconds=HANGS)

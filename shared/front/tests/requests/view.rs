@@ -11,6 +11,8 @@ use crate::fixture::*;
 const HTML_TYPE: &str = "text/html; charset=utf-8";
 const PRIVATE: &str = "private, no-store";
 const CRAWLER: (&str, &str) = ("user-agent", "Mozilla/5.0 (compatible; Googlebot/2.1)");
+/// An agent that signs its requests and calls itself a browser.
+const SIGNED: (&str, &str) = ("signature-agent", "\"https://agent.example\"");
 const HTML: (&str, &str) = (
     "accept",
     "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -102,6 +104,7 @@ async fn no_cache_keeps_what_a_navigation_gets() {
     let fixture = Fixture::new();
     for (path, headers) in [
         ("/post-sitemap.xml", &[NAVIGATION, CRAWLER][..]),
+        ("/post-sitemap.xml", &[NAVIGATION, SIGNED]),
         ("/post-sitemap.xml", &[NAVIGATION, CRAWLER, GZIP]),
         ("/post-sitemap.xml?view=xml", &[NAVIGATION]),
         ("/post-sitemap.xml?a=b&view=xml", &[NAVIGATION, GZIP]),
