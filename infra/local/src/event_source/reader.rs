@@ -47,15 +47,20 @@ pub(super) async fn read_stream(client: Client, delivery: Arc<Delivery>, mut sto
 }
 
 /// Starts a reader for each stream shard, until one of them panics.
+///
+/// A stream's shards change only when one of them ends. So they are asked for at first, after each end, and when the table
+/// has another stream: to describe a stream, dynoxide goes through all of its records.
 async fn find_shards(
     client: &Client,
     delivery: &Arc<Delivery>,
     readers: &mut JoinSet<String>,
 ) -> JoinError {
     let (mut known, mut read) = (HashSet::new(), HashSet::new());
+    let mut described = None;
     loop {
-        match shards(client, &delivery.mapping.table).await {
-            Ok((stream, shards)) => {
+        match shards(client, &delivery.mapping.table, described.as_ref()).await {
+            Ok(None) => {}
+            Ok(Some((stream, shards))) => {
                 let ids: HashSet<String> = shards
                     .iter()
                     .filter_map(|shard| shard.shard_id.clone())
@@ -82,6 +87,7 @@ async fn find_shards(
                 delivery
                     .counters
                     .with_idle_polls(|polls| polls.retain(|(shard, _), _| !read.contains(shard)));
+                described = (!readers.is_empty()).then_some(stream);
             }
             Err(error) => tracing::warn!(
                 table = delivery.mapping.table,
@@ -91,7 +97,10 @@ async fn find_shards(
         }
         tokio::select! {
             Some(ended) = readers.join_next() => match ended {
-                Ok(shard) => drop(read.insert(shard)),
+                Ok(shard) => {
+                    read.insert(shard);
+                    described = None;
+                }
                 Err(error) => return error,
             },
             () = tokio::time::sleep(LONG_PAUSE) => {}
@@ -99,8 +108,12 @@ async fn find_shards(
     }
 }
 
-/// The table's latest stream and its shards.
-async fn shards(client: &Client, table: &str) -> Result<(String, Vec<Shard>), String> {
+/// The table's latest stream and its shards. Returns `None` if the stream is `described` already.
+async fn shards(
+    client: &Client,
+    table: &str,
+    described: Option<&String>,
+) -> Result<Option<(String, Vec<Shard>)>, String> {
     let streams = client
         .list_streams()
         .table_name(table)
@@ -113,6 +126,9 @@ async fn shards(client: &Client, table: &str) -> Result<(String, Vec<Shard>), St
         .and_then(|stream| stream.stream_arn())
         .ok_or("the table has no stream")?
         .to_owned();
+    if described == Some(&arn) {
+        return Ok(None);
+    }
     let (mut shards, mut after) = (Vec::new(), None);
     loop {
         let request = client
@@ -124,12 +140,12 @@ async fn shards(client: &Client, table: &str) -> Result<(String, Vec<Shard>), St
             .await
             .map_err(|error| error.into_service_error().to_string())?;
         let Some(description) = output.stream_description else {
-            return Ok((arn, shards));
+            return Ok(Some((arn, shards)));
         };
         shards.extend(description.shards.unwrap_or_default());
         after = description.last_evaluated_shard_id;
         if after.is_none() {
-            return Ok((arn, shards));
+            return Ok(Some((arn, shards)));
         }
     }
 }

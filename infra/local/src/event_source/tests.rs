@@ -2,6 +2,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use aws::Aws;
+use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::FutureExt;
 use futures::future::join_all;
@@ -345,6 +347,74 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
     caught_up(&source).await;
     source.stop().await;
     assert_eq!(self::keys(&calls), [["latest"]]);
+    dynamodb.stop().await.unwrap();
+}
+
+/// Counts the requests for each operation of an API.
+#[derive(Clone, Debug, Default)]
+struct Requests(Arc<Mutex<BTreeMap<String, usize>>>);
+
+impl Requests {
+    fn of(&self, operation: &str) -> usize {
+        let counts = self.0.lock().unwrap();
+        counts.get(operation).copied().unwrap_or_default()
+    }
+}
+
+impl Intercept for Requests {
+    fn name(&self) -> &'static str {
+        "Requests"
+    }
+
+    fn read_before_transmit(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let target = context.request().headers().get("x-amz-target");
+        let (_, operation) = target.unwrap_or_default().rsplit_once('.').unwrap();
+        *self
+            .0
+            .lock()
+            .unwrap()
+            .entry(operation.to_owned())
+            .or_default() += 1;
+        Ok(())
+    }
+}
+
+/// dynoxide goes through all records of a stream to describe it: described once a second, a load would be quadratic.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_is_described_once_while_its_shard_goes_on() {
+    let data = tempfile::tempdir().unwrap();
+    let dynamodb = DynamoDb::start(0, data.path()).unwrap();
+    let (client, streams) = content_table(&dynamodb).await;
+    let requests = Requests::default();
+    let config = streams.config().to_builder();
+    let streams = Client::from_conf(config.interceptor(requests.clone()).build());
+    let change = |mapping: &mut Mapping| mapping.table = CONTENT_TABLE.to_owned();
+    let (delivery, calls) = delivery(change, Faults::default(), |_, _| ok());
+    let Delivery {
+        mapping,
+        handler,
+        faults,
+        failed,
+        ..
+    } = delivery;
+    let source = EventSource::start(streams, mapping, handler, faults, failed);
+    let looks = async {
+        while requests.of("ListStreams") < 3 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let looks = tokio::time::timeout(Duration::from_secs(120), looks);
+    looks.await.expect("three looks for another stream");
+    put(&client, "a", 0).await;
+    caught_up(&source).await;
+    assert_eq!(keys(&calls), [["a"]]);
+    assert_eq!(requests.of("DescribeStream"), 1);
+    source.stop().await;
     dynamodb.stop().await.unwrap();
 }
 
