@@ -1,0 +1,388 @@
+//! What can be wrong with a listed URL, by itself and where it is listed.
+
+use std::hash::{DefaultHasher, Hasher};
+
+use sitemap::loc::MAX_LOC_BYTES;
+
+use crate::rules::Rule;
+use crate::schema::quoted;
+
+/// Shorter ones the schema refuses.
+const MIN_LOC_CHARS: usize = 12;
+/// The schema lets one character more pass than sitemaps.org does.
+const MAX_SCHEMA_CHARS: usize = 2_048;
+/// Query parameters that name a visit or a campaign, not a page.
+const TRACKING: [&str; 12] = [
+    "utm_source",
+    "utm_medium",
+    "utm_campaign",
+    "utm_term",
+    "utm_content",
+    "gclid",
+    "fbclid",
+    "msclkid",
+    "phpsessid",
+    "jsessionid",
+    "sessionid",
+    "mc_eid",
+];
+
+/// Where a sitemap may list pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Scheme and host, as `https://www.example.com`. If there is none, any host will do.
+    pub origins: Vec<String>,
+    /// The folder below which its pages are, with a slash at both ends. robots.txt lifts this.
+    pub folder: Option<String>,
+}
+
+impl Scope {
+    /// A sitemap that was found at this URL, and not through robots.txt.
+    #[must_use]
+    pub fn of(url: &str) -> Self {
+        let Some(parts) = Parts::of(url) else {
+            return Self::default();
+        };
+        let path = parts.path.split('?').next().unwrap_or_default();
+        let folder = &path[..path.rfind('/').map_or(0, |slash| slash + 1)];
+        Self {
+            origins: vec![parts.origin.to_owned()],
+            folder: (folder.len() > 1).then(|| folder.to_owned()),
+        }
+    }
+}
+
+/// A URL's parts, as they are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts<'a> {
+    /// Scheme and host.
+    pub(crate) origin: &'a str,
+    /// What follows, with its slash.
+    pub(crate) path: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    pub(crate) fn of(url: &'a str) -> Option<Self> {
+        let rest = after_scheme(url)?;
+        let end = memchr::memchr3(b'/', b'?', b'#', rest.as_bytes()).unwrap_or(rest.len());
+        let (host, path) = rest.split_at(end);
+        (!host.is_empty()).then(|| Self {
+            origin: &url[..url.len() - path.len()],
+            path,
+        })
+    }
+}
+
+fn after_scheme(url: &str) -> Option<&str> {
+    ["https://", "http://"].iter().find_map(|scheme| {
+        let (start, rest) = url.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
+    })
+}
+
+/// What follows scheme and host: a path with its query, `/` if there is none.
+#[must_use]
+pub fn path_of(url: &str) -> Option<&str> {
+    let path = Parts::of(url)?.path;
+    Some(if path.is_empty() { "/" } else { path })
+}
+
+/// Scheme and host of a URL, as they are written.
+#[must_use]
+pub fn origin_of(url: &str) -> Option<&str> {
+    Some(Parts::of(url)?.origin)
+}
+
+/// Something that is wrong: the rule, the message, and whether the schema refuses it.
+pub(crate) type Problem = (Rule, String, bool);
+
+/// What is wrong with the text of a `<loc>`, which is trimmed. A loc with a wrong form is looked at no further.
+pub(crate) fn problems(loc: &str, scope: &Scope, outside: Rule, found: &mut Vec<Problem>) {
+    if loc.len() < MIN_LOC_CHARS {
+        let chars = loc.chars().count();
+        if chars < MIN_LOC_CHARS {
+            let text = if loc.is_empty() {
+                "is empty".to_owned()
+            } else {
+                format!(
+                    "{} has {chars} characters, fewer than {MIN_LOC_CHARS}",
+                    quoted(loc)
+                )
+            };
+            found.push((Rule::LocLength, text, true));
+            return;
+        }
+    }
+    if loc.len() > MAX_LOC_BYTES {
+        let chars = loc.chars().count();
+        found.push((
+            Rule::LocLength,
+            format!(
+                "{} has {chars} characters, more than {MAX_LOC_BYTES}",
+                quoted(loc)
+            ),
+            chars > MAX_SCHEMA_CHARS,
+        ));
+    }
+    let wrong = form(loc);
+    if !wrong.is_empty() {
+        let text = format!("{} {}", quoted(loc), wrong.join(", "));
+        found.push((Rule::LocForm, text, false));
+        return;
+    }
+    let Some(parts) = Parts::of(loc) else {
+        return;
+    };
+    let on_its_host =
+        scope.origins.is_empty() || scope.origins.iter().any(|origin| origin == parts.origin);
+    if !on_its_host {
+        let text = format!("{} is not on {}", quoted(loc), scope.origins.join(" or "));
+        found.push((outside, text, false));
+    } else if let Some(folder) = &scope.folder
+        && !parts.path.starts_with(folder.as_str())
+    {
+        let text = format!(
+            "{} is not below {folder}, where the sitemap is",
+            quoted(loc)
+        );
+        found.push((outside, text, false));
+    }
+    if parts.path.contains('%') {
+        let twice = |at: usize| {
+            let escape = parts.path.as_bytes().get(at + 3..at + 5);
+            escape.is_some_and(|escape| escape.iter().all(u8::is_ascii_hexdigit))
+        };
+        if parts.path.match_indices("%25").any(|(at, _)| twice(at)) {
+            let text = format!("{} is percent-encoded twice", quoted(loc));
+            found.push((Rule::LocDoubleEncoded, text, false));
+        }
+    }
+    if let Some(name) = tracking(parts.path) {
+        let text = format!("{} has the parameter {name}", quoted(loc));
+        found.push((Rule::LocTracking, text, false));
+    }
+}
+
+fn tracking(path: &str) -> Option<&'static str> {
+    let query = memchr::memchr2(b'?', b';', path.as_bytes())?;
+    path[query + 1..].split(['&', ';', '?']).find_map(|pair| {
+        let name = pair.split('=').next().unwrap_or_default();
+        TRACKING
+            .iter()
+            .copied()
+            .find(|known| name.eq_ignore_ascii_case(known))
+    })
+}
+
+/// What is wrong with the form of an absolute URL.
+pub(crate) fn form(url: &str) -> Vec<&'static str> {
+    let mut wrong = Vec::new();
+    let mut add = |text| {
+        if !wrong.contains(&text) {
+            wrong.push(text);
+        }
+    };
+    let Some(rest) = after_scheme(url) else {
+        return vec!["is not an absolute http or https URL"];
+    };
+    if !url.starts_with("http") {
+        add("has a scheme in upper case");
+    }
+    let end = memchr::memchr3(b'/', b'?', b'#', rest.as_bytes()).unwrap_or(rest.len());
+    let (host, path) = rest.split_at(end);
+    if host.contains('@') {
+        add("has a user name or a password");
+    } else if !is_host(host) {
+        add(if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            "has a host in upper case"
+        } else {
+            "has no valid host"
+        });
+    }
+    let bytes = path.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'%' => {
+                let escape = bytes.get(at + 1..at + 3);
+                if !escape.is_some_and(|escape| escape.iter().all(u8::is_ascii_hexdigit)) {
+                    add("has a % that begins no escape");
+                }
+            }
+            b'#' => add("has a fragment"),
+            0..=b' ' | b'<' | b'>' | b'"' | b'{' | b'}' | b'|' | b'\\' | b'^' | b'`' | 0x7f => {
+                add("has a character that is to be percent-encoded");
+            }
+            0x80.. => add("has a letter that is not ASCII and not percent-encoded"),
+            _ => {}
+        }
+    }
+    wrong
+}
+
+/// A host's name in lower case and punycode, or an address, with a port or without.
+fn is_host(host: &str) -> bool {
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((address, port)) => {
+                let address_is_right = !address.is_empty()
+                    && address
+                        .bytes()
+                        .all(|byte| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.');
+                return address_is_right
+                    && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port));
+            }
+            None => return false,
+        },
+        None => host
+            .split_once(':')
+            .map_or((host, None), |(name, port)| (name, Some(port))),
+    };
+    let in_names = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b'_')
+    };
+    !name.is_empty() && name.bytes().all(in_names) && port.is_none_or(is_port)
+}
+
+fn is_port(port: &str) -> bool {
+    !port.is_empty() && port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A URL as it is compared: all forms of one page share `page`, and only the same text shares both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Digest {
+    /// Of the URL without scheme, www, case and the slash at its end.
+    pub(crate) page: u64,
+    /// Of the text.
+    pub(crate) exact: u64,
+}
+
+impl Digest {
+    pub(crate) fn of(url: &str, scratch: &mut Vec<u8>) -> Self {
+        scratch.clear();
+        let rest = after_scheme(url).unwrap_or(url);
+        scratch.extend(rest.bytes().map(|byte| byte.to_ascii_lowercase()));
+        let page = scratch.strip_prefix(b"www.").unwrap_or(scratch);
+        let page = page.strip_suffix(b"/").unwrap_or(page);
+        Self {
+            page: digest(page),
+            exact: digest(url.as_bytes()),
+        }
+    }
+}
+
+/// The same in every run, so that two runs draw the same pages.
+pub(crate) fn digest(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(loc: &str, expected: &[Rule]) {
+        let scope = Scope {
+            origins: vec!["https://www.example.com".to_owned()],
+            folder: Some("/blog/".to_owned()),
+        };
+        let mut found = Vec::new();
+        problems(loc, &scope, Rule::LocHost, &mut found);
+        let rules: Vec<_> = found.iter().map(|(rule, ..)| *rule).collect();
+        assert_eq!(rules, expected, "{loc}: {found:?}");
+    }
+
+    #[test]
+    fn a_loc_breaks_one_rule() {
+        check("https://www.example.com/blog/", &[]);
+        check("https://www.example.com/blog/a?b=c&d=%C3%A4", &[]);
+        check("http://www.example.com/blog/", &[Rule::LocHost]);
+        check("https://example.com/blog/", &[Rule::LocHost]);
+        check("https://www.example.com.evil/blog/", &[Rule::LocHost]);
+        check("https://www.example.com:443/blog/", &[Rule::LocHost]);
+        check("https://www.example.com/about/", &[Rule::LocHost]);
+        check("/blog/", &[Rule::LocLength]);
+        check("", &[Rule::LocLength]);
+        check("/blog/2026/first-snow/", &[Rule::LocForm]);
+        check("ftp://www.example.com/blog/", &[Rule::LocForm]);
+        check("HTTPS://www.example.com/blog/", &[Rule::LocForm]);
+        check("https://WWW.example.com/blog/", &[Rule::LocForm]);
+        check("https://me@www.example.com/blog/", &[Rule::LocForm]);
+        check("https://www.example.com/blog/ä", &[Rule::LocForm]);
+        check("https://www.exämple.com/blog/", &[Rule::LocForm]);
+        check("https://www.example.com/blog/a b", &[Rule::LocForm]);
+        check("https://www.example.com/blog/100%", &[Rule::LocForm]);
+        check("https://www.example.com/blog/#top", &[Rule::LocForm]);
+        check(
+            "https://www.example.com/blog/a%2520b",
+            &[Rule::LocDoubleEncoded],
+        );
+        check("https://www.example.com/blog/100%25", &[]);
+        check(
+            "https://www.example.com/blog/?a=1&utm_source=x",
+            &[Rule::LocTracking],
+        );
+        check(
+            "https://www.example.com/blog/a;jsessionid=7",
+            &[Rule::LocTracking],
+        );
+        let long = |bytes| format!("https://www.example.com/blog/{}", "a".repeat(bytes - 29));
+        check(&long(MAX_LOC_BYTES), &[]);
+        check(&long(MAX_LOC_BYTES + 1), &[Rule::LocLength]);
+    }
+
+    #[test]
+    fn hosts_may_be_addresses_with_ports() {
+        for good in [
+            "a",
+            "a.example:8080",
+            "127.0.0.1:80",
+            "[::1]:8080",
+            "a_b.example",
+        ] {
+            assert!(is_host(good), "{good}");
+        }
+        for bad in [
+            "",
+            ":80",
+            "a:",
+            "a:b",
+            "a b",
+            "[::1",
+            "[]",
+            "[::1]x",
+            "A.example",
+        ] {
+            assert!(!is_host(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn forms_of_a_page_share_a_digest() {
+        let mut scratch = Vec::new();
+        let mut of = |url| Digest::of(url, &mut scratch);
+        let page = of("https://www.example.com/About/");
+        for form in [
+            "http://www.example.com/About/",
+            "https://example.com/About/",
+            "https://www.example.com/about/",
+            "https://www.example.com/About",
+        ] {
+            assert_eq!(of(form).page, page.page, "{form}");
+            assert_ne!(of(form).exact, page.exact, "{form}");
+        }
+        assert_ne!(of("https://www.example.com/about/us/").page, page.page);
+    }
+
+    #[test]
+    fn a_sitemap_lists_what_is_below_its_folder() {
+        let scope = Scope::of("https://www.example.com/blog/sitemap.xml?v=1/2");
+        assert_eq!(scope.origins, ["https://www.example.com"]);
+        assert_eq!(scope.folder.as_deref(), Some("/blog/"));
+        assert_eq!(
+            Scope::of("https://www.example.com/sitemap.xml").folder,
+            None
+        );
+    }
+}

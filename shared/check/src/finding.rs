@@ -1,0 +1,123 @@
+//! What was found, where.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::rules::{Policy, Rule};
+
+/// Findings of one rule that are kept. All are counted.
+pub const MAX_KEPT: u64 = 10_000;
+
+/// A place in a document, both from one. A column counts characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that does not hold.
+    pub rule: Rule,
+    /// The document's address, or its path.
+    pub file: Arc<str>,
+    /// Where in the document.
+    pub at: Option<Position>,
+    /// What is wrong there. It quotes foreign text.
+    pub message: String,
+    /// Whether the official schemas, or any XML parser, refuse the document for it.
+    pub invalid: bool,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some(at) = self.at {
+            write!(f, ":{}:{}", at.line, at.column)?;
+        }
+        write!(f, ": {} {}", self.rule, self.message)
+    }
+}
+
+/// Findings, in order: all are counted, and [`MAX_KEPT`] of each rule are kept.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    policy: Arc<Policy>,
+    kept: Vec<Finding>,
+    counts: Vec<u64>,
+    kept_counts: Vec<u64>,
+}
+
+impl Findings {
+    /// None yet. What the policy switches off is not even counted.
+    #[must_use]
+    pub fn new(policy: Arc<Policy>) -> Self {
+        Self {
+            policy,
+            kept: Vec::new(),
+            counts: vec![0; Rule::ALL.len()],
+            kept_counts: vec![0; Rule::ALL.len()],
+        }
+    }
+
+    /// Adds one. `finding` is only called for one that is kept.
+    pub fn add(&mut self, rule: Rule, finding: impl FnOnce() -> Finding) {
+        if self.policy.level(rule).is_none() {
+            return;
+        }
+        self.counts[rule as usize] += 1;
+        let kept = &mut self.kept_counts[rule as usize];
+        if *kept < MAX_KEPT {
+            *kept += 1;
+            self.kept.push(finding());
+        }
+    }
+
+    /// Adds those of a document.
+    pub fn append(&mut self, other: Self) {
+        for (count, added) in self.counts.iter_mut().zip(other.counts) {
+            *count += added;
+        }
+        for finding in other.kept {
+            let kept = &mut self.kept_counts[finding.rule as usize];
+            if *kept < MAX_KEPT {
+                *kept += 1;
+                self.kept.push(finding);
+            }
+        }
+    }
+
+    /// Those that are kept.
+    #[must_use]
+    pub fn kept(&self) -> &[Finding] {
+        &self.kept
+    }
+
+    /// How often a rule does not hold.
+    #[must_use]
+    pub fn count(&self, rule: Rule) -> u64 {
+        self.counts[rule as usize]
+    }
+
+    /// The rules that hold.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Takes out the findings that `keep` refuses, and counts them no longer. Those that were only counted stay counted.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Finding) -> bool) {
+        let (counts, kept_counts) = (&mut self.counts, &mut self.kept_counts);
+        self.kept.retain(|finding| {
+            let kept = keep(finding);
+            if !kept {
+                counts[finding.rule as usize] -= 1;
+                kept_counts[finding.rule as usize] -= 1;
+            }
+            kept
+        });
+    }
+}

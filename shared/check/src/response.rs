@@ -1,0 +1,147 @@
+//! What is wrong with how a document came: status, headers, and the way to it.
+
+use std::sync::Arc;
+
+use crate::document::{Document, Kind};
+use crate::finding::{Finding, Findings};
+use crate::rules::Rule;
+use crate::schema::quoted;
+
+/// Crawlers give up on slower ones.
+const SLOW_SECONDS: u64 = 10;
+
+/// How the body ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All that was sent was read.
+    Whole,
+    /// The reader had enough.
+    Enough,
+    /// The connection or the time ended it; the text says how.
+    Cut(String),
+}
+
+/// An answer, whose body was read or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The last answer's status.
+    pub status: u16,
+    /// Content-Type.
+    pub content_type: Option<String>,
+    /// Content-Encoding.
+    pub content_encoding: Option<String>,
+    /// Content-Length.
+    pub content_length: Option<u64>,
+    /// Where redirects led, one after the other.
+    pub redirects: Vec<String>,
+    /// Bytes of the body that came.
+    pub received: u64,
+    /// Seconds until they had come.
+    pub seconds: u64,
+    /// How the body ended.
+    pub end: End,
+}
+
+impl Response {
+    /// Whether the body is one layer of gzip more than its name says.
+    #[must_use]
+    pub fn is_gzip_encoded(&self) -> bool {
+        let encoding = self.content_encoding.as_deref().map(str::trim);
+        encoding.is_some_and(|encoding| {
+            encoding.eq_ignore_ascii_case("gzip") || encoding.eq_ignore_ascii_case("x-gzip")
+        })
+    }
+
+    /// Adds what is wrong with it. `document` is what its body has, if it was read.
+    pub fn judge(&self, file: &Arc<str>, document: Option<&Document>, findings: &mut Findings) {
+        let mut found = |rule: Rule, message: String| {
+            findings.add(rule, || Finding {
+                rule,
+                file: file.clone(),
+                at: None,
+                message,
+                invalid: false,
+            });
+        };
+        if let Some(last) = self.redirects.last() {
+            found(
+                Rule::FileRedirect,
+                format!(
+                    "leads to {} in {} steps",
+                    quoted(last),
+                    self.redirects.len()
+                ),
+            );
+        }
+        if self.seconds > SLOW_SECONDS {
+            found(
+                Rule::FileSlow,
+                format!("{} bytes came in {} seconds", self.received, self.seconds),
+            );
+        }
+        if let Some(encoding) = &self.content_encoding
+            && !self.is_gzip_encoded()
+            && !encoding.trim().eq_ignore_ascii_case("identity")
+        {
+            found(
+                Rule::FileGzip,
+                format!("Content-Encoding {} was not asked for", quoted(encoding)),
+            );
+            return;
+        }
+        let Some(document) = document else {
+            return;
+        };
+        if let End::Cut(how) = &self.end {
+            // If the document is there, the length was wrong.
+            if document.is_whole {
+                let length = self.content_length.map_or(String::new(), |length| {
+                    format!(", Content-Length says {length}")
+                });
+                found(
+                    Rule::FileLength,
+                    format!("{} bytes came{length}: {how}", self.received),
+                );
+            } else {
+                found(
+                    Rule::FileTruncated,
+                    format!("the body ended after {} bytes: {how}", self.received),
+                );
+            }
+        }
+        if document.kind != Kind::Html {
+            self.content_type(document, &mut found);
+        }
+    }
+
+    fn content_type(&self, document: &Document, found: &mut impl FnMut(Rule, String)) {
+        let given = self.content_type.as_deref().unwrap_or_default();
+        let lower = given.to_ascii_lowercase();
+        let mut parts = lower.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default();
+        let charset = parts.find_map(|part| part.strip_prefix("charset="));
+        let charset = charset.map(|charset| charset.trim_matches('"'));
+        let fitting: &[&str] = if document.is_gzip {
+            &["application/gzip", "application/x-gzip"]
+        } else {
+            match document.kind {
+                Kind::Text => &["text/plain"],
+                Kind::Rss => &["application/rss+xml", "application/xml", "text/xml"],
+                Kind::Atom => &["application/atom+xml", "application/xml", "text/xml"],
+                Kind::Sitemap | Kind::Index => &["application/xml", "text/xml"],
+                Kind::Html | Kind::Other => return,
+            }
+        };
+        let is_utf8 = charset.is_none_or(|charset| matches!(charset, "utf-8" | "utf8"));
+        if !fitting.contains(&media) || !is_utf8 {
+            found(
+                Rule::FileCtype,
+                format!(
+                    "Content-Type is {}, not {}",
+                    quoted(given),
+                    fitting.join(" or ")
+                ),
+            );
+        }
+    }
+}

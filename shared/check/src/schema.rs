@@ -1,0 +1,503 @@
+//! The elements of sitemaps as data: their order and number, their attributes, their values, and the rule that one breaks.
+//!
+//! Written after <https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd>, siteindex.xsd, and Google's schemas for images,
+//! videos and news. Numbers that Waymark also writes by are those of `waymark-sitemap`.
+
+use sitemap::video::{MAX_DESCRIPTION_CHARS, MAX_DURATION, MAX_TAGS, MAX_TITLE_CHARS, PLATFORMS};
+
+use crate::rules::Rule;
+use crate::xsd;
+
+/// A namespace that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ns {
+    Sitemap,
+    Image,
+    Video,
+    News,
+    Xhtml,
+}
+
+impl Ns {
+    pub(crate) const ALL: [(Self, &'static str, &'static str); 5] = [
+        (
+            Self::Sitemap,
+            "",
+            "http://www.sitemaps.org/schemas/sitemap/0.9",
+        ),
+        (
+            Self::Image,
+            "image:",
+            "http://www.google.com/schemas/sitemap-image/1.1",
+        ),
+        (
+            Self::Video,
+            "video:",
+            "http://www.google.com/schemas/sitemap-video/1.1",
+        ),
+        (
+            Self::News,
+            "news:",
+            "http://www.google.com/schemas/sitemap-news/0.9",
+        ),
+        (Self::Xhtml, "xhtml:", "http://www.w3.org/1999/xhtml"),
+    ];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .find(|(_, _, uri)| *uri == name)
+            .map(|(ns, ..)| *ns)
+    }
+
+    /// The prefix that it usually has, with the colon.
+    pub(crate) fn prefix(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+/// The namespace of attributes that say where a schema is.
+pub(crate) const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Type {
+    Text,
+    /// At most so many characters.
+    Short(usize),
+    /// `xsd:anyURI`, which refuses hardly anything.
+    Address,
+    Time,
+    Decimal(f64, f64),
+    Integer(f64, f64),
+    OneOf(&'static [&'static str]),
+    /// As the news schema has it.
+    NewsLanguage,
+    Genres,
+    Tickers,
+    Countries,
+    Platforms,
+    Currency,
+    Language,
+}
+
+impl Type {
+    /// What is wrong with a value.
+    pub(crate) fn problem(self, text: &str) -> Option<String> {
+        let list = |of: &[&str]| of.join(", ");
+        let right = match self {
+            Self::Text | Self::Address => true,
+            Self::Short(most) => text.len() <= most || text.chars().count() <= most,
+            Self::Time => xsd::is_date_or_time(text),
+            Self::Decimal(least, most) => xsd::is_decimal(text, least, most),
+            Self::Integer(least, most) => xsd::is_integer(text, least, most),
+            Self::OneOf(words) => words.contains(&text),
+            Self::NewsLanguage => {
+                matches!(text, "zh-cn" | "zh-tw")
+                    || ((2..=3).contains(&text.len())
+                        && text.bytes().all(|b| b.is_ascii_lowercase()))
+            }
+            Self::Genres => {
+                !text.is_empty()
+                    && text.split(',').enumerate().all(|(at, genre)| {
+                        GENRES.contains(&if at == 0 {
+                            genre
+                        } else {
+                            genre.trim_start_matches(' ')
+                        })
+                    })
+            }
+            Self::Tickers => {
+                let ticker = |ticker: &str| {
+                    let mut parts = ticker.split(':');
+                    let word = |part: Option<&str>| {
+                        part.is_some_and(|part| {
+                            !part.is_empty() && part.chars().all(char::is_alphanumeric)
+                        })
+                    };
+                    word(parts.next()) && word(parts.next()) && parts.next().is_none()
+                };
+                text.is_empty()
+                    || (text.split(',').count() <= 5
+                        && text.split(',').enumerate().all(|(at, one)| {
+                            ticker(if at == 0 {
+                                one
+                            } else {
+                                one.trim_start_matches(' ')
+                            })
+                        }))
+            }
+            Self::Countries => {
+                let country =
+                    |code: &str| code.len() == 2 && code.bytes().all(|b| b.is_ascii_uppercase());
+                text.is_empty()
+                    || (!text.starts_with(' ')
+                        && !text.ends_with(' ')
+                        && text.split(' ').all(|code| code.is_empty() || country(code)))
+            }
+            Self::Platforms => {
+                text.is_empty() || text.split(' ').all(|name| PLATFORMS.contains(&name))
+            }
+            Self::Currency => text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase()),
+            Self::Language => xsd::is_language(text),
+        };
+        (!right).then(|| match self {
+            Self::Short(most) => {
+                format!("has {} characters, more than {most}", text.chars().count())
+            }
+            Self::Time => format!(
+                "{} is neither a date nor a time with seconds: write 2026-01-02 or 2026-01-02T03:04:05+00:00",
+                quoted(text)
+            ),
+            Self::Decimal(least, most) => {
+                format!("{} is not a number from {least} to {most}", quoted(text))
+            }
+            Self::Integer(least, most) if most.is_finite() => {
+                format!(
+                    "{} is not a whole number from {least} to {most}",
+                    quoted(text)
+                )
+            }
+            Self::Integer(least, _) => {
+                format!("{} is not a whole number, {least} or more", quoted(text))
+            }
+            Self::OneOf(words) => format!("{} is not one of {}", quoted(text), list(words)),
+            Self::NewsLanguage => format!(
+                "{} is not a language of two or three letters, zh-cn or zh-tw",
+                quoted(text)
+            ),
+            Self::Genres => format!("{} is not a list of {}", quoted(text), list(&GENRES)),
+            Self::Tickers => format!(
+                "{} is not a list of at most five EXCHANGE:SYMBOL",
+                quoted(text)
+            ),
+            Self::Countries => format!("{} is not a list of countries, such as DE AT", quoted(text)),
+            Self::Platforms => format!("{} is not a list of {}", quoted(text), list(&PLATFORMS)),
+            Self::Currency => format!("{} is not a currency, such as EUR", quoted(text)),
+            Self::Language => format!("{} is not a language", quoted(text)),
+            Self::Text | Self::Address => String::new(),
+        })
+    }
+}
+
+const GENRES: [&str; 6] = [
+    "PressRelease",
+    "Satire",
+    "Blog",
+    "OpEd",
+    "Opinion",
+    "UserGenerated",
+];
+
+/// Foreign text in a message, at most so much of it.
+pub(crate) fn quoted(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("\"{}…\"", &text[..end]),
+        None => format!("\"{text}\""),
+    }
+}
+
+/// What is done with an element's text, beside checking its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    Nothing,
+    Loc,
+    Lastmod,
+    /// Search engines ignore it.
+    Ignored,
+    ImageLoc,
+    /// An address of a video.
+    Address,
+    /// A news item's time.
+    NewsDate,
+    /// It is dead, and the rule says so.
+    Dead(Rule),
+}
+
+/// An attribute that may be there.
+#[derive(Debug)]
+pub(crate) struct Attribute {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Type,
+    pub(crate) required: bool,
+}
+
+/// What an element has.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Value(Type),
+    Sequence(&'static [Element]),
+    /// A sequence, and then elements of extensions.
+    Extended(&'static [Element]),
+}
+
+/// An element, and how many there may be at its place.
+#[derive(Debug)]
+pub(crate) struct Element {
+    pub(crate) ns: Ns,
+    pub(crate) name: &'static str,
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+    pub(crate) content: Content,
+    pub(crate) attributes: &'static [Attribute],
+    /// Whose rule a wrong value breaks.
+    pub(crate) wrong: Rule,
+    /// Whose rule it is that it must be there.
+    pub(crate) missing: Rule,
+    pub(crate) used: Use,
+}
+
+impl Element {
+    /// Its name with the usual prefix.
+    pub(crate) fn shown(&self) -> String {
+        format!("{}{}", self.ns.prefix(), self.name)
+    }
+
+    pub(crate) fn children(&self) -> Option<&'static [Element]> {
+        match self.content {
+            Content::Sequence(children) | Content::Extended(children) => Some(children),
+            Content::Value(_) => None,
+        }
+    }
+}
+
+const MANY: u32 = u32::MAX;
+const UNLIMITED: f64 = f64::INFINITY;
+
+const fn new(ns: Ns, name: &'static str, least: u32, most: u32, content: Content) -> Element {
+    Element {
+        ns,
+        name,
+        least,
+        most,
+        content,
+        attributes: &[],
+        wrong: Rule::FileSchema,
+        missing: Rule::FileSchema,
+        used: Use::Nothing,
+    }
+}
+
+const fn one(ns: Ns, name: &'static str, kind: Type) -> Element {
+    new(ns, name, 1, 1, Content::Value(kind))
+}
+
+const fn maybe(ns: Ns, name: &'static str, kind: Type) -> Element {
+    new(ns, name, 0, 1, Content::Value(kind))
+}
+
+impl Element {
+    const fn used(mut self, used: Use) -> Self {
+        self.used = used;
+        self
+    }
+
+    const fn wrong(mut self, rule: Rule) -> Self {
+        self.wrong = rule;
+        self
+    }
+
+    const fn missing(mut self, rule: Rule) -> Self {
+        self.missing = rule;
+        self
+    }
+
+    const fn with(mut self, attributes: &'static [Attribute]) -> Self {
+        self.attributes = attributes;
+        self
+    }
+
+    const fn most(mut self, most: u32) -> Self {
+        self.most = most;
+        self
+    }
+}
+
+const fn attribute(name: &'static str, kind: Type) -> Attribute {
+    Attribute {
+        name,
+        kind,
+        required: false,
+    }
+}
+
+const fn required(name: &'static str, kind: Type) -> Attribute {
+    Attribute {
+        name,
+        kind,
+        required: true,
+    }
+}
+
+/// Its length is looked at with its form.
+const LOC: Element = one(Ns::Sitemap, "loc", Type::Address).used(Use::Loc);
+const LASTMOD: Element = maybe(Ns::Sitemap, "lastmod", Type::Time)
+    .used(Use::Lastmod)
+    .wrong(Rule::LastmodW3c);
+const FREQUENCIES: &[&str] = &[
+    "always", "hourly", "daily", "weekly", "monthly", "yearly", "never",
+];
+const YES_NO: Type = Type::OneOf(&["yes", "Yes", "YES", "no", "No", "NO"]);
+const RELATIONSHIP: &[Attribute] = &[required("relationship", Type::OneOf(&["allow", "deny"]))];
+
+static URL: [Element; 4] = [
+    LOC,
+    LASTMOD,
+    maybe(Ns::Sitemap, "changefreq", Type::OneOf(FREQUENCIES)).used(Use::Ignored),
+    maybe(Ns::Sitemap, "priority", Type::Decimal(0.0, 1.0)).used(Use::Ignored),
+];
+static SITEMAP: [Element; 2] = [LOC, LASTMOD];
+static IN_URLSET: [Element; 1] = [new(Ns::Sitemap, "url", 1, MANY, Content::Extended(&URL))];
+static IN_INDEX: [Element; 1] = [new(
+    Ns::Sitemap,
+    "sitemap",
+    1,
+    MANY,
+    Content::Extended(&SITEMAP),
+)];
+
+/// The root of a sitemap.
+pub(crate) static URLSET: Element = new(Ns::Sitemap, "urlset", 1, 1, Content::Extended(&IN_URLSET));
+/// The root of an index.
+pub(crate) static INDEX: Element = new(
+    Ns::Sitemap,
+    "sitemapindex",
+    1,
+    1,
+    Content::Extended(&IN_INDEX),
+);
+
+const fn dead_image(name: &'static str, kind: Type) -> Element {
+    maybe(Ns::Image, name, kind).used(Use::Dead(Rule::ExtImageDead))
+}
+
+const fn video(name: &'static str, kind: Type) -> Element {
+    one(Ns::Video, name, kind).missing(Rule::ExtVideoRequired)
+}
+
+const fn of_video(name: &'static str, kind: Type) -> Element {
+    maybe(Ns::Video, name, kind)
+}
+
+static IN_IMAGE: [Element; 5] = [
+    one(Ns::Image, "loc", Type::Address)
+        .used(Use::ImageLoc)
+        .missing(Rule::ExtImage),
+    dead_image("caption", Type::Text),
+    dead_image("geo_location", Type::Text),
+    dead_image("title", Type::Text),
+    dead_image("license", Type::Address),
+];
+const SECONDS: Type = Type::Integer(0.0, MAX_DURATION as f64);
+static IN_SHOW: [Element; 6] = [
+    one(Ns::Video, "show_title", Type::Text),
+    one(
+        Ns::Video,
+        "video_type",
+        Type::OneOf(&["full", "preview", "clip", "interview", "news", "other"]),
+    ),
+    of_video("episode_title", Type::Text),
+    of_video("season_number", Type::Integer(1.0, UNLIMITED)),
+    of_video("episode_number", Type::Integer(1.0, UNLIMITED)),
+    of_video("premier_date", Type::Time),
+];
+static IN_VIDEO: [Element; 23] = [
+    video("thumbnail_loc", Type::Address).used(Use::Address),
+    video("title", Type::Short(MAX_TITLE_CHARS)),
+    video("description", Type::Short(MAX_DESCRIPTION_CHARS)),
+    of_video("content_loc", Type::Address).used(Use::Address),
+    of_video("player_loc", Type::Address)
+        .used(Use::Address)
+        .with(&[
+            attribute("allow_embed", YES_NO),
+            attribute("autoplay", Type::Text),
+        ]),
+    of_video("duration", SECONDS),
+    of_video("expiration_date", Type::Time),
+    of_video("rating", Type::Decimal(0.0, 5.0)),
+    of_video("content_segment_loc", Type::Address)
+        .most(MANY)
+        .with(&[attribute("duration", SECONDS)]),
+    of_video("view_count", Type::Integer(0.0, UNLIMITED)),
+    of_video("publication_date", Type::Time),
+    of_video("tag", Type::Text).most(MAX_TAGS as u32),
+    of_video("category", Type::Short(256)).used(Use::Dead(Rule::ExtVideoDead)),
+    of_video("family_friendly", YES_NO),
+    of_video("restriction", Type::Countries).with(RELATIONSHIP),
+    of_video("gallery_loc", Type::Address)
+        .with(&[attribute("title", Type::Text)])
+        .used(Use::Dead(Rule::ExtVideoDead)),
+    of_video("price", Type::Text)
+        .most(MANY)
+        .with(&[
+            attribute("currency", Type::Currency),
+            attribute(
+                "type",
+                Type::OneOf(&["purchase", "PURCHASE", "rent", "RENT"]),
+            ),
+            attribute("resolution", Type::OneOf(&["sd", "SD", "hd", "HD"])),
+        ])
+        .used(Use::Dead(Rule::ExtVideoDead)),
+    of_video("requires_subscription", YES_NO),
+    of_video("uploader", Type::Text).with(&[attribute("info", Type::Address)]),
+    new(Ns::Video, "tvshow", 0, 1, Content::Sequence(&IN_SHOW)).used(Use::Dead(Rule::ExtVideoDead)),
+    of_video("platform", Type::Platforms).with(RELATIONSHIP),
+    of_video("live", YES_NO),
+    of_video("id", Type::Text).most(MANY).with(&[required(
+        "type",
+        Type::OneOf(&[
+            "tms:series",
+            "tms:program",
+            "rovi:series",
+            "rovi:program",
+            "freebase",
+            "url",
+        ]),
+    )]),
+];
+static IN_PUBLICATION: [Element; 2] = [
+    one(Ns::News, "name", Type::Text),
+    one(Ns::News, "language", Type::NewsLanguage)
+        .wrong(Rule::ExtNewsLanguage)
+        .missing(Rule::ExtNewsLanguage),
+];
+static IN_NEWS: [Element; 7] = [
+    new(
+        Ns::News,
+        "publication",
+        1,
+        1,
+        Content::Sequence(&IN_PUBLICATION),
+    ),
+    maybe(
+        Ns::News,
+        "access",
+        Type::OneOf(&["Subscription", "Registration"]),
+    ),
+    maybe(Ns::News, "genres", Type::Genres),
+    one(Ns::News, "publication_date", Type::Time).used(Use::NewsDate),
+    maybe(Ns::News, "title", Type::Text),
+    maybe(Ns::News, "keywords", Type::Text),
+    maybe(Ns::News, "stock_tickers", Type::Tickers),
+];
+
+/// The elements of extensions. They may be in any order, and any number of them.
+pub(crate) static EXTENSIONS: [Element; 4] = [
+    new(Ns::Image, "image", 0, MANY, Content::Sequence(&IN_IMAGE)),
+    new(Ns::Video, "video", 0, MANY, Content::Sequence(&IN_VIDEO)),
+    new(Ns::News, "news", 0, MANY, Content::Sequence(&IN_NEWS)),
+    new(Ns::Xhtml, "link", 0, MANY, Content::Sequence(&[])).with(&[
+        attribute("rel", Type::Text),
+        attribute("hreflang", Type::Language),
+        attribute("href", Type::Address),
+        attribute("media", Type::Text),
+        attribute("type", Type::Text),
+        attribute("title", Type::Text),
+        attribute("charset", Type::Text),
+        attribute("rev", Type::Text),
+        attribute("id", Type::Text),
+        attribute("class", Type::Text),
+        attribute("lang", Type::Language),
+    ]),
+];
