@@ -18,6 +18,7 @@ use engine::error::EngineError;
 use sitemap::mapping::{MappingError, MappingProblem};
 
 mod audit;
+mod check;
 mod denied;
 mod explain;
 mod mapping;
@@ -59,6 +60,8 @@ enum Command {
     },
     /// Check every row and every object against what it was made from; status 1 if something is wrong
     Audit(audit::Audit),
+    /// Check the sitemaps of any site, file or folder; status 1 if something is wrong
+    Check(Box<check::Check>),
     /// Explain why a page is listed, or why not; status 1 if no record has the address or the id
     Explain(explain::Explain),
     /// Show the state of each site, what is wrong with it, and how far scans are
@@ -97,6 +100,7 @@ impl Cli {
         let mut output = Output::new(format, colours);
         match self.command {
             Some(Command::Audit(audit)) => audit.run(&mut output).await,
+            Some(Command::Check(check)) => check.run(&mut output).await,
             Some(Command::Explain(explain)) => explain.run(&mut output).await,
             Some(Command::Status(status)) => status.run(&mut output).await,
             Some(Command::Mapping(mapping)) => mapping.run(&mut output),
@@ -155,6 +159,8 @@ pub(crate) enum Failure {
     File { file: PathBuf, error: io::Error },
     #[error("{}: {}", file.display(), problems(error).join("; "))]
     Mapping { file: PathBuf, error: MappingError },
+    #[error("{0}")]
+    Usage(String),
     #[error(transparent)]
     Item(#[from] ItemError),
     #[error(transparent)]

@@ -42,21 +42,13 @@ pub enum Profile {
     Google,
     /// Microsoft's search engine.
     Bing,
-    /// The names that the Yoast plugin gives to sitemaps.
-    Yoast,
     /// What Waymark promises of its own sitemaps.
     Waymark,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Protocol,
-        Self::Google,
-        Self::Bing,
-        Self::Yoast,
-        Self::Waymark,
-    ];
+    pub const ALL: [Self; 5] = [Self::Protocol, Self::Google, Self::Bing, Self::Waymark];
     /// Those that are checked unless others are asked for.
     pub const DEFAULT: [Self; 3] = [Self::Protocol, Self::Google, Self::Bing];
 
@@ -67,7 +59,6 @@ impl Profile {
             Self::Protocol => "protocol",
             Self::Google => "google",
             Self::Bing => "bing",
-            Self::Yoast => "yoast",
             Self::Waymark => "waymark",
         }
     }
@@ -145,16 +136,11 @@ const BING: Source = source(
     "Bing",
     "https://www.bing.com/webmasters/help/sitemaps-3b5cf6ed",
 );
-const YOAST: Source = source(
-    "Yoast",
-    "https://yoast.com/help/xml-sitemaps-in-the-wordpress-seo-plugin/",
-);
 const WAYMARK: Source = source("Waymark", "https://www.sitemaps.org/protocol.html");
 
 const ANYBODY: u8 = of(&[Profile::Protocol, Profile::Waymark]);
 const GOOGLES: u8 = of(&[Profile::Google, Profile::Waymark]);
 const ENGINES: u8 = of(&[Profile::Google, Profile::Bing, Profile::Waymark]);
-const YOASTS: u8 = of(&[Profile::Yoast, Profile::Waymark]);
 
 /// What a rule says.
 #[derive(Clone, Copy, Debug)]
@@ -273,10 +259,6 @@ rules! {
         "a sitemap or index lists something",
         "The schemas forbid an empty one, and Google warns of it.",
         "Take an empty sitemap out of the index.";
-    IndexNaming "index.naming" Warning YOASTS YOAST,
-        "sitemaps are named {type}-sitemap{n}.xml, the first without a number",
-        "What expects Yoast's names does not find them.",
-        "Name the first sitemap post-sitemap.xml, the second post-sitemap2.xml.";
 
     FileStatus "file.status" Error ANYBODY HTTP,
         "every listed sitemap answers 200",
@@ -585,10 +567,9 @@ mod tests {
     #[test]
     fn a_profile_decides_which_rules_hold() {
         let usual = Policy::default();
-        assert_eq!(usual.level(Rule::IndexNaming), None);
         assert_eq!(usual.level(Rule::LocHost), Some(Severity::Error));
-        let yoast = Policy::of(&[Profile::Yoast]);
-        assert_eq!(yoast.level(Rule::IndexNaming), Some(Severity::Warning));
-        assert_eq!(yoast.level(Rule::LocHost), None);
+        let google = Policy::of(&[Profile::Google]);
+        assert_eq!(google.level(Rule::RobotsUnknown), Some(Severity::Warning));
+        assert_eq!(google.level(Rule::LocHost), None);
     }
 }

@@ -1,0 +1,453 @@
+//! From a target to all its sitemaps: robots.txt, indexes, and what they list, in order and within limits.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use check::address::{Scope, origin_of, path_of};
+use check::document::{About, Document, Kind, read};
+use check::expected::Expected;
+use check::finding::{Finding, Findings, Position};
+use check::robots::{MAX_ROBOTS_BYTES, Robots};
+use check::rules::{Policy, Rule};
+use check::site::{Listing, Site, Totals};
+use futures::StreamExt as _;
+use futures::stream::FuturesOrdered;
+
+use super::fetch::{Client, Fetched};
+
+/// Indexes inside each other that are followed: an index in an index is a finding, and no reason to stop.
+const MAX_DEPTH: u32 = 3;
+/// Names that sitemaps have on sites whose robots.txt names none, the most common first.
+const USUAL: [&str; 4] = [
+    "/sitemap.xml",
+    "/sitemap_index.xml",
+    "/wp-sitemap.xml",
+    "/sitemap.xml.gz",
+];
+
+/// What is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A site, as `https://www.example.com`.
+    Site(String),
+    /// A sitemap or an index.
+    Sitemap(String),
+    /// A folder that is served as this origin.
+    Folder(PathBuf, String),
+    /// A file, and where it is served from, if that is known.
+    File(PathBuf, Option<String>),
+    /// Standard input.
+    Input(Option<String>),
+}
+
+/// Limits and rules of a check.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Documents that are looked at together.
+    pub jobs: usize,
+    /// Documents of a target.
+    pub max_sitemaps: u64,
+    /// URLs of a target.
+    pub max_urls: u64,
+    /// Bytes of a document.
+    pub max_bytes: u64,
+    /// The time, in Unix seconds.
+    pub now: i64,
+    /// The rules that hold.
+    pub policy: Arc<Policy>,
+    /// What should be listed.
+    pub expected: Option<Arc<Expected>>,
+}
+
+/// A document to look at.
+#[derive(Clone, Debug)]
+struct Next {
+    url: String,
+    listing: Option<Listing>,
+    /// Where it may list pages.
+    scope: Scope,
+    depth: u32,
+}
+
+/// Where documents come from.
+enum Origin<'a> {
+    Http(&'a Client),
+    /// A folder, and what it is served as.
+    Folder(PathBuf, String),
+}
+
+/// Checks one target.
+pub async fn check(target: &Target, client: &Client, limits: &Limits) -> (Findings, Totals) {
+    let site = Site::new(limits.policy.clone());
+    let origin = match target {
+        Target::Site(_) | Target::Sitemap(_) => Origin::Http(client),
+        Target::Folder(folder, origin) => Origin::Folder(folder.clone(), origin.clone()),
+        Target::File(path, origin) => {
+            let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+            Origin::Folder(folder, origin.clone().unwrap_or_default())
+        }
+        Target::Input(origin) => Origin::Folder(PathBuf::new(), origin.clone().unwrap_or_default()),
+    };
+    let mut walk = Walk {
+        origin,
+        limits,
+        site,
+        robots: None,
+        waiting: VecDeque::new(),
+        seen: HashSet::new(),
+    };
+    let name: Arc<str> = match target {
+        Target::Site(origin) | Target::Folder(_, origin) => {
+            walk.begin_site(origin).await;
+            origin.as_str().into()
+        }
+        Target::Sitemap(url) => {
+            walk.push(url, None, Scope::of(url), 0);
+            url.as_str().into()
+        }
+        Target::File(path, origin) => {
+            walk.file(path, origin.as_deref());
+            path.display().to_string().into()
+        }
+        Target::Input(origin) => {
+            walk.input(origin.as_deref()).await;
+            "-".into()
+        }
+    };
+    walk.run(&name).await;
+    walk.site.finish(&name, limits.expected.as_deref())
+}
+
+struct Walk<'a> {
+    origin: Origin<'a>,
+    limits: &'a Limits,
+    site: Site,
+    robots: Option<Arc<Robots>>,
+    waiting: VecDeque<Next>,
+    seen: HashSet<String>,
+}
+
+impl Walk<'_> {
+    fn about(&self, file: &str, scope: Scope) -> About {
+        let limits = self.limits;
+        let mut about = About::new(file, limits.policy.clone(), limits.now);
+        about.scope = scope;
+        about.max_bytes = limits.max_bytes;
+        about.robots = self.robots.clone();
+        about.expected = limits.expected.clone();
+        about.is_fetched = matches!(self.origin, Origin::Http(_));
+        about
+    }
+
+    fn found(&mut self, rule: Rule, file: &Arc<str>, at: Option<Position>, message: String) {
+        self.site.findings().add(rule, || Finding {
+            rule,
+            file: file.clone(),
+            at,
+            message,
+            invalid: false,
+        });
+    }
+
+    fn push(&mut self, url: &str, listing: Option<Listing>, scope: Scope, depth: u32) {
+        if self.seen.insert(url.to_owned()) {
+            let url = url.to_owned();
+            self.waiting.push_back(Next {
+                url,
+                listing,
+                scope,
+                depth,
+            });
+        }
+    }
+
+    /// robots.txt, and else the usual names.
+    async fn begin_site(&mut self, origin: &str) {
+        let url = format!("{origin}/robots.txt");
+        let file: Arc<str> = url.as_str().into();
+        let text = match &self.origin {
+            Origin::Http(client) => match client.text(&url, MAX_ROBOTS_BYTES).await {
+                Ok((response, text)) => {
+                    let media = response.content_type.as_deref().unwrap_or_default();
+                    let is_text = media.to_ascii_lowercase().starts_with("text/plain");
+                    let wrong = match response.status {
+                        200 if is_text => None,
+                        200 => Some(format!("Content-Type is \"{media}\", not text/plain")),
+                        status => Some(format!("status {status}")),
+                    };
+                    if let Some(wrong) = wrong {
+                        self.found(Rule::RobotsStatus, &file, None, wrong);
+                    }
+                    (response.status == 200 && is_text).then_some(text)
+                }
+                Err(failure) => {
+                    // Nothing else of the site would answer.
+                    let message = format!("the site does not answer: {failure}");
+                    return self.found(Rule::IndexReachable, &file, None, message);
+                }
+            },
+            Origin::Folder(folder, _) => std::fs::read(folder.join("robots.txt")).ok(),
+        };
+        let mut named = Vec::new();
+        if let Some(text) = text {
+            let robots = Robots::read(&text, &file, self.site.findings());
+            named.clone_from(&robots.sitemaps);
+            self.robots = Some(Arc::new(robots));
+        }
+        for (url, at) in &named {
+            let blocked = self.robots.as_ref().and_then(|robots| {
+                let (agent, rule) = robots.disallows(path_of(url)?)?;
+                Some(format!(
+                    "the sitemap {url} is disallowed for {agent} by {rule}"
+                ))
+            });
+            if let Some(message) = blocked {
+                self.found(Rule::RobotsBlocks, &file, Some(*at), message);
+            }
+            // robots.txt proves that the sitemap may speak for the site, wherever it is.
+            let mut origins = vec![origin.to_owned()];
+            origins.extend(
+                origin_of(url)
+                    .filter(|own| *own != origin)
+                    .map(str::to_owned),
+            );
+            let scope = Scope {
+                origins,
+                folder: None,
+            };
+            let listing = Listing {
+                index: file.clone(),
+                at: Some(*at),
+                lastmod: None,
+            };
+            self.push(url, Some(listing), scope, 0);
+        }
+        if named.is_empty() {
+            self.usual_names(origin).await;
+        }
+    }
+
+    async fn usual_names(&mut self, origin: &str) {
+        let mut page = None;
+        for name in USUAL {
+            let url = format!("{origin}{name}");
+            let about = self.about(&url, Scope::of(&url));
+            let fetched = get(&self.origin, &url, about).await;
+            match fetched.document.as_ref().map(|document| document.kind) {
+                None => {}
+                Some(Kind::Html) => page = page.or(Some((url, fetched))),
+                Some(_) => return self.push(&url, None, Scope::of(&url), 0),
+            }
+        }
+        let file: Arc<str> = origin.into();
+        match page {
+            Some((url, fetched)) => self.take(
+                &Next {
+                    scope: Scope::of(&url),
+                    url,
+                    listing: None,
+                    depth: 0,
+                },
+                fetched,
+            ),
+            None => {
+                let message = format!("has no sitemap at the usual names: {}", USUAL.join(", "));
+                self.found(Rule::IndexReachable, &file, None, message);
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, origin: Option<&str>) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let scope = origin.map_or_else(Scope::default, |origin| {
+            Scope::of(&format!("{origin}/{name}"))
+        });
+        let about = self.about(&path.display().to_string(), scope.clone());
+        let file = about.file.clone();
+        match File::open(path) {
+            Ok(body) => self.read_local(read(body, &about), scope, origin.is_some()),
+            Err(error) => {
+                self.found(
+                    Rule::IndexReachable,
+                    &file,
+                    None,
+                    format!("cannot be read: {error}"),
+                );
+            }
+        }
+    }
+
+    async fn input(&mut self, origin: Option<&str>) {
+        let scope = origin.map_or_else(Scope::default, |origin| Scope::of(&format!("{origin}/-")));
+        let about = self.about("-", scope.clone());
+        let reading = tokio::task::spawn_blocking(move || read(std::io::stdin().lock(), &about));
+        match reading.await {
+            Ok(document) => self.read_local(document, scope, false),
+            Err(error) => self.found(
+                Rule::IndexReachable,
+                &"-".into(),
+                None,
+                format!("cannot be read: {error}"),
+            ),
+        }
+    }
+
+    fn read_local(&mut self, document: Document, scope: Scope, follow: bool) {
+        if follow {
+            self.follow(&document, &scope, 1);
+        }
+        self.site.add(document, None);
+    }
+
+    /// Looks at all that waits, in order, some of it together.
+    async fn run(&mut self, name: &Arc<str>) {
+        let origin = std::mem::replace(
+            &mut self.origin,
+            Origin::Folder(PathBuf::new(), String::new()),
+        );
+        let is_http = matches!(origin, Origin::Http(_));
+        let mut under_way = FuturesOrdered::new();
+        let mut looked_at = 0;
+        loop {
+            while under_way.len() < self.limits.jobs.max(1)
+                && looked_at < self.limits.max_sitemaps
+                && let Some(next) = self.waiting.pop_front()
+            {
+                looked_at += 1;
+                let mut about = self.about(&next.url, next.scope.clone());
+                about.is_fetched = is_http;
+                let origin = &origin;
+                under_way.push_back(async move {
+                    let fetched = get(origin, &next.url, about).await;
+                    (next, fetched)
+                });
+            }
+            let Some((next, fetched)) = under_way.next().await else {
+                break;
+            };
+            self.take(&next, fetched);
+            if self.site.totals().urls > self.limits.max_urls {
+                let message = format!(
+                    "has more than {} URLs (--max-urls), at which the check ended",
+                    self.limits.max_urls
+                );
+                return self.found(Rule::CheckLimits, name, None, message);
+            }
+        }
+        if !self.waiting.is_empty() {
+            let message = format!(
+                "has more than {} sitemaps (--max-sitemaps), at which the check ended",
+                self.limits.max_sitemaps
+            );
+            self.found(Rule::CheckLimits, name, None, message);
+        }
+    }
+
+    /// What came of a document.
+    fn take(&mut self, next: &Next, fetched: Fetched) {
+        let file: Arc<str> = next.url.as_str().into();
+        if let Some(response) = &fetched.response {
+            response.judge(&file, fetched.document.as_ref(), self.site.findings());
+        }
+        let Some(document) = fetched.document else {
+            let is_gone = fetched
+                .response
+                .is_some_and(|response| matches!(response.status, 404 | 410));
+            let failure = fetched.failure;
+            let listing = next.listing.as_ref();
+            match listing.filter(|_| next.depth > 0) {
+                Some(listing) if is_gone => {
+                    let message = format!("{file} is gone: {failure}");
+                    self.found(Rule::IndexDead, &listing.index, listing.at, message);
+                }
+                Some(_) => {
+                    self.found(
+                        Rule::FileStatus,
+                        &file,
+                        None,
+                        format!("cannot be read: {failure}"),
+                    );
+                }
+                None => {
+                    self.found(
+                        Rule::IndexReachable,
+                        &file,
+                        None,
+                        format!("cannot be read: {failure}"),
+                    );
+                }
+            }
+            return;
+        };
+        if document.kind == Kind::Index {
+            if next.depth < MAX_DEPTH {
+                self.follow(&document, &next.scope, next.depth + 1);
+            } else {
+                let message = format!(
+                    "is in more than {MAX_DEPTH} indexes inside each other, and was not followed"
+                );
+                self.found(Rule::CheckLimits, &file, None, message);
+            }
+        }
+        let listing = next.listing.as_ref().filter(|_| next.depth > 0);
+        self.site.add(document, listing);
+    }
+
+    fn follow(&mut self, index: &Document, scope: &Scope, depth: u32) {
+        for child in &index.children {
+            let listing = Listing {
+                index: index.file.clone(),
+                at: Some(child.at),
+                lastmod: child.lastmod,
+            };
+            // What an index may speak for, its sitemaps may.
+            let on_scope = origin_of(&child.loc)
+                .is_some_and(|origin| scope.origins.iter().any(|known| known == origin));
+            if on_scope {
+                self.push(&child.loc, Some(listing), scope.clone(), depth);
+            }
+        }
+    }
+}
+
+async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched {
+    let (folder, prefix) = match origin {
+        Origin::Http(client) => return client.document(url, about).await,
+        Origin::Folder(folder, prefix) => (folder, prefix),
+    };
+    let absent = |failure: String| Fetched {
+        response: None,
+        failure,
+        document: None,
+    };
+    let path = url.strip_prefix(prefix.as_str()).unwrap_or_default();
+    let path = path.split('?').next().unwrap_or_default();
+    let parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
+    // A link out of the folder is not followed.
+    if parts.is_empty()
+        || parts
+            .iter()
+            .any(|part| *part == ".." || part.contains('\\'))
+    {
+        return absent(format!("is not in the folder {}", folder.display()));
+    }
+    let path = parts
+        .iter()
+        .fold(folder.clone(), |path, part| path.join(part));
+    match File::open(&path) {
+        Ok(body) => {
+            let reading = tokio::task::spawn_blocking(move || read(body, &about));
+            match reading.await {
+                Ok(document) => Fetched {
+                    response: None,
+                    failure: String::new(),
+                    document: Some(document),
+                },
+                Err(error) => absent(format!("the reader broke off: {error}")),
+            }
+        }
+        Err(error) => absent(format!("{}: {error}", path.display())),
+    }
+}

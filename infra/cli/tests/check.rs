@@ -1,0 +1,450 @@
+//! `waymark check` against servers on loopback, sound ones and such as misbehave: each ends, with its finding.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps nothing fails, as it should"
+)]
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Far longer than any check here takes, also on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What a server does with a request for a path.
+type Answer = dyn Fn(&str, &str, &mut TcpStream) + Send + Sync;
+
+/// Serves on loopback until the test's process ends; returns the origin.
+fn serve(answer: impl Fn(&str, &str, &mut TcpStream) + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let answer: Arc<Answer> = Arc::new(answer);
+    let own = origin.clone();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let (answer, own) = (answer.clone(), own.clone());
+            thread::spawn(move || {
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                let Some(Ok(first)) = lines.next() else {
+                    return;
+                };
+                for line in lines.map_while(Result::ok) {
+                    if line.is_empty() {
+                        break;
+                    }
+                }
+                let path = first.split(' ').nth(1).unwrap_or("/").to_owned();
+                answer(&path, &own, &mut stream);
+            });
+        }
+    });
+    origin
+}
+
+/// A client that has left is no failure of the server's.
+fn send(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n"
+    );
+    let _ = stream.write_all(head.as_bytes());
+    let _ = stream.write_all(body);
+}
+
+fn xml(stream: &mut TcpStream, body: &str) {
+    send(
+        stream,
+        "200 OK",
+        "content-type: text/xml\r\n",
+        body.as_bytes(),
+    );
+}
+
+fn robots(stream: &mut TcpStream, origin: &str) {
+    let text = format!("User-agent: *\nDisallow: /admin/\nSitemap: {origin}/sitemap.xml\n");
+    send(
+        stream,
+        "200 OK",
+        "content-type: text/plain\r\n",
+        text.as_bytes(),
+    );
+}
+
+fn urlset(origin: &str, paths: &[&str]) -> String {
+    let mut xml = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">".to_owned();
+    for path in paths {
+        write!(
+            xml,
+            "<url><loc>{origin}{path}</loc><lastmod>2026-01-02</lastmod></url>"
+        )
+        .unwrap();
+    }
+    xml + "</urlset>"
+}
+
+fn index(origin: &str, paths: &[&str]) -> String {
+    let mut xml = "<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">".to_owned();
+    for path in paths {
+        write!(xml, "<sitemap><loc>{origin}{path}</loc></sitemap>").unwrap();
+    }
+    xml + "</sitemapindex>"
+}
+
+struct Outcome {
+    status: i32,
+    output: String,
+    errors: String,
+}
+
+fn waymark(arguments: &[&str]) -> Outcome {
+    let began = Instant::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
+        .arg("check")
+        .args(arguments)
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        began.elapsed() < LIMIT,
+        "{arguments:?} took {:?}",
+        began.elapsed()
+    );
+    Outcome {
+        status: output.status.code().unwrap(),
+        output: String::from_utf8(output.stdout).unwrap(),
+        errors: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The rules that a check of a target finds, each once, and its status.
+fn rules(target: &str, more: &[&str]) -> (Vec<String>, i32) {
+    let usual = [
+        "--format",
+        "json",
+        "--rate",
+        "0",
+        "--retries",
+        "0",
+        "--timeout",
+        "2s",
+    ];
+    let outcome = waymark(&[&[target][..], &usual, more].concat());
+    let json: Value = serde_json::from_str(&outcome.output)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", outcome.output, outcome.errors));
+    let counts = json["counts"].as_object().unwrap();
+    (counts.keys().cloned().collect(), outcome.status)
+}
+
+#[track_caller]
+fn check(expected: &[&str], answer: impl Fn(&str, &str, &mut TcpStream) + Send + Sync + 'static) {
+    let origin = serve(move |path, origin, stream| match path {
+        "/robots.txt" => robots(stream, origin),
+        path => answer(path, origin, stream),
+    });
+    let (found, _) = rules(&format!("{origin}/"), &["--max-sitemaps", "20"]);
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_sound_site_gives_nothing() {
+    let origin = serve(|path, origin, stream| match path {
+        "/robots.txt" => robots(stream, origin),
+        "/sitemap.xml" => xml(stream, &index(origin, &["/a.xml", "/b.xml"])),
+        "/a.xml" => xml(stream, &urlset(origin, &["/1", "/2"])),
+        "/b.xml" => xml(stream, &urlset(origin, &["/3"])),
+        _ => send(stream, "404 Not Found", "", b""),
+    });
+    assert_eq!(rules(&format!("{origin}/"), &[]), (Vec::new(), 0));
+    assert_eq!(
+        rules(&format!("{origin}/sitemap.xml"), &[]),
+        (Vec::new(), 0)
+    );
+    let outcome = waymark(&[&format!("{origin}/"), "--rate", "100/s"]);
+    let summary = outcome.output.lines().last().unwrap();
+    assert!(
+        summary.starts_with("2 sitemaps, 3 URLs, 0 errors, 0 warnings, 0 notes in "),
+        "{summary}"
+    );
+    assert!(summary.contains("(4 requests, "), "{summary}");
+}
+
+#[test]
+fn a_mapped_origin_is_asked_elsewhere_with_its_own_host() {
+    let origin = serve(|path, _, stream| {
+        let public = "https://www.example.com";
+        match path {
+            "/robots.txt" => robots(stream, public),
+            _ => xml(stream, &urlset(public, &["/1", "/b c"])),
+        }
+    });
+    let map = format!("https://www.example.com={origin}");
+    let outcome = waymark(&["https://www.example.com/", "--map", &map]);
+    assert_eq!(outcome.status, 1, "{}", outcome.errors);
+    let first = outcome.output.lines().next().unwrap();
+    assert!(
+        first.starts_with("https://www.example.com/sitemap.xml:1:")
+            && first.contains(": error loc.form: \"https://www.example.com/b c\" has a character"),
+        "{first}"
+    );
+    let outcome = waymark(&["https://www.example.com/", "--map", &map, "--skip", "loc."]);
+    assert_eq!(outcome.status, 0);
+    let options = [
+        "https://www.example.com/",
+        "--map",
+        &map,
+        "--rule",
+        "loc.form=note",
+    ];
+    assert_eq!(waymark(&options).status, 0);
+    assert_eq!(
+        waymark(&[&options[..], &["--fail-on", "note"]].concat()).status,
+        1
+    );
+}
+
+#[test]
+fn a_dead_host_is_a_finding() {
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let found = rules(&format!("http://{port}/"), &[]);
+    assert_eq!(found, (vec!["index.reachable".to_owned()], 1));
+}
+
+#[test]
+fn a_server_that_sends_a_byte_a_second_is_a_finding() {
+    check(&["file.truncated"], |_, origin, stream| {
+        let body = urlset(origin, &["/1"]);
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        if stream.write_all(head.as_bytes()).is_err() {
+            return;
+        }
+        for byte in body.bytes() {
+            if stream.write_all(&[byte]).is_err() {
+                return;
+            }
+            thread::sleep(Duration::from_secs(1));
+        }
+    });
+}
+
+#[test]
+fn an_endless_index_is_a_finding() {
+    // One that lists indexes for ever.
+    check(&["check.limits", "index.nested"], |path, origin, stream| {
+        xml(stream, &index(origin, &[&format!("{path}x")]));
+    });
+    // One that does not end.
+    check(&["file.limits", "index.dead"], |path, origin, stream| {
+        if path != "/sitemap.xml" {
+            return send(stream, "404 Not Found", "", b"");
+        }
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\nconnection: close\r\n\r\n";
+        let begin = index(origin, &["/a.xml"]).replace("</sitemapindex>", "");
+        let comments = "<!-- -->".repeat(8_192);
+        let mut sent = stream.write_all(head.as_bytes());
+        sent = sent.and_then(|()| stream.write_all(begin.as_bytes()));
+        while sent.is_ok() {
+            sent = stream.write_all(comments.as_bytes());
+        }
+    });
+}
+
+#[test]
+fn a_redirect_loop_is_a_finding() {
+    check(&["index.reachable"], |path, origin, stream| {
+        let to = if path == "/sitemap.xml" {
+            "/a"
+        } else {
+            "/sitemap.xml"
+        };
+        let location = format!("location: {origin}{to}\r\n");
+        send(stream, "302 Found", &location, b"");
+    });
+    check(&["index.reachable"], |path, origin, stream| {
+        send(
+            stream,
+            "302 Found",
+            &format!("location: {origin}{path}x\r\n"),
+            b"",
+        );
+    });
+    check(&["index.reachable"], |_, _, stream| {
+        send(stream, "302 Found", "location: file:///etc/passwd\r\n", b"");
+    });
+}
+
+#[test]
+fn a_gzip_bomb_is_a_finding() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder
+        .write_all(urlset("", &[]).replace("</urlset>", "").as_bytes())
+        .unwrap();
+    let comments = "<!-- -->".repeat(131_072);
+    for _ in 0..80 {
+        encoder.write_all(comments.as_bytes()).unwrap();
+    }
+    let bomb = encoder.finish().unwrap();
+    assert!(bomb.len() < 1_000_000);
+    check(&["file.limits"], move |_, _, stream| {
+        let headers = "content-type: text/xml\r\ncontent-encoding: gzip\r\n";
+        send(stream, "200 OK", headers, &bomb);
+    });
+}
+
+#[test]
+fn other_answers_than_a_sitemap_are_findings() {
+    check(&["index.reachable"], |_, _, stream| {
+        send(stream, "401 Unauthorized", "", b"who are you?");
+    });
+    check(&["file.html"], |_, _, stream| {
+        let page = b"<!doctype html><html><body>Welcome</body></html>";
+        send(stream, "200 OK", "content-type: text/html\r\n", page);
+    });
+    // The connection ends before the length is reached, or the file itself is cut.
+    check(&["file.truncated"], |_, origin, stream| {
+        let body = urlset(origin, &["/1", "/2"]);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\ncontent-length: 9999\r\n\r\n";
+        let _ = stream.write_all(head.as_bytes());
+        let _ = stream.write_all(&body.as_bytes()[..150]);
+    });
+    check(&["file.truncated"], |_, origin, stream| {
+        xml(stream, &urlset(origin, &["/1", "/2"])[..150]);
+    });
+    check(&["file.status"], |path, origin, stream| match path {
+        "/sitemap.xml" => xml(stream, &index(origin, &["/a.xml"])),
+        _ => send(stream, "403 Forbidden", "", b""),
+    });
+    check(&["index.dead"], |path, origin, stream| match path {
+        "/sitemap.xml" => xml(stream, &index(origin, &["/a.xml"])),
+        _ => send(stream, "410 Gone", "", b""),
+    });
+    check(&["robots.blocks"], |_, origin, stream| {
+        xml(stream, &urlset(origin, &["/1", "/admin/2"]));
+    });
+    check(&["file.redirect"], |path, origin, stream| match path {
+        "/sitemap.xml" => {
+            send(
+                stream,
+                "301 Moved",
+                &format!("location: {origin}/a.xml\r\n"),
+                b"",
+            );
+        }
+        _ => xml(stream, &urlset(origin, &["/1"])),
+    });
+}
+
+#[test]
+fn a_site_without_a_named_sitemap_is_looked_at_by_the_usual_names() {
+    let origin = serve(|path, origin, stream| match path {
+        "/wp-sitemap.xml" => xml(stream, &urlset(origin, &["/1"])),
+        _ => send(stream, "404 Not Found", "", b""),
+    });
+    let found = rules(&format!("{origin}/"), &[]);
+    assert_eq!(found, (vec!["robots.status".to_owned()], 1));
+}
+
+#[test]
+fn headers_of_the_users_stay_with_the_target() {
+    let seen = Arc::new(std::sync::Mutex::new(String::new()));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = format!("http://{}", listener.local_addr().unwrap());
+    let collected = seen.clone();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            for line in lines
+                .map_while(Result::ok)
+                .take_while(|line| !line.is_empty())
+            {
+                writeln!(collected.lock().unwrap(), "{}", line.to_ascii_lowercase()).unwrap();
+            }
+            xml(&mut stream, "<urlset/>");
+        }
+    });
+    let target = serve(move |_, _, stream| {
+        send(
+            stream,
+            "302 Found",
+            &format!("location: {other}/x\r\n"),
+            b"",
+        );
+    });
+    let target = format!("{target}/sitemap.xml");
+    rules(&target, &["--header", "Authorization: secret"]);
+    let seen = seen.lock().unwrap();
+    assert!(
+        seen.contains("get /x") && !seen.contains("secret"),
+        "{seen}"
+    );
+}
+
+#[test]
+fn a_folder_is_checked_as_what_it_will_be_served_as() {
+    let folder = tempfile::tempdir().unwrap();
+    let origin = "https://www.example.com";
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("robots.txt", &format!("Sitemap: {origin}/sitemap.xml\n"));
+    write("sitemap.xml", &index(origin, &["/a.xml", "/b.xml"]));
+    write("a.xml", &urlset(origin, &["/1"]));
+    write("b.xml", &urlset(origin, &["/1", "/2"]));
+    let path = folder.path().to_str().unwrap();
+    let found = rules(path, &["--origin", origin]);
+    assert_eq!(found, (vec!["loc.dup_across".to_owned()], 0));
+    let file = format!("{path}/a.xml");
+    assert_eq!(rules(&file, &[]), (Vec::new(), 0));
+    write("urls.txt", &format!("{origin}/1\n{origin}/9\n"));
+    let expected = format!("{path}/urls.txt");
+    let (found, status) = rules(
+        path,
+        &[
+            "--origin",
+            origin,
+            "--expected",
+            &expected,
+            "--only",
+            "set.",
+        ],
+    );
+    assert_eq!(
+        (found, status),
+        (vec!["set.extra".to_owned(), "set.missing".to_owned()], 1)
+    );
+
+    let outcome = waymark(&[path]);
+    assert_eq!(outcome.status, 2);
+    assert!(outcome.errors.contains("--origin"), "{}", outcome.errors);
+    assert_eq!(waymark(&["no-such-file.xml"]).status, 2);
+    let report = format!("{path}/report.json");
+    let format = format!("json={report}");
+    waymark(&[&file, "--format", "text", "--format", &format]);
+    let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    assert_eq!(report["totals"]["urls"], 1);
+}
+
+#[test]
+fn rules_are_listed_and_explained() {
+    let outcome = waymark(&["--list-rules"]);
+    assert!(outcome.output.contains("\nloc.host "), "{}", outcome.output);
+    let outcome = waymark(&["--explain", "loc.host"]);
+    assert!(
+        outcome.output.contains("whose rule: sitemaps.org"),
+        "{}",
+        outcome.output
+    );
+    assert_eq!(waymark(&["--explain", "no.such"]).status, 2);
+    assert_eq!(waymark(&[]).status, 2);
+}
