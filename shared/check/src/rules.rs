@@ -48,7 +48,7 @@ pub enum Profile {
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Protocol, Self::Google, Self::Bing, Self::Waymark];
+    pub const ALL: [Self; 4] = [Self::Protocol, Self::Google, Self::Bing, Self::Waymark];
     /// Those that are checked unless others are asked for.
     pub const DEFAULT: [Self; 3] = [Self::Protocol, Self::Google, Self::Bing];
 
