@@ -329,7 +329,7 @@ mod tests {
             urls: 28_114,
             requests: 9,
             bytes: 1_200_000,
-            seconds: 3.14,
+            seconds: 3.12,
             ..Work::default()
         };
         Report { findings, work }
