@@ -2,7 +2,7 @@
 //!
 //! The SDK's client for CloudFormation is not used for this one call: unoptimised, it took some 40 s of a processor to build, and
 //! its library is 91 MB, DynamoDB's 65 MB (measured with 1.136). The request is a form, signed by the SDK's own signer
-//! ([`request`]), and the answer a few elements ([`answer`]).
+//! (`request`), and the answer a few elements (`answer`).
 
 use std::collections::BTreeMap;
 use std::error::Error;
