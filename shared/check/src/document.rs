@@ -122,7 +122,7 @@ pub struct Child {
 pub(crate) struct Listed {
     pub(crate) digest: Digest,
     pub(crate) at: Position,
-    /// Where its text is in [`Document::texts`].
+    /// Where its text is in `Document::texts`.
     text: (u32, u32),
 }
 

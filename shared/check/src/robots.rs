@@ -30,7 +30,7 @@ const AGENTS: [&str; 3] = ["*", "googlebot", "bingbot"];
 pub struct Robots {
     /// The sitemaps that it names by absolute URLs, each with its place.
     pub sitemaps: Vec<(String, Position)>,
-    /// The rules of [`AGENTS`].
+    /// The rules of `AGENTS`.
     rules: [Option<Rules>; AGENTS.len()],
 }
 
@@ -142,7 +142,7 @@ struct Reader<'a> {
     file: &'a Arc<str>,
     findings: &'a mut Findings,
     robots: Robots,
-    /// Which of [`AGENTS`] the group is for, if there is one.
+    /// Which of `AGENTS` the group is for, if there is one.
     group: Option<[bool; AGENTS.len()]>,
     /// A rule ends the list of agents.
     in_rules: bool,

@@ -11,7 +11,7 @@ use crate::finding::{Finding, Findings, Position};
 use crate::rules::{Policy, Rule};
 use sitemap::time::When;
 
-/// URLs of a site that are compared with each other, by digests of 16 bytes. They take 143 MB: each of the [`PARTS`] maps
+/// URLs of a site that are compared with each other, by digests of 16 bytes. They take 143 MB: each of the `PARTS` maps
 /// then has 131,072 places of 17 bytes, and is not yet so full that it would grow.
 pub const MAX_PAGES: usize = 7_000_000;
 /// Maps by the digest's first bits: when one grows, only its own entries are there twice.

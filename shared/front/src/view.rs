@@ -2,7 +2,7 @@
 //!
 //! Whoever opens a sitemap in a browser gets it, and nobody else: `Sec-Fetch-Dest: document` is sent by browsers alone,
 //! for navigations alone. Accept decides nothing, since crawlers ask for text/html too. A program that drives a browser is
-//! told by its User-Agent, or by [`SIGNATURE_AGENT`].
+//! told by its User-Agent, or by `SIGNATURE_AGENT`.
 //!
 //! - The page is the same for every sitemap: nothing of a document or a request stands in it, so there is nothing to
 //!   escape. Its script reads the XML and makes elements of it.
