@@ -281,7 +281,7 @@ def run(arguments, emulator, built):
             boundary = "arn:aws:iam::aws:policy/PowerUserAccess"
             deployment.deploy(LogRetentionDays="7", HttpConcurrency="5", HttpMemory="768", IngestBatchSize="100",
                               ParallelizationFactor="2", Tracing="Active", SystemLogLevel="INFO", KmsKeyArn=key,
-                              PermissionsBoundaryArn=boundary, CdnCachePolicy="managed")
+                              PermissionsBoundaryArn=boundary)
             late = {"id": "post/late", "url": f"https://{host}/late/", **post}
             content[late["id"]] = late
             deployment.write([late])
