@@ -23,7 +23,7 @@ pub(super) struct Check {
     /// A site (https://host/), a sitemap or index (its URL), a folder or file of a build, or - for standard input
     #[arg(value_name = "TARGET", required_unless_present_any = ["list_rules", "explain"])]
     targets: Vec<String>,
-    /// Where a folder or a file will be served from, such as https://www.example.com
+    /// Where a folder or a file will be served from, such as `https://www.example.com`
     #[arg(long, value_name = "URL")]
     origin: Option<String>,
     /// Whose rules hold
