@@ -199,7 +199,10 @@ def run(arguments, emulator, built):
     print(f"{region} is refused")
 
     step("sam deploy, into an empty account")
-    deployment.deploy(Architecture="x86_64", HttpAuth="NONE", Sites="")
+    deployment.deploy(Architecture="x86_64", HttpAuth="NONE", Sites="", IngestBatchSize="100", ParallelizationFactor="2")
+    read = [(one["BatchSize"], one["ParallelizationFactor"])
+            for one in emulator.aws("lambda", "list-event-source-mappings")["EventSourceMappings"]]
+    assert sorted(read) == [(100, 2), (1000, 1)], read
     host = deployment.outputs["DistributionDomain"]
     lines = [json.loads(line) for line in arguments.content.read_text().splitlines() if line.strip()]
     [old] = {record["site"] for record in lines if "site" in record} or {""}
@@ -279,9 +282,8 @@ def run(arguments, emulator, built):
         with Reader(url.base) as reader:
             key = emulator.aws("kms", "create-key")["KeyMetadata"]["Arn"]
             boundary = "arn:aws:iam::aws:policy/PowerUserAccess"
-            deployment.deploy(LogRetentionDays="7", HttpConcurrency="5", HttpMemory="768", IngestBatchSize="100",
-                              ParallelizationFactor="2", Tracing="Active", SystemLogLevel="INFO", KmsKeyArn=key,
-                              PermissionsBoundaryArn=boundary)
+            deployment.deploy(LogRetentionDays="7", HttpConcurrency="5", HttpMemory="768", Tracing="Active",
+                              SystemLogLevel="INFO", KmsKeyArn=key, PermissionsBoundaryArn=boundary)
             late = {"id": "post/late", "url": f"https://{host}/late/", **post}
             content[late["id"]] = late
             deployment.write([late])
@@ -293,10 +295,7 @@ def run(arguments, emulator, built):
         group = next(group for group in groups if group["logGroupName"] == deployment.resource("IngestLogGroup"))
         assert group["retentionInDays"] == 7, group
         function = emulator.aws("lambda", "get-function-configuration", "--function-name", deployment.resource("HttpFunction"))
-        assert function["MemorySize"] == 768 and function["TracingConfig"]["Mode"] == "Active", function
-        read = [(one["BatchSize"], one["ParallelizationFactor"])
-                for one in emulator.aws("lambda", "list-event-source-mappings")["EventSourceMappings"]]
-        assert sorted(read) == [(100, 2), (1000, 1)], read
+        assert int(function["MemorySize"]) == 768 and function["TracingConfig"]["Mode"] == "Active", function
 
         step("functions are killed while content changes")
         killed = 0
