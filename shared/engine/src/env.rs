@@ -108,4 +108,11 @@ impl Deadline {
     pub fn has_passed(&self) -> bool {
         self.env.elapsed() >= self.until
     }
+
+    /// This moment, or the one this long from now if that is later.
+    #[must_use]
+    pub fn at_least(self, after: Duration) -> Self {
+        let until = self.until.max(self.env.elapsed() + after);
+        Self { until, ..self }
+    }
 }

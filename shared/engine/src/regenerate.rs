@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::Deadline;
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys::{ShardId, Subject};
@@ -19,6 +20,7 @@ use crate::metrics::{self, Metric};
 use crate::reconcile::Reconciler;
 use crate::sites::{Hold, SiteRow};
 use crate::stream::{Batch, EventName, Handled, StreamRecord};
+use crate::timers;
 use futures::future::join;
 use objects::Objects;
 use tracing::{error, warn};
@@ -49,7 +51,7 @@ const CONCURRENT_SITES: usize = 8;
 const CONCURRENT_SHARDS: usize = 8;
 
 /// Other changes of one batch that are followed at the same time.
-const CONCURRENT_CHANGES: usize = 16;
+const CONCURRENT_CHANGES: usize = 32;
 
 /// Shards to publish: of each the segments that have changed, and the subjects that say so.
 type Shards<'s> = BTreeMap<&'s ShardId, (BTreeSet<u32>, Vec<&'s Subject>)>;
@@ -85,6 +87,8 @@ impl Regenerator {
     /// Handles a batch of the sitemap table's stream.
     pub async fn regenerate(&self, records: &[StreamRecord]) -> Handled {
         let batch = Batch::of(records, subject);
+        // From here on: what is published first takes of the time for ringing, which makes events of its own behind these.
+        let ring_until = self.reconciler.env.deadline(timers::SLICE);
         let mut shards = Shards::new();
         let (mut scans, mut timers) = (Vec::new(), Vec::new());
         let (mut indexes, mut others) = (Vec::new(), Vec::new());
@@ -109,7 +113,7 @@ impl Regenerator {
         failed.extend(others);
         // After the shards, so that the summaries they have just written are in the index at once.
         failed.extend(self.follow(indexes, &batch).await);
-        failed.extend(self.ring_of(timers).await);
+        failed.extend(self.ring_of(timers, ring_until).await);
         failed.extend(self.scan_sites_of(scans).await);
         let Reconciler { metrics, env, .. } = &self.reconciler;
         metrics.emit(env.now());
@@ -165,9 +169,13 @@ impl Regenerator {
     }
 
     /// Does a slice of the ringing of these timers: those that have to come again.
-    async fn ring_of<'s>(&self, timers: Vec<(&'s Subject, char)>) -> Vec<&'s Subject> {
+    async fn ring_of<'s>(
+        &self,
+        timers: Vec<(&'s Subject, char)>,
+        until: Deadline,
+    ) -> Vec<&'s Subject> {
         let digits: Vec<char> = timers.iter().map(|(_, digit)| *digit).collect();
-        let slices = self.reconciler.go_on_ringing(&digits).await;
+        let slices = self.reconciler.go_on_ringing(&digits, until).await;
         let slices = timers.into_iter().zip(slices);
         let failed = slices.filter_map(|((subject, _), slice)| {
             let has_failed = self.has_failed(subject, slice);

@@ -91,7 +91,7 @@ pub async fn sweep(
     failures.extend(watch_sites(reconciler, objects, &mut turn).await.err());
     failures.extend(wake_scans(reconciler, turn.has_sites).await.err());
     failures.extend(publish_feeds(reconciler).await.err());
-    failures.extend(notices::tell(reconciler, engines).await.err());
+    failures.extend(notices::tell(reconciler, engines, &mut turn).await.err());
     let audit = Audit {
         reconciler,
         objects,

@@ -21,8 +21,10 @@ use crate::sitemap_table::{SitemapTable, item_key};
 const BATCH: u32 = 100;
 /// Digits whose timers `sweep` rings at the same time.
 const CONCURRENT_DIGITS: usize = 4;
-/// How long a slice goes on beginning new batches.
-const SLICE: Duration = Duration::from_secs(2);
+/// How long a slice goes on beginning new batches. In `regenerate` that counts from the beginning of its run.
+pub(crate) const SLICE: Duration = Duration::from_secs(2);
+/// How long it does so at least, however late it begins: what is due must not wait for ever behind a busy stream.
+const LEAST_SLICE: Duration = Duration::from_millis(500);
 /// Seconds without a slice after which `sweep` rings again itself: longer than a function runs.
 const STALLED_SECONDS: i64 = 180;
 
@@ -179,9 +181,13 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Does a slice of what `sweep` has left to ring of these digits: how it went with each.
-    pub(crate) async fn go_on_ringing(&self, digits: &[char]) -> Vec<Result<(), EngineError>> {
-        let until = self.env.deadline(SLICE);
+    /// Does a slice of what `sweep` has left to ring of these digits, up to such a moment: how it went with each.
+    pub(crate) async fn go_on_ringing(
+        &self,
+        digits: &[char],
+        until: Deadline,
+    ) -> Vec<Result<(), EngineError>> {
+        let until = until.at_least(LEAST_SLICE);
         let mut outcomes = Vec::new();
         // One after the other: each stream shard does so, and together they use what the table takes. With more at a time, edits
         // would find nothing left of that.

@@ -17,7 +17,7 @@ const AS_BEFORE: [(&str, &str); 13] = [
     ("ParallelizationFactor", "1"),
     ("PermissionsBoundaryArn", ""),
     ("RegenerateBatchSize", "1000"),
-    ("RegenerateMemory", "1024"),
+    ("RegenerateMemory", "640"),
     ("SweepMemory", "512"),
     ("SweepMinutes", "1"),
     ("SystemLogLevel", "WARN"),

@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use super::turn::Turn;
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys::{HASH_DIGITS, Mark};
@@ -135,24 +136,30 @@ fn request(site: &SiteRow, key: &str, notices: &[Notice]) -> String {
     .to_string()
 }
 
+/// How many of these sites, which are in order, are not behind that one.
+fn up_to<'a>(site: Option<&str>, sites: impl Iterator<Item = &'a str>) -> usize {
+    sites.take_while(|&one| Some(one) <= site).count()
+}
+
 /// Tells of what has changed on the sites that are marked, as far as time allows. Without an endpoint nothing is told, and what there
 /// is to tell is dropped.
-pub(crate) async fn tell(
+pub(super) async fn tell(
     reconciler: &Reconciler,
     engines: Option<&dyn SearchEngines>,
+    turn: &mut Turn,
 ) -> Result<(), EngineError> {
     let table = &reconciler.table;
-    let now = reconciler.env.now();
     let mut budget = Budget {
         requests: MAX_REQUESTS,
         until: reconciler.env.deadline(SLICE),
     };
-    let minute = usize::try_from(now / 60).unwrap_or(0);
     let mut marks = table.marks(Mark::Notices).await?;
-    if !marks.is_empty() {
-        // Each minute another site is first: none waits for ever behind those that always have something to tell.
-        let first = minute % marks.len();
-        marks.rotate_left(first);
+    // Each time the next site is first: none waits for ever behind those that always have something to tell.
+    let sites = marks.iter().map(|marked| marked.site.as_str());
+    let before = up_to(turn.told_first.as_deref(), sites) % marks.len().max(1);
+    marks.rotate_left(before);
+    if let Some(first) = marks.first() {
+        turn.told_first = Some(first.site.clone());
     }
     let mut failure = None;
     for marked in &marks {
@@ -353,6 +360,17 @@ mod tests {
             ..notice("/", now)
         };
         assert_eq!(plan(vec![restless.clone()], now).tell, [restless]);
+    }
+
+    #[test]
+    fn the_site_behind_the_last_first_one_is_next_whether_that_one_is_still_marked_or_not() {
+        let sites = ["a.example", "c.example", "e.example"];
+        let next = |last| up_to(last, sites.into_iter());
+        assert_eq!(
+            [None, Some("a.example"), Some("b.example")].map(next),
+            [0, 1, 1]
+        );
+        assert_eq!([Some("d.example"), Some("e.example")].map(next), [2, 3]);
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(super) struct Turn {
     token: String,
     /// The last site that was looked at; nothing if the next one is the first.
     pub looked_at: Option<String>,
+    /// The site of whose changes search engines were told first; nothing if none ever was.
+    pub told_first: Option<String>,
     /// Whether there is any site.
     pub has_sites: bool,
     /// The day (since 1970) in which the feeds were last published again; nothing if the row is new, or was lost.
@@ -50,6 +52,7 @@ impl SitemapTable {
             let looked_at = row.text("after").map(str::to_owned);
             Turn {
                 token,
+                told_first: row.text("told_first").map(str::to_owned),
                 has_sites: looked_at.is_some(),
                 looked_at,
                 feeds_of: row.number("feeds_of"),
@@ -69,6 +72,9 @@ impl SitemapTable {
         }
         if let Some(after) = &turn.looked_at {
             row.set("after", after.as_str());
+        }
+        if let Some(site) = &turn.told_first {
+            row.set("told_first", site.as_str());
         }
         let ours = Condition::equals("token", turn.token.as_str());
         self.put_if(row, ours).await.map(drop)
@@ -90,9 +96,11 @@ mod tests {
         let early = table.begin_turn(NOW + TURN_SECONDS - 1).await.unwrap();
         assert_eq!(early, None);
         first.looked_at = Some("a.example".to_owned());
+        first.told_first = Some("b.example".to_owned());
         table.end_turn(&first).await.unwrap();
         let second = table.begin_turn(NOW + 1).await.unwrap().unwrap();
         assert_eq!(second.looked_at, first.looked_at);
+        assert_eq!(second.told_first, first.told_first);
         assert!(second.has_sites);
         // It has died.
         let third = table.begin_turn(NOW + 1 + TURN_SECONDS).await.unwrap();
