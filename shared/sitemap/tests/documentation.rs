@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
 use sitemap::eligibility::NEWS_SECONDS;
 use sitemap::loc::MAX_LOC_BYTES;
 use sitemap::record::schema::{FIELDS, Role};
+use sitemap::site::SiteSettings;
 use sitemap::{feed, mapping, plan, record, site, video};
 
 /// The rows of the first table after `heading`, each as its cells.
@@ -41,6 +43,24 @@ fn the_reference_lists_every_setting() {
     let rows = table(reference, "\n## Settings\n");
     let listed: BTreeSet<&str> = rows.iter().flat_map(|row| names(row[0])).collect();
     assert_eq!(listed, site::SETTINGS.into_iter().collect());
+}
+
+#[test]
+fn the_examples_of_robots_txt_are_settings_without_a_problem() {
+    let guide = include_str!("../../../docs/guide/robots.md");
+    let mut examples = 0;
+    for block in guide
+        .split("\n\n")
+        .filter(|block| block.starts_with("    {"))
+    {
+        let item: Value = serde_json::from_str(block).expect(block);
+        let settings = SiteSettings::parse("www.example.com", &item).expect(block);
+        assert_eq!(settings.problems, [], "{block}");
+        let lines: Vec<Value> = settings.robots.into_iter().map(Value::from).collect();
+        assert_eq!(item["robots"], Value::from(lines), "{block}");
+        examples += 1;
+    }
+    assert_eq!(examples, 4);
 }
 
 #[test]
