@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the commands of README.md and docs/guide/first-site.md on a local stack, and compares what they print.
+"""Runs the commands of README.md, docs/guide/first-site.md and some of docs/cli on a local stack, and compares what they print.
 
     first_site.py WAYMARK AWS     the built command, and the AWS CLI
 
 A command stands in an indented block. One that begins with `$ ` is followed by what it prints, in which a line `…` stands for any
 lines. A change takes a moment to arrive, so such a command is tried again for a while. The ports are the stack's own, and
-`cargo run` is the built command."""
+`cargo run` is the built command. Then it compares the options of docs/cli/serve.md with `--help`."""
 
 import os
 import pathlib
@@ -26,13 +26,18 @@ SECTIONS = (
     ("docs/guide/first-site.md", "## Start", 2),
     ("docs/guide/first-site.md", "## Change a record", 7),
     ("docs/guide/first-site.md", "## Explain", 1),
+    ("docs/cli/explain.md", "# `waymark explain`", 2),
+    ("docs/cli/status.md", "# `waymark status`", 1),
+    ("docs/cli/audit.md", "# `waymark audit`", 1),
 )
+# Options of every verb, which docs/reference/cli.md has.
+EVERYWHERE = {"--json", "--color", "--help"}
 STARTS = "cargo run"
 
 
 def commands(text, heading):
     """The commands of a section, each with the lines that it should print, or None."""
-    section = text.split(f"\n{heading}\n", 1)[1].split("\n## ", 1)[0]
+    section = f"\n{text}".split(f"\n{heading}\n", 1)[1].split("\n## ", 1)[0]
     paragraphs = re.split(r"\n\s*\n", section)
     for paragraph in paragraphs:
         lines = paragraph.strip("\n").split("\n")
@@ -115,8 +120,18 @@ def look(stack, command, expected):
         time.sleep(0.5)
 
 
+def compare_options(waymark):
+    shown = subprocess.run([waymark, "serve", "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+    known = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", shown, re.M)) - EVERYWHERE
+    rows = re.findall(r"^\| (`--[^|]*) \|", (ROOT / "docs/cli/serve.md").read_text(), re.M)
+    documented = {option for row in rows for option in re.findall(r"`(--[\w-]+)", row)}
+    assert known == documented, f"docs/cli/serve.md: only in --help {known - documented}, only there {documented - known}"
+    print(f"docs/cli/serve.md: its {len(known)} options are those of --help")
+
+
 def main():
     waymark, aws = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:])
+    compare_options(waymark)
     with tempfile.TemporaryDirectory() as folder:
         stack = Stack(waymark, aws, pathlib.Path(folder))
         try:
@@ -125,7 +140,7 @@ def main():
                 assert len(found) == count, f"{file}, {heading}: {len(found)} commands, not {count}"
                 for command, expected in found:
                     look(stack, command, expected)
-                print(f"{file}, {heading[3:]}: {count} commands do what is said")
+                print(f"{file}, {heading.lstrip('# ')}: {count} command{'s' * (count > 1)} print{'s' * (count == 1)} what is said")
         finally:
             stack.end()
 
