@@ -270,7 +270,7 @@ class Question:
 
 
 def grants(text):
-    """The list of what each role may do, in SECURITY.md."""
+    """The list of what each role may do, in docs/SECURITY.md."""
     block, found, role, where = re.search(r"```text\n(.*?)```", text, re.DOTALL)[1], [], None, None
     for line in block.splitlines():
         depth, words = len(line) - len(line.lstrip()), line.split()
@@ -315,8 +315,8 @@ def role(answers):
             decision = decided.get(action, "no decision")
             if decision not in (("allowed",) if is_allowed else ("implicitDeny", "explicitDeny")):
                 where = " ".join((question.resource, *question.keys))
-                wrong.append(f"{action} on {where}: {decision}, but in SECURITY.md it is {'' if is_allowed else 'not '}allowed")
-    return verdict(wrong, f"{decisions} decisions of IAM's simulator are as SECURITY.md says")
+                wrong.append(f"{action} on {where}: {decision}, but in docs/SECURITY.md it is {'' if is_allowed else 'not '}allowed")
+    return verdict(wrong, f"{decisions} decisions of IAM's simulator are as docs/SECURITY.md says")
 
 
 # -- Hosts -------------------------------------------------------------------------------------------------------------

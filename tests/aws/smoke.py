@@ -182,7 +182,7 @@ class Run:
     def account(self):
         self.fact("concurrent executions", lambda: judge.executions(
             *self.deployed.limits(), int(self.deployed.parameters.get("HttpConcurrency", 0)), self.deployed.streams()))
-        asked = judge.questions(judge.grants((ROOT / "SECURITY.md").read_text()))
+        asked = judge.questions(judge.grants((ROOT / "docs/SECURITY.md").read_text()))
         for role, function in ROLES.items():
             def decided():
                 say(f"asking IAM what {role} may do")

@@ -17,7 +17,7 @@ import smoke
 from door import Door, Seen
 from table import NOT_SHOWN, OK, SEEN, Fact, NotShown, Table, Verdict, ok, printable, seen
 
-SECURITY = (pathlib.Path(__file__).resolve().parent.parent.parent / "SECURITY.md").read_text()
+SECURITY = (pathlib.Path(__file__).resolve().parent.parent.parent / "docs/SECURITY.md").read_text()
 DOCUMENT = b'<urlset><url><loc>https://a.example/</loc></url></urlset>\n'
 
 

@@ -4,7 +4,7 @@
     generate.py            prints some 2,000 records, JSON Lines
     generate.py --at T     as of that time (RFC 3339) [now]
 
-The same time gives the same bytes everywhere. The records have every field that the README documents, valid ones and invalid
+The same time gives the same bytes everywhere. The records have every field that docs/reference/record.md documents, valid ones and invalid
 ones, and every reason to be excluded from a public site. Most types have several sitemaps. News are news for 48 hours, so
 their dates are relative to the time; all other dates are fixed. tests/outside/expected.py says what must be published."""
 import argparse

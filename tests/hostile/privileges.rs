@@ -1,4 +1,4 @@
-//! SECURITY.md says of each role what the template grants it, neither less nor more, and names tests that there are.
+//! docs/SECURITY.md says of each role what the template grants it, neither less nor more, and names tests that there are.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -124,10 +124,10 @@ fn security_md_lists_what_each_role_may_do() {
             writeln!(listed, "  {resource}\n      {}", actions.join(" ")).expect("a text");
         }
     }
-    let said = read("SECURITY.md");
+    let said = read("docs/SECURITY.md");
     assert!(
         said.contains(&format!("```text\n{listed}```\n")),
-        "SECURITY.md should list:\n{listed}"
+        "docs/SECURITY.md should list:\n{listed}"
     );
 }
 
@@ -157,7 +157,7 @@ fn every_test_that_security_md_names_is_there() {
             &mut text,
         );
     }
-    let said = read("SECURITY.md");
+    let said = read("docs/SECURITY.md");
     let is_test = |name: &&str| {
         name.contains('_')
             && name

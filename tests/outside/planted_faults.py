@@ -8,7 +8,7 @@
     planted_faults.py --simulated     by generated histories in the simulated world alone: after how many steps
     planted_faults.py --tree DIR      in this copy and its own target folder, instead of target/planted
 
-Each fault leaves out one thing that ARCHITECTURE.md says must be there. The directed tests run first, and the generated
+Each fault leaves out one thing that docs/ARCHITECTURE.md says must be there. The directed tests run first, and the generated
 histories (`--cases`, 60) if none of them fails. Exit status: 1 if a fault was missed, 2 if a fault's text is not in the code
 any more, does not compile, or the tests fail without any."""
 import argparse

@@ -14,6 +14,7 @@ use crate::series::{MAX_TYPE_BYTES, Series, is_name};
 mod parse;
 mod robots;
 
+pub use self::parse::SETTINGS;
 pub use self::robots::MAX_ROBOTS_BYTES;
 
 /// The type of the records that hold settings. No page has it.

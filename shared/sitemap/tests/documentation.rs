@@ -1,30 +1,138 @@
-//! The README lists the fields of a content record, and marks those that decide whether a page is listed.
+//! The reference in `docs/reference` lists what the code has: fields, settings, reasons to exclude a page, limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+use sitemap::eligibility::NEWS_SECONDS;
+use sitemap::loc::MAX_LOC_BYTES;
 use sitemap::record::schema::{FIELDS, Role};
+use sitemap::site::SiteSettings;
+use sitemap::{feed, mapping, plan, record, site, video};
 
-/// The fields that a table row names, and whether it marks them: "| `changefreq`, `priority` | | …".
-fn fields(row: &str) -> impl Iterator<Item = (&str, bool)> {
-    let mut cells = row.split('|').skip(1);
-    let (names, mark) = (cells.next().unwrap_or_default(), cells.next());
-    let is_marked = mark.is_some_and(|mark| mark.trim() == "!");
-    let names = names.split('`').skip(1).step_by(2);
-    names.map(move |name| (name, is_marked))
+/// The rows of the first table after `heading`, each as its cells.
+fn table<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
+    let (_, section) = text.split_once(heading).expect(heading);
+    let rows = section.lines().skip_while(|line| !line.starts_with("|--"));
+    let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
+    let cells = |row: &'t str| row.split('|').skip(1).map(str::trim).collect();
+    rows.map(cells).collect()
+}
+
+/// The names that a cell has: "`changefreq`, `priority`".
+fn names(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
 }
 
 #[test]
-fn the_readme_lists_every_field_and_marks_those_that_decide() {
-    let readme = include_str!("../../../README.md");
-    let (_, section) = readme
-        .split_once("\n## The content record\n")
-        .expect("a section of the record");
-    let rows = section.lines().skip_while(|line| !line.starts_with("| `"));
-    let rows = rows.take_while(|line| line.starts_with('|'));
-    let listed: BTreeMap<&str, bool> = rows.flat_map(fields).collect();
+fn the_reference_lists_every_field_and_marks_those_that_decide() {
+    let reference = include_str!("../../../docs/reference/record.md");
+    let mut listed = BTreeMap::new();
+    for row in table(reference, "\n## Fields\n") {
+        listed.extend(names(row[0]).map(|name| (name, row[1] == "!")));
+    }
     let fields = FIELDS
         .iter()
         .map(|field| (field.name, field.role != Role::Adds));
     let expected: BTreeMap<&str, bool> = fields.chain([("id", true)]).collect();
     assert_eq!(listed, expected);
+}
+
+#[test]
+fn the_reference_lists_every_setting() {
+    let reference = include_str!("../../../docs/reference/settings.md");
+    let rows = table(reference, "\n## Settings\n");
+    let listed: BTreeSet<&str> = rows.iter().flat_map(|row| names(row[0])).collect();
+    assert_eq!(listed, site::SETTINGS.into_iter().collect());
+}
+
+#[test]
+fn the_examples_of_robots_txt_are_settings_without_a_problem() {
+    let guide = include_str!("../../../docs/guide/robots.md");
+    let mut examples = 0;
+    for block in guide
+        .split("\n\n")
+        .filter(|block| block.starts_with("    {"))
+    {
+        let item: Value = serde_json::from_str(block).expect(block);
+        let settings = SiteSettings::parse("www.example.com", &item).expect(block);
+        assert_eq!(settings.problems, [], "{block}");
+        let lines: Vec<Value> = settings.robots.into_iter().map(Value::from).collect();
+        assert_eq!(item["robots"], Value::from(lines), "{block}");
+        examples += 1;
+    }
+    assert_eq!(examples, 4);
+}
+
+#[test]
+fn the_reference_lists_every_reason_to_exclude_a_page() {
+    let reference = include_str!("../../../docs/reference/exclusions.md");
+    let rows = table(reference, "# Exclusions\n");
+    let listed: Vec<&str> = rows.iter().flat_map(|row| names(row[0])).collect();
+    // A match over an enum with data: its names cannot be listed otherwise.
+    let source = include_str!("../src/eligibility.rs");
+    let (_, body) = source.split_once("pub fn name(&self)").expect("the names");
+    let (body, _) = body.split_once("\n    }\n").expect("their end");
+    let expected: BTreeSet<&str> = body.split('"').skip(1).step_by(2).collect();
+    assert_eq!(listed.len(), expected.len());
+    assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), expected);
+}
+
+/// A private constant of the engine, which this crate does not know.
+fn urls_a_request() -> u64 {
+    let source = include_str!("../../engine/src/sweep/notices.rs");
+    let (_, value) = source
+        .split_once("const MAX_URLS: usize = ")
+        .expect("the constant");
+    let (value, _) = value.split_once(';').expect("its end");
+    value.replace('_', "").parse().expect("a number")
+}
+
+#[test]
+fn the_limits_are_those_of_the_code() {
+    let reference = include_str!("../../../docs/reference/limits.md");
+    let rows = table(reference, "# Limits\n");
+    let listed: BTreeMap<&str, u64> = rows
+        .iter()
+        .map(|row| (row[0], row[1].replace(',', "").parse().expect(row[0])))
+        .collect();
+    let size = |size: usize| size as u64;
+    let expected = [
+        (
+            "entries a sitemap, sitemaps an index",
+            u64::from(site::MAX_ENTRIES),
+        ),
+        ("bytes a sitemap or index, uncompressed", site::MAX_BYTES),
+        ("characters of a URL, encoded", size(MAX_LOC_BYTES)),
+        ("images a page", size(record::MAX_IMAGES)),
+        ("entries a news sitemap", u64::from(site::MAX_NEWS_ENTRIES)),
+        (
+            "hours for which a page is news",
+            NEWS_SECONDS.unsigned_abs() / 3_600,
+        ),
+        (
+            "characters of a video's title",
+            size(video::MAX_TITLE_CHARS),
+        ),
+        (
+            "characters of a video's description",
+            size(video::MAX_DESCRIPTION_CHARS),
+        ),
+        ("tags of a video", size(video::MAX_TAGS)),
+        ("seconds of a video", video::MAX_DURATION),
+        ("bytes of an entry", size(plan::MAX_ENTRY_BYTES)),
+        ("bytes of a record's id", size(record::MAX_ID_BYTES)),
+        (
+            "bytes of a taxonomy, a term, a group",
+            size(record::MAX_TERM_BYTES),
+        ),
+        ("terms a page", size(record::MAX_TERMS)),
+        ("alternates a page", size(record::MAX_ALTERNATES)),
+        ("pages of a translation group", size(plan::MAX_GROUP)),
+        ("parts a page", u64::from(record::MAX_PARTS)),
+        ("entries of the feed", size(feed::MAX_FEED_ENTRIES)),
+        ("bytes of the feed", size(feed::MAX_FEED_BYTES)),
+        ("URLs a request of IndexNow", urls_a_request()),
+        ("bytes of a field mapping", size(mapping::MAX_MAPPING_BYTES)),
+    ];
+    assert_eq!(listed, BTreeMap::from(expected));
 }

@@ -1,6 +1,6 @@
 //! Histories that once went wrong, each repeated under the faults of several seeds.
 //!
-//! The model, the reviews and the generated histories found them; `docs/TESTING.md` tells of the former.
+//! The model, the reviews and the generated histories found them.
 
 use crate::cases::run;
 use crate::deployment::{Deployment, PLAIN};

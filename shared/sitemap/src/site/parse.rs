@@ -16,8 +16,8 @@ use crate::series::{MAX_TYPE_BYTES, is_type_name};
 
 /// Problems kept for one site; the rest is counted.
 pub(super) const MAX_PROBLEMS: usize = 20;
-/// The fields of a settings record, beside `id` and `type`.
-pub(super) const SETTINGS: [&str; 16] = [
+/// The fields of a settings record, except `id` and `type`.
+pub const SETTINGS: [&str; 16] = [
     "base_url",
     "public",
     "entries_per_sitemap",

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, json};
 
-use super::parse::{MAX_PROBLEMS, SETTINGS};
+use super::parse::MAX_PROBLEMS;
 use super::*;
 
 #[test]
