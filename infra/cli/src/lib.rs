@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod check;
 pub mod content;
+pub mod diff;
 pub mod explain;
 pub mod left_out;
 pub mod mapping;

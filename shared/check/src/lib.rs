@@ -27,9 +27,11 @@
 //! ```
 
 pub mod address;
+pub mod compare;
 pub mod document;
 pub mod expected;
 pub mod finding;
+pub mod page;
 pub mod response;
 pub mod robots;
 pub mod rules;
