@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
+use cli::build::BuildError;
 use cli::content::LoadError;
 use cli::diff::DiffError;
 use cli::mapping::{self as mappings, ItemError};
@@ -19,6 +20,7 @@ use engine::error::EngineError;
 use sitemap::mapping::{MappingError, MappingProblem};
 
 mod audit;
+mod build;
 mod check;
 mod denied;
 mod diff;
@@ -62,6 +64,8 @@ enum Command {
     },
     /// Check every row and every object against what it was made from; status 1 if something is wrong
     Audit(audit::Audit),
+    /// Publish content files into a folder, for any web server; status 1 if a line was malformed
+    Build(build::Build),
     /// Check the sitemaps of any site, file or folder; status 1 if something is wrong
     Check(Box<check::Check>),
     /// Compare what two sitemaps, sites, folders or content files list; status 1 if it differs
@@ -104,6 +108,7 @@ impl Cli {
         let mut output = Output::new(format, colours);
         match self.command {
             Some(Command::Audit(audit)) => audit.run(&mut output).await,
+            Some(Command::Build(build)) => build.run(&mut output).await,
             Some(Command::Check(check)) => check.run(&mut output).await,
             Some(Command::Diff(diff)) => diff.run(&mut output).await,
             Some(Command::Explain(explain)) => explain.run(&mut output).await,
@@ -166,6 +171,8 @@ pub(crate) enum Failure {
     Mapping { file: PathBuf, error: MappingError },
     #[error("{0}")]
     Usage(String),
+    #[error(transparent)]
+    Build(#[from] BuildError),
     #[error(transparent)]
     Diff(#[from] DiffError),
     #[error(transparent)]

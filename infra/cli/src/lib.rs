@@ -1,6 +1,7 @@
 //! What the operator's command does. Its options, and what it prints of this, are the binary's.
 
 pub mod audit;
+pub mod build;
 pub mod check;
 pub mod content;
 pub mod diff;
