@@ -128,15 +128,16 @@ impl Files {
         name.rsplit(['/', '\\']).next().unwrap_or(name)
     }
 
-    /// Whether two sitemaps have different names, compressed or not.
+    /// Whether none of these sitemaps has the name of one of those, compressed or not.
     #[must_use]
-    pub fn differ(&self, a: u32, b: u32) -> bool {
-        let is_none = |file: u32| self.is_none.get(file as usize).copied().unwrap_or(true);
-        let plain = |file| {
-            let name = self.short(file);
+    pub fn differ(&self, these: &[u32], those: &[u32]) -> bool {
+        let is_none = |file: &u32| self.is_none.get(*file as usize).copied().unwrap_or(true);
+        let plain = |file: &u32| {
+            let name = self.short(*file);
             name.strip_suffix(".gz").unwrap_or(name)
         };
-        !is_none(a) && !is_none(b) && plain(a) != plain(b)
+        let is_same = |a: &u32| those.iter().any(|b| plain(a) == plain(b));
+        !these.iter().chain(those).any(is_none) && !these.iter().any(is_same)
     }
 }
 
@@ -342,8 +343,9 @@ mod tests {
         .map(|(name, is_none)| pages.file(name, is_none));
         let files = pages.lock().files.clone();
         assert_eq!(files.short(a), "post-sitemap.xml");
-        assert!(!files.differ(a, b));
-        assert!(files.differ(b, c));
-        assert!(!files.differ(c, d));
+        assert!(!files.differ(&[a], &[b]));
+        assert!(files.differ(&[b], &[c]));
+        assert!(!files.differ(&[b, c], &[c]));
+        assert!(!files.differ(&[c], &[d]));
     }
 }

@@ -1,7 +1,7 @@
 //! What differs between two sets of pages, each in one [`Comparison`], through the sorter: memory does not grow with them.
 //!
-//! A page is known by its address. Of one that a side lists several times the first counts, by the order in which that side's
-//! sitemaps were found; the others are counted.
+//! A page is known by its address. One that a side lists several times, as among its pages and among its videos, says what all
+//! of these say together: their images, videos and so on, and the newest lastmod.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,6 +13,8 @@ use crate::sort::{Sorted, Sorter};
 
 /// Bytes that sorting takes in memory.
 const MEMORY: usize = 64 * 1024 * 1024;
+/// Sitemaps of a page that are remembered.
+const MAX_FILES: usize = 16;
 /// The longest lastmod that is kept. Right ones have 35 bytes at most.
 const MAX_LASTMOD_BYTES: usize = 255;
 
@@ -75,7 +77,7 @@ pub struct Counts {
     pub new: u64,
     /// In both, with something else.
     pub changed: u64,
-    /// Of those in both: listed in a sitemap of another name.
+    /// Of those in both: listed in no sitemap of the same name.
     pub moved: u64,
     /// Times that A and B list an address again.
     pub again: [u64; 2],
@@ -134,8 +136,8 @@ impl Comparison {
         self.sorter.push(record)
     }
 
-    /// Ends both sides, and gives `take` what differs, in the order of the addresses. `is_moved` says whether two sitemaps
-    /// have different names.
+    /// Ends both sides, and gives `take` what differs, in the order of the addresses. `is_moved` says of a page's sitemaps in A and
+    /// in B whether none has the same name.
     ///
     /// # Errors
     ///
@@ -143,7 +145,7 @@ impl Comparison {
     pub fn finish(
         self,
         fields: &Fields,
-        mut is_moved: impl FnMut(u32, u32) -> bool,
+        mut is_moved: impl FnMut(&[u32], &[u32]) -> bool,
         mut take: impl FnMut(&str, &Change) -> io::Result<()>,
     ) -> io::Result<Counts> {
         let mut sorted = self.sorter.finish()?;
@@ -160,14 +162,17 @@ impl Comparison {
                 }
                 let at = usize::from(one.side == Side::B);
                 match &mut sides[at] {
-                    Some(_) => counts.again[at] += 1,
+                    Some(same) => {
+                        counts.again[at] += 1;
+                        same.merge(one);
+                    }
                     none => *none = Some(one),
                 }
                 record = Record::next(&mut sorted)?;
             }
             let (loc, change) = match sides {
                 [Some(a), Some(b)] => {
-                    counts.moved += u64::from(is_moved(a.file, b.file));
+                    counts.moved += u64::from(is_moved(&a.files, &b.files));
                     match a.change(&b, fields) {
                         Some(change) => (a.page.loc, change),
                         None => {
@@ -176,8 +181,8 @@ impl Comparison {
                         }
                     }
                 }
-                [Some(a), None] => (a.page.loc, Change::Gone(a.file)),
-                [None, Some(b)] => (b.page.loc, Change::New(b.file)),
+                [Some(a), None] => (a.page.loc, Change::Gone(a.files[0])),
+                [None, Some(b)] => (b.page.loc, Change::New(b.files[0])),
                 [None, None] => continue,
             };
             match change {
@@ -194,7 +199,8 @@ impl Comparison {
 /// A page as it was sorted.
 struct Record {
     side: Side,
-    file: u32,
+    /// Its sitemaps: at least one.
+    files: Vec<u32>,
     page: Page,
 }
 
@@ -230,9 +236,25 @@ impl Record {
         }
         Some(Self {
             side: if *side == 0 { Side::A } else { Side::B },
-            file: number(file)?,
+            files: vec![number(file)?],
             page,
         })
+    }
+
+    /// Adds what the same page says elsewhere.
+    fn merge(&mut self, other: Self) {
+        if self.files.len() < MAX_FILES {
+            self.files.extend(other.files);
+        }
+        let page = &mut self.page;
+        if is_newer(&other.page.lastmod, &page.lastmod) {
+            page.lastmod = other.page.lastmod;
+        }
+        for (part, more) in page.parts.iter_mut().zip(other.page.parts) {
+            part.extend(more);
+            part.sort_unstable();
+            part.dedup();
+        }
     }
 
     fn change(&self, other: &Self, fields: &Fields) -> Option<Change> {
@@ -252,7 +274,7 @@ impl Record {
         }
         let is_same = lastmod.is_none() && parts.iter().all(|counts| *counts == (0, 0));
         (!is_same).then_some(Change::Changed {
-            files: [self.file, other.file],
+            files: [self.files[0], other.files[0]],
             lastmod,
             parts,
         })
@@ -270,6 +292,16 @@ fn only(these: &[u64], others: &[u64]) -> u64 {
         }
     }
     count
+}
+
+/// What is no time is older than any.
+fn is_newer(a: &str, b: &str) -> bool {
+    match (When::parse(a), When::parse(b)) {
+        (Ok(a), Ok(b)) => a > b,
+        (Ok(_), Err(_)) => true,
+        (Err(_), Ok(_)) => false,
+        (Err(_), Err(_)) => a > b,
+    }
 }
 
 fn is_same_time(a: &str, b: &str, within: i64) -> bool {
@@ -304,7 +336,7 @@ mod tests {
         let mut changes = Vec::new();
         let counts = comparison.finish(
             fields,
-            |a, b| a != b,
+            |a, b| !a.iter().any(|a| b.contains(a)),
             |loc, change| {
                 changes.push(format!("{loc} {change:?}"));
                 Ok(())
@@ -318,7 +350,7 @@ mod tests {
         let a = [
             (0, page("https://a/", "2026-01-01", &[1, 2])),
             (0, page("https://a/b", "2026-01-01", &[])),
-            (1, page("https://a/b", "2026-01-02", &[])), // again: the first counts
+            (1, page("https://a/b", "2025-01-02", &[])), // again, and older
             (1, page("https://a/c", "", &[])),
             (1, page("https://a/gone", "", &[])),
         ];
@@ -347,6 +379,26 @@ mod tests {
             again: [1, 0],
         };
         assert_eq!((counts, counts.of_a()), (expected, 4));
+    }
+
+    #[test]
+    fn a_page_says_what_its_entries_say_in_whatever_order() {
+        let pages = [
+            (0, page("https://a/", "2026-01-01", &[1, 2])),
+            (1, page("https://a/", "", &[])),
+            (2, page("https://a/", "2026-01-03", &[2, 3])),
+        ];
+        let mut others = pages.clone();
+        for (file, page) in &mut others {
+            *file = 2 - *file;
+            page.lastmod = page.lastmod.replace("2026-01-03", "2026-01-03T00:00:00Z");
+        }
+        let (counts, changes) = compare(&pages, &others, &Fields::default());
+        assert_eq!(changes, [""; 0]);
+        assert_eq!((counts.same, counts.moved, counts.again), (1, 0, [2, 2]));
+        let (counts, changes) =
+            compare(&pages[..2], &[(3, pages[2].1.clone())], &Fields::default());
+        assert_eq!((changes.len(), counts.moved), (1, 1));
     }
 
     #[test]

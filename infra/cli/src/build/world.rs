@@ -28,7 +28,7 @@ use table::{Change, Item, MemoryTable, Schema, Table, TableError, Value};
 
 use super::BuildError;
 
-/// Times that what follows from changes is done anew, until nothing follows any more. Translations of archives of pages need four.
+/// Rounds of what follows from changes. A few are needed; a site that never comes to rest would need more than any number.
 const MAX_ROUNDS: usize = 1_000;
 
 /// What follows from changes, each once.

@@ -109,13 +109,12 @@ impl Build {
 fn line(site: &Site) -> String {
     let count = |number: u64| indicatif::HumanCount(number);
     format!(
-        "{}: {} sitemaps, {} entries, {} left out; {} files, {} in {}",
+        "{}: {} sitemaps, {} entries, {} left out; {} files in {}",
         site.host,
         count(site.sitemaps),
         count(site.entries),
         count(site.left_out),
         count(site.files),
-        indicatif::HumanBytes(site.bytes),
         site.folder.display()
     )
 }

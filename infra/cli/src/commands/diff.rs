@@ -5,15 +5,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::Clock;
 use check::address::origin_of;
 use check::compare::{Fields, Side};
 use check::page::{Part, Reading};
 use clap::{Args, ValueEnum};
+use cli::build::{Content, World};
 use cli::check::fetch::{Asking, Client};
+use cli::content::Source;
 use cli::diff::report::{Format, Report};
 use cli::diff::side::Reader;
 use cli::diff::{Ignored, MaxRemoved, Pages, Target};
-use cli::output::{self, Output};
+use cli::output::{self, Output, note};
+use engine::error::EngineError;
 use objects::all_sites;
 use sitemap::loc::{Loc, Origin};
 use sitemap::site::MAX_BYTES;
@@ -24,7 +28,8 @@ use super::place::{Deployed, Located, Purpose};
 
 #[derive(Args)]
 pub(super) struct Diff {
-    /// What was: a site (https://host/), a sitemap or index (its URL), a folder, or a file. With --stack the only side
+    /// What was: a site (https://host/), a sitemap or index (its URL), a folder, a file, or content (.jsonl). With --stack the
+    /// only side
     #[arg(value_name = "A")]
     a: String,
     /// What is: the same
@@ -106,9 +111,16 @@ fn within(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A side: a deployment's site, or what anyone can read.
+/// A side: a deployment's site, what would be listed of content, or what anyone can read.
 enum What {
     Table(Box<Located>, String),
+    Records(Box<World>, String, PathBuf),
+    Target(Target),
+}
+
+/// A side as it was named.
+enum Named {
+    Records(PathBuf),
     Target(Target),
 }
 
@@ -116,7 +128,21 @@ impl What {
     fn name(&self) -> String {
         match self {
             Self::Table(_, site) => format!("the tables of {site}"),
+            Self::Records(_, _, file) => file.display().to_string(),
             Self::Target(target) => target.name(),
+        }
+    }
+}
+
+impl Named {
+    /// The host that it names.
+    fn host(&self) -> Option<&str> {
+        match self {
+            Self::Target(Target::Site(url) | Target::Sitemap(url)) => {
+                let origin = origin_of(url)?;
+                origin.split_once("://").map(|(_, host)| host)
+            }
+            Self::Target(Target::Folder(_) | Target::File(_)) | Self::Records(_) => None,
         }
     }
 }
@@ -153,7 +179,11 @@ impl Diff {
                 What::Target(target) => reader.read(target, side, &pages).await?,
                 What::Table(located, site) => {
                     let table = &located.target.reconciler.table;
-                    reader.read_table(table, site, side, &pages).await?;
+                    reader.read_table(table, site, false, side, &pages).await?;
+                }
+                What::Records(world, site, _) => {
+                    let table = &world.reconciler().table;
+                    reader.read_table(table, site, true, side, &pages).await?;
                 }
             }
         }
@@ -202,70 +232,101 @@ impl Diff {
 
     /// With a deployment, its tables are what was, and A is what is.
     async fn sides(&self) -> Result<[What; 2], Failure> {
+        let a = named(&self.a)?;
         let Some(b) = &self.b else {
-            let target = target(&self.a)?;
             let located = self.deployed.locate(Purpose::Read).await?;
             let located = located.ok_or(Failure::NoDeployment)?;
-            let site = self.site_of(&located, &target).await?;
-            return Ok([What::Table(Box::new(located), site), What::Target(target)]);
+            let sites = all_sites(&*located.target.objects).await;
+            let sites = sites.map_err(EngineError::from)?;
+            let site = self.site_of("the deployment", &sites, a.host())?;
+            let table = What::Table(Box::new(located), site.clone());
+            return Ok([table, self.what(a, Some(&site)).await?]);
         };
         if self.deployed.is_given() {
             return Err(Failure::Usage(
-                "--stack, --config-env or --deployment is one of the two sides: give A alone"
+                "--stack, --config-env or --deployment is one of the two sides: give the other alone"
                     .to_owned(),
             ));
         }
-        Ok([What::Target(target(&self.a)?), What::Target(target(b)?)])
+        let b = named(b)?;
+        let hosts = [a.host(), b.host()].map(|host| host.map(str::to_owned));
+        let a = self.what(a, hosts[1].as_deref()).await?;
+        Ok([a, self.what(b, hosts[0].as_deref()).await?])
     }
 
-    async fn site_of(&self, located: &Located, target: &Target) -> Result<String, Failure> {
-        let sites = all_sites(&*located.target.objects).await;
-        let sites = sites.map_err(engine::error::EngineError::from)?;
-        let host = match target {
-            Target::Site(url) | Target::Sitemap(url) => {
-                let origin = origin_of(url).unwrap_or_default();
-                origin.split_once("://").map(|(_, host)| host.to_owned())
-            }
-            Target::Folder(_) | Target::File(_) => None,
+    /// A side, which is compared with that host.
+    async fn what(&self, named: Named, other: Option<&str>) -> Result<What, Failure> {
+        let file = match named {
+            Named::Target(target) => return Ok(What::Target(target)),
+            Named::Records(file) => file,
         };
-        let mapped = host.as_ref().map(|host| {
+        let mut content = Content::begin(Clock::system().now()).await?;
+        let loaded = content.read(&Source::File(file.clone())).await?;
+        if let Some(problem) = loaded.problems.iter().find(|problem| problem.closes) {
+            note(format!(
+                "{problem}, so that this record is compared as not listed"
+            ));
+        }
+        let world = content.publish().await?;
+        let sites = all_sites(&*world.objects())
+            .await
+            .map_err(EngineError::from)?;
+        let site = self.site_of(&file.display().to_string(), &sites, other)?;
+        Ok(What::Records(Box::new(world), site, file))
+    }
+
+    /// Which of a side's sites is compared.
+    fn site_of(
+        &self,
+        side: &str,
+        sites: &[String],
+        other: Option<&str>,
+    ) -> Result<String, Failure> {
+        let mapped = other.map(|host| {
             let is_of = |(from, _): &&(String, String)| from.ends_with(&format!("://{host}"));
             let to = self
                 .map
                 .iter()
                 .find(is_of)
                 .and_then(|(_, to)| to.split_once("://"));
-            to.map_or(host.clone(), |(_, host)| host.to_owned())
+            to.map_or(host, |(_, host)| host)
         });
-        let wanted = self.site.clone().or(mapped);
-        match (wanted, sites.as_slice()) {
-            (Some(host), sites) if sites.contains(&host) => Ok(host),
+        let wanted = self
+            .site
+            .as_deref()
+            .or(mapped.filter(|host| sites.iter().any(|site| site == host)));
+        match (wanted, sites) {
+            (Some(host), sites) if sites.iter().any(|site| site == host) => Ok(host.to_owned()),
             (None, [only]) => Ok(only.clone()),
+            (None, []) => Err(Failure::Usage(format!("{side} has no site"))),
             (wanted, sites) => {
                 let wanted =
                     wanted.map_or("several sites".to_owned(), |host| format!("no site {host}"));
                 let known = sites.join(", ");
                 Err(Failure::Usage(format!(
-                    "the deployment has {wanted}: name one by --site, of {known}"
+                    "{side} has {wanted}: name one by --site, of {known}"
                 )))
             }
         }
     }
 }
 
-fn target(text: &str) -> Result<Target, Failure> {
+fn named(text: &str) -> Result<Named, Failure> {
     if text.starts_with("http://") || text.starts_with("https://") {
         let url =
             Loc::parse_any(text).map_err(|error| Failure::Usage(format!("{text}: {error}")))?;
-        return Ok(match Origin::parse(url.as_str()) {
+        return Ok(Named::Target(match Origin::parse(url.as_str()) {
             Ok(origin) => Target::Site(origin.as_str().to_owned()),
             Err(_) => Target::Sitemap(url.as_str().to_owned()),
-        });
+        }));
     }
     let path = PathBuf::from(text);
     match std::fs::metadata(&path) {
-        Ok(metadata) if metadata.is_dir() => Ok(Target::Folder(path)),
-        Ok(_) => Ok(Target::File(path)),
+        Ok(metadata) if metadata.is_dir() => Ok(Named::Target(Target::Folder(path))),
+        Ok(_) if text.ends_with(".jsonl") || text.ends_with(".jsonl.gz") => {
+            Ok(Named::Records(path))
+        }
+        Ok(_) => Ok(Named::Target(Target::File(path))),
         Err(error) => Err(Failure::File { file: path, error }),
     }
 }

@@ -147,7 +147,7 @@ impl Reader<'_> {
         walk.run().await
     }
 
-    /// Reads what a site's tables list.
+    /// Reads what a site's tables list. `is_none`: the names of its sitemaps say nothing.
     ///
     /// # Errors
     ///
@@ -156,6 +156,7 @@ impl Reader<'_> {
         &self,
         table: &SitemapTable,
         site: &str,
+        is_none: bool,
         side: Side,
         pages: &Pages,
     ) -> Result<(), DiffError> {
@@ -165,7 +166,7 @@ impl Reader<'_> {
         for (shard, segment) in table.segments_of(site).await? {
             let name = shard.object().path();
             if last.0 != name {
-                last = (name.clone(), pages.file(&name, false));
+                last = (name.clone(), pages.file(&name, is_none));
             }
             let rows = table.segment(&shard, segment).await?;
             let unread = |why: String| DiffError::Unread {
