@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
+use cli::build::BuildError;
 use cli::content::LoadError;
+use cli::diff::DiffError;
 use cli::mapping::{self as mappings, ItemError};
 use cli::output::{Color, Format, Output};
 use cli::probe::NoStack;
@@ -18,8 +20,10 @@ use engine::error::EngineError;
 use sitemap::mapping::{MappingError, MappingProblem};
 
 mod audit;
+mod build;
 mod check;
 mod denied;
+mod diff;
 mod explain;
 mod mapping;
 mod place;
@@ -60,8 +64,12 @@ enum Command {
     },
     /// Check every row and every object against what it was made from; status 1 if something is wrong
     Audit(audit::Audit),
+    /// Publish content files into a folder, for any web server; status 1 if a line was malformed
+    Build(build::Build),
     /// Check the sitemaps of any site, file or folder; status 1 if something is wrong
     Check(Box<check::Check>),
+    /// Compare what two sitemaps, sites, folders or content files list; status 1 if it differs
+    Diff(Box<diff::Diff>),
     /// Explain why a page is listed, or why not; status 1 if no record has the address or the id
     Explain(explain::Explain),
     /// Show the state of each site, what is wrong with it, and how far scans are
@@ -100,7 +108,9 @@ impl Cli {
         let mut output = Output::new(format, colours);
         match self.command {
             Some(Command::Audit(audit)) => audit.run(&mut output).await,
+            Some(Command::Build(build)) => build.run(&mut output).await,
             Some(Command::Check(check)) => check.run(&mut output).await,
+            Some(Command::Diff(diff)) => diff.run(&mut output).await,
             Some(Command::Explain(explain)) => explain.run(&mut output).await,
             Some(Command::Status(status)) => status.run(&mut output).await,
             Some(Command::Mapping(mapping)) => mapping.run(&mut output),
@@ -161,6 +171,10 @@ pub(crate) enum Failure {
     Mapping { file: PathBuf, error: MappingError },
     #[error("{0}")]
     Usage(String),
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    #[error(transparent)]
+    Diff(#[from] DiffError),
     #[error(transparent)]
     Item(#[from] ItemError),
     #[error(transparent)]

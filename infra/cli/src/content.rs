@@ -194,10 +194,13 @@ pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loade
     };
     let (reader, bytes) = source.open().map_err(failed)?;
     let read = Arc::new(AtomicU64::new(0));
-    let mut lines = read_lines(Counted {
-        reader,
-        read: read.clone(),
-    })
+    let mut lines = read_lines(
+        Counted {
+            reader,
+            read: read.clone(),
+        },
+        parse,
+    )
     .map_err(failed)?;
     let mut progress = Progress::begin(&format!("loading {name}"), Unit::Bytes, bytes);
     let mut loaded = Loaded::default();
@@ -249,14 +252,87 @@ struct Parsed {
     problems: Vec<Problem>,
 }
 
+/// A record of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Its id.
+    pub id: String,
+    /// Its fields.
+    pub value: Value,
+    /// Whether it is a site's settings.
+    pub is_settings: bool,
+    /// What is wrong with it.
+    problems: Vec<Problem>,
+}
+
+/// Reads a source, gives `take` its records in order, and shows how far it is. What `take` refuses is malformed for that reason.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub async fn read(
+    source: &Source,
+    mut take: impl FnMut(Record) -> Result<(), String>,
+) -> Result<Loaded, LoadError> {
+    let name = source.name();
+    let failed = |error| LoadError::File {
+        file: name.clone(),
+        error,
+    };
+    let (reader, bytes) = source.open().map_err(failed)?;
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Counted {
+        reader,
+        read: count.clone(),
+    };
+    let mut lines = read_lines(counted, record).map_err(failed)?;
+    let mut progress = Progress::begin(&format!("reading {name}"), Unit::Bytes, bytes);
+    let mut loaded = Loaded::default();
+    while let Some(parsed) = lines.recv().await {
+        let (line, parsed) = parsed.map_err(failed)?;
+        let problem = |field: String, reason: String, closes| LineProblem {
+            file: name.clone(),
+            line,
+            field,
+            reason,
+            closes,
+        };
+        let malformed = match parsed {
+            Ok(mut record) => {
+                let problems = std::mem::take(&mut record.problems).into_iter();
+                let problems = problems.map(|one| problem(one.field, one.reason, one.closes));
+                loaded.problems.extend(problems);
+                let id = digest(&record.id);
+                match take(record) {
+                    Ok(()) => {
+                        loaded.records += 1;
+                        loaded.ids.insert(id);
+                        None
+                    }
+                    Err(reason) => Some((WHOLE_LINE.to_owned(), reason)),
+                }
+            }
+            Err(malformed) => Some(malformed),
+        };
+        if let Some((field, reason)) = malformed {
+            loaded.refuse(problem(field, reason, true));
+        }
+        if loaded.records.is_multiple_of(1_000) {
+            progress.reach(count.load(Ordering::Relaxed));
+        }
+    }
+    Ok(loaded)
+}
+
 /// The field of a line that cannot be loaded, and the reason.
 type Malformed = (String, String);
 
 /// The lines of a file, parsed on a thread of their own. The thread ends with the file, or when nobody wants more.
 #[expect(clippy::type_complexity, reason = "a line's number, and what it is")]
-fn read_lines(
+fn read_lines<T: Send + 'static>(
     reader: impl Read + Send + 'static,
-) -> io::Result<mpsc::Receiver<io::Result<(u64, Result<Parsed, Malformed>)>>> {
+    parse: fn(&[u8]) -> Result<T, Malformed>,
+) -> io::Result<mpsc::Receiver<io::Result<(u64, Result<T, Malformed>)>>> {
     let (send, lines) = mpsc::channel(LINES_AHEAD);
     let read = move || {
         let mut lines = match decoded(reader).and_then(Lines::new) {
@@ -347,6 +423,19 @@ impl<R: Read> Lines<R> {
 
 /// What is to be loaded of a line, or the field and the reason why nothing can be.
 fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
+    let Record {
+        id,
+        value,
+        problems,
+        ..
+    } = record(line)?;
+    let item = serde_dynamo::to_item(&value)
+        .map_err(|error| (WHOLE_LINE.to_owned(), error.to_string()))?;
+    Ok(Parsed { id, item, problems })
+}
+
+/// The record of a line, or the field and the reason why there is none.
+fn record(line: &[u8]) -> Result<Record, Malformed> {
     let whole = |reason: String| (WHOLE_LINE.to_owned(), reason);
     let value: Value = serde_json::from_slice(line).map_err(|error| whole(not_json(&error)))?;
     let object = value
@@ -367,9 +456,14 @@ fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
     };
     let id = id.map_err(|reason| ("id".to_owned(), reason))?;
     let record = ContentRecord::parse(&id, &value);
-    let item = serde_dynamo::to_item(&value).map_err(|error| whole(error.to_string()))?;
+    let is_settings = record.is_settings();
     let problems = problems(&id, &value, record);
-    Ok(Parsed { id, item, problems })
+    Ok(Record {
+        id,
+        value,
+        is_settings,
+        problems,
+    })
 }
 
 /// What is wrong with a record, as far as it can be said without the settings of its site.
@@ -579,7 +673,7 @@ mod tests {
             reader: Cursor::new(gzip),
             read: read.clone(),
         };
-        let mut lines = read_lines(reader).unwrap();
+        let mut lines = read_lines(reader, parse).unwrap();
         let mut count = 0;
         while lines.blocking_recv().is_some() {
             count += 1;

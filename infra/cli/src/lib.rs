@@ -1,8 +1,10 @@
 //! What the operator's command does. Its options, and what it prints of this, are the binary's.
 
 pub mod audit;
+pub mod build;
 pub mod check;
 pub mod content;
+pub mod diff;
 pub mod explain;
 pub mod left_out;
 pub mod mapping;

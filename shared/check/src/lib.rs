@@ -9,6 +9,8 @@
 //! - Memory is bounded: each limit is a constant, and what a limit leaves out is a finding of its own.
 //! - DTDs are never expanded, and no address in a document is followed here.
 //! - A rule has one name, one severity and one text, in the table of [`rules`].
+//! - What is compared between more URLs than memory holds goes through [`sort`], the only part that writes, to a file without
+//!   a name.
 //! - No clock, no environment and no randomness: the time is an argument.
 //!
 //! ```
@@ -25,13 +27,16 @@
 //! ```
 
 pub mod address;
+pub mod compare;
 pub mod document;
 pub mod expected;
 pub mod finding;
+pub mod page;
 pub mod response;
 pub mod robots;
 pub mod rules;
 mod schema;
 pub mod site;
+pub mod sort;
 mod source;
 mod xsd;

@@ -97,34 +97,51 @@ impl Client {
 
     /// Asks for a document and reads it.
     pub async fn document(&self, url: &str, about: About) -> Fetched {
+        let limit = about.max_bytes;
+        let judged = move |body: Box<dyn Read + Send>, is_encoded| {
+            let about = About {
+                is_encoded,
+                ..about
+            };
+            read(body, &about)
+        };
+        let (response, document) = self.read(url, limit, judged).await;
+        let (document, failure) = match document {
+            Ok(document) => (Some(document), String::new()),
+            Err(failure) => (None, failure),
+        };
+        Fetched {
+            response,
+            failure,
+            document,
+        }
+    }
+
+    /// Asks for a document and has its body read, if the status is 200: what `reader` makes of it and of whether it came with
+    /// Content-Encoding gzip, or why there is none. Behind `limit` bytes the body is cut.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        url: &str,
+        limit: u64,
+        reader: impl FnOnce(Box<dyn Read + Send>, bool) -> T + Send + 'static,
+    ) -> (Option<Response>, Result<T, String>) {
         let began = Instant::now();
         let (mut response, body) = match self.open(url).await {
             Ok(opened) => opened,
-            Err(failure) => {
-                return Fetched {
-                    response: None,
-                    failure,
-                    document: None,
-                };
-            }
+            Err(failure) => return (None, Err(failure)),
         };
         if response.status != 200 {
-            return Fetched {
-                failure: format!("status {}", response.status),
-                response: Some(response),
-                document: None,
-            };
+            let failure = format!("status {}", response.status);
+            return (Some(response), Err(failure));
         }
-        let mut about = about;
-        about.is_encoded = response.is_gzip_encoded();
+        let is_encoded = response.is_gzip_encoded();
         let (send, receive) = mpsc::channel(PIECES);
-        let limit = about.max_bytes;
         let reading = tokio::task::spawn_blocking(move || {
             let pipe = Pipe {
                 receive,
                 piece: Bytes::new(),
             };
-            read(pipe, &about)
+            reader(Box::new(pipe), is_encoded)
         });
         self.pump(
             body,
@@ -137,15 +154,9 @@ impl Client {
         response.seconds = began.elapsed().as_secs();
         self.received
             .fetch_add(response.received, Ordering::Relaxed);
-        let (document, failure) = match reading.await {
-            Ok(document) => (Some(document), String::new()),
-            Err(error) => (None, format!("the reader broke off: {error}")),
-        };
-        Fetched {
-            response: Some(response),
-            failure,
-            document,
-        }
+        let read = reading.await;
+        let read = read.map_err(|error| format!("the reader broke off: {error}"));
+        (Some(response), read)
     }
 
     /// Asks for a short text, such as robots.txt, of which no more than `limit` bytes are read.

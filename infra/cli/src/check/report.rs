@@ -285,7 +285,7 @@ fn data(text: &str) -> String {
 }
 
 /// Text of others in Markdown: what could be markup is escaped, and no address becomes a link.
-fn markdown(text: &str) -> String {
+pub(crate) fn markdown(text: &str) -> String {
     let mut safe = String::new();
     for character in escaped(text).chars() {
         match character {

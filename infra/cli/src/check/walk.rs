@@ -18,9 +18,9 @@ use futures::stream::FuturesOrdered;
 use super::fetch::{Client, Fetched};
 
 /// Indexes inside each other that are followed: an index in an index is a finding, and no reason to stop.
-const MAX_DEPTH: u32 = 3;
+pub(crate) const MAX_DEPTH: u32 = 3;
 /// Names that sitemaps have on sites whose robots.txt names none, the most common first.
-const USUAL: [&str; 4] = [
+pub(crate) const USUAL: [&str; 4] = [
     "/sitemap.xml",
     "/sitemap_index.xml",
     "/wp-sitemap.xml",

@@ -103,6 +103,11 @@ impl Place {
 }
 
 impl Deployed {
+    /// Whether any option names one.
+    pub(super) fn is_given(&self) -> bool {
+        self.stack.is_some() || self.config_env.is_some() || self.deployment
+    }
+
     /// The deployment; nothing if no option names one.
     pub(super) async fn locate(&self, purpose: Purpose) -> Result<Option<Located>, Failure> {
         let mut account = Account {

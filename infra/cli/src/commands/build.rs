@@ -1,0 +1,120 @@
+//! `waymark build`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use aws::Clock;
+use clap::Args;
+use cli::build::{Content, Site};
+use cli::content::{Loaded, STDIN_NAME, Source};
+use cli::left_out::LeftOut;
+use cli::output::{Format, Output, note};
+use serde::Serialize;
+use sitemap::time::When;
+
+use super::Failure;
+
+/// Problems of content files that are shown; the rest is counted.
+const MAX_PROBLEMS_SHOWN: usize = 50;
+
+#[derive(Args)]
+pub(super) struct Build {
+    /// Content, JSON Lines, plain or gzipped; - reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The folder to write: of one site its files, of several a folder each
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Publish as of this time, such as 2026-11-15T12:00:00Z [default: now]. The same content at the same time gives the same
+    /// bytes
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    at: Option<i64>,
+    /// Show also what is left out, by reason, with N examples of each [default: 20]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
+    left_out: Option<usize>,
+}
+
+fn time(text: &str) -> Result<i64, String> {
+    When::parse(text)
+        .map(When::seconds)
+        .map_err(|error| error.to_string())
+}
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Answer<'a> {
+    /// Records that were read, each id once.
+    records: u64,
+    /// Lines that are no records.
+    malformed: u64,
+    sites: &'a [Site],
+    /// What is left out, with `--left-out`.
+    left_out: Option<&'a LeftOut>,
+}
+
+impl Build {
+    /// Status 0: everything that may be listed is. 1: a line was malformed. 2: something could not be read or written.
+    pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let now = self.at.unwrap_or_else(|| Clock::system().now());
+        let mut content = Content::begin(now).await?;
+        let mut loaded = Loaded::default();
+        for file in &self.files {
+            let source = match file.as_os_str() == STDIN_NAME {
+                true => Source::Stdin,
+                false => Source::File(file.clone()),
+            };
+            loaded.add(content.read(&source).await?);
+        }
+        for problem in loaded.problems.iter().take(MAX_PROBLEMS_SHOWN) {
+            note(problem);
+        }
+        if let Some(more @ 1..) = loaded.problems.len().checked_sub(MAX_PROBLEMS_SHOWN) {
+            note(format!("… and {more} more problems"));
+        }
+        let world = content.publish().await?;
+        let sites = world.write(&self.out).await?;
+        let left_out = match self.left_out {
+            Some(examples) => Some(LeftOut::of(world.reconciler(), examples).await?),
+            None => None,
+        };
+        if output.format() == Format::Text {
+            for site in &sites {
+                output.line(line(site))?;
+            }
+            if let Some(left_out) = &left_out {
+                output.text(&left_out.text())?;
+            }
+        } else {
+            output.json(&Answer {
+                records: loaded.distinct(),
+                malformed: loaded.malformed,
+                sites: &sites,
+                left_out: left_out.as_ref(),
+            })?;
+        }
+        for site in sites.iter().filter(|site| !site.stale.is_empty()) {
+            let names = site.stale.join(", ");
+            note(format!(
+                "waymark: {} has sitemaps that were not written by this build, and that no index of it lists: {names}. Delete them",
+                site.folder.display()
+            ));
+        }
+        // A memory of a million pages is given back faster by the end of the process.
+        std::mem::forget(world);
+        let malformed = loaded.problems.iter().any(|problem| problem.closes);
+        Ok(ExitCode::from(u8::from(malformed)))
+    }
+}
+
+fn line(site: &Site) -> String {
+    let count = |number: u64| indicatif::HumanCount(number);
+    format!(
+        "{}: {} sitemaps, {} entries, {} left out; {} files in {}",
+        site.host,
+        count(site.sitemaps),
+        count(site.entries),
+        count(site.left_out),
+        count(site.files),
+        site.folder.display()
+    )
+}

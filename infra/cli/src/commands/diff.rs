@@ -1,0 +1,332 @@
+//! `waymark diff`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws::Clock;
+use check::address::origin_of;
+use check::compare::{Fields, Side};
+use check::page::{Part, Reading};
+use clap::{Args, ValueEnum};
+use cli::build::{Content, World};
+use cli::check::fetch::{Asking, Client};
+use cli::content::Source;
+use cli::diff::report::{Format, Report};
+use cli::diff::side::Reader;
+use cli::diff::{Ignored, MaxRemoved, Pages, Target};
+use cli::output::{self, Output, note};
+use engine::error::EngineError;
+use objects::all_sites;
+use sitemap::loc::{Loc, Origin};
+use sitemap::site::MAX_BYTES;
+
+use super::Failure;
+use super::check::{Rate, duration, header, map, rate};
+use super::place::{Deployed, Located, Purpose};
+
+#[derive(Args)]
+pub(super) struct Diff {
+    /// What was: a site (https://host/), a sitemap or index (its URL), a folder, a file, or content (.jsonl). With --stack the
+    /// only side
+    #[arg(value_name = "A")]
+    a: String,
+    /// What is: the same
+    #[arg(value_name = "B", required_unless_present_any = ["stack", "config_env", "deployment"])]
+    b: Option<String>,
+    /// Compare these alone of a page that both list
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "loc,lastmod,images,alternates,videos,news"
+    )]
+    fields: Vec<Field>,
+    /// Leave out addresses that match, such as '/tag/*'; repeatable
+    #[arg(long, value_name = "PATTERN")]
+    ignore: Vec<String>,
+    /// Take lastmods that are no further apart for the same, such as 1m
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = within)]
+    lastmod_within: Duration,
+    /// Take addresses at origin A for those at origin B, as of a staging host; repeatable
+    #[arg(long, value_name = "A=B", value_parser = map)]
+    map: Vec<(String, String)>,
+    /// Print the counts alone
+    #[arg(long)]
+    summary: bool,
+    /// The form of the result [default: text; json with --json]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatName>,
+    /// Status 1 only if more pages are gone than this, such as 1% or 100
+    #[arg(long, value_name = "N", value_parser = MaxRemoved::parse)]
+    max_removed: Option<MaxRemoved>,
+    /// The site of --stack that is compared [default: B's host, or the only one]
+    #[arg(long, value_name = "HOST")]
+    site: Option<String>,
+    #[command(flatten)]
+    deployed: Deployed,
+    /// Read so many sitemaps at once
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    jobs: usize,
+    /// Send at most so many requests a second, such as 10/s; 0 for no limit
+    #[arg(long, value_name = "N/s", default_value = "10/s", value_parser = rate)]
+    rate: Rate,
+    /// Wait so long for a whole answer, such as 30s or 2m
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    timeout: Duration,
+    /// Try again so often what may pass
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    retries: u32,
+    /// Send a header to the sides' hosts. For a secret name a variable: "Authorization: $TOKEN"; repeatable
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
+    header: Vec<(String, String)>,
+    /// How to introduce itself
+    #[arg(long, value_name = "TEXT", default_value = concat!("waymark-diff/", env!("CARGO_PKG_VERSION")))]
+    user_agent: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Field {
+    Loc,
+    Lastmod,
+    Images,
+    Alternates,
+    Videos,
+    News,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormatName {
+    Text,
+    Json,
+    Csv,
+    Markdown,
+}
+
+fn within(text: &str) -> Result<Duration, String> {
+    match text {
+        "0" | "0s" => Ok(Duration::ZERO),
+        text => duration(text),
+    }
+}
+
+/// A side: a deployment's site, what would be listed of content, or what anyone can read.
+enum What {
+    Table(Box<Located>, String),
+    Records(Box<World>, String, PathBuf),
+    Target(Target),
+}
+
+/// A side as it was named.
+enum Named {
+    Records(PathBuf),
+    Target(Target),
+}
+
+impl What {
+    fn name(&self) -> String {
+        match self {
+            Self::Table(_, site) => format!("the tables of {site}"),
+            Self::Records(_, _, file) => file.display().to_string(),
+            Self::Target(target) => target.name(),
+        }
+    }
+}
+
+impl Named {
+    /// The host that it names.
+    fn host(&self) -> Option<&str> {
+        match self {
+            Self::Target(Target::Site(url) | Target::Sitemap(url)) => {
+                let origin = origin_of(url)?;
+                origin.split_once("://").map(|(_, host)| host)
+            }
+            Self::Target(Target::Folder(_) | Target::File(_)) | Self::Records(_) => None,
+        }
+    }
+}
+
+impl Diff {
+    /// Status 0: no difference, or no more removals than `--max-removed`. 1: there are. 2: a side could not be read whole.
+    pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let sides = self.sides().await?;
+        let urls = sides.iter().filter_map(|side| match side {
+            What::Target(Target::Site(url) | Target::Sitemap(url)) => origin_of(url),
+            _ => None,
+        });
+        let client = Client::new(Asking {
+            rate: self.rate,
+            timeout: self.timeout,
+            retries: self.retries,
+            headers: self.header.clone(),
+            user_agent: self.user_agent.clone(),
+            maps: Vec::new(),
+            origins: urls.map(str::to_owned).collect(),
+        });
+        let reader = Reader {
+            client: &client,
+            reading: Arc::new(Reading {
+                is_encoded: false,
+                max_bytes: MAX_BYTES,
+                maps: self.map.clone(),
+            }),
+            jobs: self.jobs,
+        };
+        let pages = Arc::new(Pages::new(Ignored::new(self.ignore.clone())));
+        for (what, side) in sides.iter().zip([Side::A, Side::B]) {
+            match what {
+                What::Target(target) => reader.read(target, side, &pages).await?,
+                What::Table(located, site) => {
+                    let table = &located.target.reconciler.table;
+                    reader.read_table(table, site, false, side, &pages).await?;
+                }
+                What::Records(world, site, _) => {
+                    let table = &world.reconciler().table;
+                    reader.read_table(table, site, true, side, &pages).await?;
+                }
+            }
+        }
+        let pages = Arc::into_inner(pages).ok_or(Failure::Usage("a reader is left".to_owned()))?;
+        let format = match (self.format, output.format()) {
+            (Some(FormatName::Text), _) | (None, output::Format::Text) => Format::Text,
+            (Some(FormatName::Json), _) | (None, _) => Format::Json,
+            (Some(FormatName::Csv), _) => Format::Csv,
+            (Some(FormatName::Markdown), _) => Format::Markdown,
+        };
+        let fields = self.compared();
+        let mut report = Report::new(
+            output,
+            format,
+            [sides[0].name(), sides[1].name()],
+            self.summary,
+        );
+        let comparing = tokio::task::block_in_place(|| {
+            pages.compare(&fields, |files, loc, change| {
+                report.change(files, loc, change)
+            })
+        });
+        let (counts, _) = comparing?;
+        report.end(&counts)?;
+        let fails = match self.max_removed {
+            Some(most) => most.is_exceeded(&counts),
+            None => counts.gone + counts.new + counts.changed > 0,
+        };
+        Ok(ExitCode::from(u8::from(fails)))
+    }
+
+    fn compared(&self) -> Fields {
+        let has = |field: Field| self.fields.contains(&field);
+        let of = |part: &Part| match part {
+            Part::Images => has(Field::Images),
+            Part::Alternates => has(Field::Alternates),
+            Part::Videos => has(Field::Videos),
+            Part::News => has(Field::News),
+        };
+        Fields {
+            lastmod: has(Field::Lastmod),
+            parts: Part::ALL.each_ref().map(of),
+            within: self.lastmod_within.as_secs().try_into().unwrap_or(i64::MAX),
+        }
+    }
+
+    /// With a deployment, its tables are what was, and A is what is.
+    async fn sides(&self) -> Result<[What; 2], Failure> {
+        let a = named(&self.a)?;
+        let Some(b) = &self.b else {
+            let located = self.deployed.locate(Purpose::Read).await?;
+            let located = located.ok_or(Failure::NoDeployment)?;
+            let sites = all_sites(&*located.target.objects).await;
+            let sites = sites.map_err(EngineError::from)?;
+            let site = self.site_of("the deployment", &sites, a.host())?;
+            let table = What::Table(Box::new(located), site.clone());
+            return Ok([table, self.what(a, Some(&site)).await?]);
+        };
+        if self.deployed.is_given() {
+            return Err(Failure::Usage(
+                "--stack, --config-env or --deployment is one of the two sides: give the other alone"
+                    .to_owned(),
+            ));
+        }
+        let b = named(b)?;
+        let hosts = [a.host(), b.host()].map(|host| host.map(str::to_owned));
+        let a = self.what(a, hosts[1].as_deref()).await?;
+        Ok([a, self.what(b, hosts[0].as_deref()).await?])
+    }
+
+    /// A side, which is compared with that host.
+    async fn what(&self, named: Named, other: Option<&str>) -> Result<What, Failure> {
+        let file = match named {
+            Named::Target(target) => return Ok(What::Target(target)),
+            Named::Records(file) => file,
+        };
+        let mut content = Content::begin(Clock::system().now()).await?;
+        let loaded = content.read(&Source::File(file.clone())).await?;
+        if let Some(problem) = loaded.problems.iter().find(|problem| problem.closes) {
+            note(format!(
+                "{problem}, so that this record is compared as not listed"
+            ));
+        }
+        let world = content.publish().await?;
+        let sites = all_sites(&*world.objects())
+            .await
+            .map_err(EngineError::from)?;
+        let site = self.site_of(&file.display().to_string(), &sites, other)?;
+        Ok(What::Records(Box::new(world), site, file))
+    }
+
+    /// Which of a side's sites is compared.
+    fn site_of(
+        &self,
+        side: &str,
+        sites: &[String],
+        other: Option<&str>,
+    ) -> Result<String, Failure> {
+        let mapped = other.map(|host| {
+            let is_of = |(from, _): &&(String, String)| from.ends_with(&format!("://{host}"));
+            let to = self
+                .map
+                .iter()
+                .find(is_of)
+                .and_then(|(_, to)| to.split_once("://"));
+            to.map_or(host, |(_, host)| host)
+        });
+        let wanted = self
+            .site
+            .as_deref()
+            .or(mapped.filter(|host| sites.iter().any(|site| site == host)));
+        match (wanted, sites) {
+            (Some(host), sites) if sites.iter().any(|site| site == host) => Ok(host.to_owned()),
+            (None, [only]) => Ok(only.clone()),
+            (None, []) => Err(Failure::Usage(format!("{side} has no site"))),
+            (wanted, sites) => {
+                let wanted =
+                    wanted.map_or("several sites".to_owned(), |host| format!("no site {host}"));
+                let known = sites.join(", ");
+                Err(Failure::Usage(format!(
+                    "{side} has {wanted}: name one by --site, of {known}"
+                )))
+            }
+        }
+    }
+}
+
+fn named(text: &str) -> Result<Named, Failure> {
+    if text.starts_with("http://") || text.starts_with("https://") {
+        let url =
+            Loc::parse_any(text).map_err(|error| Failure::Usage(format!("{text}: {error}")))?;
+        return Ok(Named::Target(match Origin::parse(url.as_str()) {
+            Ok(origin) => Target::Site(origin.as_str().to_owned()),
+            Err(_) => Target::Sitemap(url.as_str().to_owned()),
+        }));
+    }
+    let path = PathBuf::from(text);
+    match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => Ok(Named::Target(Target::Folder(path))),
+        Ok(_) if text.ends_with(".jsonl") || text.ends_with(".jsonl.gz") => {
+            Ok(Named::Records(path))
+        }
+        Ok(_) => Ok(Named::Target(Target::File(path))),
+        Err(error) => Err(Failure::File { file: path, error }),
+    }
+}

@@ -1,0 +1,351 @@
+//! `waymark diff`: what two sides list, compared page by page.
+//!
+//! Each side is read whole before anything is printed: what could not be read would look gone. Pages go through the sorter of
+//! `waymark-check`, so memory does not grow with them.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use check::compare::{Change, Comparison, Counts, Fields, Side};
+use check::page::Page;
+use engine::error::EngineError;
+
+pub mod report;
+pub mod side;
+
+pub use side::Target;
+
+/// Why two sides could not be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum DiffError {
+    /// A document cannot be read whole.
+    #[error("{file}: {why}. Nothing was compared")]
+    Unread {
+        /// Its address or path.
+        file: String,
+        /// Why.
+        why: String,
+    },
+    /// A site or a folder has no sitemaps that anything names.
+    #[error(
+        "{target}: has neither a robots.txt that names sitemaps nor one of {names}: give the sitemap itself"
+    )]
+    NoSitemaps {
+        /// The site or folder.
+        target: String,
+        /// The usual names.
+        names: String,
+    },
+    /// There are too many sitemaps.
+    #[error("{target}: has more than {limit} sitemaps. Nothing was compared")]
+    TooMany {
+        /// The side.
+        target: String,
+        /// How many are read.
+        limit: usize,
+    },
+    /// A table cannot be read.
+    #[error("{0}")]
+    Table(#[from] EngineError),
+    /// The pages cannot be sorted.
+    #[error(
+        "failed to sort the pages in {folder}: {error}. Free some space, or name another folder by TMPDIR"
+    )]
+    Sort {
+        /// The folder of the temporary file.
+        folder: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The result cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(io::Error),
+}
+
+/// Which pages are compared.
+#[derive(Clone, Debug, Default)]
+pub struct Ignored(Vec<String>);
+
+impl Ignored {
+    /// Pages whose address one of these patterns matches are left out. `*` is any text. A pattern that begins with `/` is
+    /// of what follows the host.
+    #[must_use]
+    pub fn new(patterns: Vec<String>) -> Self {
+        Self(patterns)
+    }
+
+    fn has(&self, loc: &str) -> bool {
+        self.0.iter().any(|pattern| {
+            let text = match pattern.starts_with('/') {
+                true => check::address::path_of(loc).unwrap_or(loc),
+                false => loc,
+            };
+            matches(pattern, text)
+        })
+    }
+}
+
+/// Whether a pattern is all of a text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(mut text) = text.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = text.find(part) else {
+            return false;
+        };
+        text = &text[at + part.len()..];
+    }
+    text.ends_with(last)
+}
+
+/// The sitemaps of both sides, by the numbers that pages name them by.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    names: Vec<Arc<str>>,
+    /// Those whose names say nothing: they are what was asked for.
+    is_none: Vec<bool>,
+}
+
+impl Files {
+    /// The address or path of one.
+    #[must_use]
+    pub fn name(&self, file: u32) -> &str {
+        self.names.get(file as usize).map_or("", |name| name)
+    }
+
+    /// The last part of one's name.
+    #[must_use]
+    pub fn short(&self, file: u32) -> &str {
+        let name = self.name(file);
+        let name = name.split(['?', '#']).next().unwrap_or(name);
+        name.rsplit(['/', '\\']).next().unwrap_or(name)
+    }
+
+    /// Whether none of these sitemaps has the name of one of those, compressed or not.
+    #[must_use]
+    pub fn differ(&self, these: &[u32], those: &[u32]) -> bool {
+        let is_none = |file: &u32| self.is_none.get(*file as usize).copied().unwrap_or(true);
+        let plain = |file: &u32| {
+            let name = self.short(*file);
+            name.strip_suffix(".gz").unwrap_or(name)
+        };
+        let is_same = |a: &u32| those.iter().any(|b| plain(a) == plain(b));
+        !these.iter().chain(those).any(is_none) && !these.iter().any(is_same)
+    }
+}
+
+/// Where both sides' pages go.
+#[derive(Debug)]
+pub struct Pages {
+    inside: Mutex<Inside>,
+    ignored: Ignored,
+    folder: PathBuf,
+}
+
+#[derive(Debug)]
+struct Inside {
+    comparison: Comparison,
+    files: Files,
+    pages: u64,
+}
+
+impl Pages {
+    /// None yet.
+    #[must_use]
+    pub fn new(ignored: Ignored) -> Self {
+        let folder = std::env::temp_dir();
+        Self {
+            inside: Mutex::new(Inside {
+                comparison: Comparison::new(&folder),
+                files: Files::default(),
+                pages: 0,
+            }),
+            ignored,
+            folder,
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number for a sitemap. `is_none`: its name says nothing.
+    pub fn file(&self, name: &str, is_none: bool) -> u32 {
+        let mut inside = self.lock();
+        inside.files.names.push(name.into());
+        inside.files.is_none.push(is_none);
+        inside.files.names.len() as u32 - 1
+    }
+
+    /// Takes a page.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be sorted.
+    pub fn add(&self, side: Side, file: u32, page: &Page) -> io::Result<()> {
+        if self.ignored.has(&page.loc) {
+            return Ok(());
+        }
+        let mut inside = self.lock();
+        inside.pages += 1;
+        inside.comparison.add(side, file, page)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.lock().pages
+    }
+
+    fn sort_error(&self, error: io::Error) -> DiffError {
+        DiffError::Sort {
+            folder: self.folder.display().to_string(),
+            error,
+        }
+    }
+
+    /// Compares the sides, and gives `take` what differs.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be sorted, or `take` fails.
+    pub fn compare(
+        self,
+        fields: &Fields,
+        mut take: impl FnMut(&Files, &str, &Change) -> io::Result<()>,
+    ) -> Result<(Counts, Files), DiffError> {
+        let folder = self.folder.display().to_string();
+        let inside = self
+            .inside
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (comparison, files) = (inside.comparison, inside.files);
+        let mut output = Ok(());
+        let compared = comparison.finish(
+            fields,
+            |a, b| files.differ(a, b),
+            |loc, change| {
+                if let Err(error) = take(&files, loc, change) {
+                    output = Err(error);
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                Ok(())
+            },
+        );
+        output.map_err(DiffError::Output)?;
+        let counts = compared.map_err(|error| DiffError::Sort { folder, error })?;
+        Ok((counts, files))
+    }
+}
+
+/// So many removals that a release is let through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MaxRemoved {
+    /// A number.
+    Pages(u64),
+    /// Percent of A's pages.
+    Percent(f64),
+}
+
+impl MaxRemoved {
+    /// Reads `100` or `1%`.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || "is neither a number of pages nor a share of them, such as 1%".to_owned();
+        match text.strip_suffix('%') {
+            None => text.parse().map(Self::Pages).map_err(|_| wrong()),
+            Some(number) => match number.parse::<f64>() {
+                Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Self::Percent(percent)),
+                _ => Err(wrong()),
+            },
+        }
+    }
+
+    /// Whether more are gone.
+    #[must_use]
+    pub fn is_exceeded(self, counts: &Counts) -> bool {
+        match self {
+            Self::Pages(most) => counts.gone > most,
+            Self::Percent(most) => counts.gone as f64 * 100.0 > most * counts.of_a() as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_of_a_whole_address_or_of_what_follows_the_host() {
+        for (pattern, loc, expected) in [
+            ("/tag/*", "https://a.example/tag/x", true),
+            ("/tag/*", "https://a.example/a/tag/x", false),
+            ("/tag/", "https://a.example/tag/x", false),
+            ("*/tag/*", "https://a.example/a/tag/x", true),
+            ("*?page=*", "https://a.example/?page=2", true),
+            ("https://a.example/*.html", "https://a.example/x.html", true),
+            (
+                "https://a.example/*.html",
+                "https://a.example/x.html?a",
+                false,
+            ),
+            ("a*a", "a", false),
+        ] {
+            let ignored = Ignored::new(vec![pattern.to_owned()]);
+            assert_eq!(ignored.has(loc), expected, "{pattern} {loc}");
+        }
+    }
+
+    #[test]
+    fn a_gate_counts_removals_alone() {
+        let counts = Counts {
+            same: 97,
+            gone: 2,
+            changed: 1,
+            new: 1_000,
+            ..Counts::default()
+        };
+        for (gate, expected) in [
+            ("2", false),
+            ("1", true),
+            ("2%", false),
+            ("1.9%", true),
+            ("0%", true),
+        ] {
+            let gate = MaxRemoved::parse(gate).unwrap();
+            assert_eq!(gate.is_exceeded(&counts), expected, "{gate:?}");
+        }
+        for wrong in ["", "%", "-1", "101%", "a"] {
+            assert!(MaxRemoved::parse(wrong).is_err(), "{wrong}");
+        }
+        // Of nothing, nothing can be gone.
+        assert!(!MaxRemoved::Percent(1.0).is_exceeded(&Counts::default()));
+    }
+
+    #[test]
+    fn a_sitemap_has_another_name_whatever_its_folder_or_packing_is() {
+        let pages = Pages::new(Ignored::default());
+        let [a, b, c, d] = [
+            ("https://a.example/post-sitemap.xml?v=1/2", false),
+            ("public/post-sitemap.xml.gz", false),
+            ("https://a.example/page-sitemap.xml", false),
+            ("content.jsonl", true),
+        ]
+        .map(|(name, is_none)| pages.file(name, is_none));
+        let files = pages.lock().files.clone();
+        assert_eq!(files.short(a), "post-sitemap.xml");
+        assert!(!files.differ(&[a], &[b]));
+        assert!(files.differ(&[b], &[c]));
+        assert!(!files.differ(&[b, c], &[c]));
+        assert!(!files.differ(&[c], &[d]));
+    }
+}

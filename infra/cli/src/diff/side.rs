@@ -1,0 +1,392 @@
+//! One side of a comparison: from what it is to all its pages.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use check::address::{origin_of, path_of};
+use check::compare::Side;
+use check::document::Kind;
+use check::finding::Findings;
+use check::page::{Listed, PageError, Reading, read, read_entries};
+use check::robots::{MAX_ROBOTS_BYTES, Robots};
+use check::rules::Policy;
+use engine::SitemapTable;
+use futures::StreamExt as _;
+use futures::stream::FuturesOrdered;
+use sitemap::site::MAX_ENTRIES;
+
+use crate::check::fetch::Client;
+use crate::check::walk::{MAX_DEPTH, USUAL};
+use crate::output::note;
+use crate::progress::{Progress, Unit};
+
+use super::{DiffError, Pages};
+
+/// Sitemaps and indexes of a side that are read: an index of as many as the protocol lets it have.
+const MAX_SITEMAPS: usize = MAX_ENTRIES as usize + 1;
+
+/// What a side is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A site, as `https://www.example.com`.
+    Site(String),
+    /// A sitemap or an index.
+    Sitemap(String),
+    /// A folder, as a web server would serve it.
+    Folder(PathBuf),
+    /// A sitemap, or an index whose sitemaps are in the same folder.
+    File(PathBuf),
+}
+
+impl Target {
+    /// What messages call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Site(url) | Self::Sitemap(url) => url.clone(),
+            Self::Folder(path) | Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// Where a file is that an address or a name means. Nothing out of the folder.
+    fn path(&self, url: &str) -> Option<PathBuf> {
+        let folder = match self {
+            Self::Folder(folder) => folder.as_path(),
+            Self::File(file) => file.parent().unwrap_or(Path::new("")),
+            Self::Site(_) | Self::Sitemap(_) => return None,
+        };
+        let path = path_of(url).unwrap_or(url);
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let mut parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
+        if let Self::File(_) = self {
+            // Where its folder is served is not known.
+            parts.drain(..parts.len().saturating_sub(1));
+        }
+        let is_inside = |part: &&str| *part != ".." && !part.contains('\\');
+        (!parts.is_empty() && parts.iter().all(is_inside)).then(|| {
+            parts
+                .iter()
+                .fold(folder.to_owned(), |path, part| path.join(part))
+        })
+    }
+}
+
+/// How sides are read.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    /// Asks over HTTP.
+    pub client: &'a Client,
+    /// How a document is read.
+    pub reading: Arc<Reading>,
+    /// Documents that are read together.
+    pub jobs: usize,
+}
+
+/// A document to read.
+#[derive(Debug)]
+struct Next {
+    url: String,
+    file: u32,
+    depth: u32,
+}
+
+/// What came of a document.
+enum Came {
+    /// The sitemaps of an index; none of a sitemap.
+    Read(Vec<String>),
+    /// There is none, or it is no sitemap.
+    Absent(String),
+    Failed(String),
+    Sort(io::Error),
+}
+
+struct Walk<'a> {
+    reader: &'a Reader<'a>,
+    target: &'a Target,
+    side: Side,
+    pages: &'a Arc<Pages>,
+    waiting: VecDeque<Next>,
+    seen: HashSet<String>,
+    /// Hosts of which it was said that they are others.
+    hosts: HashSet<String>,
+}
+
+impl Reader<'_> {
+    /// Reads all pages of a side.
+    ///
+    /// # Errors
+    ///
+    /// If any document of it cannot be read whole.
+    pub async fn read(
+        &self,
+        target: &Target,
+        side: Side,
+        pages: &Arc<Pages>,
+    ) -> Result<(), DiffError> {
+        let mut walk = Walk {
+            reader: self,
+            target,
+            side,
+            pages,
+            waiting: VecDeque::new(),
+            seen: HashSet::new(),
+            hosts: HashSet::new(),
+        };
+        match target {
+            Target::Site(origin) => walk.begin(origin).await?,
+            Target::Folder(_) => walk.begin("").await?,
+            Target::Sitemap(url) => walk.push(url.clone(), 0)?,
+            Target::File(path) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                walk.push(name.into_owned(), 0)?;
+            }
+        }
+        walk.run().await
+    }
+
+    /// Reads what a site's tables list. `is_none`: the names of its sitemaps say nothing.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails, or an entry in it is damaged.
+    pub async fn read_table(
+        &self,
+        table: &SitemapTable,
+        site: &str,
+        is_none: bool,
+        side: Side,
+        pages: &Pages,
+    ) -> Result<(), DiffError> {
+        let mut progress = Progress::begin(&format!("reading {site}"), Unit::Things("URLs"), None);
+        let before = pages.count();
+        let mut last = (String::new(), 0);
+        for (shard, segment) in table.segments_of(site).await? {
+            let name = shard.object().path();
+            if last.0 != name {
+                last = (name.clone(), pages.file(&name, is_none));
+            }
+            let rows = table.segment(&shard, segment).await?;
+            let unread = |why: String| DiffError::Unread {
+                file: name.clone(),
+                why,
+            };
+            let xml = String::from_utf8(rows.xml).map_err(|error| unread(error.to_string()))?;
+            let taken = read_entries(&xml, &self.reading, |listed| match listed {
+                Listed::Page(page) => pages.add(side, last.1, page),
+                Listed::Sitemap(_) => Ok(()),
+            });
+            match taken {
+                Ok(_) => progress.reach(pages.count() - before),
+                Err(PageError::Take(error)) => return Err(pages.sort_error(error)),
+                Err(error) => return Err(unread(error.to_string())),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Walk<'_> {
+    fn unread(&self, url: &str, why: String) -> DiffError {
+        DiffError::Unread {
+            file: self.shown(url),
+            why,
+        }
+    }
+
+    fn shown(&self, url: &str) -> String {
+        match self.target.path(url) {
+            Some(path) => path.display().to_string(),
+            None => url.to_owned(),
+        }
+    }
+
+    fn push(&mut self, url: String, depth: u32) -> Result<(), DiffError> {
+        if !self.seen.insert(url.clone()) {
+            return Ok(());
+        }
+        if self.seen.len() > MAX_SITEMAPS {
+            return Err(DiffError::TooMany {
+                target: self.target.name(),
+                limit: MAX_SITEMAPS,
+            });
+        }
+        if let Target::Site(own) | Target::Sitemap(own) = self.target
+            && let (Some(own), Some(origin)) = (origin_of(own), origin_of(&url))
+            && own != origin
+            && self.hosts.insert(origin.to_owned())
+        {
+            note(format!(
+                "waymark: {own} has sitemaps on {origin}, which are read there"
+            ));
+        }
+        // The name of a sitemap that was asked for says nothing.
+        let is_asked_for =
+            depth == 0 && matches!(self.target, Target::Sitemap(_) | Target::File(_));
+        let file = self.pages.file(&self.shown(&url), is_asked_for);
+        self.waiting.push_back(Next { url, file, depth });
+        Ok(())
+    }
+
+    /// The sitemaps that robots.txt names, or else the first of the usual names.
+    async fn begin(&mut self, origin: &str) -> Result<(), DiffError> {
+        let url = format!("{origin}/robots.txt");
+        let text = match self.target.path(&url) {
+            Some(path) => match std::fs::read(path) {
+                Ok(text) => Some(text),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(self.unread(&url, error.to_string())),
+            },
+            None => match self.reader.client.text(&url, MAX_ROBOTS_BYTES).await {
+                Ok((response, text)) if response.status == 200 => Some(text),
+                Ok(_) => None,
+                Err(why) => return Err(self.unread(&url, why)),
+            },
+        };
+        let mut findings = Findings::new(Arc::new(Policy::default()));
+        let robots = text.map(|text| Robots::read(&text, &url.as_str().into(), &mut findings));
+        let named = robots.map(|robots| robots.sitemaps).unwrap_or_default();
+        for (url, _) in &named {
+            self.push(url.clone(), 0)?;
+        }
+        if !named.is_empty() {
+            return Ok(());
+        }
+        for name in USUAL {
+            let url = format!("{origin}{name}");
+            let file = self.pages.file(&self.shown(&url), false);
+            match self.document(&url, file).await {
+                Came::Absent(_) => {}
+                came => return self.take(&url, came, 0),
+            }
+        }
+        Err(DiffError::NoSitemaps {
+            target: self.target.name(),
+            names: USUAL.join(", "),
+        })
+    }
+
+    /// Reads all that waits, in order, some of it together.
+    async fn run(&mut self) -> Result<(), DiffError> {
+        let name = self.target.name();
+        let mut progress = Progress::begin(&format!("reading {name}"), Unit::Things("URLs"), None);
+        let before = self.pages.count();
+        let mut under_way = FuturesOrdered::new();
+        loop {
+            while under_way.len() < self.reader.jobs.max(1)
+                && let Some(next) = self.waiting.pop_front()
+            {
+                let reading = Self::read(
+                    self.reader,
+                    self.target,
+                    self.side,
+                    self.pages.clone(),
+                    next,
+                );
+                under_way.push_back(reading);
+            }
+            let Some((next, came)) = under_way.next().await else {
+                return Ok(());
+            };
+            self.take(&next.url, came, next.depth)?;
+            progress.reach(self.pages.count() - before);
+        }
+    }
+
+    fn take(&mut self, url: &str, came: Came, depth: u32) -> Result<(), DiffError> {
+        let children = match came {
+            Came::Read(children) => children,
+            Came::Absent(why) | Came::Failed(why) => return Err(self.unread(url, why)),
+            Came::Sort(error) => return Err(self.pages.sort_error(error)),
+        };
+        if depth >= MAX_DEPTH && !children.is_empty() {
+            let why = format!("is in more than {MAX_DEPTH} indexes inside each other");
+            return Err(self.unread(url, why));
+        }
+        children
+            .into_iter()
+            .try_for_each(|child| self.push(child, depth + 1))
+    }
+
+    async fn read(
+        reader: &Reader<'_>,
+        target: &Target,
+        side: Side,
+        pages: Arc<Pages>,
+        next: Next,
+    ) -> (Next, Came) {
+        let came = document(reader, target, side, pages, &next.url, next.file).await;
+        (next, came)
+    }
+
+    async fn document(&self, url: &str, file: u32) -> Came {
+        document(
+            self.reader,
+            self.target,
+            self.side,
+            self.pages.clone(),
+            url,
+            file,
+        )
+        .await
+    }
+}
+
+async fn document(
+    reader: &Reader<'_>,
+    target: &Target,
+    side: Side,
+    pages: Arc<Pages>,
+    url: &str,
+    file: u32,
+) -> Came {
+    let reading = reader.reading.clone();
+    let limit = reading.max_bytes;
+    let listed = move |body: Box<dyn Read + Send>, is_encoded| {
+        let reading = Reading {
+            is_encoded,
+            ..(*reading).clone()
+        };
+        let mut children = Vec::new();
+        let read = read(body, &reading, |listed| {
+            match listed {
+                Listed::Page(page) => pages.add(side, file, page)?,
+                Listed::Sitemap(loc) => children.push(loc.to_owned()),
+            }
+            Ok(())
+        });
+        match read {
+            Ok(Kind::Index | Kind::Sitemap | Kind::Text | Kind::Rss | Kind::Atom) => {
+                Came::Read(children)
+            }
+            Ok(Kind::Html | Kind::Other) => Came::Absent("lists nothing".to_owned()),
+            Err(PageError::Take(error)) => Came::Sort(error),
+            Err(error @ PageError::Other(_)) => Came::Absent(error.to_string()),
+            Err(error) => Came::Failed(error.to_string()),
+        }
+    };
+    let is_local = matches!(target, Target::Folder(_) | Target::File(_));
+    let Some(path) = target.path(url).or(is_local.then(PathBuf::new)) else {
+        let (response, came) = reader.client.read(url, limit, listed).await;
+        let is_gone = response.is_some_and(|response| matches!(response.status, 400..500));
+        return match came {
+            Ok(came) => came,
+            Err(why) if is_gone => Came::Absent(why),
+            Err(why) => Came::Failed(why),
+        };
+    };
+    if path.as_os_str().is_empty() {
+        return Came::Failed(format!("is not in {}", target.name()));
+    }
+    match File::open(&path) {
+        Ok(body) => {
+            let reading = tokio::task::spawn_blocking(move || listed(Box::new(body), false));
+            let came = reading.await;
+            came.unwrap_or_else(|error| Came::Failed(format!("the reader broke off: {error}")))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Came::Absent(error.to_string()),
+        Err(error) => Came::Failed(error.to_string()),
+    }
+}

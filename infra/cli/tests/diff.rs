@@ -1,0 +1,456 @@
+//! `waymark diff` as its users run it: on folders, files and servers on loopback. It also holds `docs/cli/diff.md` to what the
+//! command prints.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps nothing fails, as it should"
+)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Far longer than any comparison here takes, also on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(120);
+const ORIGIN: &str = "https://www.example.com";
+
+struct Outcome {
+    status: i32,
+    output: String,
+    errors: String,
+}
+
+fn waymark(folder: &Path, arguments: &[&str]) -> Outcome {
+    let began = Instant::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let took = began.elapsed();
+    assert!(took < LIMIT, "{arguments:?} took {took:?}");
+    Outcome {
+        status: output.status.code().unwrap(),
+        output: String::from_utf8(output.stdout).unwrap(),
+        errors: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn diff(folder: &Path, arguments: &[&str]) -> Outcome {
+    waymark(folder, &[&["diff"][..], arguments].concat())
+}
+
+/// A page: its path, its lastmod, and what else is in its entry.
+type Page<'a> = (&'a str, &'a str, &'a str);
+
+fn urlset(pages: &[Page<'_>]) -> String {
+    let mut xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+        <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+        xmlns:image=\"http://www.google.com/schemas/sitemap-image/1.1\">\n"
+        .to_owned();
+    for (path, lastmod, more) in pages {
+        writeln!(
+            xml,
+            "<url><loc>{ORIGIN}{path}</loc><lastmod>{lastmod}</lastmod>{more}</url>"
+        )
+        .unwrap();
+    }
+    xml + "</urlset>\n"
+}
+
+fn index(origin: &str, names: &[&str]) -> String {
+    let mut xml = "<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">".to_owned();
+    for name in names {
+        write!(xml, "<sitemap><loc>{origin}/{name}</loc></sitemap>").unwrap();
+    }
+    xml + "</sitemapindex>"
+}
+
+fn site(folder: &Path, sitemaps: &[(&str, &[Page<'_>])]) {
+    fs::create_dir_all(folder).unwrap();
+    for (name, pages) in sitemaps {
+        fs::write(folder.join(name), urlset(pages)).unwrap();
+    }
+    let names: Vec<_> = sitemaps.iter().map(|(name, _)| *name).collect();
+    fs::write(folder.join("sitemap.xml"), index(ORIGIN, &names)).unwrap();
+}
+
+const IMAGE: &str =
+    "<image:image><image:loc>https://www.example.com/a.jpg</image:loc></image:image>";
+
+/// The two sides that the documentation shows.
+fn sides() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    site(
+        &folder.path().join("before"),
+        &[
+            (
+                "post-sitemap.xml",
+                &[
+                    ("/2019/old/", "2026-01-01", ""),
+                    ("/2025/larch/", "2026-01-02", ""),
+                ],
+            ),
+            (
+                "page-sitemap.xml",
+                &[("/", "2026-01-01", ""), ("/about/", "2026-11-01", "")],
+            ),
+        ],
+    );
+    site(
+        &folder.path().join("after"),
+        &[
+            (
+                "post-sitemap.xml",
+                &[("/2026/first-snow/", "2026-11-20", "")],
+            ),
+            ("post-sitemap2.xml", &[("/2025/larch/", "2026-01-02", "")]),
+            (
+                "page-sitemap.xml",
+                &[
+                    ("/", "2026-01-01T00:00:00Z", ""),
+                    ("/about/", "2026-11-15", IMAGE),
+                ],
+            ),
+        ],
+    );
+    folder
+}
+
+#[test]
+fn the_documentation_shows_what_the_command_prints() {
+    let sides = sides();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli/diff.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (mut command, mut shown, mut count) = (None, String::new(), 0);
+    for line in page.lines().chain([""]) {
+        let line = line.strip_prefix("    ");
+        if let (Some(told), true) = (&command, line.is_none_or(|line| line.starts_with("$ "))) {
+            let told: &String = told;
+            let arguments: Vec<_> = told
+                .split(' ')
+                .map(|word| word.trim_matches('\''))
+                .collect();
+            let outcome = waymark(sides.path(), &arguments);
+            let printed = outcome.output + &outcome.errors;
+            assert_eq!(printed.trim_end(), shown.trim_end(), "{told}");
+            (command, count) = (None, count + 1);
+        }
+        match line.map(|line| line.strip_prefix("$ waymark ").ok_or(line)) {
+            Some(Ok(told)) => {
+                command = Some(told.to_owned());
+                shown.clear();
+            }
+            Some(Err(line)) => shown.push_str(&format!("{line}\n")),
+            None => {}
+        }
+    }
+    assert!(count >= 4, "the documentation shows {count} commands");
+    // Each flag is told.
+    let help = waymark(sides.path(), &["diff", "--help"]).output;
+    for flag in help
+        .split_whitespace()
+        .filter(|word| word.starts_with("--"))
+    {
+        let flag = flag.trim_matches([',', '.', ']']);
+        let is_general = matches!(flag, "--json" | "--color" | "--help" | "--version" | "--");
+        assert!(
+            is_general || page.contains(&format!("`{flag}")),
+            "{flag} is not in the documentation"
+        );
+    }
+}
+
+#[test]
+fn the_status_says_whether_there_is_a_difference() {
+    let sides = sides();
+    for (arguments, expected) in [
+        (&["before", "after"][..], 1),
+        (&["before", "before"], 0),
+        (&["before", "after", "--max-removed", "25%"], 0),
+        (&["before", "after", "--max-removed", "1"], 0),
+        (&["before", "after", "--max-removed", "24.9%"], 1),
+        (
+            &["before", "after", "--ignore", "/20*", "--fields", "videos"],
+            0,
+        ),
+        (&["before", "before/sitemap.xml"], 0),
+        (&["before", "nowhere"], 2),
+        (&["before"], 2),
+    ] {
+        let outcome = diff(sides.path(), arguments);
+        assert_eq!(
+            outcome.status, expected,
+            "{arguments:?}: {}{}",
+            outcome.output, outcome.errors
+        );
+        assert!(
+            expected != 2 || outcome.output.is_empty(),
+            "{}",
+            outcome.output
+        );
+    }
+}
+
+#[test]
+fn json_has_every_difference_and_the_counts() {
+    let sides = sides();
+    let outcome = diff(sides.path(), &["before", "after", "--json"]);
+    let json: Value = serde_json::from_str(&outcome.output).unwrap();
+    let expected = serde_json::json!({
+        "a": "before",
+        "b": "after",
+        "changes": [
+            {"change": "gone", "loc": "https://www.example.com/2019/old/", "sitemap_a": "before/post-sitemap.xml"},
+            {"change": "new", "loc": "https://www.example.com/2026/first-snow/", "sitemap_b": "after/post-sitemap.xml"},
+            {
+                "change": "changed",
+                "loc": "https://www.example.com/about/",
+                "sitemap_a": "before/page-sitemap.xml",
+                "sitemap_b": "after/page-sitemap.xml",
+                "lastmod": ["2026-11-01", "2026-11-15"],
+                "images": {"added": 1, "removed": 0},
+            },
+        ],
+        "summary": {
+            "same": 2, "gone": 1, "new": 1, "changed": 1, "moved": 1, "listed_again_a": 0, "listed_again_b": 0,
+        },
+    });
+    assert_eq!(json, expected);
+}
+
+#[test]
+fn what_cannot_be_read_whole_is_compared_with_nothing() {
+    let sides = sides();
+    let after = sides.path().join("after");
+    let part = after.join("post-sitemap2.xml");
+    let whole = fs::read_to_string(&part).unwrap();
+    for (text, told) in [
+        (
+            Some(&whole[..whole.len() - 10]),
+            "post-sitemap2.xml: line 4: ends before its root's end",
+        ),
+        (Some("<html></html>"), "is a web page"),
+        (None, "post-sitemap2.xml: No such file"),
+    ] {
+        match text {
+            Some(text) => fs::write(&part, text).unwrap(),
+            None => fs::remove_file(&part).unwrap(),
+        }
+        let outcome = diff(sides.path(), &["before", "after", "--json"]);
+        assert_eq!(
+            (outcome.status, outcome.output.as_str()),
+            (2, ""),
+            "{text:?}"
+        );
+        assert!(outcome.errors.contains(told), "{}", outcome.errors);
+        assert!(
+            outcome.errors.contains("Nothing was compared"),
+            "{}",
+            outcome.errors
+        );
+    }
+    // A link out of the folder is not followed.
+    fs::write(
+        after.join("sitemap.xml"),
+        index(ORIGIN, &["../before/page-sitemap.xml"]),
+    )
+    .unwrap();
+    let outcome = diff(sides.path(), &["before", "after"]);
+    assert_eq!(outcome.status, 2);
+    assert!(
+        outcome.errors.contains("is not in after"),
+        "{}",
+        outcome.errors
+    );
+}
+
+/// Serves a folder on loopback until the test's process ends, under an origin of its own in its indexes.
+fn serve(folder: PathBuf, cut: Option<&'static str>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let own = origin.clone();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let Some(Ok(first)) = lines.next() else {
+                continue;
+            };
+            for line in lines.map_while(Result::ok) {
+                if line.is_empty() {
+                    break;
+                }
+            }
+            let path = first
+                .split(' ')
+                .nth(1)
+                .unwrap_or("/")
+                .trim_start_matches('/')
+                .to_owned();
+            let body = fs::read_to_string(folder.join(&path)).ok();
+            let (status, mut body) = match body {
+                Some(body) if path == "sitemap.xml" => ("200 OK", body.replace(ORIGIN, &own)),
+                Some(body) => ("200 OK", body),
+                None => ("404 Not Found", String::new()),
+            };
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {}\r\ncontent-type: text/xml\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
+            if cut == Some(&path) {
+                body.truncate(body.len() - 9);
+            }
+            // A client that has left is no failure of the server's.
+            let _ = stream.write_all((head + &body).as_bytes());
+        }
+    });
+    origin
+}
+
+#[test]
+fn a_site_is_compared_with_a_folder_and_a_body_that_is_cut_is_told() {
+    let sides = sides();
+    let origin = serve(sides.path().join("before"), None);
+    let quick = ["--rate", "0", "--retries", "0", "--timeout", "20s"];
+    let compare = |a: &str, b: &str| diff(sides.path(), &[&[a, b][..], &quick].concat());
+    let outcome = compare(&origin, "before");
+    assert_eq!(outcome.status, 0, "{}{}", outcome.output, outcome.errors);
+    assert_eq!(outcome.output, "4 the same, 0 gone, 0 new, 0 changed\n");
+    let outcome = compare(
+        &format!("{origin}/page-sitemap.xml"),
+        "after/page-sitemap.xml",
+    );
+    assert_eq!(outcome.status, 1, "{}{}", outcome.output, outcome.errors);
+    let cut = serve(sides.path().join("before"), Some("page-sitemap.xml"));
+    let outcome = compare(&cut, "before");
+    assert_eq!((outcome.status, outcome.output.as_str()), (2, ""));
+    assert!(
+        outcome.errors.contains("page-sitemap.xml: "),
+        "{}",
+        outcome.errors
+    );
+    let nothing = serve(sides.path().join("nowhere"), None);
+    let outcome = compare(&nothing, "before");
+    assert_eq!(outcome.status, 2);
+    assert!(
+        outcome
+            .errors
+            .contains("has neither a robots.txt that names sitemaps"),
+        "{}",
+        outcome.errors
+    );
+}
+
+#[test]
+fn a_staging_host_is_compared_by_a_map() {
+    let sides = sides();
+    let staging = sides.path().join("staging");
+    fs::create_dir(&staging).unwrap();
+    for name in ["sitemap.xml", "post-sitemap.xml", "page-sitemap.xml"] {
+        let text = fs::read_to_string(sides.path().join("before").join(name)).unwrap();
+        fs::write(
+            staging.join(name),
+            text.replace(ORIGIN, "https://staging.example.com"),
+        )
+        .unwrap();
+    }
+    assert_eq!(
+        diff(sides.path(), &["before", "staging", "--summary"]).status,
+        1
+    );
+    let map = format!("https://staging.example.com={ORIGIN}");
+    assert_eq!(
+        diff(sides.path(), &["before", "staging", "--map", &map]).status,
+        0
+    );
+}
+
+#[test]
+fn foreign_text_does_not_reach_the_terminal_as_it_is() {
+    let sides = sides();
+    let page = [("/a", "2026&#x9b;31m", "")];
+    fs::write(sides.path().join("a.xml"), urlset(&page)).unwrap();
+    fs::write(
+        sides.path().join("b.xml"),
+        urlset(&[("/a", "2026-01-01", "")]),
+    )
+    .unwrap();
+    for format in ["text", "json", "markdown"] {
+        let outcome = diff(sides.path(), &["a.xml", "b.xml", "--format", format]);
+        assert_eq!(outcome.status, 1, "{}", outcome.errors);
+        assert!(
+            !outcome.output.contains('\u{9b}'),
+            "{format}: {:?}",
+            outcome.output
+        );
+    }
+}
+
+/// Many differences, each told once, whatever fits into memory: what is sorted on disk is the sorter's own test.
+#[test]
+fn each_of_many_differences_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let gz = |name: &str, paths: &mut dyn Iterator<Item = (String, &str)>| {
+        let file = fs::File::create(folder.path().join(name)).unwrap();
+        let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        let begin = urlset(&[]);
+        gzip.write_all(begin.trim_end_matches("</urlset>\n").as_bytes())
+            .unwrap();
+        for (path, lastmod) in paths {
+            writeln!(
+                gzip,
+                "<url><loc>{ORIGIN}{path}</loc><lastmod>{lastmod}</lastmod></url>"
+            )
+            .unwrap();
+        }
+        gzip.write_all(b"</urlset>").unwrap();
+        gzip.finish().unwrap();
+    };
+    let path = |n: u32| format!("/page/{n}/");
+    gz(
+        "a.xml.gz",
+        &mut (0..40_000).map(|n| (path(n), "2026-01-01")),
+    );
+    // Of each hundred one is gone, one has changed, and one is new.
+    let b = (0..40_000)
+        .rev()
+        .filter(|n| n % 100 != 7)
+        .map(|n| match n % 100 {
+            8 => (path(n), "2026-01-02"),
+            _ => (path(n), "2026-01-01"),
+        });
+    gz(
+        "b.xml.gz",
+        &mut b.chain((0..400).map(|n| (path(1_000_000 + n), "2026-01-01"))),
+    );
+    let outcome = diff(folder.path(), &["a.xml.gz", "b.xml.gz"]);
+    assert_eq!(outcome.status, 1);
+    let mut lines: Vec<&str> = outcome.output.lines().collect();
+    assert_eq!(
+        lines.pop(),
+        Some("39,200 the same, 400 gone, 400 new, 400 changed")
+    );
+    let mut expected: Vec<String> = Vec::new();
+    for n in 0..400 {
+        expected.push(format!("- {ORIGIN}{}", path(n * 100 + 7)));
+        expected.push(format!("~ {ORIGIN}{}", path(n * 100 + 8)));
+        expected.push(format!("+ {ORIGIN}{}", path(1_000_000 + n)));
+    }
+    let told = lines
+        .iter()
+        .map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "));
+    let mut told: Vec<String> = told.collect();
+    told.sort();
+    expected.sort();
+    assert_eq!(told, expected);
+}

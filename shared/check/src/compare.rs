@@ -1,0 +1,436 @@
+//! What differs between two sets of pages, each in one [`Comparison`], through the sorter: memory does not grow with them.
+//!
+//! A page is known by its address. One that a side lists several times, as among its pages and among its videos, says what all
+//! of these say together: their images, videos and so on, and the newest lastmod.
+
+use std::io;
+use std::path::PathBuf;
+
+use sitemap::time::When;
+
+use crate::page::{Page, Part};
+use crate::sort::{Sorted, Sorter};
+
+/// Bytes that sorting takes in memory.
+const MEMORY: usize = 64 * 1024 * 1024;
+/// Sitemaps of a page that are remembered.
+const MAX_FILES: usize = 16;
+/// The longest lastmod that is kept. Right ones have 35 bytes at most.
+const MAX_LASTMOD_BYTES: usize = 255;
+
+/// One of the two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The first: what it has alone is gone.
+    A,
+    /// The second: what it has alone is new.
+    B,
+}
+
+/// What is compared of a page that both sides have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// The lastmod.
+    pub lastmod: bool,
+    /// Which of [`Part::ALL`].
+    pub parts: [bool; Part::ALL.len()],
+    /// Times that are no further apart are the same, in seconds.
+    pub within: i64,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self {
+            lastmod: true,
+            parts: [true; Part::ALL.len()],
+            within: 0,
+        }
+    }
+}
+
+/// A page that is not the same on both sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Only A has it, in the sitemap of this number.
+    Gone(u32),
+    /// Only B has it.
+    New(u32),
+    /// Both have it, and it says something else.
+    Changed {
+        /// A's sitemap, and B's.
+        files: [u32; 2],
+        /// A's lastmod and B's, if they differ; empty for none.
+        lastmod: Option<[String; 2]>,
+        /// Of each part how many only B has, and how many only A has.
+        parts: [(u64, u64); Part::ALL.len()],
+    },
+}
+
+/// How many pages there are of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The same on both sides.
+    pub same: u64,
+    /// Only in A.
+    pub gone: u64,
+    /// Only in B.
+    pub new: u64,
+    /// In both, with something else.
+    pub changed: u64,
+    /// Of those in both: listed in no sitemap of the same name.
+    pub moved: u64,
+    /// Times that A and B list an address again.
+    pub again: [u64; 2],
+}
+
+impl Counts {
+    /// The pages of A, each once.
+    #[must_use]
+    pub fn of_a(&self) -> u64 {
+        self.same + self.gone + self.changed
+    }
+}
+
+/// Takes the pages of both sides, in any order.
+#[derive(Debug)]
+pub struct Comparison {
+    sorter: Sorter,
+    record: Vec<u8>,
+}
+
+impl Comparison {
+    /// Nothing yet. What memory has no room for is sorted in a file in `folder`.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            sorter: Sorter::new(folder, MEMORY),
+            record: Vec::new(),
+        }
+    }
+
+    /// Takes a page that a sitemap of a side lists. Numbers of sitemaps are in the order in which they were found.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be sorted.
+    pub fn add(&mut self, side: Side, file: u32, page: &Page) -> io::Result<()> {
+        let record = &mut self.record;
+        record.clear();
+        record.extend_from_slice(page.loc.as_bytes());
+        // No document has this character, so what is sorted by all bytes is sorted by addresses first.
+        record.push(0);
+        record.push(side as u8);
+        record.extend_from_slice(&file.to_be_bytes());
+        let mut lastmod = page.lastmod.as_str();
+        if lastmod.len() > MAX_LASTMOD_BYTES {
+            lastmod = &lastmod[..lastmod.floor_char_boundary(MAX_LASTMOD_BYTES)];
+        }
+        record.push(lastmod.len() as u8);
+        record.extend_from_slice(lastmod.as_bytes());
+        for part in &page.parts {
+            record.extend_from_slice(&(part.len() as u32).to_be_bytes());
+            for digest in part {
+                record.extend_from_slice(&digest.to_be_bytes());
+            }
+        }
+        self.sorter.push(record)
+    }
+
+    /// Ends both sides, and gives `take` what differs, in the order of the addresses. `is_moved` says of a page's sitemaps in A and
+    /// in B whether none has the same name.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be sorted, or `take` fails.
+    pub fn finish(
+        self,
+        fields: &Fields,
+        mut is_moved: impl FnMut(&[u32], &[u32]) -> bool,
+        mut take: impl FnMut(&str, &Change) -> io::Result<()>,
+    ) -> io::Result<Counts> {
+        let mut sorted = self.sorter.finish()?;
+        let mut counts = Counts::default();
+        let mut next = Record::next(&mut sorted)?;
+        while let Some(first) = next.take() {
+            let mut sides: [Option<Record>; 2] = [None, None];
+            let mut record = Some(first);
+            while let Some(one) = record {
+                let loc = sides.iter().flatten().next().map(|other| &other.page.loc);
+                if loc.is_some_and(|loc| *loc != one.page.loc) {
+                    next = Some(one);
+                    break;
+                }
+                let at = usize::from(one.side == Side::B);
+                match &mut sides[at] {
+                    Some(same) => {
+                        counts.again[at] += 1;
+                        same.merge(one);
+                    }
+                    none => *none = Some(one),
+                }
+                record = Record::next(&mut sorted)?;
+            }
+            let (loc, change) = match sides {
+                [Some(a), Some(b)] => {
+                    counts.moved += u64::from(is_moved(&a.files, &b.files));
+                    match a.change(&b, fields) {
+                        Some(change) => (a.page.loc, change),
+                        None => {
+                            counts.same += 1;
+                            continue;
+                        }
+                    }
+                }
+                [Some(a), None] => (a.page.loc, Change::Gone(a.files[0])),
+                [None, Some(b)] => (b.page.loc, Change::New(b.files[0])),
+                [None, None] => continue,
+            };
+            match change {
+                Change::Gone(_) => counts.gone += 1,
+                Change::New(_) => counts.new += 1,
+                Change::Changed { .. } => counts.changed += 1,
+            }
+            take(&loc, &change)?;
+        }
+        Ok(counts)
+    }
+}
+
+/// A page as it was sorted.
+struct Record {
+    side: Side,
+    /// Its sitemaps: at least one.
+    files: Vec<u32>,
+    page: Page,
+}
+
+impl Record {
+    fn next(sorted: &mut Sorted) -> io::Result<Option<Self>> {
+        let Some(bytes) = sorted.next()? else {
+            return Ok(None);
+        };
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the sorted file is damaged");
+        Self::read(bytes).map(Some).ok_or_else(damaged)
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let end = memchr::memchr(0, bytes)?;
+        let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(str::to_owned);
+        let number = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_be_bytes);
+        let loc = text(&bytes[..end])?;
+        let (side, rest) = bytes[end + 1..].split_first()?;
+        let (file, rest) = rest.split_at_checked(4)?;
+        let (length, rest) = rest.split_first()?;
+        let (lastmod, mut rest) = rest.split_at_checked(usize::from(*length))?;
+        let mut page = Page {
+            loc,
+            lastmod: text(lastmod)?,
+            ..Page::default()
+        };
+        for part in &mut page.parts {
+            let (count, digests) = rest.split_at_checked(4)?;
+            let (digests, behind) = digests.split_at_checked(8 * number(count)? as usize)?;
+            let (digests, _) = digests.as_chunks();
+            part.extend(digests.iter().map(|digest| u64::from_be_bytes(*digest)));
+            rest = behind;
+        }
+        Some(Self {
+            side: if *side == 0 { Side::A } else { Side::B },
+            files: vec![number(file)?],
+            page,
+        })
+    }
+
+    /// Adds what the same page says elsewhere.
+    fn merge(&mut self, other: Self) {
+        if self.files.len() < MAX_FILES {
+            self.files.extend(other.files);
+        }
+        let page = &mut self.page;
+        if is_newer(&other.page.lastmod, &page.lastmod) {
+            page.lastmod = other.page.lastmod;
+        }
+        for (part, more) in page.parts.iter_mut().zip(other.page.parts) {
+            part.extend(more);
+            part.sort_unstable();
+            part.dedup();
+        }
+    }
+
+    fn change(&self, other: &Self, fields: &Fields) -> Option<Change> {
+        let (a, b) = (&self.page, &other.page);
+        let differs = fields.lastmod && !is_same_time(&a.lastmod, &b.lastmod, fields.within);
+        let lastmod = differs.then(|| [a.lastmod.clone(), b.lastmod.clone()]);
+        let mut parts = [(0, 0); Part::ALL.len()];
+        for (at, counts) in parts
+            .iter_mut()
+            .enumerate()
+            .filter(|(at, _)| fields.parts[*at])
+        {
+            *counts = (
+                only(&b.parts[at], &a.parts[at]),
+                only(&a.parts[at], &b.parts[at]),
+            );
+        }
+        let is_same = lastmod.is_none() && parts.iter().all(|counts| *counts == (0, 0));
+        (!is_same).then_some(Change::Changed {
+            files: [self.files[0], other.files[0]],
+            lastmod,
+            parts,
+        })
+    }
+}
+
+/// How many of these sorted digests the others do not have.
+fn only(these: &[u64], others: &[u64]) -> u64 {
+    let mut others = others.iter().peekable();
+    let mut count = 0;
+    for this in these {
+        while others.next_if(|other| *other < this).is_some() {}
+        if others.next_if(|other| *other == this).is_none() {
+            count += 1;
+        }
+    }
+    count
+}
+
+/// What is no time is older than any.
+fn is_newer(a: &str, b: &str) -> bool {
+    match (When::parse(a), When::parse(b)) {
+        (Ok(a), Ok(b)) => a > b,
+        (Ok(_), Err(_)) => true,
+        (Err(_), Ok(_)) => false,
+        (Err(_), Err(_)) => a > b,
+    }
+}
+
+fn is_same_time(a: &str, b: &str, within: i64) -> bool {
+    if a == b {
+        return true;
+    }
+    match (When::parse(a), When::parse(b)) {
+        (Ok(a), Ok(b)) => (a.seconds() - b.seconds()).abs() <= within,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(loc: &str, lastmod: &str, images: &[u64]) -> Page {
+        Page {
+            loc: loc.to_owned(),
+            lastmod: lastmod.to_owned(),
+            parts: [images.to_vec(), vec![], vec![], vec![]],
+        }
+    }
+
+    fn compare(a: &[(u32, Page)], b: &[(u32, Page)], fields: &Fields) -> (Counts, Vec<String>) {
+        let mut comparison = Comparison::new(std::env::temp_dir());
+        for (side, pages) in [(Side::B, b), (Side::A, a)] {
+            for (file, page) in pages.iter().rev() {
+                comparison.add(side, *file, page).unwrap();
+            }
+        }
+        let mut changes = Vec::new();
+        let counts = comparison.finish(
+            fields,
+            |a, b| !a.iter().any(|a| b.contains(a)),
+            |loc, change| {
+                changes.push(format!("{loc} {change:?}"));
+                Ok(())
+            },
+        );
+        (counts.unwrap(), changes)
+    }
+
+    #[test]
+    fn each_difference_is_told_once_in_the_order_of_addresses() {
+        let a = [
+            (0, page("https://a/", "2026-01-01", &[1, 2])),
+            (0, page("https://a/b", "2026-01-01", &[])),
+            (1, page("https://a/b", "2025-01-02", &[])), // again, and older
+            (1, page("https://a/c", "", &[])),
+            (1, page("https://a/gone", "", &[])),
+        ];
+        let b = [
+            (0, page("https://a/", "2026-01-01", &[2, 3, 4])),
+            (0, page("https://a/b", "2026-01-01T00:00:00Z", &[])),
+            (0, page("https://a/c", "2026-01-01", &[])),
+            (1, page("https://a/.new", "", &[])),
+        ];
+        let (counts, changes) = compare(&a, &b, &Fields::default());
+        assert_eq!(
+            changes,
+            [
+                "https://a/ Changed { files: [0, 0], lastmod: None, parts: [(2, 1), (0, 0), (0, 0), (0, 0)] }",
+                "https://a/.new New(1)",
+                "https://a/c Changed { files: [1, 0], lastmod: Some([\"\", \"2026-01-01\"]), parts: [(0, 0), (0, 0), (0, 0), (0, 0)] }",
+                "https://a/gone Gone(1)",
+            ]
+        );
+        let expected = Counts {
+            same: 1,
+            gone: 1,
+            new: 1,
+            changed: 2,
+            moved: 1,
+            again: [1, 0],
+        };
+        assert_eq!((counts, counts.of_a()), (expected, 4));
+    }
+
+    #[test]
+    fn a_page_says_what_its_entries_say_in_whatever_order() {
+        let pages = [
+            (0, page("https://a/", "2026-01-01", &[1, 2])),
+            (1, page("https://a/", "", &[])),
+            (2, page("https://a/", "2026-01-03", &[2, 3])),
+        ];
+        let mut others = pages.clone();
+        for (file, page) in &mut others {
+            *file = 2 - *file;
+            page.lastmod = page.lastmod.replace("2026-01-03", "2026-01-03T00:00:00Z");
+        }
+        let (counts, changes) = compare(&pages, &others, &Fields::default());
+        assert_eq!(changes, [""; 0]);
+        assert_eq!((counts.same, counts.moved, counts.again), (1, 0, [2, 2]));
+        let (counts, changes) =
+            compare(&pages[..2], &[(3, pages[2].1.clone())], &Fields::default());
+        assert_eq!((changes.len(), counts.moved), (1, 1));
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_compared() {
+        let a = [(0, page("https://a/", "2026-01-01T00:00:00Z", &[1]))];
+        let b = [(0, page("https://a/", "2026-01-01T00:00:59Z", &[2]))];
+        let changed = |fields: Fields| compare(&a, &b, &fields).0.changed;
+        assert_eq!(changed(Fields::default()), 1);
+        let no_images = Fields {
+            parts: [false; 4],
+            ..Fields::default()
+        };
+        assert_eq!(changed(no_images.clone()), 1);
+        let within = |within| Fields {
+            within,
+            ..no_images.clone()
+        };
+        assert_eq!(changed(within(58)), 1);
+        assert_eq!(changed(within(59)), 0);
+    }
+
+    #[test]
+    fn a_lastmod_that_is_no_time_is_compared_as_text() {
+        assert!(is_same_time("soon", "soon", 0));
+        assert!(!is_same_time("soon", "2026-01-01", i64::MAX));
+        assert!(!is_same_time("", "2026-01-01", i64::MAX));
+    }
+
+    #[test]
+    fn equal_digests_count_as_often_as_they_are_there() {
+        assert_eq!(only(&[1, 1, 2], &[1, 3]), 2);
+        assert_eq!(only(&[1, 3], &[1, 1, 2]), 1);
+        assert_eq!(only(&[], &[1]), 0);
+    }
+}

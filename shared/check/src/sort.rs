@@ -1,0 +1,387 @@
+//! Sorts more than memory holds: records of bytes, in runs in one temporary file, merged as they are read.
+//!
+//! - Memory is what [`Sorter::new`] was given, however many records there are: while they come it is full of records, and
+//!   while they are read it is shared by the runs.
+//! - The file has no name from the moment it is made where the system can do that, and else goes when it is closed. So
+//!   nothing is left behind an error, a panic or a kill.
+//! - Nothing is written if all records fit into half of the memory.
+//!
+//! ```
+//! let mut sorter = check::sort::Sorter::new(std::env::temp_dir(), 1024 * 1024);
+//! for word in ["one", "two", "three"] {
+//!     sorter.push(word.as_bytes())?;
+//! }
+//! let mut sorted = sorter.finish()?;
+//! assert_eq!(sorted.next()?, Some(&b"one"[..]));
+//! assert_eq!(sorted.next()?, Some(&b"three"[..]));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+/// Bytes that say how long a record is.
+const LENGTH_BYTES: usize = 4;
+/// Bytes that a run is read by. With more runs than memory has room for, there are fewer, but never fewer than the second.
+const READ_BYTES: usize = 64 * 1024;
+const MIN_READ_BYTES: usize = 4 * 1024;
+/// Bytes that are written at a time.
+const WRITE_BYTES: usize = 256 * 1024;
+/// The longest record: a key of a URL and what a page has.
+pub const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
+
+/// Takes records in any order.
+#[derive(Debug)]
+pub struct Sorter {
+    folder: PathBuf,
+    memory: usize,
+    bytes: Vec<u8>,
+    /// Where each record in `bytes` begins and ends.
+    places: Vec<(u32, u32)>,
+    file: Option<File>,
+    /// Where each run in the file begins and ends.
+    runs: Vec<(u64, u64)>,
+}
+
+/// Gives records in the order of their bytes; equal ones one after the other.
+#[derive(Debug)]
+pub struct Sorted {
+    file: Option<File>,
+    runs: Vec<Run>,
+    /// Runs that have a record, as a heap: the least record first, and of equal ones that of the earlier run.
+    heap: Vec<usize>,
+    /// The run whose record was given last.
+    given: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Run {
+    /// What is still in the file.
+    from: u64,
+    to: u64,
+    buffer: Vec<u8>,
+    /// What of the buffer is not given yet.
+    at: usize,
+    end: usize,
+    /// The record that is next.
+    record: (usize, usize),
+}
+
+impl Sorter {
+    /// A sorter that holds so many bytes in memory, and keeps what is more in a file in `folder`.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>, memory: usize) -> Self {
+        Self {
+            folder: folder.into(),
+            memory: memory.clamp(MIN_READ_BYTES, u32::MAX as usize / 2),
+            bytes: Vec::new(),
+            places: Vec::new(),
+            file: None,
+            runs: Vec::new(),
+        }
+    }
+
+    /// Takes a record.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be made or written, or the record is longer than [`MAX_RECORD_BYTES`].
+    pub fn push(&mut self, record: &[u8]) -> io::Result<()> {
+        if record.len() > MAX_RECORD_BYTES {
+            let text = format!("a record of {} bytes is too long to sort", record.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let place = size_of::<(u32, u32)>();
+        let held = self.bytes.len() + self.places.len() * place;
+        if held + record.len() + place > self.memory && !self.places.is_empty() {
+            self.write_run()?;
+        }
+        if self.bytes.capacity() == 0 {
+            // At once, and no more of it than can be used: a vector that grows holds up to three times what is in it.
+            self.bytes.reserve_exact(self.memory / 8 * 7);
+            self.places.reserve_exact(self.memory / 8 / place);
+        }
+        let begin = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(record);
+        self.places.push((begin, self.bytes.len() as u32));
+        let is_full = self.places.len() == self.places.capacity();
+        if is_full || self.bytes.len() >= self.memory / 8 * 7 {
+            self.write_run()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the input.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written or read.
+    pub fn finish(mut self) -> io::Result<Sorted> {
+        if self.file.is_none() && 2 * self.bytes.len() <= self.memory {
+            return Sorted::in_memory(&self.sorted(), &self.bytes);
+        }
+        if !self.places.is_empty() {
+            self.write_run()?;
+        }
+        drop((
+            std::mem::take(&mut self.bytes),
+            std::mem::take(&mut self.places),
+        ));
+        let share = (self.memory / self.runs.len().max(1)).clamp(MIN_READ_BYTES, READ_BYTES);
+        let runs = self.runs.iter();
+        let runs = runs.map(|(from, to)| Run::new(*from, *to, share)).collect();
+        Sorted::begin(self.file, runs)
+    }
+
+    fn sorted(&mut self) -> Vec<(u32, u32)> {
+        let mut places = std::mem::take(&mut self.places);
+        let bytes = &self.bytes;
+        places.sort_unstable_by(|a, b| text(bytes, *a).cmp(text(bytes, *b)));
+        places
+    }
+
+    fn write_run(&mut self) -> io::Result<()> {
+        let mut places = self.sorted();
+        let from = self.runs.last().map_or(0, |(_, to)| *to);
+        let mut to = from;
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile_in(&self.folder)?),
+        };
+        let mut writer = BufWriter::with_capacity(WRITE_BYTES, file);
+        for place in &places {
+            let record = text(&self.bytes, *place);
+            writer.write_all(&(record.len() as u32).to_le_bytes())?;
+            writer.write_all(record)?;
+            to += (LENGTH_BYTES + record.len()) as u64;
+        }
+        writer.flush()?;
+        drop(writer);
+        self.runs.push((from, to));
+        self.bytes.clear();
+        places.clear();
+        self.places = places;
+        Ok(())
+    }
+}
+
+fn text(bytes: &[u8], (begin, end): (u32, u32)) -> &[u8] {
+    &bytes[begin as usize..end as usize]
+}
+
+impl Sorted {
+    /// One run that is whole in its buffer.
+    fn in_memory(places: &[(u32, u32)], bytes: &[u8]) -> io::Result<Self> {
+        let mut buffer = Vec::with_capacity(bytes.len() + places.len() * LENGTH_BYTES);
+        for place in places {
+            let record = text(bytes, *place);
+            buffer.extend_from_slice(&(record.len() as u32).to_le_bytes());
+            buffer.extend_from_slice(record);
+        }
+        let mut run = Run::new(0, 0, 0);
+        run.end = buffer.len();
+        run.buffer = buffer;
+        Self::begin(None, vec![run])
+    }
+
+    fn begin(file: Option<File>, runs: Vec<Run>) -> io::Result<Self> {
+        let mut sorted = Self {
+            file,
+            heap: Vec::with_capacity(runs.len()),
+            runs,
+            given: None,
+        };
+        for at in 0..sorted.runs.len() {
+            if sorted.runs[at].advance(sorted.file.as_mut())? {
+                sorted.heap.push(at);
+            }
+        }
+        for at in (0..sorted.heap.len() / 2).rev() {
+            sorted.sink(at);
+        }
+        Ok(sorted)
+    }
+
+    /// The next record; nothing at the end.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    #[expect(clippy::should_implement_trait, reason = "it lends what it gives")]
+    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        if let Some(given) = self.given.take() {
+            if !self.runs[given].advance(self.file.as_mut())? {
+                self.heap.swap_remove(0);
+            }
+            self.sink(0);
+        }
+        let Some(first) = self.heap.first().copied() else {
+            return Ok(None);
+        };
+        self.given = Some(first);
+        Ok(Some(self.runs[first].text()))
+    }
+
+    /// Puts the run at a place of the heap where it belongs, below.
+    fn sink(&mut self, mut at: usize) {
+        loop {
+            let mut least = at;
+            for below in [2 * at + 1, 2 * at + 2] {
+                if below < self.heap.len() && self.order(below, least) == Ordering::Less {
+                    least = below;
+                }
+            }
+            if least == at {
+                return;
+            }
+            self.heap.swap(at, least);
+            at = least;
+        }
+    }
+
+    fn order(&self, a: usize, b: usize) -> Ordering {
+        let (a, b) = (self.heap[a], self.heap[b]);
+        self.runs[a].text().cmp(self.runs[b].text()).then(a.cmp(&b))
+    }
+}
+
+impl Run {
+    fn new(from: u64, to: u64, buffer: usize) -> Self {
+        Self {
+            from,
+            to,
+            buffer: vec![0; buffer],
+            at: 0,
+            end: 0,
+            record: (0, 0),
+        }
+    }
+
+    fn text(&self) -> &[u8] {
+        &self.buffer[self.record.0..self.record.1]
+    }
+
+    /// Goes to the next record. False if there is none.
+    fn advance(&mut self, mut file: Option<&mut File>) -> io::Result<bool> {
+        if !self.has(LENGTH_BYTES, file.as_deref_mut())? {
+            return Ok(false);
+        }
+        let mut length = [0; LENGTH_BYTES];
+        length.copy_from_slice(&self.buffer[self.at..self.at + LENGTH_BYTES]);
+        let length = u32::from_le_bytes(length) as usize;
+        self.at += LENGTH_BYTES;
+        if !self.has(length, file)? {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.record = (self.at, self.at + length);
+        self.at += length;
+        Ok(true)
+    }
+
+    /// Has so many bytes in the buffer, unless there are no more.
+    fn has(&mut self, wanted: usize, file: Option<&mut File>) -> io::Result<bool> {
+        if self.end - self.at >= wanted {
+            return Ok(true);
+        }
+        let Some(file) = file else {
+            return Ok(false);
+        };
+        self.buffer.copy_within(self.at..self.end, 0);
+        self.end -= self.at;
+        self.at = 0;
+        if self.buffer.len() < wanted {
+            self.buffer.resize(wanted, 0);
+        }
+        let room = (self.buffer.len() - self.end) as u64;
+        let count = room.min(self.to - self.from) as usize;
+        file.seek(SeekFrom::Start(self.from))?;
+        file.read_exact(&mut self.buffer[self.end..self.end + count])?;
+        self.from += count as u64;
+        self.end += count;
+        Ok(self.end >= wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look drawn, the same in every run.
+    fn drawn(seed: u64) -> impl FnMut(u64) -> u64 {
+        let mut state = seed;
+        move |below| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        }
+    }
+
+    #[track_caller]
+    fn check(records: &[Vec<u8>], memory: usize, runs: std::ops::RangeInclusive<usize>) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sorter = Sorter::new(folder.path(), memory);
+        for record in records {
+            sorter.push(record).unwrap();
+        }
+        assert!(runs.contains(&sorter.runs.len()), "{}", sorter.runs.len());
+        let mut expected = records.to_vec();
+        expected.sort();
+        let mut sorted = sorter.finish().unwrap();
+        for record in &expected {
+            assert_eq!(sorted.next().unwrap(), Some(&record[..]));
+        }
+        assert_eq!(sorted.next().unwrap(), None);
+        assert_eq!(sorted.next().unwrap(), None);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_pushed_comes_back_in_order_whatever_fits_into_memory() {
+        let mut draw = drawn(7);
+        let records: Vec<Vec<u8>> = (0..20_000)
+            .map(|_| {
+                let length = draw(60);
+                (0..length).map(|_| draw(4) as u8).collect()
+            })
+            .collect();
+        check(&records, 16 * 1024 * 1024, 0..=0);
+        check(&records, 256 * 1024, 2..=8);
+        check(&records, 0, 150..=400); // the least memory
+        check(&[], 1024, 0..=0);
+        check(&[Vec::new(), Vec::new()], 1024, 0..=0);
+    }
+
+    #[test]
+    fn a_record_may_be_longer_than_memory_and_no_longer_than_the_limit() {
+        let records: Vec<Vec<u8>> = (0..20).map(|at| vec![at * 7 % 20; 100_000]).collect();
+        check(&records, 8 * 1024, 20..=20);
+        let mut sorter = Sorter::new(std::env::temp_dir(), 8 * 1024);
+        let error = sorter.push(&vec![0; MAX_RECORD_BYTES + 1]).unwrap_err();
+        assert!(error.to_string().contains("too long to sort"), "{error}");
+    }
+
+    #[test]
+    fn its_file_goes_also_behind_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sorter = Sorter::new(folder.path(), 8 * 1024);
+        for at in 0..10_000_u32 {
+            sorter.push(&at.to_le_bytes()).unwrap();
+        }
+        assert!(sorter.file.is_some());
+        sorter.push(&vec![0; MAX_RECORD_BYTES + 1]).unwrap_err();
+        drop(sorter);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error_with_the_first_run() {
+        let folder = tempfile::tempdir().unwrap().path().join("none");
+        let mut sorter = Sorter::new(folder, 8 * 1024);
+        let pushed: io::Result<()> =
+            (0..10_000_u32).try_for_each(|at| sorter.push(&at.to_le_bytes()));
+        assert_eq!(pushed.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}
