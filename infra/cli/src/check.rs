@@ -1,5 +1,7 @@
-//! `waymark check`: anyone's sitemaps, over HTTP or in a folder, against the rules of `waymark-check`.
+//! `waymark check`: anyone's sitemaps, over HTTP, in a folder or a bucket, against the rules of `waymark-check`.
 
+pub mod baseline;
+pub mod config;
 pub mod fetch;
 pub mod report;
 pub mod walk;

@@ -28,6 +28,7 @@ pub mod address;
 pub mod document;
 pub mod expected;
 pub mod finding;
+pub mod known;
 pub mod response;
 pub mod robots;
 pub mod rules;

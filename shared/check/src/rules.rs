@@ -3,6 +3,9 @@
 //! Rules of the independent checker in `tests/conformance` have the same names here, where both have them.
 
 use std::fmt;
+use std::sync::Arc;
+
+use crate::known::Known;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -449,6 +452,10 @@ rules! {
         "all of the site was looked at",
         "A limit of this command ended the check early.",
         "Raise the limit that the message names.";
+    CheckAllowance "check.allowance" Warning ANYBODY WAYMARK,
+        "no allowance of waymark-check.toml is past its date",
+        "It was meant to hold until then. What it allowed is a finding again.",
+        "Mend what it allowed, or give it a later date.";
 }
 
 const _: () = assert!(TABLE.len() == Rule::ALL.len());
@@ -495,10 +502,11 @@ impl fmt::Display for Rule {
 }
 
 /// Which rules hold, and how bad each is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Policy {
     levels: [Option<Severity>; Rule::ALL.len()],
     strict: bool,
+    known: Option<Arc<Known>>,
 }
 
 impl Policy {
@@ -514,7 +522,18 @@ impl Policy {
         Self {
             levels,
             strict: profiles.contains(&Profile::Waymark),
+            known: None,
         }
+    }
+
+    /// Sets what is known already.
+    pub fn set_known(&mut self, known: Known) {
+        self.known = Some(Arc::new(known));
+    }
+
+    /// What is known of a rule, if anything is.
+    pub(crate) fn known(&self, rule: Rule) -> Option<&Known> {
+        self.known.as_deref().filter(|known| known.knows(rule))
     }
 
     /// Sets a rule's level, or switches it off.

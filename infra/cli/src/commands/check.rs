@@ -1,6 +1,6 @@
 //! `waymark check`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,15 +8,21 @@ use std::time::{Duration, Instant};
 use aws::Clock;
 use check::expected::Expected;
 use check::finding::Findings;
+use check::known::Known;
 use check::rules::{Policy, Profile, Rule, Severity};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use cli::check::baseline;
+use cli::check::config::{self, Config};
 use cli::check::fetch::{Asking, Client};
 use cli::check::report::{Format, Report, Work};
 use cli::check::walk::{self, Limits, Target};
-use cli::output::{self, Output};
+use cli::output::{self, Output, note};
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 
 use super::{Failure, read_file};
+use options::{Rate, duration, fail_on, format, header, level, map, origin, profile, rate};
+
+mod options;
 
 #[derive(Args)]
 pub(super) struct Check {
@@ -29,21 +35,30 @@ pub(super) struct Check {
     /// Whose rules hold
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "protocol,google,bing", value_parser = profile)]
     profile: Vec<Profile>,
-    /// The form of the report, text (as usual), json, jsonl, markdown or github, perhaps into a file; repeatable
+    /// The form of the report: text, json, jsonl, sarif, junit, markdown or github, perhaps into a file; repeatable
     #[arg(long, value_name = "FORMAT[=FILE]", value_parser = format)]
-    format: Vec<(Format, Option<PathBuf>)>,
+    format: Vec<Form>,
     /// The least finding that makes the status 1
-    #[arg(long, value_name = "SEVERITY", default_value = "error")]
+    #[arg(long, value_name = "SEVERITY|never", default_value = "error", value_parser = fail_on)]
     fail_on: FailOn,
     /// Set a rule's severity: off, note, warning or error; a prefix, such as ext., means all of a group; repeatable
     #[arg(long, value_name = "RULE=SEVERITY", value_parser = level)]
     rule: Vec<(Vec<Rule>, Option<Severity>)>,
     /// Check these rules alone; prefixes work
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rules)]
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
     only: Vec<Vec<Rule>>,
     /// Leave these rules out; prefixes work
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rules)]
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
     skip: Vec<Vec<Rule>>,
+    /// Follow this file [default: waymark-check.toml here, or the nearest one above, up to the repository's root]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Leave out the findings that are in this file
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write what is found into the file of --baseline, in place of what it has; status 0
+    #[arg(long, requires = "baseline")]
+    write_baseline: bool,
     /// The URLs that should be listed: one a line, or JSON, a list of URLs or of {"loc", "lastmod"}
     #[arg(long, value_name = "FILE")]
     expected: Option<PathBuf>,
@@ -84,97 +99,15 @@ pub(super) struct Check {
     #[arg(long)]
     list_rules: bool,
     /// Explain a rule, and check nothing
-    #[arg(long, value_name = "RULE", value_parser = rules)]
+    #[arg(long, value_name = "RULE", value_parser = config::rules)]
     explain: Vec<Vec<Rule>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    Error,
-    Warning,
-    Note,
-    Never,
-}
+/// The least severity that makes the status 1; nothing if none does.
+type FailOn = Option<Severity>;
 
-type Rate = Option<f64>;
-
-fn profile(text: &str) -> Result<Profile, String> {
-    let known = Profile::ALL.iter().find(|profile| profile.name() == text);
-    known
-        .copied()
-        .ok_or_else(|| format!("is none of {}", Profile::ALL.map(Profile::name).join(", ")))
-}
-
-fn format(text: &str) -> Result<(Format, Option<PathBuf>), String> {
-    let (name, file) = match text.split_once('=') {
-        Some((name, file)) => (name, Some(PathBuf::from(file))),
-        None => (text, None),
-    };
-    let format = Format::named(name).ok_or("is none of text, json, jsonl, markdown, github")?;
-    Ok((format, file))
-}
-
-fn rules(text: &str) -> Result<Vec<Rule>, String> {
-    let rules = Rule::matching(text);
-    if rules.is_empty() {
-        return Err("is no rule and no group of rules: see --list-rules".to_owned());
-    }
-    Ok(rules)
-}
-
-fn level(text: &str) -> Result<(Vec<Rule>, Option<Severity>), String> {
-    let (name, level) = text.split_once('=').ok_or("is not RULE=SEVERITY")?;
-    let level = match level {
-        "off" => None,
-        "note" => Some(Severity::Note),
-        "warning" => Some(Severity::Warning),
-        "error" => Some(Severity::Error),
-        _ => return Err("the severity is none of off, note, warning, error".to_owned()),
-    };
-    Ok((rules(name)?, level))
-}
-
-fn rate(text: &str) -> Result<Rate, String> {
-    let number = text.strip_suffix("/s").unwrap_or(text);
-    match number.parse::<f64>() {
-        Ok(0.0) => Ok(None),
-        Ok(rate) if rate.is_finite() && rate >= 0.001 => Ok(Some(rate)),
-        _ => Err("is no number of requests a second, such as 10/s".to_owned()),
-    }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.strip_suffix('m') {
-        Some(minutes) => (minutes, 60),
-        None => (text.strip_suffix('s').unwrap_or(text), 1),
-    };
-    match number.parse::<u64>() {
-        Ok(number) if number > 0 && number < 1_000_000 => Ok(Duration::from_secs(number * unit)),
-        _ => Err("is no time, such as 30s or 2m".to_owned()),
-    }
-}
-
-fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or("is not NAME: VALUE")?;
-    let value = value.trim();
-    let value = match value.strip_prefix('$') {
-        Some(variable) => {
-            std::env::var(variable).map_err(|_| format!("the environment has no {variable}"))?
-        }
-        None => value.to_owned(),
-    };
-    Ok((name.trim().to_owned(), value))
-}
-
-fn map(text: &str) -> Result<(String, String), String> {
-    let (from, to) = text.split_once('=').ok_or("is not A=B")?;
-    Ok((origin(from)?, origin(to)?))
-}
-
-fn origin(text: &str) -> Result<String, String> {
-    let origin = sitemap::loc::Origin::parse(text).map_err(|error| format!("{text}: {error}"))?;
-    Ok(origin.as_str().to_owned())
-}
+/// A form, and the file that it goes to, if not to stdout.
+type Form = (Format, Option<PathBuf>);
 
 impl Check {
     pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -192,16 +125,22 @@ impl Check {
             explain(self.explain.iter().flatten(), output)?;
             return Ok(ExitCode::SUCCESS);
         }
+        let formats = self.formats(output.format())?;
         let targets: Vec<Target> = self
             .targets
             .iter()
             .map(|text| self.target(text))
             .collect::<Result<_, _>>()?;
         let expected = self.expected()?.map(Arc::new);
-        let policy = Arc::new(self.policy());
+        let now = Clock::system().now();
+        let config = self.config()?;
+        let policy = Arc::new(self.policy(config.as_ref(), now)?);
         let began = Instant::now();
         let client = Client::new(self.asking(&targets));
         let mut findings = Findings::new(policy.clone());
+        if let Some(config) = &config {
+            config.overdue(now, &mut findings);
+        }
         let mut work = Work::default();
         for target in &targets {
             let limits = Limits {
@@ -209,7 +148,7 @@ impl Check {
                 max_sitemaps: self.max_sitemaps,
                 max_urls: self.max_urls,
                 max_bytes: self.max_bytes,
-                now: Clock::system().now(),
+                now,
                 policy: policy.clone(),
                 expected: expected.clone(),
             };
@@ -219,44 +158,73 @@ impl Check {
         }
         (work.requests, work.bytes) = client.counts();
         work.seconds = (began.elapsed().as_secs_f64() * 10.0).round() / 10.0;
-        let report = Report { findings, work };
-        for (format, file) in &self.formats(output.format()) {
-            match file {
-                None => output.document(&report.written(*format, self.max_findings))?,
-                Some(file) => {
-                    let written = report.written(*format, u64::MAX);
-                    std::fs::write(file, written).map_err(|error| Failure::File {
-                        file: file.clone(),
-                        error,
-                    })?;
-                }
-            }
-        }
-        let failing: &[Severity] = match self.fail_on {
-            FailOn::Error => &[Severity::Error],
-            FailOn::Warning => &[Severity::Error, Severity::Warning],
-            FailOn::Note => &[Severity::Error, Severity::Warning, Severity::Note],
-            FailOn::Never => &[],
+        let report = Report {
+            findings,
+            work,
+            fails_from: self.fail_on,
         };
-        let fails = failing.iter().any(|severity| report.count(*severity) > 0);
-        Ok(if fails {
+        self.write(&report, &formats, output)?;
+        if let (Some(file), true) = (&self.baseline, self.write_baseline) {
+            let baseline = baseline::written(&report.findings).map_err(Failure::Usage)?;
+            write_file(file, &baseline)?;
+            note(format_args!(
+                "waymark: wrote the findings to {}",
+                file.display()
+            ));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Ok(if report.fails() {
             ExitCode::FAILURE
         } else {
             ExitCode::SUCCESS
         })
     }
 
-    /// What was asked for, or else the form that all verbs have.
-    fn formats(&self, usual: output::Format) -> Vec<(Format, Option<PathBuf>)> {
-        if !self.format.is_empty() {
-            return self.format.clone();
+    fn write(&self, report: &Report, formats: &[Form], output: &mut Output) -> Result<(), Failure> {
+        for (format, file) in formats {
+            match (format, file) {
+                (Format::Text, None) => output.text(&report.text(self.max_findings))?,
+                (format, None) => output.document(&report.written(*format, self.max_findings))?,
+                // A file holds all that is kept.
+                (format, Some(file)) => write_file(file, &report.written(*format, u64::MAX))?,
+            }
         }
-        let usual = match usual {
-            output::Format::Text => Format::Text,
-            output::Format::Json => Format::Json,
-            output::Format::JsonLines => Format::Jsonl,
+        Ok(())
+    }
+
+    /// What goes into files, and what to stdout: what was asked for there, or else the form that all verbs have.
+    fn formats(&self, usual: output::Format) -> Result<Vec<Form>, Failure> {
+        let mut formats = self.format.clone();
+        let to_stdout = formats.iter().filter(|(_, file)| file.is_none()).count();
+        match (usual, to_stdout) {
+            (output::Format::Text, 0) => formats.push((Format::Text, None)),
+            (output::Format::Json, 0) => formats.push((Format::Json, None)),
+            (output::Format::JsonLines, 0) => formats.push((Format::Jsonl, None)),
+            (output::Format::Text, 1) => {}
+            _ => {
+                let message = "two forms of the report go to standard output: give one of them a file, as in \
+                    --format sarif=check.sarif";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+        }
+        Ok(formats)
+    }
+
+    fn config(&self) -> Result<Option<Config>, Failure> {
+        let file = match &self.config {
+            Some(file) => Some(file.clone()),
+            None => std::env::current_dir()
+                .ok()
+                .and_then(|folder| config::find(&folder)),
         };
-        vec![(usual, None)]
+        let Some(file) = file else {
+            return Ok(None);
+        };
+        let config = Config::read(&file).map_err(|error| Failure::Usage(error.to_string()))?;
+        if self.config.is_none() {
+            note(format_args!("waymark: following {}", file.display()));
+        }
+        Ok(Some(config))
     }
 
     fn target(&self, text: &str) -> Result<Target, Failure> {
@@ -292,13 +260,17 @@ impl Check {
         }
     }
 
-    fn policy(&self) -> Policy {
+    /// The rules that hold, and what is known already. The command line has the last word.
+    fn policy(&self, config: Option<&Config>, now: i64) -> Result<Policy, Failure> {
         let mut policy = Policy::of(&self.profile);
+        if let Some(config) = config {
+            config.apply(&mut policy);
+        }
         let only: Vec<Rule> = self.only.iter().flatten().copied().collect();
         if !only.is_empty() {
             for rule in Rule::ALL {
-                let level = only.contains(rule).then_some(rule.info().severity);
-                policy.set(*rule, level);
+                let level = policy.level(*rule).unwrap_or(rule.info().severity);
+                policy.set(*rule, only.contains(rule).then_some(level));
             }
         }
         for rule in self.skip.iter().flatten() {
@@ -309,7 +281,13 @@ impl Check {
                 policy.set(*rule, *level);
             }
         }
-        policy
+        let allowances = config.map(|config| config.allowances().collect::<Vec<_>>());
+        let mut known = Known::new(allowances.unwrap_or_default(), now);
+        if let Some(file) = self.baseline.as_ref().filter(|_| !self.write_baseline) {
+            baseline::read(&read_file(file)?, &mut known).map_err(|error| in_file(file, &error))?;
+        }
+        policy.set_known(known);
+        Ok(policy)
     }
 
     fn asking(&self, targets: &[Target]) -> Asking {
@@ -338,7 +316,7 @@ impl Check {
         let Ok(json) = serde_json::from_str::<Vec<serde_json::Value>>(&text) else {
             for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
                 if check::address::origin_of(line).is_none() {
-                    let message = format!("{}: \"{line}\" is no URL", file.display());
+                    let message = format!("{}: \"{line}\" is not a URL", file.display());
                     return Err(Failure::Usage(message));
                 }
                 expected.add(line.to_owned(), None);
@@ -376,4 +354,15 @@ fn explain<'a>(rules: impl Iterator<Item = &'a Rule>, output: &mut Output) -> Re
         ))?;
     }
     Ok(())
+}
+
+fn in_file(file: &Path, error: &str) -> Failure {
+    Failure::Usage(format!("{}: {error}", file.display()))
+}
+
+fn write_file(file: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, text).map_err(|error| Failure::File {
+        file: file.to_owned(),
+        error,
+    })
 }
