@@ -1,7 +1,11 @@
 //! `waymark check`: anyone's sitemaps, over HTTP, in a folder or a bucket, against the rules of `waymark-check`.
 
 pub mod baseline;
+pub mod bucket;
 pub mod config;
 pub mod fetch;
+mod pages;
+mod probe;
 pub mod report;
+mod source;
 pub mod walk;

@@ -26,9 +26,12 @@
 
 pub mod address;
 pub mod document;
+pub mod draw;
 pub mod expected;
 pub mod finding;
 pub mod known;
+pub mod names;
+pub mod page;
 pub mod response;
 pub mod robots;
 pub mod rules;

@@ -5,33 +5,50 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aws::Clock;
-use check::expected::Expected;
+use aws::{Account, Aws, Clock};
+use check::expected::{Details, Expected};
 use check::finding::Findings;
 use check::known::Known;
 use check::rules::{Policy, Profile, Rule, Severity};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use cli::check::baseline;
+use cli::check::bucket::Bucket;
 use cli::check::config::{self, Config};
 use cli::check::fetch::{Asking, Client};
 use cli::check::report::{Format, Report, Work};
 use cli::check::walk::{self, Limits, Target};
 use cli::output::{self, Output, note};
+use cli::target::TIMEOUTS;
+use engine::error::EngineError;
+use objects::all_sites;
+use serde_json::Value;
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 
+use super::place::{Deployed, Purpose};
 use super::{Failure, read_file};
-use options::{Rate, duration, fail_on, format, header, level, map, origin, profile, rate};
+use options::{Rate, duration, fail_on, format, header, level, map, origin, pages, profile, rate};
 
 mod options;
 
 #[derive(Args)]
 pub(super) struct Check {
-    /// A site (https://host/), a sitemap or index (its URL), a folder or file of a build, or - for standard input
-    #[arg(value_name = "TARGET", required_unless_present_any = ["list_rules", "explain"])]
+    /// A site (https://host/), a sitemap or index (its URL), a folder or file of a build, s3://bucket/prefix, or - for
+    /// standard input
+    #[arg(value_name = "TARGET", required_unless_present_any = ["list_rules", "explain", "stack", "config_env"])]
     targets: Vec<String>,
-    /// Where a folder or a file will be served from, such as https://www.example.com
+    /// Where a folder, a file or a bucket will be served from, such as https://www.example.com
     #[arg(long, value_name = "URL")]
     origin: Option<String>,
+    /// Check each site that the deployment of this CloudFormation stack publishes, at its public address
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "config_env")]
+    stack: Option<String>,
+    /// The same of the stack that samconfig.toml in this folder names for this environment
+    #[arg(long, value_name = "ENV")]
+    config_env: Option<String>,
+    /// The stack's or the bucket's region [default: samconfig.toml's, AWS_REGION, the profile's]
+    #[arg(long, value_name = "REGION", value_parser = NonEmptyStringValueParser::new())]
+    region: Option<String>,
     /// Whose rules hold
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "protocol,google,bing", value_parser = profile)]
     profile: Vec<Profile>,
@@ -59,9 +76,12 @@ pub(super) struct Check {
     /// Write what is found into the file of --baseline, in place of what it has; status 0
     #[arg(long, requires = "baseline")]
     write_baseline: bool,
-    /// The URLs that should be listed: one a line, or JSON, a list of URLs or of {"loc", "lastmod"}
+    /// The URLs that should be listed: one a line, or JSON, a list of URLs or of {"loc", "lastmod", "images", "alternates"}
     #[arg(long, value_name = "FILE")]
     expected: Option<PathBuf>,
+    /// Ask for so many of the listed pages, too, or for all; two runs draw the same
+    #[arg(long, value_name = "N|all", default_value = "0", value_parser = pages)]
+    pages: usize,
     /// Look at so many sitemaps at once
     #[arg(long, value_name = "N", default_value_t = 4)]
     jobs: usize,
@@ -126,11 +146,7 @@ impl Check {
             return Ok(ExitCode::SUCCESS);
         }
         let formats = self.formats(output.format())?;
-        let targets: Vec<Target> = self
-            .targets
-            .iter()
-            .map(|text| self.target(text))
-            .collect::<Result<_, _>>()?;
+        let targets = self.all_targets().await?;
         let expected = self.expected()?.map(Arc::new);
         let now = Clock::system().now();
         let config = self.config()?;
@@ -151,10 +167,12 @@ impl Check {
                 now,
                 policy: policy.clone(),
                 expected: expected.clone(),
+                pages: self.pages,
             };
-            let (found, totals) = walk::check(target, &client, &limits).await;
-            findings.append(found);
-            work.add(totals);
+            let outcome = walk::check(target, &client, &limits).await;
+            findings.append(outcome.findings);
+            work.add(outcome.totals);
+            work.pages += outcome.pages;
         }
         (work.requests, work.bytes) = client.counts();
         work.seconds = (began.elapsed().as_secs_f64() * 10.0).round() / 10.0;
@@ -227,6 +245,80 @@ impl Check {
         Ok(Some(config))
     }
 
+    /// What was named, and the sites of a deployment.
+    async fn all_targets(&self) -> Result<Vec<Target>, Failure> {
+        let named = self.targets.iter().map(|text| self.target(text));
+        let mut targets: Vec<Target> = named.collect::<Result<_, _>>()?;
+        let has_bucket = targets
+            .iter()
+            .any(|target| matches!(target, Target::Bucket { .. }));
+        let deployed = Deployed::named(
+            self.stack.clone(),
+            self.config_env.clone(),
+            self.region.clone(),
+        );
+        if self.stack.is_none() && self.config_env.is_none() {
+            if self.region.is_some() && !has_bucket {
+                let message = "--region is for --stack, --config-env and s3:// alone";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+            return Ok(targets);
+        }
+        if let Some(located) = deployed.locate(Purpose::Read).await? {
+            let sites = all_sites(&*located.target.objects)
+                .await
+                .map_err(EngineError::from)?;
+            if sites.is_empty() {
+                let message = "the deployment publishes no site yet: see `waymark status`";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+            let sites = sites
+                .iter()
+                .map(|site| Target::Site(format!("https://{site}")));
+            targets.extend(sites);
+        }
+        Ok(targets)
+    }
+
+    fn bucket(&self, place: &str, origin: Option<String>) -> Result<Target, Failure> {
+        let usage = |message: &str| Failure::Usage(format!("s3://{place}: {message}"));
+        let (name, path) = place.split_once('/').unwrap_or((place, ""));
+        if name.is_empty() {
+            return Err(usage("has no bucket: write s3://bucket/prefix"));
+        }
+        let origin = origin.ok_or_else(|| {
+            usage("say with --origin where it will be served from, such as https://www.example.com")
+        })?;
+        // A document ends in the name of one; everything else is a folder.
+        let is_document = [".xml", ".xml.gz", ".txt", ".rss"]
+            .iter()
+            .any(|end| path.ends_with(end));
+        let (prefix, file) = match path.rsplit_once('/') {
+            _ if !is_document => (path.trim_end_matches('/'), None),
+            Some((prefix, file)) => (prefix, Some(file.to_owned())),
+            None => ("", Some(path.to_owned())),
+        };
+        let account = Account {
+            region: self.region.clone(),
+            profile: None,
+        };
+        let bucket = Bucket {
+            aws: Aws::of_operator(account, TIMEOUTS),
+            name: name.to_owned(),
+            prefix: if prefix.is_empty() {
+                String::new()
+            } else {
+                format!("{prefix}/")
+            },
+            timeout: self.timeout,
+        };
+        Ok(Target::Bucket {
+            bucket,
+            file,
+            origin,
+        })
+    }
+
     fn target(&self, text: &str) -> Result<Target, Failure> {
         let usage = |message: String| Failure::Usage(format!("{text}: {message}"));
         let own = self
@@ -237,6 +329,9 @@ impl Check {
             .map_err(usage)?;
         if text == "-" {
             return Ok(Target::Input(own));
+        }
+        if let Some(place) = text.strip_prefix("s3://") {
+            return self.bucket(place, own);
         }
         if text.starts_with("http://") || text.starts_with("https://") {
             let url = sitemap::loc::Loc::parse_any(text);
@@ -313,23 +408,36 @@ impl Check {
         };
         let text = read_file(file)?;
         let mut expected = Expected::default();
-        let Ok(json) = serde_json::from_str::<Vec<serde_json::Value>>(&text) else {
+        let Ok(json) = serde_json::from_str::<Vec<Value>>(&text) else {
             for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
                 if check::address::origin_of(line).is_none() {
                     let message = format!("{}: \"{line}\" is not a URL", file.display());
                     return Err(Failure::Usage(message));
                 }
-                expected.add(line.to_owned(), None);
+                expected.add(line.to_owned(), Details::default());
             }
             return Ok(Some(expected));
         };
         for item in json {
-            let text = |name: &str| item.get(name).and_then(|value| value.as_str());
+            let text = |name: &str| item.get(name).and_then(Value::as_str);
             let Some(loc) = item.as_str().or_else(|| text("loc")) else {
                 let message = format!("{}: {item} is neither a URL nor has a loc", file.display());
                 return Err(Failure::Usage(message));
             };
-            expected.add(loc.to_owned(), text("lastmod").map(str::to_owned));
+            let texts = |value: &Value| value.as_str().map(str::to_owned);
+            let images = item.get("images").and_then(Value::as_array);
+            let alternates = item.get("alternates").and_then(Value::as_object);
+            let details = Details {
+                lastmod: text("lastmod").map(str::to_owned),
+                images: images.map(|images| images.iter().filter_map(texts).collect()),
+                alternates: alternates.map(|alternates| {
+                    let pair = |(language, href): (&String, &Value)| {
+                        Some((language.clone(), texts(href)?))
+                    };
+                    alternates.iter().filter_map(pair).collect()
+                }),
+            };
+            expected.add(loc.to_owned(), details);
         }
         Ok(Some(expected))
     }

@@ -710,6 +710,9 @@ impl Xml<'_, '_> {
             }
             Use::Lastmod => self.reader.lastmod(trimmed, invalid, at),
             Use::ImageLoc | Use::Address => {
+                if element.used == Use::ImageLoc {
+                    self.reader.image_loc(trimmed);
+                }
                 let form = crate::address::form(trimmed);
                 if !form.is_empty() {
                     let rule = match element.used {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use check::draw::MAX_DRAWN;
 use check::rules::{Profile, Rule, Severity};
 use cli::check::config;
 use cli::check::report::Format;
@@ -94,5 +95,16 @@ pub(super) fn fail_on(text: &str) -> Result<Option<Severity>, String> {
         Ok(Some(severity)) => Ok(Some(severity)),
         _ if text == "never" => Ok(None),
         _ => Err("is not error, warning, note or never".to_owned()),
+    }
+}
+
+/// Pages that are asked for.
+pub(super) fn pages(text: &str) -> Result<usize, String> {
+    if text == "all" {
+        return Ok(MAX_DRAWN);
+    }
+    match text.parse() {
+        Ok(pages) if pages <= MAX_DRAWN => Ok(pages),
+        _ => Err(format!("is not all, or a number up to {MAX_DRAWN}")),
     }
 }
