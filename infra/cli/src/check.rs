@@ -3,6 +3,7 @@
 pub mod baseline;
 pub mod bucket;
 pub mod config;
+pub mod expected;
 pub mod fetch;
 mod pages;
 mod probe;

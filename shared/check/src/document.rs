@@ -15,6 +15,7 @@ use crate::robots::Robots;
 use crate::rules::{Policy, Rule};
 use crate::schema::quoted;
 use crate::source::Source;
+use crate::xsd;
 
 mod feed;
 mod finish;
@@ -481,7 +482,8 @@ impl<'a> Reader<'a> {
         let form = address::form(href);
         if !form.is_empty() {
             let message = || format!("{} {}", quoted(href), form.join(", "));
-            self.found(Rule::LocForm, at, false, message);
+            let invalid = !xsd::is_any_uri(href);
+            self.found(Rule::LocForm, at, invalid, message);
             return;
         }
         let to = Digest::of(href, &mut self.scratch);

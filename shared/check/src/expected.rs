@@ -98,6 +98,18 @@ impl Expected {
             .insert(address::digest(page.loc.as_bytes()), page);
     }
 
+    /// How many URLs should be listed.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Whether nothing should be listed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     /// A URL that is listed.
     pub(crate) fn meet(&self, said: &Said) {
         let Some(page) = self.pages.get(&said.loc) else {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws::{Account, Aws, Clock};
-use check::expected::{Details, Expected};
+use check::expected::Expected;
 use check::finding::Findings;
 use check::known::Known;
 use check::rules::{Policy, Profile, Rule, Severity};
@@ -15,6 +15,7 @@ use clap::builder::NonEmptyStringValueParser;
 use cli::check::baseline;
 use cli::check::bucket::Bucket;
 use cli::check::config::{self, Config};
+use cli::check::expected;
 use cli::check::fetch::{Asking, Client};
 use cli::check::report::{Format, Report, Work};
 use cli::check::walk::{self, Limits, Target};
@@ -22,7 +23,6 @@ use cli::output::{self, Output, note};
 use cli::target::TIMEOUTS;
 use engine::error::EngineError;
 use objects::all_sites;
-use serde_json::Value;
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 
 use super::place::{Deployed, Purpose};
@@ -76,7 +76,7 @@ pub(super) struct Check {
     /// Write what is found into the file of --baseline, in place of what it has; status 0
     #[arg(long, requires = "baseline")]
     write_baseline: bool,
-    /// The URLs that should be listed: one a line, or JSON, a list of URLs or of {"loc", "lastmod", "images", "alternates"}
+    /// The URLs that should be listed: one a line, or as JSON or JSON Lines {"loc", "lastmod", "images", "alternates"}
     #[arg(long, value_name = "FILE")]
     expected: Option<PathBuf>,
     /// Ask for so many of the listed pages, too, or for all; two runs draw the same
@@ -406,40 +406,10 @@ impl Check {
         let Some(file) = &self.expected else {
             return Ok(None);
         };
-        let text = read_file(file)?;
-        let mut expected = Expected::default();
-        let Ok(json) = serde_json::from_str::<Vec<Value>>(&text) else {
-            for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-                if check::address::origin_of(line).is_none() {
-                    let message = format!("{}: \"{line}\" is not a URL", file.display());
-                    return Err(Failure::Usage(message));
-                }
-                expected.add(line.to_owned(), Details::default());
-            }
-            return Ok(Some(expected));
-        };
-        for item in json {
-            let text = |name: &str| item.get(name).and_then(Value::as_str);
-            let Some(loc) = item.as_str().or_else(|| text("loc")) else {
-                let message = format!("{}: {item} is neither a URL nor has a loc", file.display());
-                return Err(Failure::Usage(message));
-            };
-            let texts = |value: &Value| value.as_str().map(str::to_owned);
-            let images = item.get("images").and_then(Value::as_array);
-            let alternates = item.get("alternates").and_then(Value::as_object);
-            let details = Details {
-                lastmod: text("lastmod").map(str::to_owned),
-                images: images.map(|images| images.iter().filter_map(texts).collect()),
-                alternates: alternates.map(|alternates| {
-                    let pair = |(language, href): (&String, &Value)| {
-                        Some((language.clone(), texts(href)?))
-                    };
-                    alternates.iter().filter_map(pair).collect()
-                }),
-            };
-            expected.add(loc.to_owned(), details);
-        }
-        Ok(Some(expected))
+        let expected = expected::read(&read_file(file)?);
+        expected
+            .map(Some)
+            .map_err(|problem| in_file(file, &problem))
     }
 }
 

@@ -689,7 +689,12 @@ impl Xml<'_, '_> {
 
     fn value(&mut self, element: &'static Element, kind: Type, at: Position) {
         let text = std::mem::take(&mut self.text);
-        let problem = kind.problem(&text);
+        // An address that is used is looked at more closely below.
+        let is_used = matches!(element.used, Use::Loc | Use::ImageLoc | Use::Address);
+        let problem = match kind {
+            Type::Address if is_used => None,
+            kind => kind.problem(&text),
+        };
         let invalid = problem.is_some();
         if let Some(problem) = problem {
             let message = match element.used {
@@ -727,7 +732,8 @@ impl Xml<'_, '_> {
                             form.join(", ")
                         )
                     };
-                    self.reader.found(rule, at, false, message);
+                    let invalid = !xsd::is_any_uri(trimmed);
+                    self.reader.found(rule, at, invalid, message);
                 }
             }
             Use::NewsDate => self.reader.news_date(trimmed, at),

@@ -1,4 +1,4 @@
-//! JSON: `{"findings": [{"rule", "severity", "file", "line"?, "column"?, "message", "source"}], "counts": {rule: number},
+//! JSON: `{"findings": [{"rule", "severity", "file", "line"?, "column"?, "message", "invalid"?, "source"}], "counts": {rule: number},
 //! "totals": {"sitemaps", "indexes", "urls", "pages", "errors", "warnings", "notes", "known", "requests", "bytes",
 //! "seconds"}}`. JSON Lines: each finding as a line of its own, then the counts and totals.
 
@@ -22,6 +22,9 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<u32>,
     message: &'a str,
+    /// Only if it is so: the official schemas, or any XML parser, refuse the document.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    invalid: bool,
     source: &'static str,
 }
 
@@ -53,6 +56,7 @@ impl Report {
             line: finding.at.map(|at| at.line),
             column: finding.at.map(|at| at.column),
             message: &finding.message,
+            invalid: finding.invalid,
             source: finding.rule.info().source.link,
         }
     }
