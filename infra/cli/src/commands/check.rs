@@ -23,6 +23,7 @@ use cli::output::{self, Output, note};
 use cli::target::TIMEOUTS;
 use engine::error::EngineError;
 use objects::all_sites;
+use serde::Serialize;
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 
 use super::place::{Deployed, Purpose};
@@ -132,13 +133,7 @@ type Form = (Format, Option<PathBuf>);
 impl Check {
     pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         if self.list_rules {
-            for rule in Rule::ALL {
-                let info = rule.info();
-                output.line(format_args!(
-                    "{:<22} {:<8} {}",
-                    info.id, info.severity, info.what
-                ))?;
-            }
+            list(output)?;
             return Ok(ExitCode::SUCCESS);
         }
         if !self.explain.is_empty() {
@@ -413,23 +408,62 @@ impl Check {
     }
 }
 
-fn explain<'a>(rules: impl Iterator<Item = &'a Rule>, output: &mut Output) -> Result<(), Failure> {
-    for rule in rules {
+/// A rule, in the command's JSON.
+#[derive(Serialize)]
+struct Explained {
+    id: &'static str,
+    severity: &'static str,
+    profiles: Vec<&'static str>,
+    what: &'static str,
+    why: &'static str,
+    remedy: &'static str,
+    source: &'static str,
+    link: &'static str,
+}
+
+impl Explained {
+    fn of(rule: Rule) -> Self {
         let info = rule.info();
-        let profiles: Vec<_> = info.profiles().map(Profile::name).collect();
-        output.line(format_args!(
-            "{}, {}, of {}",
-            info.id,
-            info.severity,
-            profiles.join(", ")
-        ))?;
-        output.line(format_args!("  what: {}", info.what))?;
-        output.line(format_args!("  why: {}", info.why))?;
-        output.line(format_args!("  how to mend it: {}", info.remedy))?;
-        output.line(format_args!(
-            "  whose rule: {}, {}",
-            info.source.name, info.source.link
-        ))?;
+        Self {
+            id: info.id,
+            severity: info.severity.name(),
+            profiles: info.profiles().map(Profile::name).collect(),
+            what: info.what,
+            why: info.why,
+            remedy: info.remedy,
+            source: info.source.name,
+            link: info.source.link,
+        }
+    }
+}
+
+fn list(output: &mut Output) -> Result<(), Failure> {
+    let rules = Rule::ALL.iter().copied().map(Explained::of);
+    if output.format() == output::Format::Json {
+        return Ok(output.json(&rules.collect::<Vec<_>>())?);
+    }
+    for Explained {
+        id, severity, what, ..
+    } in rules
+    {
+        output.line(format_args!("{id:<22} {severity:<8} {what}"))?;
+    }
+    Ok(())
+}
+
+fn explain<'a>(rules: impl Iterator<Item = &'a Rule>, output: &mut Output) -> Result<(), Failure> {
+    let rules = rules.copied().map(Explained::of);
+    if output.format() == output::Format::Json {
+        return Ok(output.json(&rules.collect::<Vec<_>>())?);
+    }
+    for rule in rules {
+        let (id, severity) = (rule.id, rule.severity);
+        let profiles = rule.profiles.join(", ");
+        output.line(format_args!("{id}, {severity}, of {profiles}"))?;
+        output.line(format_args!("  what: {}", rule.what))?;
+        output.line(format_args!("  why: {}", rule.why))?;
+        output.line(format_args!("  how to mend it: {}", rule.remedy))?;
+        output.line(format_args!("  whose rule: {}, {}", rule.source, rule.link))?;
     }
     Ok(())
 }
