@@ -184,6 +184,33 @@ fn a_sound_site_gives_nothing() {
 }
 
 #[test]
+fn a_robots_txt_may_be_compressed_and_speaks_for_its_own_host() {
+    let origin = serve(|path, origin, stream| match path {
+        "/robots.txt" => {
+            let port = origin.rsplit(':').next().unwrap();
+            let text = format!(
+                "User-agent: *\nDisallow: /2\nSitemap: {origin}/sitemap.xml\nSitemap: http://localhost:{port}/other.xml\n"
+            );
+            let mut encoder =
+                flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(text.as_bytes()).unwrap();
+            let headers = "content-type: text/plain\r\ncontent-encoding: gzip\r\n";
+            send(stream, "200 OK", headers, &encoder.finish().unwrap());
+        }
+        "/other.xml" => {
+            let port = origin.rsplit(':').next().unwrap();
+            xml(
+                stream,
+                &urlset(&format!("http://localhost:{port}"), &["/2"]),
+            );
+        }
+        _ => xml(stream, &urlset(origin, &["/1"])),
+    });
+    let (found, _) = rules(&format!("{origin}/"), &[]);
+    assert_eq!(found, [""; 0]);
+}
+
+#[test]
 fn a_mapped_origin_is_asked_elsewhere_with_its_own_host() {
     let origin = serve(|path, _, stream| {
         let public = "https://www.example.com";

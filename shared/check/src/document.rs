@@ -392,8 +392,8 @@ impl<'a> Reader<'a> {
         }
         self.problems = problems;
         if let Some(robots) = &self.about.robots
-            && robots.has_rules()
             && let Some(parts) = address::Parts::of(loc)
+            && robots.has_rules_for(parts.origin)
             && let Some((agent, rule)) = robots.disallows(parts.path)
         {
             let message = format!(
