@@ -13,19 +13,21 @@ mod member;
 mod record;
 mod request;
 mod settings;
+mod sitemap;
 mod time;
 
 /// Panics if what must hold for any input does not hold for this one.
 pub type Check = fn(&[u8]);
 
 /// Every check by its name, which is also its fuzz target's and its corpus'.
-pub const CHECKS: [(&str, Check); 7] = [
+pub const CHECKS: [(&str, Check); 8] = [
     ("body", body::check),
     ("loc", loc::check),
     ("member", member::check),
     ("record", record::check),
     ("request", request::check),
     ("settings", settings::check),
+    ("sitemap", sitemap::check),
     ("time", time::check),
 ];
 

@@ -1,5 +1,12 @@
-//! `waymark check`: anyone's sitemaps, over HTTP or in a folder, against the rules of `waymark-check`.
+//! `waymark check`: anyone's sitemaps, over HTTP, in a folder or a bucket, against the rules of `waymark-check`.
 
+pub mod baseline;
+pub mod bucket;
+pub mod config;
+pub mod expected;
 pub mod fetch;
+mod pages;
+mod probe;
 pub mod report;
+mod source;
 pub mod walk;

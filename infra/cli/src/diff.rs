@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use check::compare::{Change, Comparison, Counts, Fields, Side};
-use check::page::Page;
+use check::entries::Page;
 use engine::error::EngineError;
 
 pub mod report;

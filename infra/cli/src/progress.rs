@@ -11,6 +11,9 @@ use crate::text::escaped;
 /// The time between two lines where there is no terminal.
 const LINES_EVERY: Duration = Duration::from_secs(10);
 
+/// The time between two looks whether a line is due.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -91,6 +94,20 @@ impl Progress {
                     self.total,
                     now - self.began,
                 ));
+            }
+        }
+    }
+}
+
+impl Progress {
+    /// Waits for something, and shows meanwhile that so much is done.
+    pub async fn while_waiting<T>(&mut self, done: u64, future: impl Future<Output = T>) -> T {
+        let mut future = std::pin::pin!(future);
+        loop {
+            self.reach(done);
+            match tokio::time::timeout(LOOK_EVERY, &mut future).await {
+                Ok(outcome) => return outcome,
+                Err(_) => continue,
             }
         }
     }

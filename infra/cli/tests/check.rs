@@ -104,10 +104,15 @@ struct Outcome {
 }
 
 fn waymark(arguments: &[&str]) -> Outcome {
+    waymark_in(".", arguments)
+}
+
+fn waymark_in(folder: &str, arguments: &[&str]) -> Outcome {
     let began = Instant::now();
     let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
         .arg("check")
         .args(arguments)
+        .current_dir(folder)
         .env_remove("RUST_LOG")
         .stdin(Stdio::null())
         .output()
@@ -149,7 +154,9 @@ fn check(expected: &[&str], answer: impl Fn(&str, &str, &mut TcpStream) + Send +
         "/robots.txt" => robots(stream, origin),
         path => answer(path, origin, stream),
     });
-    let (found, _) = rules(&format!("{origin}/"), &["--max-sitemaps", "20"]);
+    // What has no end ends sooner so, on a slow machine too.
+    let limits = ["--max-sitemaps", "20", "--max-bytes", "3000000"];
+    let (found, _) = rules(&format!("{origin}/"), &limits);
     assert_eq!(found, expected);
 }
 
@@ -174,6 +181,33 @@ fn a_sound_site_gives_nothing() {
         "{summary}"
     );
     assert!(summary.contains("(4 requests, "), "{summary}");
+}
+
+#[test]
+fn a_robots_txt_may_be_compressed_and_speaks_for_its_own_host() {
+    let origin = serve(|path, origin, stream| match path {
+        "/robots.txt" => {
+            let port = origin.rsplit(':').next().unwrap();
+            let text = format!(
+                "User-agent: *\nDisallow: /2\nSitemap: {origin}/sitemap.xml\nSitemap: http://localhost:{port}/other.xml\n"
+            );
+            let mut encoder =
+                flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(text.as_bytes()).unwrap();
+            let headers = "content-type: text/plain\r\ncontent-encoding: gzip\r\n";
+            send(stream, "200 OK", headers, &encoder.finish().unwrap());
+        }
+        "/other.xml" => {
+            let port = origin.rsplit(':').next().unwrap();
+            xml(
+                stream,
+                &urlset(&format!("http://localhost:{port}"), &["/2"]),
+            );
+        }
+        _ => xml(stream, &urlset(origin, &["/1"])),
+    });
+    let (found, _) = rules(&format!("{origin}/"), &[]);
+    assert_eq!(found, [""; 0]);
 }
 
 #[test]
@@ -430,9 +464,93 @@ fn a_folder_is_checked_as_what_it_will_be_served_as() {
     assert_eq!(waymark(&["no-such-file.xml"]).status, 2);
     let report = format!("{path}/report.json");
     let format = format!("json={report}");
-    waymark(&[&file, "--format", "text", "--format", &format]);
+    // What goes into files goes to people, too.
+    let outcome = waymark(&[&file, "--format", &format]);
+    assert!(
+        outcome.output.starts_with("1 sitemap, 1 URL, 0 errors"),
+        "{}",
+        outcome.output
+    );
     let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
     assert_eq!(report["totals"]["urls"], 1);
+    for two in [
+        &["--format", "text", "--format", "json"][..],
+        &["--format", "junit", "--json"],
+    ] {
+        let outcome = waymark(&[&[&*file][..], two].concat());
+        assert_eq!((outcome.status, &*outcome.output), (2, ""));
+        assert!(outcome.errors.contains("two forms"), "{}", outcome.errors);
+    }
+    assert_eq!(waymark(&[&file, "--format", "pdf"]).status, 2);
+    assert_eq!(waymark(&[&file, "--format", "json="]).status, 2);
+}
+
+#[test]
+fn a_repositorys_file_and_a_baseline_say_what_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let page = |path: &str| {
+        let body = urlset("https://www.example.com", &["/1", path, "/?utm_source=1"]);
+        write("a.xml", &body);
+    };
+    std::fs::create_dir_all(folder.path().join(".git")).unwrap();
+    std::fs::create_dir_all(folder.path().join("sub")).unwrap();
+    page("/b c");
+    let sub = format!("{path}/sub");
+    let check = |more: &[&str]| {
+        let usual = ["../a.xml", "--origin", "https://www.example.com", "--json"];
+        let outcome = waymark_in(&sub, &[&usual[..], more].concat());
+        let json: Value = serde_json::from_str(&outcome.output)
+            .unwrap_or_else(|error| panic!("{error}: {}{}", outcome.output, outcome.errors));
+        let mut counts = json["counts"].as_object().unwrap().clone();
+        counts.insert("known".to_owned(), json["totals"]["known"].clone());
+        (Value::Object(counts), outcome.status)
+    };
+    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    assert_eq!(
+        check(&[]),
+        (json(r#"{"loc.form": 1, "loc.tracking": 1, "known": 0}"#), 1)
+    );
+    write(
+        "waymark-check.toml",
+        "[rules]\n\"loc.tracking\" = \"off\"\n\
+         [[allow]]\nrule = \"loc.form\"\nmatch = \"/b c\"\nuntil = \"9999-01-01\"\nwhy = \"The old CMS.\"\n",
+    );
+    assert_eq!(check(&[]), (json(r#"{"known": 1}"#), 0));
+    // The command line has the last word.
+    let outcome = check(&["--rule", "loc.tracking=error"]);
+    assert_eq!(outcome, (json(r#"{"loc.tracking": 1, "known": 1}"#), 1));
+    write(
+        "other.toml",
+        "[[allow]]\nrule = \"loc.\"\nuntil = \"2026-01-31\"\nwhy = \"The old CMS.\"\n",
+    );
+    let outcome = check(&["--config", "../other.toml"]);
+    let expected = r#"{"check.allowance": 1, "loc.form": 1, "loc.tracking": 1, "known": 0}"#;
+    assert_eq!(outcome, (json(expected), 1));
+    write("other.toml", "[rules]\n\"loc.\" = \"bad\"\n");
+    let outcome = waymark_in(path, &["a.xml", "--config", "other.toml"]);
+    assert_eq!((outcome.status, &*outcome.output), (2, ""));
+    assert!(
+        outcome.errors.contains("[rules] loc."),
+        "{}",
+        outcome.errors
+    );
+
+    write("waymark-check.toml", "");
+    let outcome = check(&["--baseline", "b.json", "--write-baseline"]);
+    assert_eq!(outcome.1, 0);
+    assert_eq!(
+        check(&["--baseline", "b.json"]),
+        (json(r#"{"known": 2}"#), 0)
+    );
+    page("/b d");
+    assert_eq!(
+        check(&["--baseline", "b.json"]),
+        (json(r#"{"loc.form": 1, "known": 1}"#), 1)
+    );
+    let outcome = waymark_in(path, &["a.xml", "--baseline", "no-such.json"]);
+    assert_eq!(outcome.status, 2);
 }
 
 #[test]

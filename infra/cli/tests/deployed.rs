@@ -141,6 +141,10 @@ fn every_verb_says_in_a_line_why_a_stack_cannot_be_looked_at() {
         for verb in VERBS {
             one_line(waymark(&double, &[verb, options].concat()), expected);
         }
+        // To `check` --profile is another thing.
+        if !options.contains(&"--profile") {
+            one_line(waymark(&double, &[&["check"], options].concat()), expected);
+        }
     }
 }
 
@@ -152,6 +156,7 @@ fn a_permission_that_is_missing_is_named() {
         (&["audit"], "no permission for dynamodb:GetItem: "),
         (&["explain", "post/a"], "no permission for s3:ListBucket: "),
         (&["redrive"], "no permission for s3:ListBucket: "),
+        (&["check"], "no permission for s3:ListBucket: "),
     ] {
         let arguments = [verb, &["--stack", "prod"]].concat();
         one_line(waymark(&double, &arguments), expected);

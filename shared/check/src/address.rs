@@ -6,6 +6,7 @@ use sitemap::loc::MAX_LOC_BYTES;
 
 use crate::rules::Rule;
 use crate::schema::quoted;
+use crate::xsd;
 
 /// Shorter ones the schema refuses.
 const MIN_LOC_CHARS: usize = 12;
@@ -127,7 +128,7 @@ pub(crate) fn problems(loc: &str, scope: &Scope, outside: Rule, found: &mut Vec<
     let wrong = form(loc);
     if !wrong.is_empty() {
         let text = format!("{} {}", quoted(loc), wrong.join(", "));
-        found.push((Rule::LocForm, text, false));
+        found.push((Rule::LocForm, text, !xsd::is_any_uri(loc)));
         return;
     }
     let Some(parts) = Parts::of(loc) else {
@@ -209,7 +210,19 @@ pub(crate) fn form(url: &str) -> Vec<&'static str> {
                 }
             }
             b'#' => add("has a fragment"),
-            0..=b' ' | b'<' | b'>' | b'"' | b'{' | b'}' | b'|' | b'\\' | b'^' | b'`' | 0x7f => {
+            0..=b' '
+            | b'<'
+            | b'>'
+            | b'"'
+            | b'{'
+            | b'}'
+            | b'|'
+            | b'\\'
+            | b'^'
+            | b'`'
+            | b'['
+            | b']'
+            | 0x7f => {
                 add("has a character that is to be percent-encoded");
             }
             0x80.. => add("has a letter that is not ASCII and not percent-encoded"),
@@ -313,6 +326,7 @@ mod tests {
         check("https://www.exämple.com/blog/", &[Rule::LocForm]);
         check("https://www.example.com/blog/a b", &[Rule::LocForm]);
         check("https://www.example.com/blog/100%", &[Rule::LocForm]);
+        check("https://www.example.com/blog/?a[]=1", &[Rule::LocForm]);
         check("https://www.example.com/blog/#top", &[Rule::LocForm]);
         check(
             "https://www.example.com/blog/a%2520b",

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use sitemap::time::When;
 
-use crate::page::{Page, Part};
+use crate::entries::{Page, Part};
 use crate::sort::{Sorted, Sorter};
 
 /// Bytes that sorting takes in memory.

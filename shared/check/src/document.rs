@@ -4,18 +4,21 @@ use std::collections::HashMap;
 use std::io::{BufRead, Read};
 use std::sync::Arc;
 
-use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MAX_NEWS_ENTRIES};
+use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 use sitemap::time::{TimeError, When};
 
 use crate::address::{self, Digest, Problem, Scope};
-use crate::expected::Expected;
+use crate::draw::{Drawn, Page};
+use crate::expected::{Expected, Said};
 use crate::finding::{Finding, Findings, Position};
 use crate::robots::Robots;
 use crate::rules::{Policy, Rule};
 use crate::schema::quoted;
-use crate::source::{Packing, Source, Stop};
+use crate::source::Source;
+use crate::xsd;
 
 mod feed;
+mod finish;
 mod xml;
 
 /// Seconds of a day.
@@ -62,6 +65,8 @@ pub struct About {
     pub policy: Arc<Policy>,
     /// What should be listed.
     pub expected: Option<Arc<Expected>>,
+    /// How many of its pages are drawn, to be asked for.
+    pub draw: usize,
 }
 
 impl About {
@@ -82,6 +87,7 @@ impl About {
             robots: None,
             policy,
             expected: None,
+            draw: 0,
         }
     }
 }
@@ -158,6 +164,7 @@ pub struct Document {
     pub newest: Option<When>,
     /// How many entries have a lastmod.
     pub dated: u64,
+    pub(crate) drawn: Drawn,
     pub(crate) listed: Vec<Listed>,
     /// The texts of what is listed, as far as there is room.
     texts: String,
@@ -242,6 +249,11 @@ struct Entry {
     loc: Option<Digest>,
     images: u64,
     alternates: Vec<Alternate>,
+    /// The address, if the page may be drawn.
+    text: String,
+    lastmod: Option<When>,
+    /// What is compared with what is expected.
+    said: Said,
 }
 
 #[derive(Debug)]
@@ -266,8 +278,7 @@ struct Reader<'a> {
     news: u64,
     old_news: Tally,
     newest_news: Option<i64>,
-    expected: Vec<(u64, Option<String>)>,
-    last_lastmod: Option<String>,
+    expected: Vec<Said>,
 }
 
 impl<'a> Reader<'a> {
@@ -285,6 +296,7 @@ impl<'a> Reader<'a> {
                 findings: Findings::new(about.policy.clone()),
                 newest: None,
                 dated: 0,
+                drawn: Drawn::new(about.draw),
                 listed: Vec::new(),
                 texts: String::new(),
                 links: Vec::new(),
@@ -303,7 +315,6 @@ impl<'a> Reader<'a> {
             old_news: Tally::default(),
             newest_news: None,
             expected: Vec::new(),
-            last_lastmod: None,
         }
     }
 
@@ -362,7 +373,8 @@ impl<'a> Reader<'a> {
         self.entry.loc = None;
         self.entry.images = 0;
         self.entry.alternates.clear();
-        self.last_lastmod = None;
+        self.entry.lastmod = None;
+        self.entry.said = Said::default();
     }
 
     /// The address of an entry, without white space around it.
@@ -380,8 +392,8 @@ impl<'a> Reader<'a> {
         }
         self.problems = problems;
         if let Some(robots) = &self.about.robots
-            && robots.has_rules()
             && let Some(parts) = address::Parts::of(loc)
+            && robots.has_rules_for(parts.origin)
             && let Some((agent, rule)) = robots.disallows(parts.path)
         {
             let message = format!(
@@ -408,6 +420,10 @@ impl<'a> Reader<'a> {
             self.found(Rule::SetExtra, at, false, message);
         }
         self.entry.loc = Some(digest);
+        if self.document.drawn.wants(digest.exact) {
+            self.entry.text.clear();
+            self.entry.text.push_str(loc);
+        }
         let texts = &mut self.document.texts;
         let begin = texts.len();
         if begin + loc.len() <= MAX_TEXT_BYTES {
@@ -418,7 +434,9 @@ impl<'a> Reader<'a> {
     }
 
     fn lastmod(&mut self, text: &str, invalid: bool, at: Position) {
-        self.last_lastmod = self.about.expected.is_some().then(|| text.to_owned());
+        if self.about.expected.is_some() {
+            self.entry.said.lastmod = Some(text.to_owned());
+        }
         let when = match When::parse(text) {
             Ok(when) if !invalid => when,
             Err(TimeError::NoZone) if !invalid => return self.zone.add(at),
@@ -437,6 +455,7 @@ impl<'a> Reader<'a> {
             });
         }
         self.document.dated += 1;
+        self.entry.lastmod = Some(when);
         if self.document.newest.is_none_or(|newest| newest < when) {
             self.document.newest = Some(when);
         }
@@ -457,10 +476,14 @@ impl<'a> Reader<'a> {
 
     /// A link to another language, or to this page in its own.
     fn alternate(&mut self, language: String, href: &str, at: Position) {
+        if self.about.expected.is_some() {
+            self.entry.said.alternates.add_alternate(&language, href);
+        }
         let form = address::form(href);
         if !form.is_empty() {
             let message = || format!("{} {}", quoted(href), form.join(", "));
-            self.found(Rule::LocForm, at, false, message);
+            let invalid = !xsd::is_any_uri(href);
+            self.found(Rule::LocForm, at, invalid, message);
             return;
         }
         let to = Digest::of(href, &mut self.scratch);
@@ -476,6 +499,12 @@ impl<'a> Reader<'a> {
                     sitemap::record::MAX_IMAGES
                 )
             });
+        }
+    }
+
+    fn image_loc(&mut self, loc: &str) {
+        if self.about.expected.is_some() {
+            self.entry.said.images.add(address::digest(loc.as_bytes()));
         }
     }
 
@@ -500,7 +529,22 @@ impl<'a> Reader<'a> {
             return;
         };
         if self.about.expected.is_some() {
-            self.expected.push((loc.exact, self.last_lastmod.take()));
+            let mut said = std::mem::take(&mut self.entry.said);
+            said.loc = loc.exact;
+            self.expected.push(said);
+        }
+        if self.document.drawn.wants(loc.exact) {
+            let alternates = self.entry.alternates.iter();
+            let page = Page {
+                loc: self.entry.text.clone(),
+                file: self.document.file.clone(),
+                at: self.entry.at,
+                lastmod: self.entry.lastmod,
+                alternates: alternates
+                    .map(|one| (one.language.to_ascii_lowercase(), one.to.exact))
+                    .collect(),
+            };
+            self.document.drawn.add(loc.exact, page);
         }
         if self.entry.alternates.is_empty() {
             return;
@@ -539,179 +583,5 @@ impl<'a> Reader<'a> {
             }
         }
         self.entry.alternates = alternates;
-    }
-
-    fn finish(mut self, stop: Option<Stop>, packing: Packing) -> Document {
-        self.document.is_gzip = packing.is_file;
-        for problem in packing.problems {
-            self.found(Rule::FileGzip, None, false, || problem);
-        }
-        match stop {
-            Some(Stop::CutGzip) => self.found(Rule::FileTruncated, None, true, || {
-                "the gzip stream ends in its middle".to_owned()
-            }),
-            Some(Stop::BadGzip) => self.found(Rule::FileGzip, None, true, || {
-                "the gzip stream is damaged".to_owned()
-            }),
-            Some(Stop::LongPiece) => self.found(Rule::FileLimits, None, false, || {
-                "has a text or a tag of more than a MiB, at which reading ended".to_owned()
-            }),
-            Some(Stop::TooLarge) => {
-                let limit = self.about.max_bytes;
-                self.found(Rule::FileLimits, None, false, || {
-                    format!("has more than {limit} bytes uncompressed, at which reading ended")
-                });
-            }
-            Some(Stop::Body) | None => {}
-        }
-        self.limits();
-        self.times();
-        self.extensions();
-        self.duplicates();
-        if let Some(expected) = &self.about.expected {
-            for (digest, lastmod) in std::mem::take(&mut self.expected) {
-                expected.meet(digest, lastmod.as_deref());
-            }
-        }
-        if self.document.kind == Kind::Index && self.about.policy.level(Rule::IndexDup).is_some() {
-            self.repeated_sitemaps();
-        }
-        self.document
-    }
-
-    fn limits(&mut self) {
-        let (entries, bytes) = (self.document.entries, self.document.bytes);
-        let (most_entries, most_bytes) = (u64::from(MAX_ENTRIES), MAX_BYTES);
-        let near = |number: u64, most: u64| number <= most && number * 100 > most * NEAR_PERCENT;
-        if entries > most_entries {
-            self.found(Rule::FileLimits, None, false, || {
-                format!("has {entries} entries, more than {most_entries}")
-            });
-        } else if near(entries, most_entries) {
-            self.found(Rule::FileNear, None, false, || {
-                format!("has {entries} entries of at most {most_entries}")
-            });
-        }
-        if near(bytes, most_bytes) {
-            self.found(Rule::FileNear, None, false, || {
-                format!("has {bytes} bytes of at most {most_bytes}")
-            });
-        }
-        let lists = matches!(
-            self.document.kind,
-            Kind::Sitemap | Kind::Index | Kind::Rss | Kind::Atom | Kind::Text
-        );
-        if lists && entries == 0 && self.document.is_whole {
-            self.found(Rule::IndexEmpty, None, true, || "lists nothing".to_owned());
-        }
-        let news = self.news;
-        if news > u64::from(MAX_NEWS_ENTRIES) {
-            self.found(Rule::ExtNewsCount, None, false, || {
-                format!("has {news} news, more than {MAX_NEWS_ENTRIES}")
-            });
-        }
-    }
-
-    fn times(&mut self) {
-        let dated = self.document.dated;
-        if let Some((stamp, count)) = self
-            .stamps
-            .iter()
-            .max_by_key(|(stamp, count)| (**count, **stamp))
-            && dated >= SAME_LEAST
-            && count * 100 >= dated * SAME_PERCENT
-        {
-            let message = format!("{count} of {dated} lastmods are {}", When::at(*stamp));
-            self.found(Rule::LastmodSame, None, false, || message);
-        }
-        let Tally { count, first } = self.now;
-        if count >= 2 && count * 2 > dated {
-            self.found(Rule::LastmodNow, first, false, || {
-                format!("{count} of {dated} lastmods are the time of the fetch")
-            });
-        }
-        let entries = self.document.entries;
-        let Tally { count, first } = self.zone;
-        if count > 0 {
-            self.found(Rule::LastmodZone, first, false, || {
-                format!("{count} of {entries} lastmods have a time and no zone")
-            });
-        }
-        let Tally { count, first } = self.old_news;
-        if let Some(newest) = self.newest_news
-            && count > 0
-        {
-            let (news, hours) = (self.news, (self.about.now - newest).max(0) / 3_600);
-            let age = if hours < 72 {
-                format!("{hours} hours")
-            } else {
-                format!("{} days", hours / 24)
-            };
-            self.found(Rule::ExtNewsAge, first, false, || {
-                format!("{count} of {news} are older than 48 h; the newest is {age} old")
-            });
-        }
-    }
-
-    fn extensions(&mut self) {
-        let entries = self.document.entries;
-        let Tally { count, first } = self.ignored;
-        if count > 0 {
-            self.found(Rule::ExtIgnored, first, false, || {
-                format!("priority or changefreq {count} times, in {entries} entries")
-            });
-        }
-        let Tally { count, first } = self.dead_images;
-        if count > 0 {
-            self.found(Rule::ExtImageDead, first, false, || {
-                format!("{count} captions, places, titles or licenses of images")
-            });
-        }
-        let Tally { count, first } = self.dead_videos;
-        if count > 0 {
-            self.found(Rule::ExtVideoDead, first, false, || {
-                format!("{count} categories, galleries, prices or shows of videos")
-            });
-        }
-    }
-
-    /// The same URL twice in this document: only the first is compared with others.
-    fn duplicates(&mut self) {
-        let listed = &self.document.listed;
-        let mut sorted: Vec<_> = listed.iter().enumerate().collect();
-        sorted.sort_unstable_by_key(|(at, one)| (one.digest, *at));
-        let mut twice: Vec<(usize, Position)> = sorted
-            .chunk_by(|a, b| a.1.digest == b.1.digest)
-            .flat_map(|same| same[1..].iter().map(|(at, _)| (*at, same[0].1.at)))
-            .collect();
-        twice.sort_unstable();
-        for (place, first) in &twice {
-            let one = self.document.listed[*place];
-            let text = self.document.shown(&one);
-            self.found(Rule::LocDup, one.at, false, || {
-                format!("{text}is listed in line {} already", first.line)
-            });
-        }
-        let mut place = 0;
-        self.document.listed.retain(|_| {
-            place += 1;
-            twice
-                .binary_search_by_key(&(place - 1), |(place, _)| *place)
-                .is_err()
-        });
-    }
-
-    fn repeated_sitemaps(&mut self) {
-        let children = std::mem::take(&mut self.document.children);
-        let mut seen = std::collections::HashSet::new();
-        let (first, again): (Vec<_>, Vec<_>) = children
-            .into_iter()
-            .partition(|child| seen.insert(address::digest(child.loc.as_bytes())));
-        for child in again {
-            self.found(Rule::IndexDup, child.at, false, || {
-                format!("{} is listed twice", quoted(&child.loc))
-            });
-        }
-        self.document.children = first;
     }
 }

@@ -1,4 +1,4 @@
-//! What should be listed, as a file says: URLs with or without a lastmod.
+//! What should be listed, as a file says: URLs, and what is said of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,21 +16,81 @@ pub struct Expected {
     pages: HashMap<u64, Page>,
 }
 
+/// What should be said of a URL. What is not given may be anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// Its lastmod.
+    pub lastmod: Option<String>,
+    /// Its images, in any order.
+    pub images: Option<Vec<String>>,
+    /// The languages of its alternates, and where they are.
+    pub alternates: Option<Vec<(String, String)>>,
+}
+
 #[derive(Debug)]
 struct Page {
     loc: String,
     lastmod: Option<String>,
+    images: Option<Set>,
+    alternates: Option<Set>,
     met: AtomicU8,
+}
+
+/// Texts in any order: how many, and a sum that only the same ones have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Set {
+    count: u64,
+    sum: u64,
+}
+
+impl Set {
+    pub(crate) fn add(&mut self, digest: u64) {
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(digest);
+    }
+
+    pub(crate) fn add_alternate(&mut self, language: &str, href: &str) {
+        self.add(address::digest(format!("{language}\n{href}").as_bytes()));
+    }
+
+    fn of_images(images: &[String]) -> Self {
+        let mut set = Self::default();
+        for image in images {
+            set.add(address::digest(image.as_bytes()));
+        }
+        set
+    }
+
+    fn of_alternates(alternates: &[(String, String)]) -> Self {
+        let mut set = Self::default();
+        for (language, href) in alternates {
+            set.add_alternate(language, href);
+        }
+        set
+    }
+}
+
+/// What an entry says.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) loc: u64,
+    pub(crate) lastmod: Option<String>,
+    pub(crate) images: Set,
+    pub(crate) alternates: Set,
 }
 
 const MET: u8 = 1;
 const OTHER_LASTMOD: u8 = 2;
+const OTHER_IMAGES: u8 = 4;
+const OTHER_ALTERNATES: u8 = 8;
 
 impl Expected {
-    /// A URL that should be listed, perhaps with a lastmod.
-    pub fn add(&mut self, loc: String, lastmod: Option<String>) {
+    /// A URL that should be listed, and what should be said of it.
+    pub fn add(&mut self, loc: String, details: Details) {
         let page = Page {
-            lastmod,
+            lastmod: details.lastmod,
+            images: details.images.as_deref().map(Set::of_images),
+            alternates: details.alternates.as_deref().map(Set::of_alternates),
             met: AtomicU8::new(0),
             loc,
         };
@@ -38,20 +98,48 @@ impl Expected {
             .insert(address::digest(page.loc.as_bytes()), page);
     }
 
+    /// How many URLs should be listed.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Whether nothing should be listed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     /// A URL that is listed.
-    pub(crate) fn meet(&self, digest: u64, lastmod: Option<&str>) {
-        let Some(page) = self.pages.get(&digest) else {
+    pub(crate) fn meet(&self, said: &Said) {
+        let Some(page) = self.pages.get(&said.loc) else {
             return;
         };
+        let lastmod = said.lastmod.as_deref();
         let same = |expected: &str| match (When::parse(expected), lastmod.map(When::parse)) {
             (Ok(expected), Some(Ok(lastmod))) => expected == lastmod,
-            _ => lastmod == Some(expected),
+            _ => lastmod.unwrap_or_default() == expected,
         };
-        let differs = page
-            .lastmod
-            .as_deref()
-            .is_some_and(|expected| !same(expected));
-        let met = if differs { MET | OTHER_LASTMOD } else { MET };
+        let mut met = MET;
+        for (differs, bit) in [
+            (
+                page.lastmod
+                    .as_deref()
+                    .is_some_and(|expected| !same(expected)),
+                OTHER_LASTMOD,
+            ),
+            (
+                page.images.is_some_and(|images| images != said.images),
+                OTHER_IMAGES,
+            ),
+            (
+                page.alternates
+                    .is_some_and(|alternates| alternates != said.alternates),
+                OTHER_ALTERNATES,
+            ),
+        ] {
+            met |= if differs { bit } else { 0 };
+        }
         page.met.fetch_or(met, Ordering::Relaxed);
     }
 
@@ -66,28 +154,34 @@ impl Expected {
         pages.sort_unstable_by(|a, b| a.loc.cmp(&b.loc));
         for page in pages {
             let met = page.met.load(Ordering::Relaxed);
-            let (rule, message) = match met {
-                0 => (
-                    Rule::SetMissing,
-                    format!("{} is not listed", quoted(&page.loc)),
-                ),
-                met if met & OTHER_LASTMOD != 0 => (
-                    Rule::SetLastmod,
-                    format!(
-                        "{} has another lastmod than {}",
-                        quoted(&page.loc),
-                        page.lastmod.as_deref().unwrap_or_default()
-                    ),
-                ),
-                _ => continue,
+            let loc = quoted(&page.loc);
+            let mut found = |rule: Rule, message: String| {
+                findings.add(rule, || Finding {
+                    rule,
+                    file: file.clone(),
+                    at: None,
+                    message,
+                    invalid: false,
+                });
             };
-            findings.add(rule, || Finding {
-                rule,
-                file: file.clone(),
-                at: None,
-                message,
-                invalid: false,
-            });
+            if met == 0 {
+                found(Rule::SetMissing, format!("{loc} is not listed"));
+            }
+            if met & OTHER_LASTMOD != 0 {
+                let lastmod = page.lastmod.as_deref().unwrap_or_default();
+                let message = format!("{loc} has another lastmod than {}", quoted(lastmod));
+                found(Rule::SetLastmod, message);
+            }
+            if met & OTHER_IMAGES != 0 {
+                let count = page.images.unwrap_or_default().count;
+                let message = format!("{loc} has other images than the {count} of the file");
+                found(Rule::SetImages, message);
+            }
+            if met & OTHER_ALTERNATES != 0 {
+                let count = page.alternates.unwrap_or_default().count;
+                let message = format!("{loc} has other alternates than the {count} of the file");
+                found(Rule::SetAlternates, message);
+            }
         }
     }
 }

@@ -49,6 +49,7 @@ pub struct Findings {
     kept: Vec<Finding>,
     counts: Vec<u64>,
     kept_counts: Vec<u64>,
+    known: u64,
 }
 
 impl Findings {
@@ -60,14 +61,29 @@ impl Findings {
             kept: Vec::new(),
             counts: vec![0; Rule::ALL.len()],
             kept_counts: vec![0; Rule::ALL.len()],
+            known: 0,
         }
     }
 
-    /// Adds one. `finding` is only called for one that is kept.
+    /// Adds one. `finding` is only called for one that is kept, or that may be known.
     pub fn add(&mut self, rule: Rule, finding: impl FnOnce() -> Finding) {
         if self.policy.level(rule).is_none() {
             return;
         }
+        match self.policy.known(rule) {
+            Some(known) => {
+                let finding = finding();
+                if known.covers(&finding) {
+                    self.known += 1;
+                } else {
+                    self.count_and_keep(rule, || finding);
+                }
+            }
+            None => self.count_and_keep(rule, finding),
+        }
+    }
+
+    fn count_and_keep(&mut self, rule: Rule, finding: impl FnOnce() -> Finding) {
         self.counts[rule as usize] += 1;
         let kept = &mut self.kept_counts[rule as usize];
         if *kept < MAX_KEPT {
@@ -81,6 +97,7 @@ impl Findings {
         for (count, added) in self.counts.iter_mut().zip(other.counts) {
             *count += added;
         }
+        self.known += other.known;
         for finding in other.kept {
             let kept = &mut self.kept_counts[finding.rule as usize];
             if *kept < MAX_KEPT {
@@ -100,6 +117,12 @@ impl Findings {
     #[must_use]
     pub fn count(&self, rule: Rule) -> u64 {
         self.counts[rule as usize]
+    }
+
+    /// How many are known, and neither counted nor kept: an allowance or a baseline covers them.
+    #[must_use]
+    pub fn known(&self) -> u64 {
+        self.known
     }
 
     /// The rules that hold.

@@ -29,8 +29,12 @@
 pub mod address;
 pub mod compare;
 pub mod document;
+pub mod draw;
+pub mod entries;
 pub mod expected;
 pub mod finding;
+pub mod known;
+pub mod names;
 pub mod page;
 pub mod response;
 pub mod robots;

@@ -32,6 +32,10 @@ pub struct Response {
     pub content_encoding: Option<String>,
     /// Content-Length.
     pub content_length: Option<u64>,
+    /// X-Robots-Tag.
+    pub robots_tag: Option<String>,
+    /// Link.
+    pub link: Option<String>,
     /// Where redirects led, one after the other.
     pub redirects: Vec<String>,
     /// Bytes of the body that came.
@@ -43,6 +47,23 @@ pub struct Response {
 }
 
 impl Response {
+    /// An answer of this status, of which nothing else is known.
+    #[must_use]
+    pub fn new(status: u16) -> Self {
+        Self {
+            status,
+            content_type: None,
+            content_encoding: None,
+            content_length: None,
+            robots_tag: None,
+            link: None,
+            redirects: Vec::new(),
+            received: 0,
+            seconds: 0,
+            end: End::Whole,
+        }
+    }
+
     /// Whether the body is one layer of gzip more than its name says.
     #[must_use]
     pub fn is_gzip_encoded(&self) -> bool {

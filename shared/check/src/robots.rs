@@ -30,6 +30,8 @@ const AGENTS: [&str; 3] = ["*", "googlebot", "bingbot"];
 pub struct Robots {
     /// The sitemaps that it names by absolute URLs, each with its place.
     pub sitemaps: Vec<(String, Position)>,
+    /// Scheme and host that it speaks for; nothing if they are not known.
+    origin: Option<String>,
     /// The rules of `AGENTS`.
     rules: [Option<Rules>; AGENTS.len()],
 }
@@ -115,7 +117,10 @@ impl Robots {
         let mut reader = Reader {
             file,
             findings,
-            robots: Self::default(),
+            robots: Self {
+                origin: crate::address::origin_of(file).map(str::to_owned),
+                ..Self::default()
+            },
             group: None,
             in_rules: false,
         };
@@ -131,10 +136,10 @@ impl Robots {
         agents.find_map(|(agent, rules)| Some((*agent, rules.as_ref()?.disallows(path)?)))
     }
 
-    /// Whether it can disallow anything.
-    pub(crate) fn has_rules(&self) -> bool {
+    /// Whether it can disallow anything of a scheme and host.
+    pub(crate) fn has_rules_for(&self, origin: &str) -> bool {
         let mut rules = self.rules.iter().flatten();
-        rules.any(|rules| rules.count > 0)
+        self.origin.as_ref().is_none_or(|own| own == origin) && rules.any(|rules| rules.count > 0)
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) enum Type {
     Text,
     /// At most so many characters.
     Short(usize),
-    /// `xsd:anyURI`, which refuses hardly anything.
+    /// `xsd:anyURI`.
     Address,
     Time,
     Decimal(f64, f64),
@@ -86,7 +86,8 @@ impl Type {
     pub(crate) fn problem(self, text: &str) -> Option<String> {
         let list = |of: &[&str]| of.join(", ");
         let right = match self {
-            Self::Text | Self::Address => true,
+            Self::Text => true,
+            Self::Address => xsd::is_any_uri(text),
             Self::Short(most) => text.len() <= most || text.chars().count() <= most,
             Self::Time => xsd::is_date_or_time(text),
             Self::Decimal(least, most) => xsd::is_decimal(text, least, most),
@@ -175,7 +176,8 @@ impl Type {
             Self::Platforms => format!("{} is not a list of {}", quoted(text), list(&PLATFORMS)),
             Self::Currency => format!("{} is not a currency, such as EUR", quoted(text)),
             Self::Language => format!("{} is not a language", quoted(text)),
-            Self::Text | Self::Address => String::new(),
+            Self::Address => format!("{} is not an address", quoted(text)),
+            Self::Text => String::new(),
         })
     }
 }

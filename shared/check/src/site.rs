@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::address::Digest;
 use crate::document::{Document, Kind, Link};
+use crate::draw::{Drawn, Page};
 use crate::expected::Expected;
 use crate::finding::{Finding, Findings, Position};
 use crate::rules::{Policy, Rule};
@@ -51,6 +52,7 @@ pub struct Site {
     more_links: bool,
     dated: u64,
     totals: Totals,
+    drawn: Drawn,
 }
 
 impl Site {
@@ -65,7 +67,13 @@ impl Site {
             more_links: false,
             dated: 0,
             totals: Totals::default(),
+            drawn: Drawn::default(),
         }
+    }
+
+    /// The pages that were drawn of all documents, in an order that does not depend on them.
+    pub fn take_drawn(&mut self) -> Vec<Page> {
+        std::mem::take(&mut self.drawn).into_pages()
     }
 
     /// What was found so far; to add what was found on the way to a document.
@@ -100,6 +108,7 @@ impl Site {
         }
         self.totals.urls += document.entries;
         self.dated += document.dated;
+        self.drawn.append(std::mem::take(&mut document.drawn));
         let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
         self.files.push(document.file.clone());
         for page in &document.listed {

@@ -14,6 +14,55 @@ fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// `xsd:anyURI`, as libxml2 takes it: characters that are to be percent-encoded stand for themselves, and the rest is a URI
+/// reference of RFC 3986.
+pub(crate) fn is_any_uri(text: &str) -> bool {
+    let text = trimmed(text);
+    let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
+    let is_escape = |at: usize| {
+        let escape = text.as_bytes().get(at + 1..at + 3);
+        escape.is_some_and(|escape| escape.iter().all(u8::is_ascii_hexdigit))
+    };
+    let has_brackets = |text: &str| text.contains(['[', ']']);
+    if !text.match_indices('%').all(|(at, _)| is_escape(at)) {
+        return false;
+    }
+    if !fragment.is_empty() && (fragment.contains('#') || !is_any_uri(&format!("/{fragment}"))) {
+        return false;
+    }
+    let end = text.find(['/', '?']).unwrap_or(text.len());
+    let rest = match text[..end].split_once(':') {
+        Some((scheme, _)) => {
+            let of_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+            if !scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                || !scheme.chars().all(of_scheme)
+            {
+                return false;
+            }
+            &text[scheme.len() + 1..]
+        }
+        None => text,
+    };
+    let Some(authority) = rest.strip_prefix("//") else {
+        return !has_brackets(rest);
+    };
+    let end = authority.find(['/', '?']).unwrap_or(authority.len());
+    let (authority, path) = authority.split_at(end);
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    let (name, port) = match host.strip_prefix('[').map(|host| host.split_once(']')) {
+        Some(Some((name, port))) => (name, port),
+        Some(None) => return false,
+        None => host.find(':').map_or((host, ""), |at| host.split_at(at)),
+    };
+    let port_is_right = match port.strip_prefix(':') {
+        Some(port) => digits(port) && port.len() <= 8,
+        None => port.is_empty(),
+    };
+    port_is_right && !has_brackets(name) && !has_brackets(path)
+}
+
 /// `xsd:date` or `xsd:dateTime`.
 pub(crate) fn is_date_or_time(text: &str) -> bool {
     let text = trimmed(text);
@@ -192,6 +241,40 @@ mod tests {
         assert!(is_integer("28800", 0.0, 28_800.0));
         assert!(!is_integer("28801", 0.0, 28_800.0));
         assert!(!is_integer("1.0", 0.0, 28_800.0));
+    }
+
+    #[test]
+    fn addresses_are_those_that_libxml2_takes() {
+        for good in [
+            "",
+            "/a",
+            "a",
+            "/a:b",
+            "https:a",
+            "https://a.example/a b#c",
+            "https://a:b:c@x.example:80/",
+            "https://[::1]/a?b%20c",
+        ] {
+            assert!(is_any_uri(good), "{good}");
+        }
+        for bad in [
+            "a#b#c",
+            "https://x.example:y/",
+            "https://x.example:/",
+            "https://x.example:999999999/",
+            "https://[x/",
+            ":a",
+            "1a:b",
+            "a_b:c",
+            "/[a]",
+            "?a[b]=c",
+            "/%",
+            "/%zz",
+            "/a#%zz",
+            "https://%zz/",
+        ] {
+            assert!(!is_any_uri(bad), "{bad}");
+        }
     }
 
     #[test]

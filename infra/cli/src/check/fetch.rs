@@ -5,7 +5,7 @@
 //! - The time limit is for the whole answer: a server that sends a byte a second ends, too.
 //! - A body is read as it comes, by a thread that inflates and checks it. No more than a few pieces of it wait.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,19 +16,20 @@ use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use aws_smithy_runtime_api::client::http::HttpConnector;
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_types::body::SdkBody;
-use bytes::{Buf, Bytes};
 use check::address::origin_of;
 use check::document::{About, Document, read};
-use check::response::{End, Response};
-use http_body_util::BodyExt;
-use tokio::sync::mpsc;
+use check::response::Response;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use url::Url;
 
+pub(super) mod body;
+
+use body::{Deadline, told};
+
 /// Redirects that Google follows of a document.
 const MAX_REDIRECTS: usize = 10;
-/// Pieces of a body that wait to be read.
-const PIECES: usize = 8;
+/// Bytes of a probe's answer that are compared: the largest document that there may be.
+const MAX_PROBE_BYTES: usize = sitemap::site::MAX_BYTES as usize;
 /// The longest pause that a server may ask for by Retry-After.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
@@ -60,6 +61,28 @@ pub struct Fetched {
     pub failure: String,
     /// What its body has, if its status is 200.
     pub document: Option<Document>,
+}
+
+/// One request, as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe<'a> {
+    /// GET, HEAD, POST …
+    pub method: &'a str,
+    /// What is asked for.
+    pub url: &'a str,
+    /// Its headers, but for Host and User-Agent.
+    pub headers: &'a [(&'a str, &'a str)],
+}
+
+/// What a probe was answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// Its headers.
+    pub headers: Vec<(String, String)>,
+    /// Its body, as it came.
+    pub body: Vec<u8>,
 }
 
 /// Asks over HTTP.
@@ -135,28 +158,21 @@ impl Client {
             return (Some(response), Err(failure));
         }
         let is_encoded = response.is_gzip_encoded();
-        let (send, receive) = mpsc::channel(PIECES);
-        let reading = tokio::task::spawn_blocking(move || {
-            let pipe = Pipe {
-                receive,
-                piece: Bytes::new(),
-            };
-            reader(Box::new(pipe), is_encoded)
-        });
-        self.pump(
-            body,
-            &mut response,
-            send,
-            began + self.asking.timeout,
-            limit,
-        )
-        .await;
+        let deadline = self.deadline(began);
+        let reader = move |body| reader(body, is_encoded);
+        let read = body::read(body, &mut response, limit, reader, deadline).await;
         response.seconds = began.elapsed().as_secs();
         self.received
             .fetch_add(response.received, Ordering::Relaxed);
-        let read = reading.await;
-        let read = read.map_err(|error| format!("the reader broke off: {error}"));
         (Some(response), read)
+    }
+
+    fn deadline(&self, began: Instant) -> Deadline {
+        let limit = self.asking.timeout;
+        Deadline {
+            at: began + limit,
+            limit,
+        }
     }
 
     /// Asks for a short text, such as robots.txt, of which no more than `limit` bytes are read.
@@ -165,62 +181,38 @@ impl Client {
     ///
     /// Why there is no answer.
     pub async fn text(&self, url: &str, limit: usize) -> Result<(Response, Vec<u8>), String> {
-        let deadline = Instant::now() + self.asking.timeout;
+        let deadline = self.deadline(Instant::now());
         let (mut response, body) = self.open(url).await?;
-        let (send, mut receive) = mpsc::channel::<Result<Bytes, ()>>(PIECES);
-        let mut text = Vec::new();
-        let collect = async {
-            while let Some(Ok(piece)) = receive.recv().await {
-                text.extend_from_slice(&piece);
-                if text.len() > limit {
-                    break;
-                }
-            }
-            drop(receive);
-        };
-        let pump = self.pump(body, &mut response, send, deadline, limit as u64);
-        futures::join!(pump, collect);
+        let text = body::text(body, &mut response, limit, deadline).await;
         self.received
             .fetch_add(response.received, Ordering::Relaxed);
         Ok((response, text))
     }
 
-    /// Passes a body on, piece by piece.
-    async fn pump(
-        &self,
-        body: SdkBody,
-        response: &mut Response,
-        send: mpsc::Sender<Result<Bytes, ()>>,
-        deadline: Instant,
-        limit: u64,
-    ) {
-        let mut body = body;
-        let cut = loop {
-            let frame = match timeout_at(deadline, body.frame()).await {
-                Err(_) => break format!("it took more than {:?} (--timeout)", self.asking.timeout),
-                Ok(None) => {
-                    response.end = End::Whole;
-                    return;
-                }
-                Ok(Some(Err(error))) => break told(&*error),
-                Ok(Some(Ok(frame))) => frame,
-            };
-            let Ok(piece) = frame.into_data() else {
-                continue;
-            };
-            response.received += piece.len() as u64;
-            if send.send(Ok(piece)).await.is_err() || response.received > limit {
-                // The reader has what it wants; a body over the limit is cut there.
-                response.end = End::Enough;
-                if response.received > limit {
-                    // If nobody reads any more, nobody is to be told.
-                    let _ = send.send(Err(())).await;
-                }
-                return;
-            }
-        };
-        let _ = send.send(Err(())).await;
-        response.end = End::Cut(cut);
+    /// Asks once, as it is told, and follows no redirect.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer.
+    pub async fn probe(&self, probe: &Probe<'_>) -> Result<Answer, String> {
+        let deadline = self.deadline(Instant::now());
+        let url = Url::parse(probe.url).map_err(|error| error.to_string())?;
+        let answer = self.ask(&url, probe.method, Some(probe.headers)).await;
+        let answer = answer.map_err(|refused| match refused {
+            Refused::Now(failure) | Refused::Ever(failure) => failure,
+        })?;
+        let headers = answer.headers().iter();
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let headers: Vec<_> = headers.collect();
+        let mut response = Response::new(answer.status().as_u16());
+        let raw = body::text(answer.into_body(), &mut response, MAX_PROBE_BYTES, deadline).await;
+        self.received
+            .fetch_add(response.received, Ordering::Relaxed);
+        Ok(Answer {
+            status: response.status,
+            headers,
+            body: raw,
+        })
     }
 
     /// Follows redirects, and tries again what may pass.
@@ -251,9 +243,13 @@ impl Client {
         let mut redirects = Vec::new();
         let mut at = Url::parse(url).map_err(|error| Refused::Ever(format!("{error}")))?;
         loop {
-            let answer = self.ask(&at).await?;
+            let answer = self.ask(&at, "GET", None).await?;
             let status = answer.status().as_u16();
             let header = |name| answer.headers().get(name).map(str::to_owned);
+            let all = |name| {
+                let values: Vec<_> = answer.headers().get_all(name).collect();
+                (!values.is_empty()).then(|| values.join(", "))
+            };
             if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, header("location")) {
                 let next = at
                     .join(&location)
@@ -275,21 +271,26 @@ impl Client {
             }
             let pause = header("retry-after").and_then(|text| text.trim().parse().ok());
             let response = Response {
-                status,
                 content_type: header("content-type"),
                 content_encoding: header("content-encoding"),
                 content_length: header("content-length").and_then(|text| text.parse().ok()),
+                robots_tag: all("x-robots-tag"),
+                link: all("link"),
                 redirects,
-                received: 0,
-                seconds: 0,
-                end: End::Whole,
+                ..Response::new(status)
             };
             let pause = pause.map(Duration::from_secs);
             return Ok((response, answer.into_body(), pause));
         }
     }
 
-    async fn ask(&self, url: &Url) -> Result<HttpResponse, Refused> {
+    /// `own`: headers instead of the usual ones.
+    async fn ask(
+        &self,
+        url: &Url,
+        method: &str,
+        own: Option<&[(&str, &str)]>,
+    ) -> Result<HttpResponse, Refused> {
         self.wait_for_turn().await;
         let ever = |error: &dyn std::fmt::Display| Refused::Ever(error.to_string());
         let mut request = HttpRequest::new(SdkBody::empty());
@@ -300,6 +301,7 @@ impl Client {
             None => url.as_str().to_owned(),
         };
         request.set_uri(uri).map_err(|error| ever(&error))?;
+        request.set_method(method).map_err(|error| ever(&error))?;
         let headers = request.headers_mut();
         let mut set = |name: &str, value: &str| {
             headers
@@ -312,8 +314,9 @@ impl Client {
             set("host", host)?;
         }
         set("user-agent", &self.asking.user_agent)?;
-        set("accept", "*/*")?;
-        set("accept-encoding", "gzip")?;
+        for (name, value) in own.unwrap_or(&[("accept", "*/*"), ("accept-encoding", "gzip")]) {
+            set(name, value)?;
+        }
         if self.asking.origins.iter().any(|known| known == origin) {
             for (name, value) in &self.asking.headers {
                 set(&name.to_ascii_lowercase(), value)?;
@@ -356,39 +359,4 @@ enum Refused {
     Now(String),
     /// No other try would.
     Ever(String),
-}
-
-/// An error with what caused it.
-fn told(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
-}
-
-/// A body that comes from elsewhere, for a reader that waits.
-struct Pipe {
-    receive: mpsc::Receiver<Result<Bytes, ()>>,
-    piece: Bytes,
-}
-
-impl Read for Pipe {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.piece.is_empty() {
-            match self.receive.blocking_recv() {
-                None => return Ok(0),
-                Some(Ok(piece)) => self.piece = piece,
-                Some(Err(())) => return Err(io::Error::other("the body ended early")),
-            }
-        }
-        let count = self.piece.len().min(out.len());
-        self.piece.copy_to_slice(&mut out[..count]);
-        Ok(count)
-    }
 }

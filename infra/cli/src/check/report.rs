@@ -1,8 +1,6 @@
-//! What a check found, for people, programs and pipelines.
+//! What a check found, for people, programs and pipelines: a form a module.
 //!
-//! JSON: `{"findings": [{"rule", "severity", "file", "line"?, "column"?, "message", "source"}], "counts": {rule: number},
-//! "totals": {"sitemaps", "indexes", "urls", "errors", "warnings", "notes", "requests", "bytes", "seconds"}}`. JSON Lines:
-//! each finding as a line of its own, then the totals.
+//! All of it quotes others' text. Each form escapes it, so that it is neither markup nor a command where it is read.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,9 +9,14 @@ use check::finding::{Finding, Findings, MAX_KEPT};
 use check::rules::{Rule, Severity};
 use check::site::Totals;
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use crate::text::escaped;
+use crate::text::{Text, Tone};
+
+mod github;
+mod json;
+mod junit;
+pub(crate) mod markdown;
+mod sarif;
 
 /// A form of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,10 @@ pub enum Format {
     Json,
     /// A document a line.
     Jsonl,
+    /// SARIF 2.1.0, for what shows findings beside the code.
+    Sarif,
+    /// JUnit's XML, for what shows tests.
+    Junit,
     /// A list for a comment or a page.
     Markdown,
     /// Annotations of GitHub's workflows.
@@ -31,17 +38,29 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of this name.
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Text,
+        Self::Json,
+        Self::Jsonl,
+        Self::Sarif,
+        Self::Junit,
+        Self::Markdown,
+        Self::Github,
+    ];
+
+    /// Its name on the command line.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "text" => Self::Text,
-            "json" => Self::Json,
-            "jsonl" => Self::Jsonl,
-            "markdown" => Self::Markdown,
-            "github" => Self::Github,
-            _ => return None,
-        })
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Sarif => "sarif",
+            Self::Junit => "junit",
+            Self::Markdown => "markdown",
+            Self::Github => "github",
+        }
     }
 }
 
@@ -54,6 +73,8 @@ pub struct Work {
     pub indexes: u64,
     /// URLs that they list.
     pub urls: u64,
+    /// Pages that were asked for.
+    pub pages: u64,
     /// Requests that were sent.
     pub requests: u64,
     /// Bytes that came.
@@ -78,19 +99,8 @@ pub struct Report {
     pub findings: Findings,
     /// What was done.
     pub work: Work,
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    rule: &'static str,
-    severity: &'static str,
-    file: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u32>,
-    message: &'a str,
-    source: &'static str,
+    /// The least severity that makes the status 1; nothing if none does.
+    pub fails_from: Option<Severity>,
 }
 
 impl Report {
@@ -103,108 +113,83 @@ impl Report {
         of_severity.map(|rule| self.findings.count(rule)).sum()
     }
 
+    /// Whether a finding is so bad that the command's status is 1.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        let severities = [Severity::Note, Severity::Warning, Severity::Error];
+        severities
+            .into_iter()
+            .any(|severity| self.is_failing(severity) && self.count(severity) > 0)
+    }
+
+    fn is_failing(&self, severity: Severity) -> bool {
+        self.fails_from.is_some_and(|least| severity >= least)
+    }
+
     fn level(&self, rule: Rule) -> Severity {
         let level = self.findings.policy().level(rule);
         level.unwrap_or(rule.info().severity)
     }
 
-    /// The report in this form. At most `most` findings of a rule are shown.
-    #[must_use]
-    pub fn written(&self, format: Format, most: u64) -> String {
+    /// The kept findings, at most `most` of a rule.
+    fn shown(&self, most: u64) -> Vec<&Finding> {
         let mut shown = BTreeMap::new();
         let findings = self.findings.kept().iter().filter(|finding| {
             let shown: &mut u64 = shown.entry(finding.rule).or_default();
             *shown += 1;
             *shown <= most
         });
-        let findings: Vec<&Finding> = findings.collect();
-        match format {
-            Format::Text => self.text(&findings, most),
-            Format::Json => {
-                let findings: Vec<_> = findings.iter().map(|finding| self.line(finding)).collect();
-                let report = json!({
-                    "findings": findings, "counts": self.counts(), "totals": self.totals(),
-                });
-                format!("{report:#}\n")
-            }
-            Format::Jsonl => {
-                let lines = findings.iter().map(|finding| json!(self.line(finding)));
-                let totals = json!({"counts": self.counts(), "totals": self.totals()});
-                lines
-                    .chain([totals])
-                    .map(|line| format!("{line}\n"))
-                    .collect()
-            }
-            Format::Markdown => self.markdown(&findings),
-            Format::Github => findings
-                .iter()
-                .map(|finding| self.github(finding))
-                .collect(),
-        }
+        findings.collect()
     }
 
-    fn line<'a>(&self, finding: &'a Finding) -> Line<'a> {
-        Line {
-            rule: finding.rule.id(),
-            severity: self.level(finding.rule).name(),
-            file: &finding.file,
-            line: finding.at.map(|at| at.line),
-            column: finding.at.map(|at| at.column),
-            message: &finding.message,
-            source: finding.rule.info().source.link,
-        }
-    }
-
-    fn counts(&self) -> BTreeMap<&'static str, u64> {
-        let counts = Rule::ALL
-            .iter()
-            .map(|rule| (rule.id(), self.findings.count(*rule)));
-        counts.filter(|(_, count)| *count > 0).collect()
-    }
-
-    fn totals(&self) -> Value {
-        let mut totals = json!(self.work);
-        for (name, severity) in [
-            ("errors", Severity::Error),
-            ("warnings", Severity::Warning),
-            ("notes", Severity::Note),
-        ] {
-            totals[name] = json!(self.count(severity));
-        }
-        totals
-    }
-
-    fn place(finding: &Finding) -> String {
-        match finding.at {
-            Some(at) => format!("{}:{}:{}", finding.file, at.line, at.column),
-            None => finding.file.to_string(),
-        }
-    }
-
-    fn text(&self, findings: &[&Finding], most: u64) -> String {
-        let mut text = String::new();
-        let mut line = |line: String| {
-            text.push_str(&escaped(&line));
-            text.push('\n');
-        };
-        for finding in findings {
-            let (place, level) = (Self::place(finding), self.level(finding.rule));
-            line(format!(
-                "{place}: {level} {}: {}",
-                finding.rule, finding.message
-            ));
-        }
-        for rule in Rule::ALL {
+    /// The rules of which not all findings are shown, with how many there are and how many are shown.
+    fn cut(&self, most: u64) -> impl Iterator<Item = (Rule, u64, u64)> {
+        Rule::ALL.iter().filter_map(move |rule| {
             let count = self.findings.count(*rule);
             let shown = count.min(most).min(MAX_KEPT);
-            if count > shown {
-                line(format!(
-                    "{rule}: {count} findings, of which {shown} are shown"
-                ));
+            (count > shown).then_some((*rule, count, shown))
+        })
+    }
+
+    /// The report in this form. At most `most` findings of a rule are shown.
+    #[must_use]
+    pub fn written(&self, format: Format, most: u64) -> String {
+        match format {
+            Format::Text => self.text(most).to_string(),
+            Format::Json => self.json(most),
+            Format::Jsonl => self.jsonl(most),
+            Format::Sarif => self.sarif(most),
+            Format::Junit => self.junit(most),
+            Format::Markdown => self.markdown(most),
+            Format::Github => self.github(most),
+        }
+    }
+
+    /// Lines for people.
+    #[must_use]
+    pub fn text(&self, most: u64) -> Text {
+        let mut text = Text::default();
+        for finding in self.shown(most) {
+            let line = self.sentence(finding);
+            match self.level(finding.rule) {
+                Severity::Error => text.toned(Tone::Bad, line),
+                Severity::Warning => text.toned(Tone::Notable, line),
+                Severity::Note => text.line(line),
             }
         }
-        line(self.summary());
+        for (rule, count, shown) in self.cut(most) {
+            text.line(format_args!(
+                "{rule}: {count} findings, of which {shown} are shown"
+            ));
+        }
+        text.line(self.summary());
         text
+    }
+
+    /// `a.xml:3:7: error loc.host: …`
+    fn sentence(&self, finding: &Finding) -> String {
+        let (place, level) = (place(finding), self.level(finding.rule));
+        format!("{place}: {level} {}: {}", finding.rule, finding.message)
     }
 
     /// `31 sitemaps, 28,114 URLs, 4 errors, 2 warnings, 1 note in 3.1 s (9 requests, 1.2 MB)`
@@ -216,15 +201,19 @@ impl Report {
             format!("{} {one}{s}", indicatif::HumanCount(count))
         };
         let mut text = many(work.sitemaps, "sitemap");
-        let parts = [
-            (work.urls, "URL"),
-            (self.count(Severity::Error), "error"),
-            (self.count(Severity::Warning), "warning"),
-            (self.count(Severity::Note), "note"),
-        ];
-        for (count, one) in parts {
+        let mut add = |count: u64, one: &str| {
             // A string takes whatever is written to it.
             let _ = write!(text, ", {}", many(count, one));
+        };
+        add(work.urls, "URL");
+        if work.pages > 0 {
+            add(work.pages, "page");
+        }
+        add(self.count(Severity::Error), "error");
+        add(self.count(Severity::Warning), "warning");
+        add(self.count(Severity::Note), "note");
+        if self.findings.known() > 0 {
+            add(self.findings.known(), "known finding");
         }
         let _ = write!(text, " in {:.1} s", work.seconds);
         if work.requests > 0 {
@@ -237,148 +226,14 @@ impl Report {
         }
         text
     }
-
-    fn markdown(&self, findings: &[&Finding]) -> String {
-        let mut text = format!("{}\n", markdown(&self.summary()));
-        for finding in findings {
-            let info = finding.rule.info();
-            let _ = write!(
-                text,
-                "\n- **{}** [{}]({}) {}: {}",
-                self.level(finding.rule),
-                finding.rule,
-                info.source.link,
-                markdown(&Self::place(finding)),
-                markdown(&finding.message)
-            );
-        }
-        text.push('\n');
-        text
-    }
-
-    /// <https://docs.github.com/actions/reference/workflow-commands-for-github-actions>
-    fn github(&self, finding: &Finding) -> String {
-        let command = match self.level(finding.rule) {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "notice",
-        };
-        let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
-        let at = finding.at.map_or(String::new(), |at| {
-            format!(",line={},col={}", at.line, at.column)
-        });
-        format!(
-            "::{command} file={}{at},title={}::{}\n",
-            property(&finding.file),
-            finding.rule,
-            data(&finding.message)
-        )
-    }
 }
 
-/// The data of a workflow command.
-fn data(text: &str) -> String {
-    escaped(text)
-        .replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
-}
-
-/// Text of others in Markdown: what could be markup is escaped, and no address becomes a link.
-pub(crate) fn markdown(text: &str) -> String {
-    let mut safe = String::new();
-    for character in escaped(text).chars() {
-        match character {
-            '<' => safe.push_str("&lt;"),
-            '&' => safe.push_str("&amp;"),
-            ':' => safe.push_str("&#58;"),
-            '@' => safe.push_str("&#64;"),
-            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '#' | '+' | '!' | '|'
-            | '~' | '>' => {
-                safe.push('\\');
-                safe.push(character);
-            }
-            character => safe.push(character),
-        }
+fn place(finding: &Finding) -> String {
+    match finding.at {
+        Some(at) => format!("{}:{}:{}", finding.file, at.line, at.column),
+        None => finding.file.to_string(),
     }
-    safe
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use check::finding::Position;
-    use check::rules::Policy;
-
-    use super::*;
-
-    fn report() -> Report {
-        let mut findings = Findings::new(Arc::new(Policy::default()));
-        for (rule, line) in [(Rule::LocHost, 3), (Rule::LocHost, 4), (Rule::FileNear, 0)] {
-            findings.add(rule, || Finding {
-                rule,
-                file: "https://www.example.com/a,b.xml".into(),
-                at: (line > 0).then_some(Position { line, column: 7 }),
-                message: "\"\u{1b}[2J<b>\n100%\" is\u{202e} @wrong".to_owned(),
-                invalid: false,
-            });
-        }
-        let work = Work {
-            sitemaps: 1,
-            urls: 28_114,
-            requests: 9,
-            bytes: 1_200_000,
-            seconds: 3.12,
-            ..Work::default()
-        };
-        Report { findings, work }
-    }
-
-    #[test]
-    fn people_see_places_counts_and_no_control_characters() {
-        assert_eq!(
-            report().written(Format::Text, 1),
-            "https://www.example.com/a,b.xml:3:7: error loc.host: \"\\u{1b}[2J<b>\\n100%\" is\\u{202e} @wrong\n\
-             https://www.example.com/a,b.xml: note file.near: \"\\u{1b}[2J<b>\\n100%\" is\\u{202e} @wrong\n\
-             loc.host: 2 findings, of which 1 are shown\n\
-             1 sitemap, 28,114 URLs, 2 errors, 0 warnings, 1 note in 3.1 s (9 requests, 1.2 MB)\n"
-        );
-    }
-
-    #[test]
-    fn json_has_every_finding_and_the_totals() {
-        let json: Value = serde_json::from_str(&report().written(Format::Json, 50)).unwrap();
-        let finding = &json["findings"][0];
-        assert_eq!(finding["rule"], "loc.host");
-        assert_eq!(finding["severity"], "error");
-        assert_eq!(
-            (&finding["line"], &finding["column"]),
-            (&json!(3), &json!(7))
-        );
-        assert_eq!(json["findings"][2].get("line"), None);
-        assert_eq!(json["counts"], json!({"loc.host": 2, "file.near": 1}));
-        assert_eq!(json["totals"]["errors"], 2);
-        let lines = report().written(Format::Jsonl, 50);
-        let lines: Vec<Value> = lines
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        assert_eq!(lines.len(), 4);
-        assert_eq!(lines[3]["totals"]["urls"], 28_114);
-    }
-
-    #[test]
-    fn foreign_text_is_no_markup_and_no_command() {
-        let github = report().written(Format::Github, 1);
-        assert_eq!(
-            github.lines().next().unwrap(),
-            "::error file=https%3A//www.example.com/a%2Cb.xml,line=3,col=7,title=loc.host::\
-             \"\\u{1b}[2J<b>\\n100%25\" is\\u{202e} @wrong"
-        );
-        assert_eq!(github.lines().count(), 2);
-        let markdown = report().written(Format::Markdown, 1);
-        assert!(markdown.contains("&lt;b\\>"), "{markdown}");
-        assert!(!markdown.contains("@wrong"), "{markdown}");
-    }
-}
+mod tests;

@@ -7,15 +7,22 @@ use std::sync::Arc;
 
 use check::address::{Scope, origin_of, path_of};
 use check::document::{About, Document, Kind, read};
+use check::draw::MAX_DRAWN;
 use check::expected::Expected;
 use check::finding::{Finding, Findings, Position};
+use check::names::Name;
 use check::robots::{MAX_ROBOTS_BYTES, Robots};
 use check::rules::{Policy, Rule};
 use check::site::{Listing, Site, Totals};
 use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 
+use super::bucket::Bucket;
 use super::fetch::{Client, Fetched};
+use super::pages;
+use super::probe::Probed;
+use super::source::{Origin, get};
+use crate::progress::{Progress, Unit};
 
 /// Indexes inside each other that are followed: an index in an index is a finding, and no reason to stop.
 pub(crate) const MAX_DEPTH: u32 = 3;
@@ -28,7 +35,7 @@ pub(crate) const USUAL: [&str; 4] = [
 ];
 
 /// What is checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Target {
     /// A site, as `https://www.example.com`.
     Site(String),
@@ -38,6 +45,15 @@ pub enum Target {
     Folder(PathBuf, String),
     /// A file, and where it is served from, if that is known.
     File(PathBuf, Option<String>),
+    /// A bucket that is served as this origin; a document of it, or all.
+    Bucket {
+        /// The bucket, and where in it.
+        bucket: Bucket,
+        /// The document; nothing for all.
+        file: Option<String>,
+        /// What it is served as.
+        origin: String,
+    },
     /// Standard input.
     Input(Option<String>),
 }
@@ -59,6 +75,19 @@ pub struct Limits {
     pub policy: Arc<Policy>,
     /// What should be listed.
     pub expected: Option<Arc<Expected>>,
+    /// Pages that are asked for.
+    pub pages: usize,
+}
+
+/// What a check of a target came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was found.
+    pub findings: Findings,
+    /// What was looked at.
+    pub totals: Totals,
+    /// Pages that were asked for.
+    pub pages: u64,
 }
 
 /// A document to look at.
@@ -71,15 +100,8 @@ struct Next {
     depth: u32,
 }
 
-/// Where documents come from.
-enum Origin<'a> {
-    Http(&'a Client),
-    /// A folder, and what it is served as.
-    Folder(PathBuf, String),
-}
-
 /// Checks one target.
-pub async fn check(target: &Target, client: &Client, limits: &Limits) -> (Findings, Totals) {
+pub async fn check(target: &Target, client: &Client, limits: &Limits) -> Outcome {
     let site = Site::new(limits.policy.clone());
     let origin = match target {
         Target::Site(_) | Target::Sitemap(_) => Origin::Http(client),
@@ -88,6 +110,7 @@ pub async fn check(target: &Target, client: &Client, limits: &Limits) -> (Findin
             let folder = path.parent().map(Path::to_owned).unwrap_or_default();
             Origin::Folder(folder, origin.clone().unwrap_or_default())
         }
+        Target::Bucket { bucket, origin, .. } => Origin::Bucket(bucket.clone(), origin.clone()),
         Target::Input(origin) => Origin::Folder(PathBuf::new(), origin.clone().unwrap_or_default()),
     };
     let mut walk = Walk {
@@ -97,14 +120,29 @@ pub async fn check(target: &Target, client: &Client, limits: &Limits) -> (Findin
         robots: None,
         waiting: VecDeque::new(),
         seen: HashSet::new(),
+        probed: Probed::default(),
+        wants_index_named: false,
     };
     let name: Arc<str> = match target {
-        Target::Site(origin) | Target::Folder(_, origin) => {
+        Target::Site(origin)
+        | Target::Folder(_, origin)
+        | Target::Bucket {
+            origin, file: None, ..
+        } => {
             walk.begin_site(origin).await;
             origin.as_str().into()
         }
         Target::Sitemap(url) => {
-            walk.push(url, None, Scope::of(url), 0);
+            walk.begin_sitemap(url, client).await;
+            url.as_str().into()
+        }
+        Target::Bucket {
+            origin,
+            file: Some(file),
+            ..
+        } => {
+            let url = format!("{origin}/{file}");
+            walk.push(&url, None, Scope::of(&url), 0);
             url.as_str().into()
         }
         Target::File(path, origin) => {
@@ -117,7 +155,27 @@ pub async fn check(target: &Target, client: &Client, limits: &Limits) -> (Findin
         }
     };
     walk.run(&name).await;
-    walk.site.finish(&name, limits.expected.as_deref())
+    let pages = walk.site.take_drawn();
+    if pages.len() == MAX_DRAWN && walk.site.totals().urls > MAX_DRAWN as u64 {
+        let message = format!("has more than {MAX_DRAWN} pages, of which so many are asked for");
+        walk.found(Rule::CheckLimits, &name, None, message);
+    }
+    let known = match target {
+        Target::Site(origin) => walk.robots.clone().map(|robots| (origin.as_str(), robots)),
+        Target::Sitemap(url) => origin_of(url).zip(walk.robots.clone()),
+        _ => None,
+    };
+    let findings = walk.site.findings();
+    if matches!(target, Target::Site(_) | Target::Sitemap(_)) {
+        walk.probed.check(client, findings).await;
+    }
+    let pages = pages::check(pages, client, limits.jobs, known, findings).await;
+    let (findings, totals) = walk.site.finish(&name, limits.expected.as_deref());
+    Outcome {
+        findings,
+        totals,
+        pages,
+    }
 }
 
 struct Walk<'a> {
@@ -127,6 +185,9 @@ struct Walk<'a> {
     robots: Option<Arc<Robots>>,
     waiting: VecDeque<Next>,
     seen: HashSet<String>,
+    probed: Probed,
+    /// An index is checked by its own address, so that nothing else says whether robots.txt names it.
+    wants_index_named: bool,
 }
 
 impl Walk<'_> {
@@ -137,6 +198,7 @@ impl Walk<'_> {
         about.max_bytes = limits.max_bytes;
         about.robots = self.robots.clone();
         about.expected = limits.expected.clone();
+        about.draw = limits.pages;
         about.is_fetched = matches!(self.origin, Origin::Http(_));
         about
     }
@@ -189,6 +251,13 @@ impl Walk<'_> {
                 }
             },
             Origin::Folder(folder, _) => std::fs::read(folder.join("robots.txt")).ok(),
+            Origin::Bucket(bucket, _) => match bucket.text("robots.txt", MAX_ROBOTS_BYTES).await {
+                Ok(text) => text,
+                Err(failure) => {
+                    let message = format!("the bucket cannot be read: {failure}");
+                    return self.found(Rule::IndexReachable, &file, None, message);
+                }
+            },
         };
         let mut named = Vec::new();
         if let Some(text) = text {
@@ -229,6 +298,24 @@ impl Walk<'_> {
         }
     }
 
+    /// A sitemap or an index. If there is a robots.txt, it says what is disallowed, and should name an index.
+    async fn begin_sitemap(&mut self, url: &str, client: &Client) {
+        if let Some(origin) = origin_of(url) {
+            let file: Arc<str> = format!("{origin}/robots.txt").into();
+            let answer = client.text(&file, MAX_ROBOTS_BYTES).await;
+            if let Ok((response, text)) = answer
+                && response.status == 200
+            {
+                // What else is wrong with it is for a check of the site.
+                let mut unsaid = Findings::new(self.limits.policy.clone());
+                let robots = Robots::read(&text, &file, &mut unsaid);
+                self.robots = Some(Arc::new(robots));
+                self.wants_index_named = true;
+            }
+        }
+        self.push(url, None, Scope::of(url), 0);
+    }
+
     async fn usual_names(&mut self, origin: &str) {
         let mut page = None;
         for name in USUAL {
@@ -238,7 +325,15 @@ impl Walk<'_> {
             match fetched.document.as_ref().map(|document| document.kind) {
                 None => {}
                 Some(Kind::Html) => page = page.or(Some((url, fetched))),
-                Some(_) => return self.push(&url, None, Scope::of(&url), 0),
+                Some(_) => {
+                    // Nobody said that it is there, so that a redirect to it is right.
+                    let redirects = fetched.response.map(|response| response.redirects);
+                    let last = redirects.and_then(|mut redirects| redirects.pop());
+                    let url = last
+                        .filter(|last| origin_of(last) == Some(origin))
+                        .unwrap_or(url);
+                    return self.push(&url, None, Scope::of(&url), 0);
+                }
             }
         }
         let file: Arc<str> = origin.into();
@@ -308,6 +403,7 @@ impl Walk<'_> {
             Origin::Folder(PathBuf::new(), String::new()),
         );
         let is_http = matches!(origin, Origin::Http(_));
+        let mut progress = Progress::begin(name, Unit::Things("URLs"), None);
         let mut under_way = FuturesOrdered::new();
         let mut looked_at = 0;
         loop {
@@ -324,7 +420,8 @@ impl Walk<'_> {
                     (next, fetched)
                 });
             }
-            let Some((next, fetched)) = under_way.next().await else {
+            let urls = self.site.totals().urls;
+            let Some((next, fetched)) = progress.while_waiting(urls, under_way.next()).await else {
                 break;
             };
             self.take(&next, fetched);
@@ -381,7 +478,16 @@ impl Walk<'_> {
             }
             return;
         };
+        self.probed.add(&next.url, next.depth, &document);
+        self.naming(next, &document);
         if document.kind == Kind::Index {
+            if self.wants_index_named
+                && let (0, Some(robots)) = (next.depth, &self.robots)
+                && !robots.sitemaps.iter().any(|(url, _)| *url == next.url)
+            {
+                let message = "is an index that robots.txt does not name".to_owned();
+                self.found(Rule::IndexInRobots, &file, None, message);
+            }
             if next.depth < MAX_DEPTH {
                 self.follow(&document, &next.scope, next.depth + 1);
             } else {
@@ -393,6 +499,17 @@ impl Walk<'_> {
         }
         let listing = next.listing.as_ref().filter(|_| next.depth > 0);
         self.site.add(document, listing);
+    }
+
+    /// What is in an index has a name of Yoast's form.
+    fn naming(&mut self, next: &Next, document: &Document) {
+        let (Kind::Sitemap, Some(listing)) = (document.kind, &next.listing) else {
+            return;
+        };
+        if next.depth > 0 && !Name::of(&next.url).is_some_and(|name| name.is_right()) {
+            let message = format!("{} is not {{type}}-sitemap{{n}}.xml", document.file);
+            self.found(Rule::IndexNaming, &listing.index, listing.at, message);
+        }
     }
 
     fn follow(&mut self, index: &Document, scope: &Scope, depth: u32) {
@@ -409,45 +526,5 @@ impl Walk<'_> {
                 self.push(&child.loc, Some(listing), scope.clone(), depth);
             }
         }
-    }
-}
-
-async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched {
-    let (folder, prefix) = match origin {
-        Origin::Http(client) => return client.document(url, about).await,
-        Origin::Folder(folder, prefix) => (folder, prefix),
-    };
-    let absent = |failure: String| Fetched {
-        response: None,
-        failure,
-        document: None,
-    };
-    let path = url.strip_prefix(prefix.as_str()).unwrap_or_default();
-    let path = path.split('?').next().unwrap_or_default();
-    let parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
-    // A link out of the folder is not followed.
-    if parts.is_empty()
-        || parts
-            .iter()
-            .any(|part| *part == ".." || part.contains('\\'))
-    {
-        return absent(format!("is not in the folder {}", folder.display()));
-    }
-    let path = parts
-        .iter()
-        .fold(folder.clone(), |path, part| path.join(part));
-    match File::open(&path) {
-        Ok(body) => {
-            let reading = tokio::task::spawn_blocking(move || read(body, &about));
-            match reading.await {
-                Ok(document) => Fetched {
-                    response: None,
-                    failure: String::new(),
-                    document: Some(document),
-                },
-                Err(error) => absent(format!("the reader broke off: {error}")),
-            }
-        }
-        Err(error) => absent(format!("{}: {error}", path.display())),
     }
 }

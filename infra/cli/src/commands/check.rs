@@ -1,52 +1,88 @@
 //! `waymark check`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aws::Clock;
+use aws::{Account, Aws, Clock};
 use check::expected::Expected;
 use check::finding::Findings;
+use check::known::Known;
 use check::rules::{Policy, Profile, Rule, Severity};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use cli::check::baseline;
+use cli::check::bucket::Bucket;
+use cli::check::config::{self, Config};
+use cli::check::expected;
 use cli::check::fetch::{Asking, Client};
 use cli::check::report::{Format, Report, Work};
 use cli::check::walk::{self, Limits, Target};
-use cli::output::{self, Output};
+use cli::output::{self, Output, note};
+use cli::target::TIMEOUTS;
+use engine::error::EngineError;
+use objects::all_sites;
+use serde::Serialize;
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 
+use super::place::{Deployed, Purpose};
 use super::{Failure, read_file};
+use options::{Rate, duration, fail_on, format, header, level, map, origin, pages, profile, rate};
+
+pub(super) mod options;
 
 #[derive(Args)]
 pub(super) struct Check {
-    /// A site (https://host/), a sitemap or index (its URL), a folder or file of a build, or - for standard input
-    #[arg(value_name = "TARGET", required_unless_present_any = ["list_rules", "explain"])]
+    /// A site (https://host/), a sitemap or index (its URL), a folder or file of a build, s3://bucket/prefix, or - for
+    /// standard input
+    #[arg(value_name = "TARGET", required_unless_present_any = ["list_rules", "explain", "stack", "config_env"])]
     targets: Vec<String>,
-    /// Where a folder or a file will be served from, such as `https://www.example.com`
+    /// Where a folder, a file or a bucket will be served from, such as `https://www.example.com`
     #[arg(long, value_name = "URL")]
     origin: Option<String>,
+    /// Check each site that the deployment of this CloudFormation stack publishes, at its public address
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "config_env")]
+    stack: Option<String>,
+    /// The same of the stack that samconfig.toml in this folder names for this environment
+    #[arg(long, value_name = "ENV")]
+    config_env: Option<String>,
+    /// The stack's or the bucket's region [default: samconfig.toml's, AWS_REGION, the profile's]
+    #[arg(long, value_name = "REGION", value_parser = NonEmptyStringValueParser::new())]
+    region: Option<String>,
     /// Whose rules hold
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "protocol,google,bing", value_parser = profile)]
     profile: Vec<Profile>,
-    /// The form of the report, text (as usual), json, jsonl, markdown or github, perhaps into a file; repeatable
+    /// The form of the report: text, json, jsonl, sarif, junit, markdown or github, perhaps into a file; repeatable
     #[arg(long, value_name = "FORMAT[=FILE]", value_parser = format)]
-    format: Vec<(Format, Option<PathBuf>)>,
+    format: Vec<Form>,
     /// The least finding that makes the status 1
-    #[arg(long, value_name = "SEVERITY", default_value = "error")]
+    #[arg(long, value_name = "SEVERITY|never", default_value = "error", value_parser = fail_on)]
     fail_on: FailOn,
     /// Set a rule's severity: off, note, warning or error; a prefix, such as ext., means all of a group; repeatable
     #[arg(long, value_name = "RULE=SEVERITY", value_parser = level)]
     rule: Vec<(Vec<Rule>, Option<Severity>)>,
     /// Check these rules alone; prefixes work
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rules)]
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
     only: Vec<Vec<Rule>>,
     /// Leave these rules out; prefixes work
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rules)]
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
     skip: Vec<Vec<Rule>>,
-    /// The URLs that should be listed: one a line, or JSON, a list of URLs or of {"loc", "lastmod"}
+    /// Follow this file [default: waymark-check.toml here, or the nearest one above, up to the repository's root]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Leave out the findings that are in this file
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write what is found into the file of --baseline, in place of what it has; status 0
+    #[arg(long, requires = "baseline")]
+    write_baseline: bool,
+    /// The URLs that should be listed: one a line, or as JSON or JSON Lines {"loc", "lastmod", "images", "alternates"}
     #[arg(long, value_name = "FILE")]
     expected: Option<PathBuf>,
+    /// Ask for so many of the listed pages, too, or for all; two runs draw the same
+    #[arg(long, value_name = "N|all", default_value = "0", value_parser = pages)]
+    pages: usize,
     /// Look at so many sitemaps at once
     #[arg(long, value_name = "N", default_value_t = 4)]
     jobs: usize,
@@ -84,124 +120,38 @@ pub(super) struct Check {
     #[arg(long)]
     list_rules: bool,
     /// Explain a rule, and check nothing
-    #[arg(long, value_name = "RULE", value_parser = rules)]
+    #[arg(long, value_name = "RULE", value_parser = config::rules)]
     explain: Vec<Vec<Rule>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    Error,
-    Warning,
-    Note,
-    Never,
-}
+/// The least severity that makes the status 1; nothing if none does.
+type FailOn = Option<Severity>;
 
-pub(super) type Rate = Option<f64>;
-
-fn profile(text: &str) -> Result<Profile, String> {
-    let known = Profile::ALL.iter().find(|profile| profile.name() == text);
-    known
-        .copied()
-        .ok_or_else(|| format!("is none of {}", Profile::ALL.map(Profile::name).join(", ")))
-}
-
-fn format(text: &str) -> Result<(Format, Option<PathBuf>), String> {
-    let (name, file) = match text.split_once('=') {
-        Some((name, file)) => (name, Some(PathBuf::from(file))),
-        None => (text, None),
-    };
-    let format = Format::named(name).ok_or("is none of text, json, jsonl, markdown, github")?;
-    Ok((format, file))
-}
-
-fn rules(text: &str) -> Result<Vec<Rule>, String> {
-    let rules = Rule::matching(text);
-    if rules.is_empty() {
-        return Err("is no rule and no group of rules: see --list-rules".to_owned());
-    }
-    Ok(rules)
-}
-
-fn level(text: &str) -> Result<(Vec<Rule>, Option<Severity>), String> {
-    let (name, level) = text.split_once('=').ok_or("is not RULE=SEVERITY")?;
-    let level = match level {
-        "off" => None,
-        "note" => Some(Severity::Note),
-        "warning" => Some(Severity::Warning),
-        "error" => Some(Severity::Error),
-        _ => return Err("the severity is none of off, note, warning, error".to_owned()),
-    };
-    Ok((rules(name)?, level))
-}
-
-pub(super) fn rate(text: &str) -> Result<Rate, String> {
-    let number = text.strip_suffix("/s").unwrap_or(text);
-    match number.parse::<f64>() {
-        Ok(0.0) => Ok(None),
-        Ok(rate) if rate.is_finite() && rate >= 0.001 => Ok(Some(rate)),
-        _ => Err("is no number of requests a second, such as 10/s".to_owned()),
-    }
-}
-
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.strip_suffix('m') {
-        Some(minutes) => (minutes, 60),
-        None => (text.strip_suffix('s').unwrap_or(text), 1),
-    };
-    match number.parse::<u64>() {
-        Ok(number) if number > 0 && number < 1_000_000 => Ok(Duration::from_secs(number * unit)),
-        _ => Err("is no time, such as 30s or 2m".to_owned()),
-    }
-}
-
-pub(super) fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or("is not NAME: VALUE")?;
-    let value = value.trim();
-    let value = match value.strip_prefix('$') {
-        Some(variable) => {
-            std::env::var(variable).map_err(|_| format!("the environment has no {variable}"))?
-        }
-        None => value.to_owned(),
-    };
-    Ok((name.trim().to_owned(), value))
-}
-
-pub(super) fn map(text: &str) -> Result<(String, String), String> {
-    let (from, to) = text.split_once('=').ok_or("is not A=B")?;
-    Ok((origin(from)?, origin(to)?))
-}
-
-fn origin(text: &str) -> Result<String, String> {
-    let origin = sitemap::loc::Origin::parse(text).map_err(|error| format!("{text}: {error}"))?;
-    Ok(origin.as_str().to_owned())
-}
+/// A form, and the file that it goes to, if not to stdout.
+type Form = (Format, Option<PathBuf>);
 
 impl Check {
     pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         if self.list_rules {
-            for rule in Rule::ALL {
-                let info = rule.info();
-                output.line(format_args!(
-                    "{:<22} {:<8} {}",
-                    info.id, info.severity, info.what
-                ))?;
-            }
+            list(output)?;
             return Ok(ExitCode::SUCCESS);
         }
         if !self.explain.is_empty() {
             explain(self.explain.iter().flatten(), output)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let targets: Vec<Target> = self
-            .targets
-            .iter()
-            .map(|text| self.target(text))
-            .collect::<Result<_, _>>()?;
+        let formats = self.formats(output.format())?;
+        let targets = self.all_targets().await?;
         let expected = self.expected()?.map(Arc::new);
-        let policy = Arc::new(self.policy());
+        let now = Clock::system().now();
+        let config = self.config()?;
+        let policy = Arc::new(self.policy(config.as_ref(), now)?);
         let began = Instant::now();
         let client = Client::new(self.asking(&targets));
         let mut findings = Findings::new(policy.clone());
+        if let Some(config) = &config {
+            config.overdue(now, &mut findings);
+        }
         let mut work = Work::default();
         for target in &targets {
             let limits = Limits {
@@ -209,54 +159,159 @@ impl Check {
                 max_sitemaps: self.max_sitemaps,
                 max_urls: self.max_urls,
                 max_bytes: self.max_bytes,
-                now: Clock::system().now(),
+                now,
                 policy: policy.clone(),
                 expected: expected.clone(),
+                pages: self.pages,
             };
-            let (found, totals) = walk::check(target, &client, &limits).await;
-            findings.append(found);
-            work.add(totals);
+            let outcome = walk::check(target, &client, &limits).await;
+            findings.append(outcome.findings);
+            work.add(outcome.totals);
+            work.pages += outcome.pages;
         }
         (work.requests, work.bytes) = client.counts();
         work.seconds = (began.elapsed().as_secs_f64() * 10.0).round() / 10.0;
-        let report = Report { findings, work };
-        for (format, file) in &self.formats(output.format()) {
-            match file {
-                None => output.document(&report.written(*format, self.max_findings))?,
-                Some(file) => {
-                    let written = report.written(*format, u64::MAX);
-                    std::fs::write(file, written).map_err(|error| Failure::File {
-                        file: file.clone(),
-                        error,
-                    })?;
-                }
-            }
-        }
-        let failing: &[Severity] = match self.fail_on {
-            FailOn::Error => &[Severity::Error],
-            FailOn::Warning => &[Severity::Error, Severity::Warning],
-            FailOn::Note => &[Severity::Error, Severity::Warning, Severity::Note],
-            FailOn::Never => &[],
+        let report = Report {
+            findings,
+            work,
+            fails_from: self.fail_on,
         };
-        let fails = failing.iter().any(|severity| report.count(*severity) > 0);
-        Ok(if fails {
+        self.write(&report, &formats, output)?;
+        if let (Some(file), true) = (&self.baseline, self.write_baseline) {
+            let baseline = baseline::written(&report.findings).map_err(Failure::Usage)?;
+            write_file(file, &baseline)?;
+            note(format_args!(
+                "waymark: wrote the findings to {}",
+                file.display()
+            ));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Ok(if report.fails() {
             ExitCode::FAILURE
         } else {
             ExitCode::SUCCESS
         })
     }
 
-    /// What was asked for, or else the form that all verbs have.
-    fn formats(&self, usual: output::Format) -> Vec<(Format, Option<PathBuf>)> {
-        if !self.format.is_empty() {
-            return self.format.clone();
+    fn write(&self, report: &Report, formats: &[Form], output: &mut Output) -> Result<(), Failure> {
+        for (format, file) in formats {
+            match (format, file) {
+                (Format::Text, None) => output.text(&report.text(self.max_findings))?,
+                (format, None) => output.document(&report.written(*format, self.max_findings))?,
+                // A file holds all that is kept.
+                (format, Some(file)) => write_file(file, &report.written(*format, u64::MAX))?,
+            }
         }
-        let usual = match usual {
-            output::Format::Text => Format::Text,
-            output::Format::Json => Format::Json,
-            output::Format::JsonLines => Format::Jsonl,
+        Ok(())
+    }
+
+    /// What goes into files, and what to stdout: what was asked for there, or else the form that all verbs have.
+    fn formats(&self, usual: output::Format) -> Result<Vec<Form>, Failure> {
+        let mut formats = self.format.clone();
+        let to_stdout = formats.iter().filter(|(_, file)| file.is_none()).count();
+        match (usual, to_stdout) {
+            (output::Format::Text, 0) => formats.push((Format::Text, None)),
+            (output::Format::Json, 0) => formats.push((Format::Json, None)),
+            (output::Format::JsonLines, 0) => formats.push((Format::Jsonl, None)),
+            (output::Format::Text, 1) => {}
+            _ => {
+                let message = "two forms of the report go to standard output: give one of them a file, as in \
+                    --format sarif=check.sarif";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+        }
+        Ok(formats)
+    }
+
+    fn config(&self) -> Result<Option<Config>, Failure> {
+        let file = match &self.config {
+            Some(file) => Some(file.clone()),
+            None => std::env::current_dir()
+                .ok()
+                .and_then(|folder| config::find(&folder)),
         };
-        vec![(usual, None)]
+        let Some(file) = file else {
+            return Ok(None);
+        };
+        let config = Config::read(&file).map_err(|error| Failure::Usage(error.to_string()))?;
+        if self.config.is_none() {
+            note(format_args!("waymark: following {}", file.display()));
+        }
+        Ok(Some(config))
+    }
+
+    /// What was named, and the sites of a deployment.
+    async fn all_targets(&self) -> Result<Vec<Target>, Failure> {
+        let named = self.targets.iter().map(|text| self.target(text));
+        let mut targets: Vec<Target> = named.collect::<Result<_, _>>()?;
+        let has_bucket = targets
+            .iter()
+            .any(|target| matches!(target, Target::Bucket { .. }));
+        let deployed = Deployed::named(
+            self.stack.clone(),
+            self.config_env.clone(),
+            self.region.clone(),
+        );
+        if self.stack.is_none() && self.config_env.is_none() {
+            if self.region.is_some() && !has_bucket {
+                let message = "--region is for --stack, --config-env and s3:// alone";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+            return Ok(targets);
+        }
+        if let Some(located) = deployed.locate(Purpose::Read).await? {
+            let sites = all_sites(&*located.target.objects)
+                .await
+                .map_err(EngineError::from)?;
+            if sites.is_empty() {
+                let message = "the deployment publishes no site yet: see `waymark status`";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+            let sites = sites
+                .iter()
+                .map(|site| Target::Site(format!("https://{site}")));
+            targets.extend(sites);
+        }
+        Ok(targets)
+    }
+
+    fn bucket(&self, place: &str, origin: Option<String>) -> Result<Target, Failure> {
+        let usage = |message: &str| Failure::Usage(format!("s3://{place}: {message}"));
+        let (name, path) = place.split_once('/').unwrap_or((place, ""));
+        if name.is_empty() {
+            return Err(usage("has no bucket: write s3://bucket/prefix"));
+        }
+        let origin = origin.ok_or_else(|| {
+            usage("say with --origin where it will be served from, such as https://www.example.com")
+        })?;
+        // A document ends in the name of one; everything else is a folder.
+        let is_document = [".xml", ".xml.gz", ".txt", ".rss"]
+            .iter()
+            .any(|end| path.ends_with(end));
+        let (prefix, file) = match path.rsplit_once('/') {
+            _ if !is_document => (path.trim_end_matches('/'), None),
+            Some((prefix, file)) => (prefix, Some(file.to_owned())),
+            None => ("", Some(path.to_owned())),
+        };
+        let account = Account {
+            region: self.region.clone(),
+            profile: None,
+        };
+        let bucket = Bucket {
+            aws: Aws::of_operator(account, TIMEOUTS),
+            name: name.to_owned(),
+            prefix: if prefix.is_empty() {
+                String::new()
+            } else {
+                format!("{prefix}/")
+            },
+            timeout: self.timeout,
+        };
+        Ok(Target::Bucket {
+            bucket,
+            file,
+            origin,
+        })
     }
 
     fn target(&self, text: &str) -> Result<Target, Failure> {
@@ -269,6 +324,9 @@ impl Check {
             .map_err(usage)?;
         if text == "-" {
             return Ok(Target::Input(own));
+        }
+        if let Some(place) = text.strip_prefix("s3://") {
+            return self.bucket(place, own);
         }
         if text.starts_with("http://") || text.starts_with("https://") {
             let url = sitemap::loc::Loc::parse_any(text);
@@ -292,13 +350,17 @@ impl Check {
         }
     }
 
-    fn policy(&self) -> Policy {
+    /// The rules that hold, and what is known already. The command line has the last word.
+    fn policy(&self, config: Option<&Config>, now: i64) -> Result<Policy, Failure> {
         let mut policy = Policy::of(&self.profile);
+        if let Some(config) = config {
+            config.apply(&mut policy);
+        }
         let only: Vec<Rule> = self.only.iter().flatten().copied().collect();
         if !only.is_empty() {
             for rule in Rule::ALL {
-                let level = only.contains(rule).then_some(rule.info().severity);
-                policy.set(*rule, level);
+                let level = policy.level(*rule).unwrap_or(rule.info().severity);
+                policy.set(*rule, only.contains(rule).then_some(level));
             }
         }
         for rule in self.skip.iter().flatten() {
@@ -309,7 +371,13 @@ impl Check {
                 policy.set(*rule, *level);
             }
         }
-        policy
+        let allowances = config.map(|config| config.allowances().collect::<Vec<_>>());
+        let mut known = Known::new(allowances.unwrap_or_default(), now);
+        if let Some(file) = self.baseline.as_ref().filter(|_| !self.write_baseline) {
+            baseline::read(&read_file(file)?, &mut known).map_err(|error| in_file(file, &error))?;
+        }
+        policy.set_known(known);
+        Ok(policy)
     }
 
     fn asking(&self, targets: &[Target]) -> Asking {
@@ -333,47 +401,80 @@ impl Check {
         let Some(file) = &self.expected else {
             return Ok(None);
         };
-        let text = read_file(file)?;
-        let mut expected = Expected::default();
-        let Ok(json) = serde_json::from_str::<Vec<serde_json::Value>>(&text) else {
-            for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-                if check::address::origin_of(line).is_none() {
-                    let message = format!("{}: \"{line}\" is no URL", file.display());
-                    return Err(Failure::Usage(message));
-                }
-                expected.add(line.to_owned(), None);
-            }
-            return Ok(Some(expected));
-        };
-        for item in json {
-            let text = |name: &str| item.get(name).and_then(|value| value.as_str());
-            let Some(loc) = item.as_str().or_else(|| text("loc")) else {
-                let message = format!("{}: {item} is neither a URL nor has a loc", file.display());
-                return Err(Failure::Usage(message));
-            };
-            expected.add(loc.to_owned(), text("lastmod").map(str::to_owned));
-        }
-        Ok(Some(expected))
+        let expected = expected::read(&read_file(file)?);
+        expected
+            .map(Some)
+            .map_err(|problem| in_file(file, &problem))
     }
 }
 
-fn explain<'a>(rules: impl Iterator<Item = &'a Rule>, output: &mut Output) -> Result<(), Failure> {
-    for rule in rules {
+/// A rule, in the command's JSON.
+#[derive(Serialize)]
+struct Explained {
+    id: &'static str,
+    severity: &'static str,
+    profiles: Vec<&'static str>,
+    what: &'static str,
+    why: &'static str,
+    remedy: &'static str,
+    source: &'static str,
+    link: &'static str,
+}
+
+impl Explained {
+    fn of(rule: Rule) -> Self {
         let info = rule.info();
-        let profiles: Vec<_> = info.profiles().map(Profile::name).collect();
-        output.line(format_args!(
-            "{}, {}, of {}",
-            info.id,
-            info.severity,
-            profiles.join(", ")
-        ))?;
-        output.line(format_args!("  what: {}", info.what))?;
-        output.line(format_args!("  why: {}", info.why))?;
-        output.line(format_args!("  how to mend it: {}", info.remedy))?;
-        output.line(format_args!(
-            "  whose rule: {}, {}",
-            info.source.name, info.source.link
-        ))?;
+        Self {
+            id: info.id,
+            severity: info.severity.name(),
+            profiles: info.profiles().map(Profile::name).collect(),
+            what: info.what,
+            why: info.why,
+            remedy: info.remedy,
+            source: info.source.name,
+            link: info.source.link,
+        }
+    }
+}
+
+fn list(output: &mut Output) -> Result<(), Failure> {
+    let rules = Rule::ALL.iter().copied().map(Explained::of);
+    if output.format() == output::Format::Json {
+        return Ok(output.json(&rules.collect::<Vec<_>>())?);
+    }
+    for Explained {
+        id, severity, what, ..
+    } in rules
+    {
+        output.line(format_args!("{id:<22} {severity:<8} {what}"))?;
     }
     Ok(())
+}
+
+fn explain<'a>(rules: impl Iterator<Item = &'a Rule>, output: &mut Output) -> Result<(), Failure> {
+    let rules = rules.copied().map(Explained::of);
+    if output.format() == output::Format::Json {
+        return Ok(output.json(&rules.collect::<Vec<_>>())?);
+    }
+    for rule in rules {
+        let (id, severity) = (rule.id, rule.severity);
+        let profiles = rule.profiles.join(", ");
+        output.line(format_args!("{id}, {severity}, of {profiles}"))?;
+        output.line(format_args!("  what: {}", rule.what))?;
+        output.line(format_args!("  why: {}", rule.why))?;
+        output.line(format_args!("  how to mend it: {}", rule.remedy))?;
+        output.line(format_args!("  whose rule: {}, {}", rule.source, rule.link))?;
+    }
+    Ok(())
+}
+
+fn in_file(file: &Path, error: &str) -> Failure {
+    Failure::Usage(format!("{}: {error}", file.display()))
+}
+
+fn write_file(file: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, text).map_err(|error| Failure::File {
+        file: file.to_owned(),
+        error,
+    })
 }

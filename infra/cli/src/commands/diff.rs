@@ -8,7 +8,7 @@ use std::time::Duration;
 use aws::Clock;
 use check::address::origin_of;
 use check::compare::{Fields, Side};
-use check::page::{Part, Reading};
+use check::entries::{Part, Reading};
 use clap::{Args, ValueEnum};
 use cli::build::{Content, World};
 use cli::check::fetch::{Asking, Client};
@@ -23,7 +23,7 @@ use sitemap::loc::{Loc, Origin};
 use sitemap::site::MAX_BYTES;
 
 use super::Failure;
-use super::check::{Rate, duration, header, map, rate};
+use super::check::options::{Rate, duration, header, map, rate};
 use super::place::{Deployed, Located, Purpose};
 
 #[derive(Args)]

@@ -108,6 +108,21 @@ impl Deployed {
         self.stack.is_some() || self.config_env.is_some() || self.deployment
     }
 
+    /// That of a stack, or of an environment of samconfig.toml.
+    pub(super) fn named(
+        stack: Option<String>,
+        config_env: Option<String>,
+        region: Option<String>,
+    ) -> Self {
+        Self {
+            stack,
+            config_env,
+            deployment: false,
+            region,
+            profile: None,
+        }
+    }
+
     /// The deployment; nothing if no option names one.
     pub(super) async fn locate(&self, purpose: Purpose) -> Result<Option<Located>, Failure> {
         let mut account = Account {

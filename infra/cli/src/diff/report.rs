@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::io;
 
 use check::compare::{Change, Counts};
-use check::page::Part;
+use check::entries::Part;
 use serde::Serialize;
 
-use crate::check::report::markdown;
+use crate::check::report::markdown::markdown;
 use crate::output::Output;
 use crate::text::{Text, Tone, json_escaped};
 

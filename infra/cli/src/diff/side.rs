@@ -10,7 +10,7 @@ use check::address::{origin_of, path_of};
 use check::compare::Side;
 use check::document::Kind;
 use check::finding::Findings;
-use check::page::{Listed, PageError, Reading, read, read_entries};
+use check::entries::{Listed, PageError, Reading, read, read_entries};
 use check::robots::{MAX_ROBOTS_BYTES, Robots};
 use check::rules::Policy;
 use engine::SitemapTable;

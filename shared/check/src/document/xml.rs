@@ -689,7 +689,12 @@ impl Xml<'_, '_> {
 
     fn value(&mut self, element: &'static Element, kind: Type, at: Position) {
         let text = std::mem::take(&mut self.text);
-        let problem = kind.problem(&text);
+        // An address that is used is looked at more closely below.
+        let is_used = matches!(element.used, Use::Loc | Use::ImageLoc | Use::Address);
+        let problem = match kind {
+            Type::Address if is_used => None,
+            kind => kind.problem(&text),
+        };
         let invalid = problem.is_some();
         if let Some(problem) = problem {
             let message = match element.used {
@@ -710,6 +715,9 @@ impl Xml<'_, '_> {
             }
             Use::Lastmod => self.reader.lastmod(trimmed, invalid, at),
             Use::ImageLoc | Use::Address => {
+                if element.used == Use::ImageLoc {
+                    self.reader.image_loc(trimmed);
+                }
                 let form = crate::address::form(trimmed);
                 if !form.is_empty() {
                     let rule = match element.used {
@@ -724,7 +732,8 @@ impl Xml<'_, '_> {
                             form.join(", ")
                         )
                     };
-                    self.reader.found(rule, at, false, message);
+                    let invalid = !xsd::is_any_uri(trimmed);
+                    self.reader.found(rule, at, invalid, message);
                 }
             }
             Use::NewsDate => self.reader.news_date(trimmed, at),

@@ -1,0 +1,147 @@
+//! The way of a body from a connection to the thread that reads it.
+
+use std::io::{self, Read};
+use std::time::Duration;
+
+use aws_smithy_types::body::SdkBody;
+use bytes::{Buf, Bytes};
+use check::response::{End, Response};
+use http_body_util::BodyExt;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+/// Pieces of a body that wait to be read.
+const PIECES: usize = 8;
+
+/// Until when a body may come, and how long that is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    pub(crate) at: Instant,
+    pub(crate) limit: Duration,
+}
+
+/// Has a body read as it comes. Behind `limit` bytes it is cut. What is known of it by now is added to `response`.
+///
+/// # Errors
+///
+/// If the reader breaks off.
+pub(crate) async fn read<T: Send + 'static>(
+    body: SdkBody,
+    response: &mut Response,
+    limit: u64,
+    reader: impl FnOnce(Box<dyn Read + Send>) -> T + Send + 'static,
+    deadline: Deadline,
+) -> Result<T, String> {
+    let (send, receive) = mpsc::channel(PIECES);
+    let reading = tokio::task::spawn_blocking(move || {
+        reader(Box::new(Pipe {
+            receive,
+            piece: Bytes::new(),
+        }))
+    });
+    pump(body, response, send, deadline, limit).await;
+    reading
+        .await
+        .map_err(|error| format!("the reader broke off: {error}"))
+}
+
+/// Reads at most `limit` bytes of a body, uncompressed.
+pub(crate) async fn text(
+    body: SdkBody,
+    response: &mut Response,
+    limit: usize,
+    deadline: Deadline,
+) -> Vec<u8> {
+    let (send, mut receive) = mpsc::channel::<Result<Bytes, ()>>(PIECES);
+    let mut raw = Vec::new();
+    let collect = async {
+        while let Some(Ok(piece)) = receive.recv().await {
+            raw.extend_from_slice(&piece);
+            if raw.len() > limit {
+                break;
+            }
+        }
+        drop(receive);
+    };
+    futures::join!(pump(body, response, send, deadline, limit as u64), collect);
+    if !response.is_gzip_encoded() {
+        return raw;
+    }
+    let mut text = Vec::new();
+    let mut reader = flate2::read::MultiGzDecoder::new(&raw[..]).take(limit as u64 + 1);
+    // What is damaged or cut is as long as it can be read.
+    let _ = reader.read_to_end(&mut text);
+    text
+}
+
+/// Passes a body on, piece by piece.
+async fn pump(
+    body: SdkBody,
+    response: &mut Response,
+    send: mpsc::Sender<Result<Bytes, ()>>,
+    deadline: Deadline,
+    limit: u64,
+) {
+    let mut body = body;
+    let cut = loop {
+        let frame = match timeout_at(deadline.at, body.frame()).await {
+            Err(_) => break format!("it took more than {:?} (--timeout)", deadline.limit),
+            Ok(None) => {
+                response.end = End::Whole;
+                return;
+            }
+            Ok(Some(Err(error))) => break told(&*error),
+            Ok(Some(Ok(frame))) => frame,
+        };
+        let Ok(piece) = frame.into_data() else {
+            continue;
+        };
+        response.received += piece.len() as u64;
+        if send.send(Ok(piece)).await.is_err() || response.received > limit {
+            // The reader has what it wants; a body over the limit is cut there.
+            response.end = End::Enough;
+            if response.received > limit {
+                // If nobody reads any more, nobody is to be told.
+                let _ = send.send(Err(())).await;
+            }
+            return;
+        }
+    };
+    let _ = send.send(Err(())).await;
+    response.end = End::Cut(cut);
+}
+
+/// An error with what caused it.
+pub(crate) fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// A body that comes from elsewhere, for a reader that waits.
+struct Pipe {
+    receive: mpsc::Receiver<Result<Bytes, ()>>,
+    piece: Bytes,
+}
+
+impl Read for Pipe {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() {
+            match self.receive.blocking_recv() {
+                None => return Ok(0),
+                Some(Ok(piece)) => self.piece = piece,
+                Some(Err(())) => return Err(io::Error::other("the body ended early")),
+            }
+        }
+        let count = self.piece.len().min(out.len());
+        self.piece.copy_to_slice(&mut out[..count]);
+        Ok(count)
+    }
+}

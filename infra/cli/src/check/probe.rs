@@ -1,0 +1,123 @@
+//! Requests beside those for documents: what servers do with conditions, methods, encodings, browsers, queries and addresses
+//! that are no sitemaps. Only for the rules `hdr.` and `route.`.
+
+use check::address::origin_of;
+use check::document::{Document, Kind};
+use check::finding::{Finding, Findings};
+use check::names::{Name, Series};
+use check::rules::Rule;
+
+use super::fetch::{Answer, Client, Probe};
+
+mod headers;
+mod routes;
+
+/// Documents whose headers are looked at: the index, the first ones, and the last. Each takes some thirty requests.
+const MAX_PROBED: usize = 12;
+/// Series whose addresses are tried.
+const MAX_SERIES: usize = 20;
+/// Problems of one rule and one document that are told.
+const MAX_TOLD: usize = 3;
+
+/// What may be looked at more closely.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Probed {
+    first: Vec<String>,
+    last: Option<String>,
+    /// The first index.
+    index: Option<String>,
+    series: Series,
+}
+
+impl Probed {
+    /// Adds a document.
+    pub(super) fn add(&mut self, url: &str, depth: u32, document: &Document) {
+        match document.kind {
+            Kind::Index => {
+                self.index.get_or_insert_with(|| url.to_owned());
+            }
+            Kind::Sitemap => {
+                if let Some(name) = Name::of(url).filter(|_| depth > 0) {
+                    self.series.add(name);
+                }
+            }
+            _ => return,
+        }
+        if self.first.len() < MAX_PROBED - 1 {
+            self.first.push(url.to_owned());
+        } else {
+            self.last = Some(url.to_owned());
+        }
+    }
+
+    /// Looks at the documents' headers and at the routes around them.
+    pub(super) async fn check(&self, client: &Client, findings: &mut Findings) {
+        let mut asker = Asker { client, findings };
+        if asker.wants("hdr.") || asker.wants("route.query") {
+            for url in self.first.iter().chain(&self.last) {
+                headers::check(&mut asker, url).await;
+            }
+        }
+        let index = self.index.as_ref();
+        if let Some((index, origin)) = index.and_then(|index| Some((index, origin_of(index)?)))
+            && asker.wants("route.")
+        {
+            let series = self.series.each().take(MAX_SERIES);
+            routes::check(&mut asker, origin, index, series).await;
+        }
+    }
+}
+
+/// Asks, and notes what is wrong.
+struct Asker<'a> {
+    client: &'a Client,
+    findings: &'a mut Findings,
+}
+
+impl Asker<'_> {
+    /// Whether a rule of this name, or of this group, holds.
+    fn wants(&self, prefix: &str) -> bool {
+        let policy = self.findings.policy();
+        let mut rules = Rule::matching(prefix).into_iter();
+        rules.any(|rule| policy.level(rule).is_some())
+    }
+
+    /// The answer; status 0 if there is none.
+    async fn ask(&self, method: &str, url: &str, headers: &[(&str, &str)]) -> Answer {
+        let probe = Probe {
+            method,
+            url,
+            headers,
+        };
+        self.client
+            .probe(&probe)
+            .await
+            .unwrap_or_else(|failure| Answer {
+                status: 0,
+                headers: Vec::new(),
+                body: failure.into_bytes(),
+            })
+    }
+
+    async fn get(&self, url: &str, headers: &[(&str, &str)]) -> Answer {
+        self.ask("GET", url, headers).await
+    }
+
+    /// Adds a finding if there are problems.
+    fn found(&mut self, rule: Rule, url: &str, problems: &[String]) {
+        if problems.is_empty() {
+            return;
+        }
+        let mut message = problems[..problems.len().min(MAX_TOLD)].join("; ");
+        if problems.len() > MAX_TOLD {
+            message = format!("{message}; and {} more", problems.len() - MAX_TOLD);
+        }
+        self.findings.add(rule, || Finding {
+            rule,
+            file: url.into(),
+            at: None,
+            message,
+            invalid: false,
+        });
+    }
+}

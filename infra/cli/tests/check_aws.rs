@@ -1,0 +1,208 @@
+//! `waymark check` of a bucket, and of a deployment by its stack's name. S3 and CloudFormation are doubles on loopback.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps nothing fails, as it should"
+)]
+
+use std::io::{BufRead, BufReader, Write as _};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+
+mod double;
+mod site;
+
+use double::{Double, REGION, members};
+use site::serve;
+
+/// A double of S3, with path-style addresses: one bucket, `b`, whose objects these are.
+fn s3(objects: Vec<(String, String, &'static str)>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let Some(Ok(first)) = lines.next() else {
+                continue;
+            };
+            for line in lines.map_while(Result::ok) {
+                if line.is_empty() {
+                    break;
+                }
+            }
+            let target = first.split(' ').nth(1).unwrap_or("/").to_owned();
+            let path = target.split('?').next().unwrap_or_default();
+            let object = objects.iter().find(|(key, ..)| path == format!("/b/{key}"));
+            let error =
+                |code: &str| format!("<Error><Code>{code}</Code><Message>{code}</Message></Error>");
+            let (status, media, body) = match object {
+                Some((_, body, media)) => (200, *media, body.clone()),
+                None if target.contains("list-type=2") => (
+                    200,
+                    "application/xml",
+                    "<ListBucketResult><IsTruncated>false</IsTruncated><CommonPrefixes>\
+                     <Prefix>published/www.example.com/</Prefix></CommonPrefixes></ListBucketResult>"
+                        .to_owned(),
+                ),
+                None if path.contains("secret") => (403, "application/xml", error("AccessDenied")),
+                None if path.starts_with("/b/") => (404, "application/xml", error("NoSuchKey")),
+                None => (404, "application/xml", error("NoSuchBucket")),
+            };
+            // A client that has left is no failure of the double's.
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status} X\r\nContent-Type: {media}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    url
+}
+
+/// The counts of findings, the status, and what was written.
+fn check(s3: &str, cloudformation: &str, arguments: &[&str]) -> (Value, Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
+        .args(["check", "--json", "--rate", "0", "--retries", "0"])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .env_clear()
+        .envs([
+            ("AWS_ENDPOINT_URL", cloudformation),
+            ("AWS_ENDPOINT_URL_S3", s3),
+            ("AWS_ACCESS_KEY_ID", "x"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_REGION", REGION),
+            ("AWS_EC2_METADATA_DISABLED", "true"),
+            ("AWS_CONFIG_FILE", "/dev/null"),
+            ("AWS_SHARED_CREDENTIALS_FILE", "/dev/null"),
+        ])
+        .output()
+        .unwrap();
+    let text =
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap_or_default();
+    (json["counts"].clone(), output.status.code(), text)
+}
+
+#[test]
+fn a_bucket_is_checked_as_what_it_will_be_served_as() {
+    let origin = "https://www.example.com";
+    let urlset = |path: &str| {
+        format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"><url><loc>{origin}{path}</loc>\
+             <lastmod>2026-01-02</lastmod></url></urlset>"
+        )
+    };
+    let index = |names: &[&str]| {
+        let entries: String = names
+            .iter()
+            .map(|name| format!("<sitemap><loc>{origin}/{name}</loc></sitemap>"))
+            .collect();
+        format!(
+            "<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{entries}</sitemapindex>"
+        )
+    };
+    let robots = format!("Sitemap: {origin}/sitemap.xml\n");
+    let object = |key: &str, body: &str, media| (key.to_owned(), body.to_owned(), media);
+    let s3 = s3(vec![
+        object("out/robots.txt", &robots, "text/plain"),
+        object(
+            "out/sitemap.xml",
+            &index(&["a%20b.xml", "b.xml"]),
+            "application/xml",
+        ),
+        object("out/a%20b.xml", &urlset("/1"), "application/xml"),
+        object("out/b.xml", &urlset("/2"), "binary/octet-stream"),
+        object(
+            "bad/sitemap.xml",
+            &index(&["gone.xml", "secret.xml"]),
+            "application/xml",
+        ),
+    ]);
+    let run = |arguments: &[&str]| check(&s3, "http://127.0.0.1:9", arguments);
+    let (counts, status, text) = run(&["s3://b/out/", "--origin", origin]);
+    assert_eq!(
+        (counts, status),
+        (serde_json::json!({"file.ctype": 1}), Some(0)),
+        "{text}"
+    );
+    let (counts, ..) = run(&[
+        "s3://b/out/b.xml",
+        "--origin",
+        origin,
+        "--skip",
+        "file.ctype",
+    ]);
+    assert_eq!(counts, serde_json::json!({}));
+    let (counts, status, text) = run(&["s3://b/bad", "--origin", origin]);
+    let expected = serde_json::json!({"index.dead": 1, "file.status": 1});
+    assert_eq!((counts, status), (expected, Some(1)), "{text}");
+    assert!(
+        text.contains("no permission for s3:GetObject on s3://b/bad/secret.xml"),
+        "{text}"
+    );
+    let (counts, _, text) = run(&["s3://other", "--origin", origin]);
+    assert_eq!(counts, serde_json::json!({"index.reachable": 1}), "{text}");
+    assert!(text.contains("NoSuchBucket"), "{text}");
+    let (_, status, text) = run(&["s3://b/out"]);
+    assert!(status == Some(2) && text.contains("--origin"), "{text}");
+    let (_, status, text) = run(&["s3://", "--origin", origin]);
+    assert!(
+        status == Some(2) && text.contains("s3://bucket/prefix"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_deployments_sites_are_checked_at_their_public_addresses() {
+    let outputs = [
+        ("ContentTableName", "c"),
+        ("SitemapTableName", "s"),
+        ("SitemapBucketName", "b"),
+        ("FailureBucketName", "f"),
+        ("Version", env!("CARGO_PKG_VERSION")),
+    ];
+    let parameters = [
+        ("Sites", "www.example.com"),
+        ("SourceTable", ""),
+        ("SourceMapping", ""),
+    ];
+    let stack = members("Output", &outputs) + &members("Parameter", &parameters);
+    let double = Double::start(vec![("prod", "UPDATE_COMPLETE", stack)]);
+    let s3 = s3(Vec::new());
+    let public = "https://www.example.com";
+    let site = serve(|site| {
+        let robots = site.robots.replace(&site.origin, public);
+        site.put("/robots.txt", 200, "text/plain", robots);
+        let body = site
+            .urlset(2)
+            .replace(&site.origin, public)
+            .replace("/soup/", "/a b/");
+        site.put_xml("/sitemap_index.xml", body);
+    });
+    let map = format!("{public}={}", site.origin);
+    let (counts, status, text) = check(&s3, &double.url, &["--stack", "prod", "--map", &map]);
+    assert_eq!(
+        (counts, status),
+        (serde_json::json!({"loc.form": 1}), Some(1)),
+        "{text}"
+    );
+    assert_eq!(double.asked().len(), 1);
+    let (_, status, text) = check(&s3, &double.url, &["--stack", "other"]);
+    assert!(
+        status == Some(2) && text.starts_with("waymark: no stack other in"),
+        "{text}"
+    );
+    let (_, status, text) = check(
+        &s3,
+        &double.url,
+        &["https://a.example/", "--region", "eu-west-1"],
+    );
+    assert!(
+        status == Some(2) && text.contains("--region is for"),
+        "{text}"
+    );
+}

@@ -1,0 +1,187 @@
+//! What can be said of a document when all of it was read.
+
+use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MAX_NEWS_ENTRIES};
+use sitemap::time::When;
+
+use super::{Document, Kind, NEAR_PERCENT, Reader, SAME_LEAST, SAME_PERCENT, Tally};
+use crate::address;
+use crate::finding::Position;
+use crate::rules::Rule;
+use crate::schema::quoted;
+use crate::source::{Packing, Stop};
+
+impl Reader<'_> {
+    pub(super) fn finish(mut self, stop: Option<Stop>, packing: Packing) -> Document {
+        self.document.is_gzip = packing.is_file;
+        for problem in packing.problems {
+            self.found(Rule::FileGzip, None, false, || problem);
+        }
+        match stop {
+            Some(Stop::CutGzip) => self.found(Rule::FileTruncated, None, true, || {
+                "the gzip stream ends in its middle".to_owned()
+            }),
+            Some(Stop::BadGzip) => self.found(Rule::FileGzip, None, true, || {
+                "the gzip stream is damaged".to_owned()
+            }),
+            Some(Stop::LongPiece) => self.found(Rule::FileLimits, None, false, || {
+                "has a text or a tag of more than a MiB, at which reading ended".to_owned()
+            }),
+            Some(Stop::TooLarge) => {
+                let limit = self.about.max_bytes;
+                self.found(Rule::FileLimits, None, false, || {
+                    format!("has more than {limit} bytes uncompressed, at which reading ended")
+                });
+            }
+            Some(Stop::Body) | None => {}
+        }
+        self.limits();
+        self.times();
+        self.extensions();
+        self.duplicates();
+        if let Some(expected) = &self.about.expected {
+            for said in std::mem::take(&mut self.expected) {
+                expected.meet(&said);
+            }
+        }
+        if self.document.kind == Kind::Index && self.about.policy.level(Rule::IndexDup).is_some() {
+            self.repeated_sitemaps();
+        }
+        self.document
+    }
+
+    fn limits(&mut self) {
+        let (entries, bytes) = (self.document.entries, self.document.bytes);
+        let (most_entries, most_bytes) = (u64::from(MAX_ENTRIES), MAX_BYTES);
+        let near = |number: u64, most: u64| number <= most && number * 100 > most * NEAR_PERCENT;
+        if entries > most_entries {
+            self.found(Rule::FileLimits, None, false, || {
+                format!("has {entries} entries, more than {most_entries}")
+            });
+        } else if near(entries, most_entries) {
+            self.found(Rule::FileNear, None, false, || {
+                format!("has {entries} entries of at most {most_entries}")
+            });
+        }
+        if near(bytes, most_bytes) {
+            self.found(Rule::FileNear, None, false, || {
+                format!("has {bytes} bytes of at most {most_bytes}")
+            });
+        }
+        let lists = matches!(
+            self.document.kind,
+            Kind::Sitemap | Kind::Index | Kind::Rss | Kind::Atom | Kind::Text
+        );
+        if lists && entries == 0 && self.document.is_whole {
+            self.found(Rule::IndexEmpty, None, true, || "lists nothing".to_owned());
+        }
+        let news = self.news;
+        if news > u64::from(MAX_NEWS_ENTRIES) {
+            self.found(Rule::ExtNewsCount, None, false, || {
+                format!("has {news} news, more than {MAX_NEWS_ENTRIES}")
+            });
+        }
+    }
+
+    fn times(&mut self) {
+        let dated = self.document.dated;
+        if let Some((stamp, count)) = self
+            .stamps
+            .iter()
+            .max_by_key(|(stamp, count)| (**count, **stamp))
+            && dated >= SAME_LEAST
+            && count * 100 >= dated * SAME_PERCENT
+        {
+            let message = format!("{count} of {dated} lastmods are {}", When::at(*stamp));
+            self.found(Rule::LastmodSame, None, false, || message);
+        }
+        let Tally { count, first } = self.now;
+        if count >= 2 && count * 2 > dated {
+            self.found(Rule::LastmodNow, first, false, || {
+                format!("{count} of {dated} lastmods are the time of the fetch")
+            });
+        }
+        let entries = self.document.entries;
+        let Tally { count, first } = self.zone;
+        if count > 0 {
+            self.found(Rule::LastmodZone, first, false, || {
+                format!("{count} of {entries} lastmods have a time and no zone")
+            });
+        }
+        let Tally { count, first } = self.old_news;
+        if let Some(newest) = self.newest_news
+            && count > 0
+        {
+            let (news, hours) = (self.news, (self.about.now - newest).max(0) / 3_600);
+            let age = if hours < 72 {
+                format!("{hours} hours")
+            } else {
+                format!("{} days", hours / 24)
+            };
+            self.found(Rule::ExtNewsAge, first, false, || {
+                format!("{count} of {news} are older than 48 h; the newest is {age} old")
+            });
+        }
+    }
+
+    fn extensions(&mut self) {
+        let entries = self.document.entries;
+        let Tally { count, first } = self.ignored;
+        if count > 0 {
+            self.found(Rule::ExtIgnored, first, false, || {
+                format!("priority or changefreq {count} times, in {entries} entries")
+            });
+        }
+        let Tally { count, first } = self.dead_images;
+        if count > 0 {
+            self.found(Rule::ExtImageDead, first, false, || {
+                format!("{count} captions, places, titles or licenses of images")
+            });
+        }
+        let Tally { count, first } = self.dead_videos;
+        if count > 0 {
+            self.found(Rule::ExtVideoDead, first, false, || {
+                format!("{count} categories, galleries, prices or shows of videos")
+            });
+        }
+    }
+
+    /// The same URL twice in this document: only the first is compared with others.
+    fn duplicates(&mut self) {
+        let listed = &self.document.listed;
+        let mut sorted: Vec<_> = listed.iter().enumerate().collect();
+        sorted.sort_unstable_by_key(|(at, one)| (one.digest, *at));
+        let mut twice: Vec<(usize, Position)> = sorted
+            .chunk_by(|a, b| a.1.digest == b.1.digest)
+            .flat_map(|same| same[1..].iter().map(|(at, _)| (*at, same[0].1.at)))
+            .collect();
+        twice.sort_unstable();
+        for (place, first) in &twice {
+            let one = self.document.listed[*place];
+            let text = self.document.shown(&one);
+            self.found(Rule::LocDup, one.at, false, || {
+                format!("{text}is listed in line {} already", first.line)
+            });
+        }
+        let mut place = 0;
+        self.document.listed.retain(|_| {
+            place += 1;
+            twice
+                .binary_search_by_key(&(place - 1), |(place, _)| *place)
+                .is_err()
+        });
+    }
+
+    fn repeated_sitemaps(&mut self) {
+        let children = std::mem::take(&mut self.document.children);
+        let mut seen = std::collections::HashSet::new();
+        let (first, again): (Vec<_>, Vec<_>) = children
+            .into_iter()
+            .partition(|child| seen.insert(address::digest(child.loc.as_bytes())));
+        for child in again {
+            self.found(Rule::IndexDup, child.at, false, || {
+                format!("{} is listed twice", quoted(&child.loc))
+            });
+        }
+        self.document.children = first;
+    }
+}

@@ -1,0 +1,99 @@
+//! Sitemaps of others, pages and robots.txt, as `waymark check` reads them.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use check::document::{About, read};
+use check::draw::Page;
+use check::finding::Findings;
+use check::page;
+use check::response::Response;
+use check::robots::Robots;
+use check::rules::{Policy, Profile};
+use check::site::Site;
+
+/// What is inflated of an input: a bomb is as long as it wants.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Pieces of another size each time: what is found does not depend on how a body comes.
+struct Pieces<'a>(&'a [u8], usize);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        self.1 = self.1 % 7 + 1;
+        let count = self.1.min(self.0.len()).min(out.len());
+        let (piece, rest) = self.0.split_at(count);
+        out[..count].copy_from_slice(piece);
+        self.0 = rest;
+        Ok(count)
+    }
+}
+
+/// A document is read to an end, whatever it is, and the same is found however it comes.
+pub(crate) fn check(data: &[u8]) {
+    let policy = Arc::new(Policy::of(&Profile::ALL));
+    let now = 1_795_550_400;
+    let text = Robots::read(
+        data,
+        &"/robots.txt".into(),
+        &mut Findings::new(policy.clone()),
+    );
+    let mut about = About::new("https://www.example.com/a.xml.gz", policy.clone(), now);
+    about.max_bytes = MAX_BYTES;
+    about.draw = 3;
+    about.robots = Some(Arc::new(text));
+    let document = read(data, &about);
+    let again = read(Pieces(data, 0), &about);
+    // What is inflated of a damaged body before the damage shows depends on the pieces.
+    if document.is_whole || !data.starts_with(b"\x1f") {
+        assert_eq!(document.findings.kept(), again.findings.kept());
+        assert_eq!(
+            (document.kind, document.entries, document.bytes),
+            (again.kind, again.entries, again.bytes)
+        );
+    }
+    for finding in document.findings.kept() {
+        assert!(finding.at.is_none_or(|at| at.line > 0 && at.column > 0));
+        assert!(!finding.message.is_empty() && finding.message.len() < 100_000);
+    }
+    // What is whole and has no fault is XML to another parser, or a list of URLs.
+    let is_invalid = document.findings.kept().iter().any(|one| one.invalid);
+    if document.is_whole && !is_invalid && data.starts_with(b"<") {
+        let mut reader = quick_xml::Reader::from_reader(data);
+        let mut depth = 0_i64;
+        let mut buffer = Vec::new();
+        loop {
+            buffer.clear();
+            match reader.read_event_into(&mut buffer).expect("well-formed") {
+                quick_xml::events::Event::Start(_) => depth += 1,
+                quick_xml::events::Event::End(_) => depth -= 1,
+                quick_xml::events::Event::Eof => break,
+                _ => {}
+            }
+        }
+        assert_eq!(depth, 0);
+    }
+    let mut site = Site::new(policy.clone());
+    site.add(document, None);
+    site.add(again, None);
+    let drawn = site.take_drawn();
+    assert!(drawn.len() <= 3);
+    drop(site.finish(&"https://www.example.com".into(), None));
+    for page in &drawn {
+        judge(page, data, &policy);
+    }
+}
+
+/// A page is judged, whatever it is.
+fn judge(page: &Page, data: &[u8], policy: &Arc<Policy>) {
+    let head = String::from_utf8_lossy(&data[..data.len().min(200)]).into_owned();
+    let response = Response {
+        content_type: Some("text/html".to_owned()),
+        robots_tag: Some(head.clone()),
+        link: Some(head),
+        ..Response::new(200)
+    };
+    let mut findings = Findings::new(policy.clone());
+    page::judge(page, &response, data, &mut findings);
+    assert!(findings.kept().len() <= 4);
+}
