@@ -77,8 +77,6 @@ pub struct Site {
     pub sitemaps: u64,
     /// Their entries: a page that has videos or is news has one for each.
     pub entries: u64,
-    /// Pages that are left out.
-    pub left_out: u64,
     /// Files that were written.
     pub files: u64,
     /// Bytes of these.

@@ -70,10 +70,10 @@ fn sample(folder: &Path) {
     fs::write(folder.join("sample.jsonl"), sample.output).unwrap();
 }
 
-/// The `<url>` elements of a folder's sitemaps, sorted, by series.
-fn entries(folder: &Path) -> BTreeMap<String, Vec<String>> {
+/// The `<url>` elements of sitemaps, sorted, by series.
+fn entries(files: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<String>> {
     let mut series: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, bytes) in files(folder) {
+    for (name, bytes) in files {
         let Some((name, _)) = name
             .strip_suffix(".xml")
             .and_then(|stem| stem.rsplit_once("-sitemap"))
@@ -209,7 +209,10 @@ fn pages_are_placed_in_the_order_of_the_input() {
         (&site["sitemaps"], &site["entries"], &built["records"]),
         (&json!(1), &json!(2_500), &json!(2_501))
     );
-    assert_eq!(entries(&folder.join("a")), entries(&folder.join("b")));
+    assert_eq!(
+        entries(files(&folder.join("a"))),
+        entries(files(&folder.join("b")))
+    );
 }
 
 #[test]
@@ -268,6 +271,10 @@ fn the_documentation_shows_what_the_command_prints() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     sample(folder);
+    let few = ["published", "draft", "published"].iter().enumerate().map(|(n, status)| {
+        json!({"id": format!("{n}"), "type": "post", "url": format!("https://www.example.com/{n}/"), "status": status}).to_string()
+    });
+    fs::write(folder.join("few.jsonl"), few.collect::<Vec<_>>().join("\n")).unwrap();
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli/build.md");
     let page = fs::read_to_string(page).unwrap();
     let mut lines = page.lines().map(|line| line.strip_prefix("    "));
@@ -335,20 +342,24 @@ fn the_local_stack_publishes_the_same_entries_byte_for_byte() {
     ];
     let served = waymark(folder, &[&serve[..], &ports].concat());
     assert_eq!(served.status, 0, "{}{}", served.output, served.errors);
-    let published = find(&folder.join("data"), "www.lantern-and-larch.example").unwrap();
-    let (published, built) = (entries(&published), entries(&folder.join("out")));
+    // The stack's bucket is a file an object: a line of JSON, which names the object, and its body.
+    let stored = files(&folder.join("data/s3/waymark-sitemaps")).into_values();
+    let published = stored.map(|file| {
+        let end = file.iter().position(|byte| *byte == b'\n').unwrap();
+        let head: Value = serde_json::from_slice(&file[..end]).unwrap();
+        let name = head["key"]
+            .as_str()
+            .unwrap()
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned();
+        (name, file[end + 1..].to_vec())
+    });
+    let (published, built) = (
+        entries(published.collect()),
+        entries(files(&folder.join("out"))),
+    );
     assert!(built.len() >= 10 && built["post"].len() > 40);
     assert_eq!(published, built);
-}
-
-/// The folder of this name, at any depth.
-#[cfg(feature = "serve")]
-fn find(folder: &Path, name: &str) -> Option<std::path::PathBuf> {
-    let folders = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let folders: Vec<_> = folders.filter(|path| path.is_dir()).collect();
-    let is_it = |path: &&std::path::PathBuf| path.file_name().is_some_and(|own| own == name);
-    let here = folders.iter().find(is_it).cloned();
-    here.or_else(|| folders.iter().find_map(|folder| find(folder, name)))
 }

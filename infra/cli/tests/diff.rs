@@ -275,8 +275,12 @@ fn what_cannot_be_read_whole_is_compared_with_nothing() {
     );
 }
 
-/// Serves a folder on loopback until the test's process ends, under an origin of its own in its indexes.
+/// Serves a folder on loopback until the test's process ends, under an origin of its own in its index.
 fn serve(folder: PathBuf, cut: Option<&'static str>) -> String {
+    serve_as(folder, cut, true)
+}
+
+fn serve_as(folder: PathBuf, cut: Option<&'static str>, is_own: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let own = origin.clone();
@@ -299,7 +303,9 @@ fn serve(folder: PathBuf, cut: Option<&'static str>) -> String {
                 .to_owned();
             let body = fs::read_to_string(folder.join(&path)).ok();
             let (status, mut body) = match body {
-                Some(body) if path == "sitemap.xml" => ("200 OK", body.replace(ORIGIN, &own)),
+                Some(body) if is_own && path == "sitemap.xml" => {
+                    ("200 OK", body.replace(ORIGIN, &own))
+                }
                 Some(body) => ("200 OK", body),
                 None => ("404 Not Found", String::new()),
             };
@@ -339,6 +345,11 @@ fn a_site_is_compared_with_a_folder_and_a_body_that_is_cut_is_told() {
         "{}",
         outcome.errors
     );
+    // A local server that names the public host.
+    let local = serve_as(sides.path().join("before"), None, false);
+    let both = [&local[..], "before", "--same-origin"];
+    let outcome = diff(sides.path(), &[&both[..], &quick].concat());
+    assert_eq!(outcome.status, 0, "{}{}", outcome.output, outcome.errors);
     let nothing = serve(sides.path().join("nowhere"), None);
     let outcome = compare(&nothing, "before");
     assert_eq!(outcome.status, 2);

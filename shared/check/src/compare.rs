@@ -12,7 +12,7 @@ use crate::entries::{Page, Part};
 use crate::sort::{Sorted, Sorter};
 
 /// Bytes that sorting takes in memory.
-const MEMORY: usize = 64 * 1024 * 1024;
+const MEMORY: usize = 32 * 1024 * 1024;
 /// Sitemaps of a page that are remembered.
 const MAX_FILES: usize = 16;
 /// The longest lastmod that is kept. Right ones have 35 bytes at most.

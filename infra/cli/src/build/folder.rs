@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::SitemapTable;
 use front::{Runtime, SITE_HOST_HEADER, SiteFront};
 use futures::future::BoxFuture;
 use http::{Request, StatusCode};
@@ -25,8 +24,6 @@ use super::{BuildError, Site, World};
 
 /// What a file is called until it is whole.
 const PART: &str = ".part";
-/// Pages left out that are counted at a time.
-const PAGE: u32 = 1_000;
 
 #[derive(Debug)]
 struct Memory {
@@ -85,7 +82,6 @@ impl World {
     ) -> Result<Site, BuildError> {
         let mut site = Site {
             host: host.to_owned(),
-            left_out: left_out(&self.reconciler().table, host).await?,
             folder,
             sitemaps: 0,
             entries: 0,
@@ -216,19 +212,6 @@ async fn write(
     }
     fs::rename(&part, &place).map_err(failed)?;
     Ok(bytes)
-}
-
-/// How many pages a site leaves out.
-async fn left_out(table: &SitemapTable, host: &str) -> Result<u64, BuildError> {
-    let (mut count, mut after) = (0, None);
-    loop {
-        let ids = table.left_out(host, after.as_deref(), PAGE).await?;
-        count += ids.len() as u64;
-        after = ids.last().cloned();
-        if ids.len() < PAGE as usize {
-            return Ok(count);
-        }
-    }
 }
 
 /// Sitemaps and indexes that were there before and were not written again.

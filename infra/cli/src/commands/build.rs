@@ -48,8 +48,8 @@ struct Answer<'a> {
     /// Lines that are no records.
     malformed: u64,
     sites: &'a [Site],
-    /// What is left out, with `--left-out`.
-    left_out: Option<&'a LeftOut>,
+    /// What is left out, by reason; with `--left-out` with examples.
+    left_out: &'a LeftOut,
 }
 
 impl Build {
@@ -73,23 +73,24 @@ impl Build {
         }
         let world = content.publish().await?;
         let sites = world.write(&self.out).await?;
-        let left_out = match self.left_out {
-            Some(examples) => Some(LeftOut::of(world.reconciler(), examples).await?),
-            None => None,
-        };
+        let left_out = LeftOut::of(world.reconciler(), self.left_out.unwrap_or(0)).await?;
         if output.format() == Format::Text {
             for site in &sites {
                 output.line(line(site))?;
             }
-            if let Some(left_out) = &left_out {
+            let count: u64 = left_out.reasons.values().map(|pages| pages.count).sum();
+            if self.left_out.is_some() {
                 output.text(&left_out.text())?;
+            } else if count > 0 {
+                let count = indicatif::HumanCount(count);
+                output.line(format_args!("left out: {count} (--left-out says why)"))?;
             }
         } else {
             output.json(&Answer {
                 records: loaded.distinct(),
                 malformed: loaded.malformed,
                 sites: &sites,
-                left_out: left_out.as_ref(),
+                left_out: &left_out,
             })?;
         }
         for site in sites.iter().filter(|site| !site.stale.is_empty()) {
@@ -109,11 +110,10 @@ impl Build {
 fn line(site: &Site) -> String {
     let count = |number: u64| indicatif::HumanCount(number);
     format!(
-        "{}: {} sitemaps, {} entries, {} left out; {} files in {}",
+        "{}: {} sitemaps, {} entries; {} files in {}",
         site.host,
         count(site.sitemaps),
         count(site.entries),
-        count(site.left_out),
         count(site.files),
         site.folder.display()
     )

@@ -52,6 +52,9 @@ pub(super) struct Diff {
     /// Take addresses at origin A for those at origin B, as of a staging host; repeatable
     #[arg(long, value_name = "A=B", value_parser = map)]
     map: Vec<(String, String)>,
+    /// Read the sitemaps that a side names at its own origin, as of a staging host that names the public one
+    #[arg(long)]
+    same_origin: bool,
     /// Print the counts alone
     #[arg(long)]
     summary: bool,
@@ -172,6 +175,7 @@ impl Diff {
                 maps: self.map.clone(),
             }),
             jobs: self.jobs,
+            same_origin: self.same_origin,
         };
         let pages = Arc::new(Pages::new(Ignored::new(self.ignore.clone())));
         for (what, side) in sides.iter().zip([Side::A, Side::B]) {

@@ -83,6 +83,8 @@ pub struct Reader<'a> {
     pub reading: Arc<Reading>,
     /// Documents that are read together.
     pub jobs: usize,
+    /// A side's sitemaps are asked for at its own origin, whatever host names them.
+    pub same_origin: bool,
 }
 
 /// A document to read.
@@ -216,10 +218,11 @@ impl Walk<'_> {
         if let Target::Site(own) | Target::Sitemap(own) = self.target
             && let (Some(own), Some(origin)) = (origin_of(own), origin_of(&url))
             && own != origin
+            && !self.reader.same_origin
             && self.hosts.insert(origin.to_owned())
         {
             note(format!(
-                "waymark: {own} has sitemaps on {origin}, which are read there"
+                "waymark: {own} has sitemaps on {origin}, which are read there; --same-origin reads them on {own}"
             ));
         }
         // The name of a sitemap that was asked for says nothing.
@@ -369,6 +372,14 @@ async fn document(
     };
     let is_local = matches!(target, Target::Folder(_) | Target::File(_));
     let Some(path) = target.path(url).or(is_local.then(PathBuf::new)) else {
+        let own = match target {
+            Target::Site(own) | Target::Sitemap(own) if reader.same_origin => origin_of(own),
+            _ => None,
+        };
+        let moved = own
+            .zip(path_of(url))
+            .map(|(own, path)| format!("{own}{path}"));
+        let url = moved.as_deref().unwrap_or(url);
         let (response, came) = reader.client.read(url, limit, listed).await;
         let is_gone = response.is_some_and(|response| matches!(response.status, 400..500));
         return match came {
