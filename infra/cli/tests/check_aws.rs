@@ -64,6 +64,16 @@ fn s3(objects: Vec<(String, String, &'static str)>) -> String {
 
 /// The counts of findings, the status, and what was written.
 fn check(s3: &str, cloudformation: &str, arguments: &[&str]) -> (Value, Option<i32>, String) {
+    check_without("", s3, cloudformation, arguments)
+}
+
+/// The same, where one of AWS's variables is not set.
+fn check_without(
+    variable: &str,
+    s3: &str,
+    cloudformation: &str,
+    arguments: &[&str],
+) -> (Value, Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
         .args(["check", "--json", "--rate", "0", "--retries", "0"])
         .args(arguments)
@@ -79,6 +89,11 @@ fn check(s3: &str, cloudformation: &str, arguments: &[&str]) -> (Value, Option<i
             ("AWS_CONFIG_FILE", "/dev/null"),
             ("AWS_SHARED_CREDENTIALS_FILE", "/dev/null"),
         ])
+        .env_remove(if variable.is_empty() {
+            "NOTHING"
+        } else {
+            variable
+        })
         .output()
         .unwrap();
     let text =
@@ -144,9 +159,31 @@ fn a_bucket_is_checked_as_what_it_will_be_served_as() {
         text.contains("no permission for s3:GetObject on s3://b/bad/secret.xml"),
         "{text}"
     );
+    // Who may read objects and not list them is told nothing of what is missing.
+    let (counts, _, text) = run(&["s3://b/secret", "--origin", origin]);
+    assert_eq!(counts, serde_json::json!({"index.reachable": 1}), "{text}");
+    assert!(
+        text.contains("no permission for s3:GetObject on s3://b/secret/sitemap.xml"),
+        "{text}"
+    );
     let (counts, _, text) = run(&["s3://other", "--origin", origin]);
     assert_eq!(counts, serde_json::json!({"index.reachable": 1}), "{text}");
     assert!(text.contains("NoSuchBucket"), "{text}");
+    for (variable, expected) in [
+        (
+            "AWS_REGION",
+            "waymark: cannot read s3://b: no region is set: give --region",
+        ),
+        (
+            "AWS_ACCESS_KEY_ID",
+            "waymark: cannot read s3://b: no AWS credentials: ",
+        ),
+    ] {
+        let arguments = ["s3://b/out", "--origin", origin];
+        let (_, status, text) = check_without(variable, &s3, "http://127.0.0.1:9", &arguments);
+        assert!(status == Some(2) && text.starts_with(expected), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
     let (_, status, text) = run(&["s3://b/out"]);
     assert!(status == Some(2) && text.contains("--origin"), "{text}");
     let (_, status, text) = run(&["s3://", "--origin", origin]);

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use aws::Aws;
-use aws_sdk_s3::error::{DisplayErrorContext, ProvideErrorMetadata as _};
+use aws_sdk_s3::config::ProvideCredentials as _;
+use aws_sdk_s3::error::ProvideErrorMetadata as _;
 use check::document::{About, read};
 use check::response::Response;
 use tokio::time::Instant;
 
 use super::fetch::Fetched;
-use super::fetch::body::{self, Deadline};
+use super::fetch::body::{self, Deadline, told};
 
 /// A bucket, or what is below a prefix of it.
 #[derive(Clone, Debug)]
@@ -25,6 +26,33 @@ pub struct Bucket {
 }
 
 impl Bucket {
+    /// Whether it can be asked for anything.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, and where to set it.
+    pub async fn is_reachable(&self) -> Result<(), String> {
+        let config = self.aws.config().await;
+        let name = &self.name;
+        if config.region().is_none() {
+            return Err(format!(
+                "cannot read s3://{name}: no region is set: give --region, or set AWS_REGION, or the region of the profile"
+            ));
+        }
+        let missing = |reason: &str| {
+            format!(
+                "cannot read s3://{name}: no AWS credentials: {reason}: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and \
+                 AWS_SECRET_ACCESS_KEY"
+            )
+        };
+        let provider = config.credentials_provider();
+        let provider = provider.ok_or_else(|| missing("there is no provider of credentials"))?;
+        match provider.provide_credentials().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(missing(&told(&error))),
+        }
+    }
+
     /// The document of this path, which has no slash at its begin.
     pub async fn document(&self, path: &str, about: About) -> Fetched {
         let deadline = self.deadline();
@@ -66,7 +94,8 @@ impl Bucket {
                 let text = body::text(body, &mut response, limit, deadline).await;
                 Ok(Some(text))
             }
-            Err((Some(404), _)) => Ok(None),
+            // Who may not list the bucket is not told that there is none.
+            Err((Some(403 | 404), _)) => Ok(None),
             Err((_, failure)) => Err(failure),
         }
     }
@@ -98,7 +127,7 @@ impl Bucket {
                     "no permission for s3:GetObject on {place}, or it does not exist and there is none for s3:ListBucket"
                 ),
                 Some(code) => format!("{place}: {code}: {}", error.message().unwrap_or_default()),
-                None => format!("{place}: {}", DisplayErrorContext(&error)),
+                None => format!("{place}: {}", told(&error)),
             };
             (status, failure)
         })?;

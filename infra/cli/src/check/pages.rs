@@ -26,6 +26,9 @@ pub(super) async fn check(
     known: Option<(&str, Arc<Robots>)>,
     findings: &mut Findings,
 ) -> u64 {
+    if pages.is_empty() {
+        return 0;
+    }
     let mut robots = Known::new();
     let site = known.map(|(origin, own)| {
         robots.insert(origin.to_owned(), Some(own));

@@ -318,12 +318,18 @@ impl Walk<'_> {
 
     async fn usual_names(&mut self, origin: &str) {
         let mut page = None;
+        let mut failure = None;
         for name in USUAL {
             let url = format!("{origin}{name}");
             let about = self.about(&url, Scope::of(&url));
             let fetched = get(&self.origin, &url, about).await;
             match fetched.document.as_ref().map(|document| document.kind) {
-                None => {}
+                None => {
+                    let status = fetched.response.as_ref().map(|response| response.status);
+                    if status != Some(404) && failure.is_none() {
+                        failure = Some(format!(" ({url}: {})", fetched.failure));
+                    }
+                }
                 Some(Kind::Html) => page = page.or(Some((url, fetched))),
                 Some(_) => {
                     // Nobody said that it is there, so that a redirect to it is right.
@@ -348,7 +354,8 @@ impl Walk<'_> {
                 fetched,
             ),
             None => {
-                let message = format!("has no sitemap at the usual names: {}", USUAL.join(", "));
+                let (names, failure) = (USUAL.join(", "), failure.unwrap_or_default());
+                let message = format!("has no sitemap at the usual names: {names}{failure}");
                 self.found(Rule::IndexReachable, &file, None, message);
             }
         }

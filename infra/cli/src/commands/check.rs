@@ -244,9 +244,13 @@ impl Check {
     async fn all_targets(&self) -> Result<Vec<Target>, Failure> {
         let named = self.targets.iter().map(|text| self.target(text));
         let mut targets: Vec<Target> = named.collect::<Result<_, _>>()?;
-        let has_bucket = targets
-            .iter()
-            .any(|target| matches!(target, Target::Bucket { .. }));
+        let mut has_bucket = false;
+        for target in &targets {
+            if let Target::Bucket { bucket, .. } = target {
+                bucket.is_reachable().await.map_err(Failure::Usage)?;
+                has_bucket = true;
+            }
+        }
         let deployed = Deployed::named(
             self.stack.clone(),
             self.config_env.clone(),
