@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
 use cli::content::LoadError;
+use cli::import::ImportError;
 use cli::mapping::{self as mappings, ItemError};
 use cli::output::{Color, Format, Output};
 use cli::probe::NoStack;
@@ -21,6 +22,7 @@ mod audit;
 mod check;
 mod denied;
 mod explain;
+mod import;
 mod mapping;
 mod place;
 mod redrive;
@@ -64,6 +66,8 @@ enum Command {
     Check(Box<check::Check>),
     /// Explain why a page is listed, or why not; status 1 if no record has the address or the id
     Explain(explain::Explain),
+    /// Make content records of a site's sitemaps, or of what another system exports; status 1 if a source was not whole
+    Import(Box<import::Import>),
     /// Show the state of each site, what is wrong with it, and how far scans are
     Status(status::Status),
     /// Check a field mapping for a table of your own, and print it in the form for a parameter; status 1 if it is malformed
@@ -102,6 +106,7 @@ impl Cli {
             Some(Command::Audit(audit)) => audit.run(&mut output).await,
             Some(Command::Check(check)) => check.run(&mut output).await,
             Some(Command::Explain(explain)) => explain.run(&mut output).await,
+            Some(Command::Import(import)) => import.run(&mut output).await,
             Some(Command::Status(status)) => status.run(&mut output).await,
             Some(Command::Mapping(mapping)) => mapping.run(&mut output),
             Some(Command::Redrive(redrive)) => redrive.run(&mut output).await,
@@ -163,6 +168,8 @@ pub(crate) enum Failure {
     Usage(String),
     #[error(transparent)]
     Item(#[from] ItemError),
+    #[error(transparent)]
+    Import(#[from] ImportError),
     #[error(transparent)]
     Misread(#[from] Misread),
     #[cfg(feature = "serve")]

@@ -22,6 +22,7 @@ use crate::record::{ContentRecord, Problem};
 
 mod condition;
 mod error;
+mod export;
 mod grammar;
 mod key;
 mod number;
@@ -30,12 +31,13 @@ mod source;
 mod tests;
 
 pub use self::error::{MappingError, MappingProblem};
+pub use self::export::ExportMapping;
 pub use self::grammar::MAX_MAPPING_BYTES;
 pub use self::key::{KeyAttribute, KeyType, KeyValue, SOURCE_MARK};
 pub use self::number::Number;
 
 use self::condition::Condition;
-use self::grammar::ParsedMapping;
+use self::grammar::{ParsedMapping, Subject};
 use self::source::{Lack, Path, Source};
 
 /// A field mapping.
@@ -77,9 +79,15 @@ impl Mapping {
     ///
     /// Everything that is wrong with it.
     pub fn parse(text: &str) -> Result<Self, MappingError> {
-        let ParsedMapping { key, only, fields } =
-            grammar::parse(text).map_err(MappingError::new)?;
-        Ok(Self { key, only, fields })
+        let parsed = grammar::parse(text, Subject::Table).map_err(MappingError::new)?;
+        Ok(Self::of(parsed))
+    }
+
+    fn of(parsed: ParsedMapping) -> Self {
+        let ParsedMapping {
+            key, only, fields, ..
+        } = parsed;
+        Self { key, only, fields }
     }
 
     /// The table's primary key: the partition key, and the sort key if there is one.

@@ -6,8 +6,8 @@
 //! - A body is read as it comes, by a thread that inflates and checks it. No more than a few pieces of it wait.
 
 use std::io::{self, Read};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_smithy_http_client::Connector;
@@ -21,8 +21,9 @@ use check::address::origin_of;
 use check::document::{About, Document, read};
 use check::response::{End, Response};
 use http_body_util::BodyExt;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use url::Url;
 
 /// Redirects that Google follows of a document.
@@ -146,6 +147,55 @@ impl Client {
             failure,
             document,
         }
+    }
+
+    /// The body of a document, for a thread that may wait: it is read as it comes, and is an error where it is cut.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer, or none with status 200.
+    pub fn body(
+        client: &Arc<Self>,
+        url: &str,
+        limit: u64,
+        runtime: &Handle,
+    ) -> Result<impl Read + use<>, String> {
+        let (response, mut body) = runtime.block_on(client.open(url))?;
+        if response.status != 200 {
+            return Err(format!("status {}", response.status));
+        }
+        let (send, receive) = mpsc::channel(PIECES);
+        let client = client.clone();
+        // It ends with the body, with its time, or when nobody reads any more. A reader may take its time: only what the
+        // server takes counts.
+        runtime.spawn(async move {
+            let (mut left, mut room) = (client.asking.timeout, limit);
+            loop {
+                let began = Instant::now();
+                let piece = match timeout(left, body.frame()).await {
+                    Ok(None) => return,
+                    Ok(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+                    Ok(Some(Err(_))) | Err(_) => return drop(send.send(Err(())).await),
+                };
+                left = left.saturating_sub(began.elapsed());
+                room = room.saturating_sub(piece.len() as u64);
+                let piece = if room == 0 { Err(()) } else { Ok(piece) };
+                if send.send(piece).await.is_err() || room == 0 {
+                    return;
+                }
+            }
+        });
+        Ok(Pipe {
+            receive,
+            piece: Bytes::new(),
+        })
+    }
+
+    /// The origin that is asked instead of one.
+    #[must_use]
+    pub fn asked<'s>(&'s self, origin: &'s str) -> &'s str {
+        let mapped = self.asking.maps.iter().find(|(from, _)| from == origin);
+        mapped.map_or(origin, |(_, to)| to)
     }
 
     /// Asks for a short text, such as robots.txt, of which no more than `limit` bytes are read.

@@ -96,7 +96,7 @@ enum FailOn {
     Never,
 }
 
-type Rate = Option<f64>;
+pub(super) type Rate = Option<f64>;
 
 fn profile(text: &str) -> Result<Profile, String> {
     let known = Profile::ALL.iter().find(|profile| profile.name() == text);
@@ -134,7 +134,7 @@ fn level(text: &str) -> Result<(Vec<Rule>, Option<Severity>), String> {
     Ok((rules(name)?, level))
 }
 
-fn rate(text: &str) -> Result<Rate, String> {
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
     let number = text.strip_suffix("/s").unwrap_or(text);
     match number.parse::<f64>() {
         Ok(0.0) => Ok(None),
@@ -143,7 +143,7 @@ fn rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = match text.strip_suffix('m') {
         Some(minutes) => (minutes, 60),
         None => (text.strip_suffix('s').unwrap_or(text), 1),
@@ -154,7 +154,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn header(text: &str) -> Result<(String, String), String> {
+pub(super) fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("is not NAME: VALUE")?;
     let value = value.trim();
     let value = match value.strip_prefix('$') {
@@ -166,12 +166,12 @@ fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value))
 }
 
-fn map(text: &str) -> Result<(String, String), String> {
+pub(super) fn map(text: &str) -> Result<(String, String), String> {
     let (from, to) = text.split_once('=').ok_or("is not A=B")?;
     Ok((origin(from)?, origin(to)?))
 }
 
-fn origin(text: &str) -> Result<String, String> {
+pub(super) fn origin(text: &str) -> Result<String, String> {
     let origin = sitemap::loc::Origin::parse(text).map_err(|error| format!("{text}: {error}"))?;
     Ok(origin.as_str().to_owned())
 }
