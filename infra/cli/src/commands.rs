@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
 use cli::content::LoadError;
+use cli::export::ExportError;
 use cli::import::ImportError;
 use cli::mapping::{self as mappings, ItemError};
 use cli::output::{Color, Format, Output};
@@ -22,8 +23,11 @@ mod audit;
 mod check;
 mod denied;
 mod explain;
+mod export;
 mod import;
+mod load;
 mod mapping;
+mod out;
 mod place;
 mod redrive;
 mod sample;
@@ -68,6 +72,10 @@ enum Command {
     Explain(explain::Explain),
     /// Make content records of a site's sitemaps, or of what another system exports; status 1 if a source was not whole
     Import(Box<import::Import>),
+    /// Write content into the table, in bulk; status 1 if a line was malformed
+    Load(Box<load::Load>),
+    /// Print the records of the content table as JSON Lines
+    Export(Box<export::Export>),
     /// Show the state of each site, what is wrong with it, and how far scans are
     Status(status::Status),
     /// Check a field mapping for a table of your own, and print it in the form for a parameter; status 1 if it is malformed
@@ -107,6 +115,8 @@ impl Cli {
             Some(Command::Check(check)) => check.run(&mut output).await,
             Some(Command::Explain(explain)) => explain.run(&mut output).await,
             Some(Command::Import(import)) => import.run(&mut output).await,
+            Some(Command::Load(load)) => load.run(&mut output).await,
+            Some(Command::Export(export)) => export.run(&mut output).await,
             Some(Command::Status(status)) => status.run(&mut output).await,
             Some(Command::Mapping(mapping)) => mapping.run(&mut output),
             Some(Command::Redrive(redrive)) => redrive.run(&mut output).await,
@@ -171,8 +181,9 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Import(#[from] ImportError),
     #[error(transparent)]
+    Export(#[from] ExportError),
+    #[error(transparent)]
     Misread(#[from] Misread),
-    #[cfg(feature = "serve")]
     #[error("cannot wait for signals: {0}")]
     Signal(io::Error),
     #[error("cannot start threads: {0}")]

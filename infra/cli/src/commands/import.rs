@@ -1,8 +1,7 @@
 //! `waymark import`
 
-use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,8 +10,6 @@ use clap::{Args, ValueEnum};
 use cli::check::fetch::{Asking, Client};
 use cli::import::{Options, Place, Report, STDIN_NAME, SourceKind, import};
 use cli::output::{Format, Output, note};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use sitemap::language::is_language;
 use sitemap::mapping::ExportMapping;
 use sitemap::site::is_site_host;
@@ -20,6 +17,7 @@ use sitemap::time::When;
 use tokio::runtime::Handle;
 
 use super::check::{Rate, duration, header, map, origin, rate};
+use super::out::{Out, failed};
 use super::{Failure, read_file};
 use crate::COULD_NOT_TELL;
 
@@ -100,7 +98,7 @@ fn from(text: &str) -> Result<SourceKind, String> {
     })
 }
 
-fn host(text: &str) -> Result<String, &'static str> {
+pub(super) fn host(text: &str) -> Result<String, &'static str> {
     let host = text.to_ascii_lowercase();
     match is_site_host(&host) {
         true => Ok(host),
@@ -115,7 +113,7 @@ fn language(text: &str) -> Result<String, &'static str> {
     }
 }
 
-fn since(text: &str) -> Result<i64, String> {
+pub(super) fn since(text: &str) -> Result<i64, String> {
     let when = When::parse(text).map_err(|error| error.to_string())?;
     Ok(when.seconds())
 }
@@ -163,8 +161,8 @@ impl Import {
             origins: origins.collect(),
         });
         let mut out = match &self.output {
-            Some(path) => Out::file(path)?,
-            None => Out::stdout(),
+            Some(path) => Out::file(path, false)?,
+            None => Out::stdout(false),
         };
         let runtime = Handle::current();
         let importing = tokio::task::spawn_blocking(move || {
@@ -245,106 +243,5 @@ fn status(report: &Report) -> ExitCode {
         (false, _) => ExitCode::from(COULD_NOT_TELL),
         (true, false) => ExitCode::FAILURE,
         (true, true) => ExitCode::SUCCESS,
-    }
-}
-
-fn failed(path: &Path, error: io::Error) -> Failure {
-    Failure::File {
-        file: path.to_owned(),
-        error,
-    }
-}
-
-/// Where records go: standard output, or a file that has its name once it is whole.
-struct Out {
-    to: To,
-    /// The reader of standard output has gone.
-    is_closed: bool,
-}
-
-enum To {
-    Stdout(BufWriter<io::Stdout>),
-    Plain(BufWriter<File>),
-    Gzip(Box<GzEncoder<BufWriter<File>>>),
-}
-
-/// What a file is called until it is whole.
-fn partial(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    PathBuf::from(name)
-}
-
-impl Out {
-    fn stdout() -> Self {
-        Self {
-            to: To::Stdout(BufWriter::new(io::stdout())),
-            is_closed: false,
-        }
-    }
-
-    fn file(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(partial(path)).map_err(|error| failed(path, error))?;
-        let file = BufWriter::new(file);
-        let is_gz = path.extension().is_some_and(|end| end == "gz");
-        let to = match is_gz {
-            true => To::Gzip(Box::new(GzEncoder::new(file, Compression::default()))),
-            false => To::Plain(file),
-        };
-        Ok(Self {
-            to,
-            is_closed: false,
-        })
-    }
-
-    fn finish(self, path: &Path) -> Result<(), Failure> {
-        let file = match self.to {
-            To::Stdout(_) => return Ok(()),
-            To::Plain(file) => Ok(file),
-            To::Gzip(gzip) => gzip.finish(),
-        };
-        let written = file.and_then(|file| {
-            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.sync_all()?;
-            std::fs::rename(partial(path), path)
-        });
-        written.map_err(|error| failed(path, error))
-    }
-
-    fn to(&mut self) -> &mut dyn Write {
-        match &mut self.to {
-            To::Stdout(out) => out,
-            To::Plain(out) => out,
-            To::Gzip(out) => out,
-        }
-    }
-
-    /// A closed pipe is no error.
-    fn unless_closed(&mut self, written: io::Result<()>) -> io::Result<()> {
-        match written {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                self.is_closed = true;
-                Ok(())
-            }
-            written => written,
-        }
-    }
-}
-
-impl Write for Out {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.is_closed {
-            let written = self.to().write_all(bytes);
-            self.unless_closed(written)?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.is_closed {
-            return Ok(());
-        }
-        let flushed = self.to().flush();
-        self.unless_closed(flushed)
     }
 }
