@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use cli::content::LoadError;
 use cli::export::ExportError;
 use cli::import::ImportError;
+use cli::load::publish::PublishError;
 use cli::mapping::{self as mappings, ItemError};
 use cli::output::{Color, Format, Output};
 use cli::probe::NoStack;
@@ -182,6 +183,8 @@ pub(crate) enum Failure {
     Import(#[from] ImportError),
     #[error(transparent)]
     Export(#[from] ExportError),
+    #[error(transparent)]
+    Publish(#[from] PublishError),
     #[error(transparent)]
     Misread(#[from] Misread),
     #[error("cannot wait for signals: {0}")]

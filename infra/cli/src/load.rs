@@ -28,6 +28,9 @@ use crate::refusal::told;
 
 pub mod delete;
 pub mod dry_run;
+pub mod publish;
+
+use publish::Held;
 
 /// The time between two writes of the journal: what a killed load writes again.
 const JOURNAL_EVERY: Duration = Duration::from_millis(250);
@@ -114,13 +117,16 @@ struct Waiting {
     line: u64,
     bytes: Vec<u8>,
     item: Item,
+    /// It is not a site's settings.
+    is_page: bool,
 }
 
 /// What became of a batch.
 #[derive(Debug, Default)]
 struct Settled {
     lines: Vec<u64>,
-    ids: Vec<String>,
+    /// Its ids, and whether they are pages'.
+    ids: Vec<(String, bool)>,
     unchanged: u64,
     refused: Vec<(Waiting, String)>,
 }
@@ -145,7 +151,20 @@ impl<'a> Loader<'a> {
     ///
     /// If the file cannot be read, or the table fails. What was written by then is in the journal.
     pub async fn load(&self, source: &Source) -> Result<Loaded, LoadError> {
-        let mut loading = Loading::begin(self, source)?;
+        self.load_holding(source, None).await
+    }
+
+    /// The same, but the settings of a site are not written, but held.
+    ///
+    /// # Errors
+    ///
+    /// As [`Loader::load`].
+    pub async fn load_holding(
+        &self,
+        source: &Source,
+        held: Option<&mut Held>,
+    ) -> Result<Loaded, LoadError> {
+        let mut loading = Loading::begin(self, source, held)?;
         let outcome = loading.run(source).await;
         match outcome {
             Ok(()) => loading.beside.finish()?,
@@ -167,7 +186,7 @@ impl<'a> Loader<'a> {
             lines: batch.iter().map(|waiting| waiting.line).collect(),
             ids: batch
                 .iter()
-                .map(|waiting| id_of(&waiting.item).to_owned())
+                .map(|waiting| (id_of(&waiting.item).to_owned(), waiting.is_page))
                 .collect(),
             ..Settled::default()
         };
@@ -319,6 +338,7 @@ enum Put {
 /// A load of one file.
 struct Loading<'l, 'a> {
     loader: &'l Loader<'a>,
+    held: Option<&'l mut Held>,
     name: String,
     loaded: Loaded,
     window: Window,
@@ -333,7 +353,11 @@ struct Loading<'l, 'a> {
 }
 
 impl<'l, 'a> Loading<'l, 'a> {
-    fn begin(loader: &'l Loader<'a>, source: &Source) -> Result<Self, LoadError> {
+    fn begin(
+        loader: &'l Loader<'a>,
+        source: &Source,
+        held: Option<&'l mut Held>,
+    ) -> Result<Self, LoadError> {
         let beside = match source {
             Source::File(path) if loader.beside => Beside::open(path, loader.table)?,
             _ => Beside::default(),
@@ -345,6 +369,7 @@ impl<'l, 'a> Loading<'l, 'a> {
             .map_or(0, |journal| journal.malformed);
         Ok(Self {
             loader,
+            held,
             name: source.name(),
             loaded,
             window: Window::new(loader.concurrency),
@@ -380,7 +405,7 @@ impl<'l, 'a> Loading<'l, 'a> {
             let is_end = line.is_none();
             let next = match line {
                 Some(line) if line.number <= begins => {
-                    self.skip(&line);
+                    self.skip(line);
                     continue;
                 }
                 Some(line) => self.take(line),
@@ -415,10 +440,22 @@ impl<'l, 'a> Loading<'l, 'a> {
     }
 
     /// A line that an earlier run has settled.
-    fn skip(&mut self, line: &Line) {
+    fn skip(&mut self, line: Line) {
         self.last = line.number;
-        if let Ok(Parsed { id, .. }) = &line.parsed {
-            self.loaded.note_id(id);
+        if let Ok(parsed) = line.parsed {
+            self.loaded.note_id(&parsed.id);
+            self.hold(&parsed.id, parsed.item);
+        }
+    }
+
+    /// Keeps the settings that are to be held back; returns anything else.
+    fn hold(&mut self, id: &str, item: Item) -> Option<Item> {
+        match &mut self.held {
+            Some(held) if held.id == id => {
+                held.settings = Some(item);
+                None
+            }
+            _ => Some(item),
         }
     }
 
@@ -430,7 +467,13 @@ impl<'l, 'a> Loading<'l, 'a> {
         } = line;
         self.last = number;
         match parsed {
-            Ok(Parsed { item, problems, .. }) => {
+            Ok(Parsed {
+                id,
+                item,
+                record,
+                problems,
+                ..
+            }) => {
                 for problem in problems {
                     self.loaded.problems.push(LineProblem {
                         file: self.name.clone(),
@@ -440,11 +483,16 @@ impl<'l, 'a> Loading<'l, 'a> {
                         closes: problem.closes,
                     });
                 }
+                let Some(item) = self.hold(&id, item) else {
+                    self.loaded.note_id(&id);
+                    return None;
+                };
                 self.pending.insert(number);
                 Some(Waiting {
                     line: number,
                     bytes,
                     item,
+                    is_page: !record.is_settings(),
                 })
             }
             Err((field, reason)) => {
@@ -479,7 +527,7 @@ impl<'l, 'a> Loading<'l, 'a> {
         let refused = settled.refused.len() as u64;
         self.loaded.records += settled.lines.len() as u64 - refused - settled.unchanged;
         self.loaded.unchanged += settled.unchanged;
-        for id in settled.ids {
+        for (id, is_page) in settled.ids {
             ids.remove(&id);
             let is_refused = settled
                 .refused
@@ -487,6 +535,9 @@ impl<'l, 'a> Loading<'l, 'a> {
                 .any(|(waiting, _)| id_of(&waiting.item) == id);
             if !is_refused {
                 self.loaded.note_id(&id);
+                if let Some(held) = self.held.as_mut().filter(|_| is_page) {
+                    held.written(&id);
+                }
             }
         }
         for (waiting, reason) in settled.refused {

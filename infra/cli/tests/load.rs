@@ -420,6 +420,55 @@ async fn what_is_missing_is_deleted_in_its_scope_and_within_limits() {
     assert_eq!(stack.items("bulk").await.len(), 20);
 }
 
+#[test]
+fn a_site_is_published_with_its_settings_last() {
+    let stack = Stack::start();
+    let mut text = "{\"id\": \"site/www.example.com\", \"type\": \"site\", \"entries_per_sitemap\": 2, \"name\": \"X\"}\n".to_owned();
+    for at in 0..5 {
+        writeln!(text, "{}", page(&at.to_string(), "a")).unwrap();
+    }
+    let file = stack.file("site.jsonl", &text);
+    let file = file.to_str().unwrap();
+    let printed = status(
+        stack.command(&["load", file, "--publish", "www.example.com"]),
+        0,
+    );
+    assert_eq!(printed, "loaded 5 records\npublished www.example.com\n");
+    let listed = status(
+        stack.command(&["--json", "explain", "https://www.example.com/4"]),
+        0,
+    );
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["pages"][0]["state"], "listed", "{listed:#}");
+    // It is so again at once, since nothing has changed.
+    let arguments = ["load", file, "--publish", "www.example.com", "--if-changed"];
+    let printed = status(stack.command(&arguments), 0);
+    assert_eq!(
+        printed,
+        "loaded 0 records\n  5 were there already\npublished www.example.com\n"
+    );
+    // One that cannot be published ends in its time.
+    let other = stack.file(
+        "other.jsonl",
+        "{\"id\": \"site/other.example\", \"type\": \"site\"}\n",
+    );
+    let other = other.to_str().unwrap();
+    let arguments = [
+        "load",
+        other,
+        "--publish",
+        "www.other.example",
+        "--timeout",
+        "1s",
+    ];
+    let output = stack.command(&arguments).output().unwrap();
+    let told = errors(&output);
+    assert!(
+        output.status.code() == Some(2) && told.contains("www.other.example to be published"),
+        "{told}"
+    );
+}
+
 /// What a dry run says and what a stack then lists: pages, parts, and those left out by reason.
 #[track_caller]
 fn foretold(file: &Path) {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use aws::Clock;
 use clap::Args;
@@ -10,12 +11,13 @@ use cli::content::{LineProblem, Loaded, STDIN_NAME, Source};
 use cli::export::Scope;
 use cli::load::delete::{Deleted, Limit, delete_missing};
 use cli::load::dry_run::{DryRun, dry_run};
+use cli::load::publish::{Held, publish};
 use cli::load::{Loader, malformed_path};
 use cli::output::{Format, Output, note};
 use serde::Serialize;
 
 use super::Failure;
-use super::check::{Rate, rate};
+use super::check::{Rate, duration, rate};
 use super::import::host;
 use super::out::failed;
 use super::place::{Place, Purpose};
@@ -53,8 +55,14 @@ pub(super) struct Load {
     #[arg(long, value_name = "N|N%", value_parser = limit, default_value = "5%")]
     max_deletes: Limit,
     /// Load into this table instead, whose primary key is id
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "publish")]
     table: Option<String>,
+    /// Write the settings of this site last, once everything else was read by `ingest`, and wait until it is published
+    #[arg(long, value_name = "HOST", value_parser = host, conflicts_with = "dry_run")]
+    publish: Option<String>,
+    /// Wait no longer for --publish
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "240m", requires = "publish")]
+    timeout: Duration,
 }
 
 fn scope(text: &str) -> Result<Scope, String> {
@@ -90,6 +98,7 @@ struct Done<'a> {
     deleted: Option<u64>,
     missing: Option<u64>,
     table: &'a str,
+    published: Option<&'a str>,
 }
 
 impl Load {
@@ -106,9 +115,10 @@ impl Load {
         loader.if_changed = self.if_changed;
         loader.beside = true;
         let mut loaded = Loaded::default();
+        let mut held = self.publish.as_deref().map(Held::of);
         for source in self.sources() {
             tokio::select! {
-                one = loader.load(&source) => loaded.add(one?),
+                one = loader.load_holding(&source, held.as_mut()) => loaded.add(one?),
                 interrupt = tokio::signal::ctrl_c() => {
                     interrupt.map_err(Failure::Signal)?;
                     note("interrupted: what was written stays. The same command again goes on where this one was");
@@ -132,8 +142,15 @@ impl Load {
         if let Some(deleted) = &deleted {
             is_ok &= deleted.missing <= deleted.limit;
         }
+        if let (Some(host), Some(held)) = (&self.publish, held) {
+            let publishing = publish(&located.target, client, table, host, held, self.timeout);
+            publishing.await?;
+        }
         if output.format() == Format::Text {
             self.say(output, &loaded, deleted.as_ref())?;
+            if let Some(host) = &self.publish {
+                output.line(format_args!("published {host}"))?;
+            }
         } else {
             output.json(&Done {
                 records: loaded.records,
@@ -143,6 +160,7 @@ impl Load {
                 deleted: deleted.as_ref().map(|deleted| deleted.deleted),
                 missing: deleted.as_ref().map(|deleted| deleted.missing),
                 table,
+                published: self.publish.as_deref(),
             })?;
         }
         Ok(ExitCode::from(u8::from(!is_ok)))
