@@ -8,15 +8,13 @@
 //! - Sources are streams. Of a record that was written 64 bits of its address and of each term are kept.
 //! - What a source lacks is told in the report, never made up.
 
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use check::document::About;
 use check::finding::Findings;
 use check::robots::{MAX_ROBOTS_BYTES, Robots};
 use check::rules::Policy;
-use sitemap::mapping::ExportMapping;
 use tokio::runtime::Handle;
 
 use crate::check::fetch::Client;
@@ -26,6 +24,7 @@ mod entry;
 mod feed;
 mod input;
 mod json;
+mod options;
 mod report;
 mod sink;
 mod sitemaps;
@@ -35,6 +34,7 @@ mod urls;
 mod wordpress;
 mod xml;
 
+pub use self::options::{ImportError, Options};
 pub use self::report::{Report, SourceReport};
 pub use self::source::{Place, STDIN_NAME, SourceKind};
 
@@ -51,44 +51,6 @@ const USUAL: [&str; 4] = [
     "/wp-sitemap.xml",
     "/sitemap.xml.gz",
 ];
-
-/// How to import.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// What sources are; by default what they look like.
-    pub from: Option<SourceKind>,
-    /// How the items of CSV and JSON become records.
-    pub mapping: Option<ExportMapping>,
-    /// Beginnings of addresses, and what they are replaced by.
-    pub map_urls: Vec<(String, String)>,
-    /// The only site that is imported; the host of addresses without one.
-    pub site: Option<String>,
-    /// The language of records without one.
-    pub language: Option<String>,
-    /// Records that changed earlier are left out (Unix seconds).
-    pub since: Option<i64>,
-    /// Whether reciprocal alternates become a translation group.
-    pub groups: bool,
-    /// Whether the archives of a WordPress export's terms are written, too.
-    pub archives: bool,
-    /// Where the archives of a taxonomy are.
-    pub archive_urls: BTreeMap<String, String>,
-    /// Whether the settings of the sites are written, too.
-    pub settings: bool,
-    /// The time (Unix seconds).
-    pub now: i64,
-}
-
-/// Why an import ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// The records cannot be written.
-    #[error("cannot write the records: {0}")]
-    Output(io::Error),
-    /// The temporary file cannot be written or read.
-    #[error("cannot keep records in a temporary file: {0}")]
-    Spool(io::Error),
-}
 
 /// Imports sources, in their order, on a thread that may wait.
 ///

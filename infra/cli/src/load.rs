@@ -4,53 +4,42 @@
 //! - While the table throttles, half as many batches are under way; with each that passes, one more again.
 //! - The journal has the last line up to which every line is settled. A line is written again rather than lost.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, UNIX_EPOCH};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{KeysAndAttributes, PutRequest, WriteRequest};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::content::{
     BATCH, CONCURRENCY, Counted, Item, Line, LineProblem, LoadError, Loaded, Parsed, Source,
-    WHOLE_LINE, id_of, read_lines, refusal,
+    WHOLE_LINE, id_of, read_lines,
 };
 use crate::progress::{Progress, Unit};
-use crate::refusal::told;
 
+mod calls;
 pub mod delete;
 pub mod dry_run;
+mod journal;
 pub mod publish;
+mod window;
 
-use publish::Held;
+pub use self::journal::malformed_path;
+
+use self::calls::{Calls, Settled, Waiting};
+use self::journal::Beside;
+use self::publish::Held;
+use self::window::Window;
 
 /// The time between two writes of the journal: what a killed load writes again.
 const JOURNAL_EVERY: Duration = Duration::from_millis(250);
-/// The first pause of a batch that the table does not take, and the longest one.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_secs(10));
-/// A batch of which the table takes nothing for so long ends the load.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
-/// Codes of DynamoDB's that mean: later.
-const THROTTLED: [&str; 4] = [
-    "ProvisionedThroughputExceededException",
-    "ThrottlingException",
-    "RequestLimitExceeded",
-    "InternalServerError",
-];
-
 /// Writes content files into a table.
 #[derive(Clone, Debug)]
 pub struct Loader<'a> {
-    client: &'a Client,
-    table: &'a str,
+    calls: Calls<'a>,
     /// Batches under way at the same time, at most.
     pub concurrency: usize,
     /// Records a second, at most.
@@ -61,83 +50,12 @@ pub struct Loader<'a> {
     pub beside: bool,
 }
 
-/// How far a load of a file is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Journal {
-    /// The file's bytes and the time of its last change, in nanoseconds: another file is loaded from its beginning.
-    bytes: u64,
-    modified: u64,
-    table: String,
-    /// Every line up to it is settled.
-    line: u64,
-    /// Bytes of the file of malformed lines up to there, and how many they are.
-    malformed_bytes: u64,
-    malformed: u64,
-}
-
-/// How many batches may be under way.
-#[derive(Debug)]
-struct Window {
-    size: AtomicUsize,
-    max: usize,
-    /// Batches that passed since it was changed.
-    passed: AtomicUsize,
-}
-
-impl Window {
-    fn new(max: usize) -> Self {
-        Self {
-            size: AtomicUsize::new(max.max(1)),
-            max: max.max(1),
-            passed: AtomicUsize::new(0),
-        }
-    }
-
-    fn size(&self) -> usize {
-        self.size.load(Ordering::Relaxed)
-    }
-
-    fn throttled(&self) {
-        self.size.store((self.size() / 2).max(1), Ordering::Relaxed);
-        self.passed.store(0, Ordering::Relaxed);
-    }
-
-    fn passed(&self) {
-        let size = self.size();
-        if self.passed.fetch_add(1, Ordering::Relaxed) + 1 >= size && size < self.max {
-            self.size.store(size + 1, Ordering::Relaxed);
-            self.passed.store(0, Ordering::Relaxed);
-        }
-    }
-}
-
-/// A line on its way to the table.
-#[derive(Debug)]
-struct Waiting {
-    line: u64,
-    bytes: Vec<u8>,
-    item: Item,
-    /// It is not a site's settings.
-    is_page: bool,
-}
-
-/// What became of a batch.
-#[derive(Debug, Default)]
-struct Settled {
-    lines: Vec<u64>,
-    /// Its ids, and whether they are pages'.
-    ids: Vec<(String, bool)>,
-    unchanged: u64,
-    refused: Vec<(Waiting, String)>,
-}
-
 impl<'a> Loader<'a> {
     /// One that writes as fast as the table takes it, and leaves nothing beside a file.
     #[must_use]
     pub fn new(client: &'a Client, table: &'a str) -> Self {
         Self {
-            client,
-            table,
+            calls: Calls { client, table },
             concurrency: CONCURRENCY,
             rate: None,
             if_changed: false,
@@ -179,160 +97,6 @@ impl<'a> Loader<'a> {
         loaded.problems.sort_by_key(|problem| problem.line);
         Ok(loaded)
     }
-
-    /// Writes a batch of distinct ids until the table has taken it.
-    async fn write(&self, batch: Vec<Waiting>, window: &Window) -> Result<Settled, LoadError> {
-        let mut settled = Settled {
-            lines: batch.iter().map(|waiting| waiting.line).collect(),
-            ids: batch
-                .iter()
-                .map(|waiting| (id_of(&waiting.item).to_owned(), waiting.is_page))
-                .collect(),
-            ..Settled::default()
-        };
-        let mut left = batch;
-        if self.if_changed {
-            let known = self.known(&left).await;
-            left.retain(|waiting| known.get(id_of(&waiting.item)) != Some(&waiting.item));
-            settled.unchanged = (settled.lines.len() - left.len()) as u64;
-        }
-        let (mut pause, mut deadline) = (PAUSES.0, Instant::now() + PATIENCE);
-        while !left.is_empty() {
-            let failure = match self.put(&left).await {
-                Put::All => break,
-                Put::Left(ids) => {
-                    let before = left.len();
-                    left.retain(|waiting| ids.contains(id_of(&waiting.item)));
-                    if left.len() < before {
-                        // It takes some: there is no need to wait longer and longer.
-                        (pause, deadline) = (PAUSES.0, Instant::now() + PATIENCE);
-                    }
-                    "it throttles".to_owned()
-                }
-                Put::Later(failure) => failure,
-                // DynamoDB refuses a whole batch for one bad item (too large, an empty key): item by item it says which.
-                Put::Never => {
-                    self.one_by_one(left, &mut settled, window).await?;
-                    break;
-                }
-            };
-            window.throttled();
-            if Instant::now() > deadline {
-                let minutes = PATIENCE.as_secs() / 60;
-                return Err(LoadError::Table(format!(
-                    "{} took nothing for {minutes} minutes: {failure}",
-                    self.table
-                )));
-            }
-            sleep(pause).await;
-            pause = (pause * 2).min(PAUSES.1);
-        }
-        window.passed();
-        Ok(settled)
-    }
-
-    async fn put(&self, batch: &[Waiting]) -> Put {
-        let requests = batch.iter().map(|waiting| {
-            let item = Some(waiting.item.clone());
-            let put = PutRequest::builder().set_item(item).build()?;
-            Ok(WriteRequest::builder().put_request(put).build())
-        });
-        let requests: Result<Vec<_>, aws_sdk_dynamodb::error::BuildError> = requests.collect();
-        let Ok(requests) = requests else {
-            return Put::Never;
-        };
-        let output = self
-            .client
-            .batch_write_item()
-            .request_items(self.table, requests)
-            .send()
-            .await;
-        match output {
-            Ok(output) => {
-                let left = output.unprocessed_items.into_iter().flatten();
-                let left = left.flat_map(|(_, requests)| requests);
-                let ids: HashSet<String> = left
-                    .filter_map(|request| Some(id_of(&request.put_request?.item).to_owned()))
-                    .collect();
-                match ids.is_empty() {
-                    true => Put::All,
-                    false => Put::Left(ids),
-                }
-            }
-            Err(error) => {
-                let error = error.into_service_error();
-                match error.meta().code() {
-                    Some("ValidationException") => Put::Never,
-                    Some(code) if THROTTLED.contains(&code) => Put::Later(code.to_owned()),
-                    // One by one it is said what it is.
-                    _ => Put::Never,
-                }
-            }
-        }
-    }
-
-    async fn one_by_one(
-        &self,
-        batch: Vec<Waiting>,
-        settled: &mut Settled,
-        window: &Window,
-    ) -> Result<(), LoadError> {
-        for waiting in batch {
-            let (mut pause, deadline) = (PAUSES.0, Instant::now() + PATIENCE);
-            loop {
-                let put = self.client.put_item().table_name(self.table);
-                let output = put.set_item(Some(waiting.item.clone())).send().await;
-                let Err(error) = output else { break };
-                let text = told("PutItem", self.table, &error);
-                let error = error.into_service_error();
-                match error.meta().code() {
-                    Some("ValidationException") => {
-                        let message = error.meta().message().unwrap_or_default();
-                        let reason = refusal(&waiting.item, message);
-                        settled.refused.push((waiting, reason));
-                        break;
-                    }
-                    Some(code) if THROTTLED.contains(&code) && Instant::now() < deadline => {
-                        window.throttled();
-                        sleep(pause).await;
-                        pause = (pause * 2).min(PAUSES.1);
-                    }
-                    _ => return Err(LoadError::Table(text)),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The items that the table has with the ids of a batch. One that it does not say is written.
-    async fn known(&self, batch: &[Waiting]) -> BTreeMap<String, Item> {
-        let keys = batch.iter().filter_map(|waiting| {
-            let id = waiting.item.get("id")?.clone();
-            Some(std::collections::HashMap::from([("id".to_owned(), id)]))
-        });
-        let keys = KeysAndAttributes::builder()
-            .set_keys(Some(keys.collect()))
-            .consistent_read(true)
-            .build();
-        let Ok(keys) = keys else {
-            return BTreeMap::new();
-        };
-        let output = self.client.batch_get_item().request_items(self.table, keys);
-        let found = output.send().await.ok().and_then(|output| output.responses);
-        let items = found.into_iter().flatten().flat_map(|(_, items)| items);
-        items.map(|item| (id_of(&item).to_owned(), item)).collect()
-    }
-}
-
-/// What a table did with a batch.
-enum Put {
-    All,
-    /// All but these ids.
-    Left(HashSet<String>),
-    /// Nothing, but it may take it later.
-    Later(String),
-    /// Nothing: item by item it says why.
-    Never,
 }
 
 /// A load of one file.
@@ -359,14 +123,11 @@ impl<'l, 'a> Loading<'l, 'a> {
         held: Option<&'l mut Held>,
     ) -> Result<Self, LoadError> {
         let beside = match source {
-            Source::File(path) if loader.beside => Beside::open(path, loader.table)?,
+            Source::File(path) if loader.beside => Beside::open(path, loader.calls.table)?,
             _ => Beside::default(),
         };
         let mut loaded = Loaded::default();
-        loaded.malformed = beside
-            .journal
-            .as_ref()
-            .map_or(0, |journal| journal.malformed);
+        loaded.malformed = beside.malformed_before();
         Ok(Self {
             loader,
             held,
@@ -420,7 +181,11 @@ impl<'l, 'a> Loading<'l, 'a> {
                     self.settle(under_way.next().await, &mut ids)?;
                 }
                 self.wait_for_turn(batch.len()).await;
-                under_way.push(loader.write(std::mem::take(&mut batch), &window));
+                under_way.push(loader.calls.write(
+                    std::mem::take(&mut batch),
+                    &window,
+                    loader.if_changed,
+                ));
                 progress.reach(read.load(Ordering::Relaxed));
             }
             if is_repeated || is_end {
@@ -568,186 +333,5 @@ impl<'l, 'a> Loading<'l, 'a> {
         };
         sleep_until(self.next_batch).await;
         self.next_batch = Instant::now() + Duration::from_secs_f64(records as f64 / rate);
-    }
-}
-
-/// What is beside a file: its journal, and its malformed lines.
-#[derive(Debug, Default)]
-struct Beside {
-    journal: Option<Journal>,
-    journal_path: PathBuf,
-    malformed_path: PathBuf,
-    /// Malformed lines that are not in their file yet.
-    waiting: BTreeMap<u64, Vec<u8>>,
-}
-
-/// The file of a file's malformed lines.
-#[must_use]
-pub fn malformed_path(file: &Path) -> PathBuf {
-    with_ending(file, ".malformed.jsonl")
-}
-
-fn with_ending(file: &Path, ending: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
-impl Beside {
-    fn open(file: &Path, table: &str) -> Result<Self, LoadError> {
-        let metadata = std::fs::metadata(file).map_err(|error| LoadError::File {
-            file: file.display().to_string(),
-            error,
-        })?;
-        if !metadata.is_file() {
-            return Ok(Self::default()); // a pipe cannot be read again
-        }
-        let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
-        let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let fresh = Journal {
-            bytes: metadata.len(),
-            modified: u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX),
-            table: table.to_owned(),
-            line: 0,
-            malformed_bytes: 0,
-            malformed: 0,
-        };
-        let journal_path = with_ending(file, ".journal");
-        let kept = std::fs::read(&journal_path).ok();
-        let kept = kept.and_then(|text| serde_json::from_slice::<Journal>(&text).ok());
-        let kept = kept.filter(|kept| {
-            (kept.bytes, kept.modified, &kept.table) == (fresh.bytes, fresh.modified, &fresh.table)
-        });
-        let beside = Self {
-            journal: Some(kept.unwrap_or(fresh)),
-            journal_path,
-            malformed_path: malformed_path(file),
-            waiting: BTreeMap::new(),
-        };
-        beside.cut_malformed()?;
-        Ok(beside)
-    }
-
-    /// The line up to which an earlier run came.
-    fn line(&self) -> u64 {
-        self.journal.as_ref().map_or(0, |journal| journal.line)
-    }
-
-    fn failed(file: &Path) -> impl FnOnce(io::Error) -> LoadError {
-        let file = file.to_owned();
-        move |error| LoadError::Beside { file, error }
-    }
-
-    /// Takes back what a killed run has written of malformed lines behind its journal.
-    fn cut_malformed(&self) -> Result<(), LoadError> {
-        let bytes = self
-            .journal
-            .as_ref()
-            .map_or(0, |journal| journal.malformed_bytes);
-        let path = &self.malformed_path;
-        let cut = match OpenOptions::new().write(true).open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Ok(_) if bytes == 0 => std::fs::remove_file(path),
-            opened => opened.and_then(|file| file.set_len(bytes)),
-        };
-        cut.map_err(Self::failed(path))
-    }
-
-    fn malformed(&mut self, line: u64, bytes: Vec<u8>) {
-        if self.journal.is_some() {
-            self.waiting.insert(line, bytes);
-        }
-    }
-
-    /// Notes that every line up to this one is settled.
-    fn write(&mut self, line: u64) -> Result<(), LoadError> {
-        let Some(journal) = &mut self.journal else {
-            return Ok(());
-        };
-        let later = self.waiting.split_off(&(line + 1));
-        let settled = std::mem::replace(&mut self.waiting, later);
-        if !settled.is_empty() {
-            let append = || -> io::Result<u64> {
-                let mut file = OpenOptions::new()
-                    .create(true)
-                    .append(true)
-                    .open(&self.malformed_path)?;
-                for bytes in settled.values().filter(|bytes| !bytes.is_empty()) {
-                    file.write_all(bytes.trim_ascii_end())?;
-                    file.write_all(b"\n")?;
-                }
-                file.sync_data()?;
-                file.seek(SeekFrom::End(0))
-            };
-            journal.malformed_bytes = append().map_err(Self::failed(&self.malformed_path))?;
-            journal.malformed += settled.len() as u64;
-        }
-        journal.line = line;
-        let text = serde_json::to_vec(journal).map_err(io::Error::from);
-        let partial = with_ending(&self.journal_path, ".partial");
-        let written = text.and_then(|text| {
-            let mut file = File::create(&partial)?;
-            file.write_all(&text)?;
-            file.sync_data()?;
-            std::fs::rename(&partial, &self.journal_path)
-        });
-        written.map_err(Self::failed(&self.journal_path))
-    }
-
-    /// The file is loaded: no journal is needed any more.
-    fn finish(&mut self) -> Result<(), LoadError> {
-        if self.journal.is_none() {
-            return Ok(());
-        }
-        self.write(u64::MAX - 1)?;
-        std::fs::remove_file(&self.journal_path).map_err(Self::failed(&self.journal_path))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_window_halves_when_the_table_throttles_and_grows_by_one() {
-        let window = Window::new(8);
-        let sizes = |window: &Window, passes: usize| {
-            (0..passes).for_each(|_| window.passed());
-            window.size()
-        };
-        window.throttled();
-        assert_eq!(window.size(), 4);
-        assert_eq!(sizes(&window, 3), 4);
-        assert_eq!(sizes(&window, 1), 5);
-        (0..9).for_each(|_| window.throttled());
-        assert_eq!(window.size(), 1);
-        assert_eq!(sizes(&window, 100), 8);
-    }
-
-    #[test]
-    fn a_journal_of_another_file_or_table_does_not_count() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("a.jsonl");
-        std::fs::write(&file, "x").unwrap();
-        let mut beside = Beside::open(&file, "t").unwrap();
-        beside.malformed(3, b"oops".to_vec());
-        beside.malformed(9, b"later".to_vec());
-        beside.write(7).unwrap();
-        assert_eq!(std::fs::read(malformed_path(&file)).unwrap(), b"oops\n");
-        // What a killed run has written behind its journal is taken back.
-        std::fs::write(malformed_path(&file), "oops\nlater\n").unwrap();
-        let again = Beside::open(&file, "t").unwrap();
-        assert_eq!(
-            again
-                .journal
-                .as_ref()
-                .map(|journal| (journal.line, journal.malformed)),
-            Some((7, 1))
-        );
-        assert_eq!(std::fs::read(malformed_path(&file)).unwrap(), b"oops\n");
-        assert_eq!(Beside::open(&file, "u").unwrap().line(), 0);
-        beside.write(8).unwrap();
-        std::fs::write(&file, "xy").unwrap();
-        assert_eq!(Beside::open(&file, "t").unwrap().line(), 0);
     }
 }

@@ -12,7 +12,7 @@ use sitemap::language::{X_DEFAULT, is_language};
 use sitemap::loc::Loc;
 use sitemap::record::ContentRecord;
 
-use super::ImportError;
+use super::options::ImportError;
 use crate::prediction::digest;
 
 /// Records that wait until all are seen.

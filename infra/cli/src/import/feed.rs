@@ -3,10 +3,10 @@
 use serde_json::Value;
 use sitemap::time::When;
 
-use super::ImportError;
 use super::entry::time;
 use super::input::Input;
 use super::json;
+use super::options::ImportError;
 use super::sink::{Fields, Id, Sink};
 use super::xml::{Element, Elements};
 

@@ -9,8 +9,8 @@ use sitemap::mapping::ExportMapping;
 use sitemap::record::Problem;
 use sitemap::site::is_settings;
 
-use super::ImportError;
 use super::input::Input;
+use super::options::ImportError;
 use super::sink::{Id, Sink};
 
 /// Reads JSON. Returns why it could not be read to its end.

@@ -13,8 +13,8 @@ use sitemap::site::{
 };
 
 use super::alternates::Alternates;
+use super::options::{ImportError, Options};
 use super::report::Report;
-use super::{ImportError, Options};
 use crate::prediction::{Prediction, digest};
 use crate::progress::{Progress, Unit};
 use crate::text::json_escaped;

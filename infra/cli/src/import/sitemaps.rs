@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use check::address::origin_of;
 
-use super::ImportError;
 use super::entry::{PAGE, fields, is_beside, publication, type_of};
 use super::input::Input;
+use super::options::ImportError;
 use super::sink::{Fields, Id, Sink};
 use super::source::Opener;
 use super::xml::Elements;

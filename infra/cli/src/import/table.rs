@@ -4,10 +4,10 @@ use std::io::{self, BufRead};
 
 use serde_json::{Map, Value};
 
-use super::ImportError;
 use super::entry::PAGE;
 use super::input::Input;
 use super::json;
+use super::options::ImportError;
 use super::sink::{Id, Sink};
 use super::wordpress::{gmt, status_of};
 

@@ -1,7 +1,7 @@
 //! A URL a line.
 
-use super::ImportError;
 use super::input::Input;
+use super::options::ImportError;
 use super::sink::{Fields, Id, Sink};
 
 /// Reads a list. Returns why it could not be read to its end.

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use sitemap::loc::Loc;
 use sitemap::time::When;
 
-use super::ImportError;
 use super::feed::rfc2822;
 use super::input::Input;
 use super::json::fields;
+use super::options::ImportError;
 use super::sink::{Id, Sink};
 use super::xml::{Element, Elements};
 
