@@ -9,6 +9,9 @@ use clap::{Args, Parser, Subcommand};
 use cli::build::BuildError;
 use cli::content::LoadError;
 use cli::diff::DiffError;
+use cli::export::ExportError;
+use cli::import::ImportError;
+use cli::load::publish::PublishError;
 use cli::mapping::{self as mappings, ItemError};
 use cli::output::{Color, Format, Output};
 use cli::probe::NoStack;
@@ -25,7 +28,11 @@ mod check;
 mod denied;
 mod diff;
 mod explain;
+mod export;
+mod import;
+mod load;
 mod mapping;
+mod out;
 mod place;
 mod redrive;
 mod sample;
@@ -72,6 +79,12 @@ enum Command {
     Diff(Box<diff::Diff>),
     /// Explain why a page is listed, or why not; status 1 if no record has the address or the id
     Explain(explain::Explain),
+    /// Make content records of a site's sitemaps, or of what another system exports; status 1 if a source was not whole
+    Import(Box<import::Import>),
+    /// Write content into the table, in bulk; status 1 if a line was malformed
+    Load(Box<load::Load>),
+    /// Print the records of the content table as JSON Lines
+    Export(Box<export::Export>),
     /// Show the state of each site, what is wrong with it, and how far scans are
     Status(status::Status),
     /// Check a field mapping for a table of your own, and print it in the form for a parameter; status 1 if it is malformed
@@ -112,6 +125,9 @@ impl Cli {
             Some(Command::Check(check)) => check.run(&mut output).await,
             Some(Command::Diff(diff)) => diff.run(&mut output).await,
             Some(Command::Explain(explain)) => explain.run(&mut output).await,
+            Some(Command::Import(import)) => import.run(&mut output).await,
+            Some(Command::Load(load)) => load.run(&mut output).await,
+            Some(Command::Export(export)) => export.run(&mut output).await,
             Some(Command::Status(status)) => status.run(&mut output).await,
             Some(Command::Mapping(mapping)) => mapping.run(&mut output),
             Some(Command::Redrive(redrive)) => redrive.run(&mut output).await,
@@ -178,8 +194,13 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Item(#[from] ItemError),
     #[error(transparent)]
+    Import(#[from] ImportError),
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    #[error(transparent)]
     Misread(#[from] Misread),
-    #[cfg(feature = "serve")]
     #[error("cannot wait for signals: {0}")]
     Signal(io::Error),
     #[error("cannot start threads: {0}")]

@@ -13,9 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::read::MultiGzDecoder;
-use futures::future::try_join_all;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use sitemap::loc::Loc;
@@ -24,13 +23,15 @@ use sitemap::record::{ContentRecord, Problem};
 use sitemap::site::{SiteSettings, host_of_site_id};
 use tokio::sync::mpsc;
 
+use crate::attributes::plain;
+use crate::load::Loader;
 use crate::progress::{Progress, Unit};
 use crate::sample::sample;
 
 /// Items of one `BatchWriteItem` (DynamoDB).
-const BATCH: usize = 25;
+pub(crate) const BATCH: usize = 25;
 /// Batches under way at the same time.
-const CONCURRENCY: usize = 4;
+pub const CONCURRENCY: usize = 4;
 /// Bytes of a primary key (DynamoDB).
 pub const MAX_KEY_BYTES: usize = 2_048;
 /// Bytes of a line: more than the JSON of any item that DynamoDB takes.
@@ -44,9 +45,9 @@ pub const SAMPLE_NAME: &str = "the sample site";
 /// The name on the command line, and in messages, of standard input.
 pub const STDIN_NAME: &str = "-";
 /// Stands for the line as a whole where a problem names a field.
-const WHOLE_LINE: &str = "-";
+pub(crate) const WHOLE_LINE: &str = "-";
 
-type Item = std::collections::HashMap<String, AttributeValue>;
+pub(crate) type Item = std::collections::HashMap<String, AttributeValue>;
 
 /// What is wrong with a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub struct Loaded {
     pub records: u64,
     /// Lines that are not in the table, since they cannot become an item.
     pub malformed: u64,
+    /// Items that the table had already.
+    pub unchanged: u64,
     /// What was wrong.
     pub problems: Vec<LineProblem>,
     /// Digests of the ids of the items written: of two lines with one id the later one stands.
@@ -97,6 +100,7 @@ impl Loaded {
     pub fn add(&mut self, other: Self) {
         self.records += other.records;
         self.malformed += other.malformed;
+        self.unchanged += other.unchanged;
         self.problems.extend(other.problems);
         self.ids.extend(other.ids);
     }
@@ -107,7 +111,17 @@ impl Loaded {
         self.ids.len() as u64
     }
 
-    fn refuse(&mut self, problem: LineProblem) {
+    /// Whether an item with this id was among them.
+    #[must_use]
+    pub fn has(&self, id: &str) -> bool {
+        self.ids.contains(&digest(id))
+    }
+
+    pub(crate) fn note_id(&mut self, id: &str) {
+        self.ids.insert(digest(id));
+    }
+
+    pub(crate) fn refuse(&mut self, problem: LineProblem) {
         self.malformed += 1;
         self.problems.push(problem);
     }
@@ -127,6 +141,14 @@ pub enum LoadError {
     /// The table does not take items.
     #[error("failed to write to the content table: {0}")]
     Table(String),
+    /// The journal, or the file of malformed lines.
+    #[error("{}: {error}", file.display())]
+    Beside {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
 }
 
 /// Where content comes from.
@@ -152,7 +174,7 @@ impl Source {
     }
 
     /// Its bytes as they are stored, and how many there are, if that is known.
-    fn open(&self) -> io::Result<(Box<dyn Read + Send>, Option<u64>)> {
+    pub(crate) fn open(&self) -> io::Result<(Box<dyn Read + Send>, Option<u64>)> {
         Ok(match self {
             Self::Sample(at) => {
                 let text = sample(*at).into_bytes();
@@ -187,69 +209,25 @@ fn open_file(path: &Path) -> io::Result<(File, std::fs::Metadata)> {
 ///
 /// If the file cannot be read, or the table fails.
 pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loaded, LoadError> {
-    let name = source.name();
-    let failed = |error| LoadError::File {
-        file: name.clone(),
-        error,
-    };
-    let (reader, bytes) = source.open().map_err(failed)?;
-    let read = Arc::new(AtomicU64::new(0));
-    let mut lines = read_lines(
-        Counted {
-            reader,
-            read: read.clone(),
-        },
-        parse,
-    )
-    .map_err(failed)?;
-    let mut progress = Progress::begin(&format!("loading {name}"), Unit::Bytes, bytes);
-    let mut loaded = Loaded::default();
-    let mut chunk = Chunk {
-        client,
-        table,
-        file: &name,
-        items: Vec::new(),
-        ids: HashSet::new(),
-    };
-    while let Some(parsed) = lines.recv().await {
-        let (line, parsed) = parsed.map_err(failed)?;
-        match parsed {
-            Ok(Parsed { id, item, problems }) => {
-                let problem = |problem: Problem| LineProblem {
-                    file: name.clone(),
-                    line,
-                    field: problem.field,
-                    reason: problem.reason,
-                    closes: problem.closes,
-                };
-                loaded.problems.extend(problems.into_iter().map(problem));
-                if chunk.items.len() == BATCH * CONCURRENCY || chunk.ids.contains(&id) {
-                    chunk.flush(&mut loaded).await?;
-                    progress.reach(read.load(Ordering::Relaxed));
-                }
-                chunk.ids.insert(id);
-                chunk.items.push((line, item));
-            }
-            Err((field, reason)) => loaded.refuse(LineProblem {
-                file: name.clone(),
-                line,
-                field,
-                reason,
-                closes: true,
-            }),
-        }
-    }
-    chunk.flush(&mut loaded).await?;
-    // Those that DynamoDB refuses come late.
-    loaded.problems.sort_by_key(|problem| problem.line);
-    Ok(loaded)
+    Loader::new(client, table).load(source).await
+}
+
+/// A line of a file.
+pub(crate) struct Line {
+    /// From 1.
+    pub(crate) number: u64,
+    /// Its bytes; none of a line that is too long.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) parsed: Result<Parsed, Malformed>,
 }
 
 /// A line of a file as it is to be loaded.
-struct Parsed {
-    id: String,
-    item: Item,
-    problems: Vec<Problem>,
+pub(crate) struct Parsed {
+    pub(crate) id: String,
+    pub(crate) item: Item,
+    pub(crate) record: ContentRecord,
+    pub(crate) value: Value,
+    pub(crate) problems: Vec<Problem>,
 }
 
 /// A record of a file.
@@ -261,8 +239,6 @@ pub struct Record {
     pub value: Value,
     /// Whether it is a site's settings.
     pub is_settings: bool,
-    /// What is wrong with it.
-    problems: Vec<Problem>,
 }
 
 /// Reads a source, gives `take` its records in order, and shows how far it is. What `take` refuses is malformed for that reason.
@@ -285,28 +261,39 @@ pub async fn read(
         reader,
         read: count.clone(),
     };
-    let mut lines = read_lines(counted, record).map_err(failed)?;
+    let mut lines = read_lines(counted).map_err(failed)?;
     let mut progress = Progress::begin(&format!("reading {name}"), Unit::Bytes, bytes);
     let mut loaded = Loaded::default();
     while let Some(parsed) = lines.recv().await {
-        let (line, parsed) = parsed.map_err(failed)?;
+        let Line { number, parsed, .. } = parsed.map_err(failed)?;
         let problem = |field: String, reason: String, closes| LineProblem {
             file: name.clone(),
-            line,
+            line: number,
             field,
             reason,
             closes,
         };
         let malformed = match parsed {
-            Ok(mut record) => {
-                let problems = std::mem::take(&mut record.problems).into_iter();
+            Ok(Parsed {
+                id,
+                value,
+                record,
+                problems,
+                ..
+            }) => {
+                let problems = problems.into_iter();
                 let problems = problems.map(|one| problem(one.field, one.reason, one.closes));
                 loaded.problems.extend(problems);
-                let id = digest(&record.id);
-                match take(record) {
+                let digest = digest(&id);
+                let is_settings = record.is_settings();
+                match take(Record {
+                    id,
+                    value,
+                    is_settings,
+                }) {
                     Ok(()) => {
                         loaded.records += 1;
-                        loaded.ids.insert(id);
+                        loaded.ids.insert(digest);
                         None
                     }
                     Err(reason) => Some((WHOLE_LINE.to_owned(), reason)),
@@ -325,14 +312,12 @@ pub async fn read(
 }
 
 /// The field of a line that cannot be loaded, and the reason.
-type Malformed = (String, String);
+pub(crate) type Malformed = (String, String);
 
 /// The lines of a file, parsed on a thread of their own. The thread ends with the file, or when nobody wants more.
-#[expect(clippy::type_complexity, reason = "a line's number, and what it is")]
-fn read_lines<T: Send + 'static>(
+pub(crate) fn read_lines(
     reader: impl Read + Send + 'static,
-    parse: fn(&[u8]) -> Result<T, Malformed>,
-) -> io::Result<mpsc::Receiver<io::Result<(u64, Result<T, Malformed>)>>> {
+) -> io::Result<mpsc::Receiver<io::Result<Line>>> {
     let (send, lines) = mpsc::channel(LINES_AHEAD);
     let read = move || {
         let mut lines = match decoded(reader).and_then(Lines::new) {
@@ -342,7 +327,20 @@ fn read_lines<T: Send + 'static>(
         loop {
             let line = match lines.next() {
                 Ok(None) => return,
-                Ok(Some((number, line))) => Ok((number, line.and_then(|line| parse(&line)))),
+                Ok(Some((number, line))) => {
+                    let (bytes, parsed) = match line {
+                        Ok(bytes) => {
+                            let parsed = parse(&bytes);
+                            (bytes, parsed)
+                        }
+                        Err(malformed) => (Vec::new(), Err(malformed)),
+                    };
+                    Ok(Line {
+                        number,
+                        bytes,
+                        parsed,
+                    })
+                }
                 Err(error) => Err(error),
             };
             let ends = line.is_err();
@@ -358,9 +356,9 @@ fn read_lines<T: Send + 'static>(
 }
 
 /// Counts the bytes that are read: of a gzipped file the compressed ones, since those are what its size says.
-struct Counted<R> {
-    reader: R,
-    read: Arc<AtomicU64>,
+pub(crate) struct Counted<R> {
+    pub(crate) reader: R,
+    pub(crate) read: Arc<AtomicU64>,
 }
 
 impl<R: Read> Read for Counted<R> {
@@ -423,25 +421,22 @@ impl<R: Read> Lines<R> {
 
 /// What is to be loaded of a line, or the field and the reason why nothing can be.
 fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
-    let Record {
-        id,
-        value,
-        problems,
-        ..
-    } = record(line)?;
-    let item = serde_dynamo::to_item(&value)
-        .map_err(|error| (WHOLE_LINE.to_owned(), error.to_string()))?;
-    Ok(Parsed { id, item, problems })
-}
-
-/// The record of a line, or the field and the reason why there is none.
-fn record(line: &[u8]) -> Result<Record, Malformed> {
     let whole = |reason: String| (WHOLE_LINE.to_owned(), reason);
     let value: Value = serde_json::from_slice(line).map_err(|error| whole(not_json(&error)))?;
     let object = value
         .as_object()
         .ok_or_else(|| whole("not a JSON object".to_owned()))?;
-    let id = match object.get("id") {
+    // DynamoDB's own JSON, as `waymark export --typed` writes it: there an id is {"S": "…"}, which no record's is.
+    let is_typed = object.get("id").is_some_and(Value::is_object);
+    let (value, typed) = if is_typed {
+        let item: serde_dynamo::Item =
+            serde_json::from_value(value).map_err(|error| whole(error.to_string()))?;
+        let item: Item = item.into();
+        (plain(&item, &mut false), Some(item))
+    } else {
+        (value, None)
+    };
+    let id = match value.get("id") {
         None | Some(Value::Null) => Err("missing".to_owned()),
         Some(Value::String(id)) if id.is_empty() => Err("empty".to_owned()),
         Some(Value::String(id)) if id.len() > MAX_KEY_BYTES => Err(format!(
@@ -456,20 +451,24 @@ fn record(line: &[u8]) -> Result<Record, Malformed> {
     };
     let id = id.map_err(|reason| ("id".to_owned(), reason))?;
     let record = ContentRecord::parse(&id, &value);
-    let is_settings = record.is_settings();
-    let problems = problems(&id, &value, record);
-    Ok(Record {
+    let item = match typed {
+        Some(item) => item,
+        None => serde_dynamo::to_item(&value).map_err(|error| whole(error.to_string()))?,
+    };
+    let problems = problems(&id, &value, &record);
+    Ok(Parsed {
         id,
+        item,
+        record,
         value,
-        is_settings,
         problems,
     })
 }
 
 /// What is wrong with a record, as far as it can be said without the settings of its site.
-fn problems(id: &str, value: &Value, record: ContentRecord) -> Vec<Problem> {
+fn problems(id: &str, value: &Value, record: &ContentRecord) -> Vec<Problem> {
     let is_settings = record.is_settings();
-    let mut problems = record.problems;
+    let mut problems = record.problems.clone();
     if !is_settings {
         let is_told = problems.iter().any(|problem| problem.field == "url");
         if !is_told && let Err(error) = Loc::parse_any(&record.url) {
@@ -495,82 +494,7 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("not JSON, at column {}: {text}", error.column())
 }
 
-/// Items on their way to the table, with distinct ids.
-struct Chunk<'a> {
-    client: &'a Client,
-    table: &'a str,
-    file: &'a str,
-    items: Vec<(u64, Item)>,
-    ids: HashSet<String>,
-}
-
-impl Chunk<'_> {
-    async fn flush(&mut self, loaded: &mut Loaded) -> Result<(), LoadError> {
-        self.ids.clear();
-        let items = std::mem::take(&mut self.items);
-        let refused = try_join_all(items.chunks(BATCH).map(|batch| self.write(batch))).await?;
-        let refused: Vec<LineProblem> = refused.into_iter().flatten().collect();
-        let written = |line: &u64| !refused.iter().any(|problem| problem.line == *line);
-        for (_, item) in items.iter().filter(|(line, _)| written(line)) {
-            loaded.records += 1;
-            loaded.ids.insert(digest(id_of(item)));
-        }
-        refused
-            .into_iter()
-            .for_each(|problem| loaded.refuse(problem));
-        Ok(())
-    }
-
-    /// Writes a batch, and returns why lines of it were refused.
-    async fn write(&self, batch: &[(u64, Item)]) -> Result<Vec<LineProblem>, LoadError> {
-        let put = |item: &Item| PutRequest::builder().set_item(Some(item.clone())).build();
-        let requests = batch
-            .iter()
-            .map(|(_, item)| Ok(WriteRequest::builder().put_request(put(item)?).build()));
-        let requests: Result<Vec<_>, aws_sdk_dynamodb::error::BuildError> = requests.collect();
-        let requests = requests.map_err(|error| LoadError::Table(error.to_string()))?;
-        let output = self
-            .client
-            .batch_write_item()
-            .request_items(self.table, requests)
-            .send()
-            .await;
-        if output.is_ok_and(|output| {
-            output
-                .unprocessed_items
-                .is_none_or(|items| items.is_empty())
-        }) {
-            return Ok(Vec::new());
-        }
-        // DynamoDB refuses a whole batch for one bad item (too large, an empty key): item by item it says which.
-        let mut problems = Vec::new();
-        for (line, item) in batch {
-            let output = self
-                .client
-                .put_item()
-                .table_name(self.table)
-                .set_item(Some(item.clone()))
-                .send()
-                .await;
-            if let Err(error) = output {
-                let error = error.into_service_error();
-                match error.meta().code() {
-                    Some("ValidationException") => problems.push(LineProblem {
-                        file: self.file.to_owned(),
-                        line: *line,
-                        field: WHOLE_LINE.to_owned(),
-                        reason: refusal(item, error.meta().message().unwrap_or_default()),
-                        closes: true,
-                    }),
-                    _ => return Err(LoadError::Table(error.to_string())),
-                }
-            }
-        }
-        Ok(problems)
-    }
-}
-
-fn id_of(item: &Item) -> &str {
+pub(crate) fn id_of(item: &Item) -> &str {
     let id = item.get("id").and_then(|id| id.as_s().ok());
     id.map_or("", String::as_str)
 }
@@ -584,7 +508,7 @@ fn digest(id: &str) -> u64 {
 }
 
 /// Why DynamoDB does not take an item.
-fn refusal(item: &Item, message: &str) -> String {
+pub(crate) fn refusal(item: &Item, message: &str) -> String {
     let id = id_of(item);
     if message.contains("Item size has exceeded") {
         return format!("record {id:?} is larger than DynamoDB's 400 KB");
@@ -673,7 +597,7 @@ mod tests {
             reader: Cursor::new(gzip),
             read: read.clone(),
         };
-        let mut lines = read_lines(reader, parse).unwrap();
+        let mut lines = read_lines(reader).unwrap();
         let mut count = 0;
         while lines.blocking_recv().is_some() {
             count += 1;

@@ -1,17 +1,23 @@
 //! What the operator's command does. Its options, and what it prints of this, are the binary's.
 
+mod attributes;
 pub mod audit;
 pub mod build;
 pub mod check;
 pub mod content;
 pub mod diff;
 pub mod explain;
+pub mod export;
+pub mod import;
 pub mod left_out;
+pub mod load;
 pub mod mapping;
 pub mod output;
+pub mod prediction;
 pub mod probe;
 pub mod progress;
 pub mod redrive;
+mod refusal;
 pub mod samconfig;
 pub mod sample;
 pub mod stack;

@@ -5,7 +5,8 @@ use std::error::Error;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 /// An error with the whole chain of its causes, and what happened in plain words where the SDK has a term of its own.
-pub(crate) fn message<E, R>(error: &SdkError<E, R>) -> String
+#[must_use]
+pub fn message<E, R>(error: &SdkError<E, R>) -> String
 where
     E: ProvideErrorMetadata + Error + 'static,
     R: std::fmt::Debug + 'static,

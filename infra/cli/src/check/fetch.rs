@@ -19,6 +19,7 @@ use aws_smithy_types::body::SdkBody;
 use check::address::origin_of;
 use check::document::{About, Document, read};
 use check::response::Response;
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use url::Url;
 
@@ -173,6 +174,31 @@ impl Client {
             at: began + limit,
             limit,
         }
+    }
+
+    /// The body of a document, for a thread that may wait: it is read as it comes, and is an error where it is cut.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer, or none with status 200.
+    pub fn body(
+        client: &Self,
+        url: &str,
+        limit: u64,
+        runtime: &Handle,
+    ) -> Result<impl Read + use<>, String> {
+        let (response, body) = runtime.block_on(client.open(url))?;
+        if response.status != 200 {
+            return Err(format!("status {}", response.status));
+        }
+        Ok(body::piped(body, limit, client.asking.timeout, runtime))
+    }
+
+    /// The origin that is asked instead of one.
+    #[must_use]
+    pub fn asked<'s>(&'s self, origin: &'s str) -> &'s str {
+        let mapped = self.asking.maps.iter().find(|(from, _)| from == origin);
+        mapped.map_or(origin, |(_, to)| to)
     }
 
     /// Asks for a short text, such as robots.txt, of which no more than `limit` bytes are read.

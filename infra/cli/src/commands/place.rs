@@ -76,6 +76,8 @@ pub(super) struct Located {
     pub(super) stack: Option<Stack>,
     /// Its clients, if it is a deployment.
     aws: Option<Aws>,
+    /// Its clients, wherever it is.
+    pub(super) clients: Aws,
 }
 
 /// A stack in the command's JSON.
@@ -94,10 +96,13 @@ impl Place {
         }
         let source = self.source.read()?;
         probe(self.dynamodb_port, self.s3_port).await?;
+        let endpoint = |port| format!("http://127.0.0.1:{port}");
+        let (dynamodb, s3) = (endpoint(self.dynamodb_port), endpoint(self.s3_port));
         Ok(Located {
             target: Target::local(self.dynamodb_port, self.s3_port, source),
             stack: None,
             aws: None,
+            clients: Aws::on_loopback(&dynamodb, &s3, Vec::new()),
         })
     }
 }
@@ -142,6 +147,7 @@ impl Deployed {
                 return Ok(Some(Located {
                     target: Target::from_environment(&aws)?,
                     stack: None,
+                    clients: aws.clone(),
                     aws: Some(aws),
                 }));
             }
@@ -166,6 +172,7 @@ impl Deployed {
         Ok(Some(Located {
             target,
             stack: Some(stack),
+            clients: aws.clone(),
             aws: Some(aws),
         }))
     }

@@ -26,17 +26,30 @@ pub(super) struct ParsedMapping {
     pub(super) key: Vec<KeyAttribute>,
     pub(super) only: Vec<(Path, Vec<Condition>)>,
     pub(super) fields: BTreeMap<String, Source>,
+    /// Of an export: where its items are.
+    pub(super) items: Option<Path>,
+    /// Of an export: what the records' ids are made from.
+    pub(super) id: Option<Source>,
+}
+
+/// What a mapping is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// A table, whose key makes the records' ids. The mapping must fit into an environment variable.
+    Table,
+    /// A file that another system has exported.
+    Export,
 }
 
 struct Reader {
     problems: Vec<MappingProblem>,
 }
 
-pub(super) fn parse(text: &str) -> Result<ParsedMapping, Vec<MappingProblem>> {
+pub(super) fn parse(text: &str, subject: Subject) -> Result<ParsedMapping, Vec<MappingProblem>> {
     let mut reader = Reader {
         problems: Vec::new(),
     };
-    if text.len() > MAX_MAPPING_BYTES {
+    if subject == Subject::Table && text.len() > MAX_MAPPING_BYTES {
         reader.problem(
             "mapping",
             format!(
@@ -52,7 +65,7 @@ pub(super) fn parse(text: &str) -> Result<ParsedMapping, Vec<MappingProblem>> {
             return Err(reader.problems);
         }
     };
-    let mapping = reader.mapping(&value);
+    let mapping = reader.mapping(&value, subject);
     match mapping {
         Some(mapping) if reader.problems.is_empty() => Ok(mapping),
         _ => Err(reader.problems),
@@ -81,10 +94,24 @@ impl Reader {
         }
     }
 
-    fn mapping(&mut self, value: &Value) -> Option<ParsedMapping> {
+    fn mapping(&mut self, value: &Value, subject: Subject) -> Option<ParsedMapping> {
         let object = self.object("mapping", value)?;
-        self.unknown("", object, &["key", "only", "fields"]);
-        let key = self.key(object.get("key"));
+        let (mut key, mut items, mut id) = (Vec::new(), None, None);
+        match subject {
+            Subject::Table => {
+                self.unknown("", object, &["key", "only", "fields"]);
+                key = self.key(object.get("key"));
+            }
+            Subject::Export => {
+                self.unknown("", object, &["items", "id", "only", "fields"]);
+                items = object
+                    .get("items")
+                    .and_then(|items| self.path("items", items));
+                id = object
+                    .get("id")
+                    .and_then(|id| self.source("id", id, Scalar));
+            }
+        }
         let only = object.get("only").map(|only| self.only(only));
         let fields = match object.get("fields") {
             Some(fields) => self.members("fields", fields, Object(FIELDS), true),
@@ -100,6 +127,8 @@ impl Reader {
             key,
             only: only.unwrap_or_default(),
             fields,
+            items,
+            id,
         })
     }
 

@@ -7,8 +7,9 @@ use aws_smithy_types::body::SdkBody;
 use bytes::{Buf, Bytes};
 use check::response::{End, Response};
 use http_body_util::BodyExt;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// Pieces of a body that wait to be read.
 const PIECES: usize = 8;
@@ -43,6 +44,39 @@ pub(crate) async fn read<T: Send + 'static>(
     reading
         .await
         .map_err(|error| format!("the reader broke off: {error}"))
+}
+
+/// A body for a thread that may wait: it is read as it comes, and is an error where it is cut. A reader may take its time: of the
+/// time limit only what the server takes counts.
+pub(crate) fn piped(
+    mut body: SdkBody,
+    limit: u64,
+    time: Duration,
+    runtime: &Handle,
+) -> impl Read + use<> {
+    let (send, receive) = mpsc::channel(PIECES);
+    // It ends with the body, with its time, or when nobody reads any more.
+    runtime.spawn(async move {
+        let (mut left, mut room) = (time, limit);
+        loop {
+            let began = Instant::now();
+            let piece = match timeout(left, body.frame()).await {
+                Ok(None) => return,
+                Ok(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+                Ok(Some(Err(_))) | Err(_) => return drop(send.send(Err(())).await),
+            };
+            left = left.saturating_sub(began.elapsed());
+            room = room.saturating_sub(piece.len() as u64);
+            let piece = if room == 0 { Err(()) } else { Ok(piece) };
+            if send.send(piece).await.is_err() || room == 0 {
+                return;
+            }
+        }
+    });
+    Pipe {
+        receive,
+        piece: Bytes::new(),
+    }
 }
 
 /// Reads at most `limit` bytes of a body, uncompressed.

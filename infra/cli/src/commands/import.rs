@@ -1,0 +1,247 @@
+//! `waymark import`
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use aws::Clock;
+use clap::{Args, ValueEnum};
+use cli::check::fetch::{Asking, Client};
+use cli::import::{Options, Place, Report, STDIN_NAME, SourceKind, import};
+use cli::output::{Format, Output, note};
+use sitemap::language::is_language;
+use sitemap::mapping::ExportMapping;
+use sitemap::site::is_site_host;
+use sitemap::time::When;
+use tokio::runtime::Handle;
+
+use super::check::options::{Rate, duration, header, map, origin, rate};
+use super::out::{Out, failed};
+use super::{Failure, read_file};
+use crate::COULD_NOT_TELL;
+
+/// What becomes of the alternates of a sitemap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Alternates {
+    /// They stay as they are.
+    Keep,
+    /// Pages that all list each other become a translation group.
+    Group,
+}
+
+#[derive(Args)]
+pub(super) struct Import {
+    /// A site (https://host/), a URL, a folder of sitemaps, a file, or - for standard input
+    #[arg(value_name = "SOURCE", required = true)]
+    sources: Vec<String>,
+    /// What the sources are: sitemap, wxr, csv, json, jsonl, feed or urls [default: what they look like]
+    #[arg(long, value_name = "FORMAT", value_parser = from)]
+    from: Option<SourceKind>,
+    /// How the items of csv, json and jsonl become records: as in docs/MAPPING.md, without key, with items and id
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+    /// Write the records to this file, gzipped if it ends in .gz [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Also write the report to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Replace the beginning A of addresses by B; repeatable
+    #[arg(long, value_name = "A=B", value_parser = map_url)]
+    map_url: Vec<(String, String)>,
+    /// Import only what is on this host, which addresses without a host are on, too
+    #[arg(long, value_name = "HOST", value_parser = host)]
+    site: Option<String>,
+    /// The language of records without one
+    #[arg(long, value_name = "CODE", value_parser = language)]
+    language: Option<String>,
+    /// Leave out what has not changed since this time, or this day
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<i64>,
+    /// What becomes of a sitemap's alternates: keep them, or group pages that list each other
+    #[arg(long, value_enum, default_value = "keep")]
+    alternates: Alternates,
+    /// Also write the records of the archives of a WordPress export's terms
+    #[arg(long)]
+    archives: bool,
+    /// Where the archives of a taxonomy are, such as category=/topics/{path}/; repeatable
+    #[arg(long, value_name = "TAXONOMY=PATH", value_parser = archive_url, requires = "archives")]
+    archive_url: Vec<(String, String)>,
+    /// Also write the record of each site's settings
+    #[arg(long)]
+    settings: bool,
+    /// Ask the origin A at the origin B instead; repeatable
+    #[arg(long, value_name = "A=B", value_parser = map)]
+    map: Vec<(String, String)>,
+    /// Send this header to the sources' hosts; a value that begins with $ is from the environment; repeatable
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
+    header: Vec<(String, String)>,
+    /// Requests a second; 0 is no limit
+    #[arg(long, value_name = "N/s", value_parser = rate, default_value = "10/s")]
+    rate: Rate,
+    /// How long a server may take for one document
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
+    timeout: Duration,
+    /// Further tries after a failure that may pass
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    retries: u32,
+}
+
+fn from(text: &str) -> Result<SourceKind, String> {
+    let known = SourceKind::ALL.into_iter().find(|from| from.name() == text);
+    known.ok_or_else(|| {
+        format!(
+            "is none of {}",
+            SourceKind::ALL.map(SourceKind::name).join(", ")
+        )
+    })
+}
+
+pub(super) fn host(text: &str) -> Result<String, &'static str> {
+    let host = text.to_ascii_lowercase();
+    match is_site_host(&host) {
+        true => Ok(host),
+        false => Err("is no host, such as www.example.com"),
+    }
+}
+
+fn language(text: &str) -> Result<String, &'static str> {
+    match is_language(text) {
+        true => Ok(text.to_owned()),
+        false => Err("is no language code, such as en, en-GB, zh-Hant"),
+    }
+}
+
+pub(super) fn since(text: &str) -> Result<i64, String> {
+    let when = When::parse(text).map_err(|error| error.to_string())?;
+    Ok(when.seconds())
+}
+
+fn map_url(text: &str) -> Result<(String, String), String> {
+    let (from, to) = text.split_once('=').ok_or("is not A=B")?;
+    for url in [from, to] {
+        sitemap::loc::Loc::parse_any(url).map_err(|error| format!("{url}: {error}"))?;
+    }
+    let bare = |url: &str| url.trim_end_matches('/').to_owned();
+    Ok((bare(from), bare(to)))
+}
+
+fn archive_url(text: &str) -> Result<(String, String), &'static str> {
+    let (taxonomy, path) = text.split_once('=').ok_or("is not TAXONOMY=PATH")?;
+    let is_place = path.starts_with('/') && (path.contains("{path}") || path.contains("{slug}"));
+    match is_place {
+        true => Ok((taxonomy.to_owned(), path.to_owned())),
+        false => Err("the path does not begin with /, or has neither {path} nor {slug} in it"),
+    }
+}
+
+impl Import {
+    pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let is_json = output.format() != Format::Text;
+        if is_json && self.output.is_none() {
+            let text = "--json prints the report, and the records go to standard output, too: give --output FILE, \
+                        or --report FILE instead of --json";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let places = self.places()?;
+        let options = self.options()?;
+        let origins = places.iter().filter_map(|(_, place)| match place {
+            Place::Site(origin) => Some(origin.clone()),
+            Place::Url(url) => check::address::origin_of(url).map(str::to_owned),
+            _ => None,
+        });
+        let client = Client::new(Asking {
+            rate: self.rate,
+            timeout: self.timeout,
+            retries: self.retries,
+            headers: self.header.clone(),
+            user_agent: format!("waymark/{}", env!("CARGO_PKG_VERSION")),
+            maps: self.map.clone(),
+            origins: origins.collect(),
+        });
+        let mut out = match &self.output {
+            Some(path) => Out::file(path, false)?,
+            None => Out::stdout(false),
+        };
+        let runtime = Handle::current();
+        let importing = tokio::task::spawn_blocking(move || {
+            let report = import(&places, &options, client, runtime, &mut out);
+            report.map(|report| (report, out))
+        });
+        let (report, out) = importing.await??;
+        if let Some(path) = &self.output {
+            out.finish(path)?;
+        }
+        if let Some(path) = &self.report {
+            let text = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
+            std::fs::write(path, text + "\n").map_err(|error| failed(path, error))?;
+        }
+        if is_json {
+            output.json(&report)?;
+        } else {
+            for line in str::lines(&report.text()) {
+                note(line);
+            }
+        }
+        Ok(status(&report))
+    }
+
+    fn places(&self) -> Result<Vec<(String, Place)>, Failure> {
+        let mut places = Vec::new();
+        for name in &self.sources {
+            let place = if name == STDIN_NAME {
+                Place::Stdin
+            } else if name.starts_with("http://") || name.starts_with("https://") {
+                let url = sitemap::loc::Loc::parse_any(name);
+                let url = url.map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+                match origin(url.as_str()) {
+                    Ok(origin) => Place::Site(origin),
+                    Err(_) => Place::Url(url.as_str().to_owned()),
+                }
+            } else {
+                let path = PathBuf::from(name);
+                match std::fs::metadata(&path) {
+                    Ok(metadata) if metadata.is_dir() => Place::Folder(path),
+                    Ok(_) => Place::File(path),
+                    Err(error) => return Err(failed(&path, error)),
+                }
+            };
+            places.push((name.clone(), place));
+        }
+        Ok(places)
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let mapping = match &self.mapping {
+            Some(file) => Some(ExportMapping::parse(&read_file(file)?).map_err(|error| {
+                let file = file.clone();
+                Failure::Mapping { file, error }
+            })?),
+            None => None,
+        };
+        Ok(Options {
+            from: self.from,
+            mapping,
+            map_urls: self.map_url.clone(),
+            site: self.site.clone(),
+            language: self.language.clone(),
+            since: self.since,
+            groups: self.alternates == Alternates::Group,
+            archives: self.archives,
+            archive_urls: self.archive_url.iter().cloned().collect(),
+            settings: self.settings,
+            now: Clock::system().now(),
+        })
+    }
+}
+
+/// 2 if nothing of any source could be read, 1 if one of them was not whole.
+fn status(report: &Report) -> ExitCode {
+    let is_read = report.sources.iter().any(|source| source.from.is_some());
+    match (is_read, report.is_whole()) {
+        (false, _) => ExitCode::from(COULD_NOT_TELL),
+        (true, false) => ExitCode::FAILURE,
+        (true, true) => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,129 @@
+//! Where records are written: standard output, or a file.
+
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::Failure;
+
+pub(super) fn failed(path: &Path, error: io::Error) -> Failure {
+    Failure::File {
+        file: path.to_owned(),
+        error,
+    }
+}
+
+/// Where records go: standard output, or a file that has its name once it is whole.
+pub(super) struct Out {
+    to: To,
+    /// The reader of standard output has gone.
+    is_closed: bool,
+}
+
+enum To {
+    Stdout(BufWriter<io::Stdout>),
+    GzipStdout(Box<GzEncoder<BufWriter<io::Stdout>>>),
+    Plain(BufWriter<File>),
+    Gzip(Box<GzEncoder<BufWriter<File>>>),
+}
+
+/// What a file is called until it is whole.
+fn partial(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+impl Out {
+    pub(super) fn stdout(is_gzip: bool) -> Self {
+        let out = BufWriter::new(io::stdout());
+        let to = match is_gzip {
+            true => To::GzipStdout(Box::new(GzEncoder::new(out, Compression::default()))),
+            false => To::Stdout(out),
+        };
+        Self {
+            to,
+            is_closed: false,
+        }
+    }
+
+    /// Ends standard output.
+    pub(super) fn end(mut self) -> io::Result<()> {
+        let ended = match &mut self.to {
+            To::GzipStdout(out) => out.try_finish(),
+            _ => Ok(()),
+        };
+        self.unless_closed(ended)?;
+        self.flush()
+    }
+
+    /// A file, gzipped if that is asked for, or if its name ends in .gz.
+    pub(super) fn file(path: &Path, is_gzip: bool) -> Result<Self, Failure> {
+        let file = File::create(partial(path)).map_err(|error| failed(path, error))?;
+        let file = BufWriter::new(file);
+        let is_gz = path.extension().is_some_and(|end| end == "gz");
+        let to = match is_gzip || is_gz {
+            true => To::Gzip(Box::new(GzEncoder::new(file, Compression::default()))),
+            false => To::Plain(file),
+        };
+        Ok(Self {
+            to,
+            is_closed: false,
+        })
+    }
+
+    pub(super) fn finish(self, path: &Path) -> Result<(), Failure> {
+        let file = match self.to {
+            To::Stdout(_) | To::GzipStdout(_) => return Ok(()),
+            To::Plain(file) => Ok(file),
+            To::Gzip(gzip) => gzip.finish(),
+        };
+        let written = file.and_then(|file| {
+            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            file.sync_all()?;
+            std::fs::rename(partial(path), path)
+        });
+        written.map_err(|error| failed(path, error))
+    }
+
+    fn to(&mut self) -> &mut dyn Write {
+        match &mut self.to {
+            To::Stdout(out) => out,
+            To::GzipStdout(out) => out,
+            To::Plain(out) => out,
+            To::Gzip(out) => out,
+        }
+    }
+
+    /// A closed pipe is no error.
+    fn unless_closed(&mut self, written: io::Result<()>) -> io::Result<()> {
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(())
+            }
+            written => written,
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_closed {
+            let written = self.to().write_all(bytes);
+            self.unless_closed(written)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.is_closed {
+            return Ok(());
+        }
+        let flushed = self.to().flush();
+        self.unless_closed(flushed)
+    }
+}

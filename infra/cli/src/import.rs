@@ -1,0 +1,212 @@
+//! `waymark import`: what a site has, as content records, from its sitemaps or from an export of another system.
+//!
+//! ```text
+//! source ─▶ bytes ─▶ entries, items, rows ─▶ fields of a record ─▶ completed, counted ─▶ JSON Lines
+//! (source)  (input)  (xml, json, table)      (entry, wordpress …)  (sink)
+//! ```
+//!
+//! - Sources are streams. Of a record that was written 64 bits of its address and of each term are kept.
+//! - What a source lacks is told in the report, never made up.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use check::document::About;
+use check::finding::Findings;
+use check::robots::{MAX_ROBOTS_BYTES, Robots};
+use check::rules::Policy;
+use tokio::runtime::Handle;
+
+use crate::check::fetch::Client;
+
+mod alternates;
+mod entry;
+mod feed;
+mod input;
+mod json;
+mod options;
+mod report;
+mod sink;
+mod sitemaps;
+mod source;
+mod table;
+mod urls;
+mod wordpress;
+mod xml;
+
+pub use self::options::{ImportError, Options};
+pub use self::report::{Report, SourceReport};
+pub use self::source::{Place, STDIN_NAME, SourceKind};
+
+use self::entry::{PAGE, type_of};
+use self::input::Input;
+use self::sink::Sink;
+use self::sitemaps::{Document, Sitemaps};
+use self::source::Opener;
+
+/// Where a site's sitemap usually is, if its robots.txt names none.
+const USUAL: [&str; 4] = [
+    "/sitemap_index.xml",
+    "/sitemap.xml",
+    "/wp-sitemap.xml",
+    "/sitemap.xml.gz",
+];
+
+/// Imports sources, in their order, on a thread that may wait.
+///
+/// # Errors
+///
+/// If the records cannot be written. What is wrong with a source is in the report.
+pub fn import(
+    sources: &[(String, Place)],
+    options: &Options,
+    client: Client,
+    runtime: Handle,
+    out: &mut dyn Write,
+) -> Result<Report, ImportError> {
+    let client = Arc::new(client);
+    let opener = Opener { client, runtime };
+    let mut sink = Sink::new(options, out).map_err(ImportError::Spool)?;
+    for (name, place) in sources {
+        let report = read(name, place, &opener, &mut sink)?;
+        sink.report.sources.push(report);
+    }
+    sink.finish()
+}
+
+fn read(
+    name: &str,
+    place: &Place,
+    opener: &Opener,
+    sink: &mut Sink<'_>,
+) -> Result<SourceReport, ImportError> {
+    let mut report = SourceReport {
+        source: name.to_owned(),
+        from: None,
+        documents: 0,
+        problems: Vec::new(),
+    };
+    let opened = match place {
+        Place::Site(origin) => {
+            let documents = sitemaps_of(origin, opener);
+            return sitemaps(documents, None, opener, sink, report);
+        }
+        Place::Folder(path) => {
+            let documents = sitemaps::of_folder(path).map_err(|error| error.to_string());
+            let documents = documents.and_then(|documents| match documents.is_empty() {
+                true => Err("it has no files *sitemap*.xml, .xml.gz or .txt".to_owned()),
+                false => Ok(documents),
+            });
+            return sitemaps(documents, None, opener, sink, report);
+        }
+        Place::Url(url) => opener.url(url),
+        Place::File(path) => opener.file(path),
+        Place::Stdin => opener.stdin(),
+    };
+    let input = match opened {
+        Ok(input) => input,
+        Err(reason) => {
+            report.problems.push(reason);
+            return Ok(report);
+        }
+    };
+    let Some(from) = sink
+        .options
+        .from
+        .or_else(|| SourceKind::detected(input.head()))
+    else {
+        let known = SourceKind::ALL.map(SourceKind::name).join(", ");
+        report.problems.push(format!(
+            "it is none of {known}, as far as can be told: say which with --from"
+        ));
+        return Ok(report);
+    };
+    if from == SourceKind::Sitemap {
+        let document = match place {
+            Place::Url(url) => Document::Url(url.clone()),
+            Place::File(path) => Document::File(path.clone()),
+            _ => Document::File(STDIN_NAME.into()),
+        };
+        return sitemaps(Ok(vec![document]), Some(input), opener, sink, report);
+    }
+    report.from = Some(from.name());
+    report.documents = 1;
+    report.problems.extend(match from {
+        SourceKind::Wxr => wordpress::read(input, sink)?,
+        SourceKind::Csv => table::read(input, sink)?,
+        SourceKind::Json => json::read(input, sink)?,
+        SourceKind::Jsonl => json::read_lines(input, sink)?,
+        SourceKind::Feed => feed::read(input, sink)?,
+        SourceKind::Urls => urls::read(input, &list_type(name), sink)?,
+        SourceKind::Sitemap => None,
+    });
+    Ok(report)
+}
+
+/// The type of a list of URLs: of its name only if that is a sitemap's.
+fn list_type(name: &str) -> String {
+    if name.contains("sitemap") {
+        type_of(name)
+    } else {
+        PAGE.to_owned()
+    }
+}
+
+/// Reads sitemaps; of one the input is there already.
+fn sitemaps(
+    documents: Result<Vec<Document>, String>,
+    input: Option<Input>,
+    opener: &Opener,
+    sink: &mut Sink<'_>,
+    mut report: SourceReport,
+) -> Result<SourceReport, ImportError> {
+    let documents = match documents {
+        Ok(documents) => documents,
+        Err(reason) => {
+            report.problems.push(reason);
+            return Ok(report);
+        }
+    };
+    let mut sitemaps = Sitemaps::new(sink, opener);
+    match (input, documents.as_slice()) {
+        (Some(input), [document]) => sitemaps.document(document, input, 1)?,
+        _ => sitemaps.all(documents)?,
+    }
+    sitemaps.finish()?;
+    report.from = (sitemaps.documents > 0).then_some(SourceKind::Sitemap.name());
+    report.documents = sitemaps.documents;
+    report.problems.append(&mut sitemaps.problems);
+    Ok(report)
+}
+
+/// The sitemaps that a site's robots.txt names, or the one at a usual name.
+fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
+    let url = format!("{origin}/robots.txt");
+    let text = opener.client.text(&url, MAX_ROBOTS_BYTES);
+    let (response, text) = opener
+        .runtime
+        .block_on(text)
+        .map_err(|reason| format!("{url}: {reason}"))?;
+    if response.status == 200 {
+        let about = About::new(&url, Arc::new(Policy::default()), 0);
+        let robots = Robots::read(&text, &about.file, &mut Findings::new(about.policy));
+        if !robots.sitemaps.is_empty() {
+            let named = robots.sitemaps.into_iter();
+            return Ok(named.map(|(url, _)| Document::Url(url)).collect());
+        }
+    }
+    for name in USUAL {
+        let url = format!("{origin}{name}");
+        // A page for all addresses is no sitemap.
+        if opener
+            .url(&url)
+            .is_ok_and(|input| SourceKind::detected(input.head()) == Some(SourceKind::Sitemap))
+        {
+            return Ok(vec![Document::Url(url)]);
+        }
+    }
+    Err(format!(
+        "its robots.txt names no sitemap, and it has none at the usual names: {}",
+        USUAL.join(", ")
+    ))
+}

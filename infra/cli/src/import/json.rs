@@ -1,0 +1,243 @@
+//! JSON and JSON Lines: content records as they are, or the items of another system by a mapping.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use sitemap::mapping::ExportMapping;
+use sitemap::record::Problem;
+use sitemap::site::is_settings;
+
+use super::input::Input;
+use super::options::ImportError;
+use super::sink::{Id, Sink};
+
+/// Reads JSON. Returns why it could not be read to its end.
+pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
+    let options = sink.options;
+    let items = options.mapping.as_ref().and_then(ExportMapping::items);
+    let mut number = 0;
+    walk(input, items, |item| {
+        number += 1;
+        take(item, &format!("item {number}"), sink)
+    })
+}
+
+/// Reads JSON Lines. Returns why it could not be read to its end.
+pub(super) fn read_lines(
+    mut input: Input,
+    sink: &mut Sink<'_>,
+) -> Result<Option<String>, ImportError> {
+    let mut line = Vec::new();
+    loop {
+        let number = input.line();
+        match input.read_line(&mut line) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => return Ok(Some(format!("line {number}: {error}"))),
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match serde_json::from_slice(&line) {
+            Ok(item) => take(item, &format!("line {number}"), sink)?,
+            Err(error) => {
+                // The column is in the line; the parser knows of one line alone.
+                sink.skip("it is not JSON", || {
+                    format!("line {number}, column {}: {error}", error.column())
+                });
+            }
+        }
+    }
+}
+
+/// An item of a table or a document, by the mapping or as it is.
+pub(super) fn take(item: Value, place: &str, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    let Some(mapping) = &sink.options.mapping else {
+        return as_it_is(item, place, sink);
+    };
+    if let Some(reason) = mapping.fields().mismatch(&item) {
+        // The path alone, so that reasons can be counted.
+        let what = reason.split(" is ").next().unwrap_or_default();
+        sink.skip(&format!("no page by \"only\": {what}"), || {
+            format!("{place}: {reason}")
+        });
+        return Ok(());
+    }
+    let (fields, problems) = mapping.fields().content(&item);
+    let id = mapping.id(&item);
+    let closing = |problem: &&Problem| problem.closes;
+    if let Some(problem) = problems.iter().find(closing).or(id.as_ref().err()) {
+        sink.skip(&format!("its {} cannot be told", problem.field), || {
+            format!("{place}: {problem}")
+        });
+        return Ok(());
+    }
+    for problem in &problems {
+        sink.note(&problem.field, || format!("{place}: {problem}"));
+    }
+    let Value::Object(fields) = fields else {
+        return Ok(());
+    };
+    match id.ok().flatten() {
+        Some(id) => sink.record(fields, Id::Given(&id)),
+        None => sink.record(fields, Id::Address),
+    }
+}
+
+/// A content record.
+fn as_it_is(item: Value, place: &str, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    let Value::Object(fields) = item else {
+        sink.skip("it is not an object", || place.to_owned());
+        return Ok(());
+    };
+    match fields.get("id").and_then(Value::as_str).map(str::to_owned) {
+        Some(id) if !id.is_empty() => {
+            let value = Value::Object(fields);
+            if is_settings(&id, &value) {
+                return sink.settings(&id, &value);
+            }
+            match value {
+                Value::Object(fields) => sink.record(fields, Id::Given(&id)),
+                _ => Ok(()),
+            }
+        }
+        _ => sink.record(fields, Id::Address),
+    }
+}
+
+/// Passes on each element of the list at a path, without holding more than one. Returns why that ended early.
+pub(super) fn walk(
+    input: Input,
+    path: Option<&[String]>,
+    each: impl FnMut(Value) -> Result<(), ImportError>,
+) -> Result<Option<String>, ImportError> {
+    let state = RefCell::new(State {
+        each,
+        failed: None,
+        found: false,
+    });
+    let seed = Seed {
+        path: path.unwrap_or_default(),
+        is_told: path.is_some(),
+        state: &state,
+    };
+    let mut input = input;
+    // One document is one piece, of any length: an item of it is held, and no more.
+    let mut reader = serde_json::Deserializer::from_reader(Pieces(&mut input));
+    let read = seed.deserialize(&mut reader).and_then(|()| reader.end());
+    let state = state.into_inner();
+    if let Some(failed) = state.failed {
+        return Err(failed);
+    }
+    Ok(match read {
+        Err(error) => Some(error.to_string()),
+        Ok(()) if !state.found => {
+            let path = path.unwrap_or_default().join(".");
+            Some(format!(
+                "it has no list at {path:?}, where the mapping's items are"
+            ))
+        }
+        Ok(()) => None,
+    })
+}
+
+/// An input whose pieces are not counted.
+struct Pieces<'i>(&'i mut Input);
+
+impl std::io::Read for Pieces<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        self.0.begin_piece();
+        self.0.read(out)
+    }
+}
+
+struct State<F> {
+    each: F,
+    failed: Option<ImportError>,
+    found: bool,
+}
+
+struct Seed<'s, F> {
+    path: &'s [String],
+    is_told: bool,
+    state: &'s RefCell<State<F>>,
+}
+
+impl<'de, F: FnMut(Value) -> Result<(), ImportError>> DeserializeSeed<'de> for Seed<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, F: FnMut(Value) -> Result<(), ImportError>> Visitor<'de> for Seed<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.first() {
+            Some(name) => write!(f, "an object with {name:?}, where the mapping's items are"),
+            None => f.write_str("a list of items"),
+        }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        if let Some((name, _)) = self.path.split_first() {
+            return Err(serde::de::Error::custom(format_args!(
+                "a list, where the mapping's items have {name:?}"
+            )));
+        }
+        self.state.borrow_mut().found = true;
+        while let Some(item) = list.next_element::<Value>()? {
+            let mut state = self.state.borrow_mut();
+            if let Err(failed) = (state.each)(item) {
+                state.failed = Some(failed);
+                return Err(serde::de::Error::custom("stopped"));
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Some((name, rest)) = self.path.split_first() else {
+            if self.is_told {
+                return Err(serde::de::Error::custom(
+                    "an object, where the mapping says a list is",
+                ));
+            }
+            let mut names = Vec::new();
+            while let Some(name) = map.next_key::<String>()? {
+                map.next_value::<IgnoredAny>()?;
+                names.push(name);
+            }
+            return Err(serde::de::Error::custom(format_args!(
+                "it is an object, not a list: say in a mapping (--mapping) at which path its \"items\" are; it has {}",
+                names.join(", ")
+            )));
+        };
+        while let Some(key) = map.next_key::<String>()? {
+            if key == *name {
+                map.next_value_seed(Seed {
+                    path: rest,
+                    is_told: self.is_told,
+                    state: self.state,
+                })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The members of an object as fields.
+pub(super) fn fields(
+    members: impl IntoIterator<Item = (&'static str, Option<Value>)>,
+) -> Map<String, Value> {
+    let given = members.into_iter();
+    given
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+}

@@ -1,0 +1,338 @@
+//! Where records go: completed, counted, and written as JSON Lines.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use sitemap::loc::Loc;
+use sitemap::mapping::SOURCE_MARK;
+use sitemap::record::{ContentRecord, MAX_ID_BYTES};
+use sitemap::site::{
+    DEFAULT_ENTRIES, MAX_ENTRIES, SITE_ID_PREFIX, SITE_TYPE, SiteSettings, host_of_site_id,
+};
+
+use super::alternates::Alternates;
+use super::options::{ImportError, Options};
+use super::report::Report;
+use crate::prediction::{Prediction, digest};
+use crate::progress::{Progress, Unit};
+use crate::text::json_escaped;
+
+/// Records between two looks at the clock.
+const PROGRESS_EVERY: u64 = 1_000;
+
+/// A record on its way.
+pub(super) type Fields = Map<String, Value>;
+
+/// What a record's id is made from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Id<'a> {
+    /// Its address. A second record with the same address is left out.
+    Address,
+    /// A name of its own on its site: `post/7`.
+    OnSite(&'a str),
+    /// This is it.
+    Given(&'a str),
+}
+
+/// What is known of a site beside its records.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SiteFacts {
+    pub(super) name: Option<String>,
+    pub(super) language: Option<String>,
+    pub(super) news_name: Option<String>,
+    /// It was seen with this scheme first.
+    scheme: String,
+    /// Its settings came as a record.
+    is_given: bool,
+    /// The entries of its largest sitemap that has another one behind it.
+    entries: u64,
+}
+
+/// Where records go.
+pub(super) struct Sink<'a> {
+    pub(super) options: &'a Options,
+    pub(super) report: Report,
+    out: &'a mut dyn Write,
+    prediction: Prediction,
+    /// The ids that are addresses.
+    ids: HashSet<u64>,
+    alternates: Option<Alternates>,
+    sites: BTreeMap<String, SiteFacts>,
+    progress: Progress,
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn new(options: &'a Options, out: &'a mut dyn Write) -> io::Result<Self> {
+        Ok(Self {
+            options,
+            report: Report::default(),
+            out,
+            prediction: Prediction::new(options.now),
+            ids: HashSet::new(),
+            alternates: options.groups.then(Alternates::new).transpose()?,
+            sites: BTreeMap::new(),
+            progress: Progress::begin("importing", Unit::Things("records"), None),
+        })
+    }
+
+    /// Counts what is not made a record.
+    pub(super) fn skip(&mut self, reason: &str, example: impl FnOnce() -> String) {
+        let skipped = &mut self.report.skipped;
+        skipped.entry(reason.to_owned()).or_default().add(example);
+    }
+
+    /// Counts what a record does without.
+    pub(super) fn note(&mut self, what: &str, example: impl FnOnce() -> String) {
+        let notes = &mut self.report.notes;
+        notes.entry(what.to_owned()).or_default().add(example);
+    }
+
+    /// What is known of a site.
+    pub(super) fn site(&mut self, host: &str) -> &mut SiteFacts {
+        self.sites.entry(host.to_owned()).or_default()
+    }
+
+    /// A sitemap of so many entries, of a site that has more of its series.
+    pub(super) fn full_sitemap(&mut self, host: &str, entries: u64) {
+        let facts = self.site(host);
+        facts.entries = facts.entries.max(entries);
+    }
+
+    /// An address as it is imported: absolute, and on the host that the options say.
+    pub(super) fn address(&self, raw: &str) -> String {
+        let mut url = raw.trim().to_owned();
+        if let Some(site) = &self.options.site
+            && let Some(path) = url.strip_prefix('/').filter(|path| !path.starts_with('/'))
+        {
+            url = format!("https://{site}/{path}");
+        }
+        for (from, to) in &self.options.map_urls {
+            if let Some(rest) = url.strip_prefix(from.as_str())
+                && (from.ends_with('/') || rest.is_empty() || rest.starts_with(['/', '?', '#']))
+            {
+                return format!("{to}{rest}");
+            }
+        }
+        url
+    }
+
+    /// Takes a record.
+    pub(super) fn record(&mut self, mut fields: Fields, id: Id<'_>) -> Result<(), ImportError> {
+        self.replace_addresses(&mut fields);
+        let Some(url) = fields.get("url").and_then(Value::as_str).map(str::to_owned) else {
+            self.skip("it has no address", || shown(&fields, id));
+            return Ok(());
+        };
+        if let Some(language) = &self.options.language
+            && !fields.contains_key("language")
+        {
+            fields.insert("language".to_owned(), language.as_str().into());
+        }
+        let mut value = Value::Object(fields);
+        let given = if let Id::Given(id) = id { id } else { "" };
+        if matches!(id, Id::Given(_)) && (given.is_empty() || given.starts_with(SOURCE_MARK)) {
+            self.skip("its id is empty, or begins with @", || url);
+            return Ok(());
+        }
+        let mut record = ContentRecord::parse(given, &value);
+        if let Some(site) = self
+            .options
+            .site
+            .as_ref()
+            .filter(|site| **site != record.site)
+        {
+            self.skip(&format!("it is not on {site} (--site)"), || url);
+            return Ok(());
+        }
+        if let (Some(since), Some(at)) = (self.options.since, record.last_change())
+            && at.seconds() < since
+        {
+            self.skip("it is older than --since", || url);
+            return Ok(());
+        }
+        record.id = match id {
+            Id::Given(id) => id.to_owned(),
+            Id::OnSite(name) => format!("{}/{name}", record.site),
+            Id::Address => match self.id_of_address(&url) {
+                Some(id) => id,
+                None => {
+                    self.skip("its address was there before", || url);
+                    return Ok(());
+                }
+            },
+        };
+        value["id"] = record.id.as_str().into();
+        self.meet(&record.site, &url);
+        for problem in record.problems.iter().filter(|problem| !problem.closes) {
+            let field = problem.field.split(['[', '.']).next().unwrap_or_default();
+            self.note(field, || format!("{}: {problem}", record.id));
+        }
+        self.prediction.add(&record);
+        self.count(&record.site, &record.type_name);
+        let held = match &mut self.alternates {
+            Some(alternates) => alternates
+                .hold(&value, &record)
+                .map_err(ImportError::Spool)?,
+            None => false,
+        };
+        if !held {
+            write(self.out, &value)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a site's settings as they are. They hold for the records after them.
+    pub(super) fn settings(&mut self, id: &str, value: &Value) -> Result<(), ImportError> {
+        if let Some(host) = host_of_site_id(id) {
+            if let Ok(settings) = SiteSettings::parse(host, value) {
+                self.prediction.set_site(settings);
+            }
+            self.site(host).is_given = true;
+        }
+        self.count(host_of_site_id(id).unwrap_or_default(), SITE_TYPE);
+        write(self.out, value)
+    }
+
+    fn replace_addresses(&self, fields: &mut Fields) {
+        for name in ["url", "canonical_url"] {
+            if let Some(Value::String(url)) = fields.get_mut(name) {
+                *url = self.address(url);
+            }
+        }
+        if self.options.map_urls.is_empty() {
+            return;
+        }
+        if let Some(Value::Array(alternates)) = fields.get_mut("alternates") {
+            for alternate in alternates {
+                if let Some(Value::String(url)) = alternate.get_mut("url") {
+                    *url = self.address(url);
+                }
+            }
+        }
+    }
+
+    /// The id of a page that has no other name: its host and path. Nothing if that is an earlier page's.
+    fn id_of_address(&mut self, url: &str) -> Option<String> {
+        let loc = Loc::parse_any(url);
+        let loc = loc.as_ref().map_or(url, Loc::as_str);
+        if !self.ids.insert(digest(&[loc])) {
+            return None;
+        }
+        let id = loc.split_once("://").map_or(loc, |(_, id)| id);
+        if id.len() <= MAX_ID_BYTES && !id.starts_with(SOURCE_MARK) {
+            return Some(id.to_owned());
+        }
+        let hash = Sha256::digest(id.as_bytes());
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(format!("address/{hash}"))
+    }
+
+    /// The first record of a site decides by which scheme the site is predicted.
+    fn meet(&mut self, host: &str, url: &str) {
+        if self.prediction.has_site(host) {
+            return;
+        }
+        let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+        let scheme = scheme.to_ascii_lowercase();
+        self.site(host).scheme.clone_from(&scheme);
+        if self.options.settings
+            && scheme == "http"
+            && let Ok(settings) =
+                SiteSettings::parse(host, &json!({"base_url": format!("http://{host}")}))
+        {
+            self.prediction.set_site(settings);
+        }
+    }
+
+    fn count(&mut self, site: &str, type_name: &str) {
+        self.report.records += 1;
+        let name = format!("{site} {type_name}");
+        *self.report.types.entry(name).or_default() += 1;
+        if self.report.records.is_multiple_of(PROGRESS_EVERY) {
+            self.progress.reach(self.report.records);
+        }
+    }
+
+    /// Writes what was held back and the settings, and returns the report.
+    pub(super) fn finish(mut self) -> Result<Report, ImportError> {
+        if let Some(alternates) = self.alternates.take() {
+            let out = &mut *self.out;
+            alternates.finish(|value| write(out, value))?;
+        }
+        if self.options.settings {
+            for (host, facts) in std::mem::take(&mut self.sites) {
+                if facts.is_given || !self.prediction.has_site(&host) {
+                    continue;
+                }
+                let settings = facts.settings(&host);
+                self.count(&host, SITE_TYPE);
+                write(self.out, &settings)?;
+                if let Ok(settings) = SiteSettings::parse(&host, &settings) {
+                    self.prediction.set_site(settings);
+                }
+            }
+        } else {
+            for (host, facts) in &self.sites {
+                if facts.scheme == "http" {
+                    let what =
+                        "sites whose addresses begin with http://: --settings says so to Waymark";
+                    let notes = &mut self.report.notes;
+                    notes
+                        .entry(what.to_owned())
+                        .or_default()
+                        .add(|| host.clone());
+                }
+            }
+        }
+        self.out.flush().map_err(ImportError::Output)?;
+        self.report.predicted = self.prediction.finish();
+        Ok(self.report)
+    }
+}
+
+impl SiteFacts {
+    /// The record of a site's settings.
+    fn settings(&self, host: &str) -> Value {
+        let mut fields = json!({"id": format!("{SITE_ID_PREFIX}{host}"), "type": SITE_TYPE});
+        if self.scheme == "http" {
+            fields["base_url"] = format!("http://{host}").into();
+        }
+        let texts = [
+            ("name", &self.name),
+            ("language", &self.language),
+            ("news_name", &self.news_name),
+        ];
+        for (field, text) in texts {
+            if let Some(text) = text {
+                fields[field] = text.as_str().into();
+            }
+        }
+        let entries = self.entries;
+        if (1..=u64::from(MAX_ENTRIES)).contains(&entries) && entries != u64::from(DEFAULT_ENTRIES)
+        {
+            fields["entries_per_sitemap"] = entries.into();
+        }
+        fields
+    }
+}
+
+/// What a record without an address is called.
+fn shown(fields: &Fields, id: Id<'_>) -> String {
+    match id {
+        Id::OnSite(name) | Id::Given(name) => name.to_owned(),
+        Id::Address => {
+            let title = fields.get("title").and_then(Value::as_str);
+            title.unwrap_or("a record without a title").to_owned()
+        }
+    }
+}
+
+fn write(out: &mut dyn Write, value: &Value) -> Result<(), ImportError> {
+    let line = serde_json::to_string(value).map_err(|error| ImportError::Output(error.into()))?;
+    let line = json_escaped(&line);
+    out.write_all(line.as_bytes())
+        .and_then(|()| out.write_all(b"\n"))
+        .map_err(ImportError::Output)
+}

@@ -1,0 +1,401 @@
+//! Sitemaps: a site, an index, a folder or a single file.
+//!
+//! - The entries among the videos and the news are pages that are listed elsewhere, too. They are read first and added to
+//!   those pages.
+//! - An index is followed on its own host. In a folder its sitemaps are looked for there.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use check::address::origin_of;
+
+use super::entry::{PAGE, fields, is_beside, publication, type_of};
+use super::input::Input;
+use super::options::ImportError;
+use super::sink::{Fields, Id, Sink};
+use super::source::Opener;
+use super::xml::Elements;
+
+/// Indexes inside each other.
+const MAX_DEPTH: u32 = 5;
+/// Documents of a source: an index of 50,000 indexes would go on for ever.
+const MAX_DOCUMENTS: u64 = 1_000_000;
+/// Sitemaps of one index: twice what the protocol allows.
+const MAX_CHILDREN: usize = 100_000;
+/// Pages of video and news sitemaps that are kept until their own entries come.
+const MAX_BESIDE: usize = 200_000;
+/// Bytes of a sitemap. The protocol allows 50 MiB, and some makers do not count.
+pub(super) const MAX_DOCUMENT_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Where a document is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Document {
+    Url(String),
+    /// A file, and whether its index's other sitemaps are beside it.
+    File(PathBuf),
+}
+
+impl Document {
+    fn name(&self) -> String {
+        match self {
+            Self::Url(url) => url.clone(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// Reads sitemaps.
+pub(super) struct Sitemaps<'s, 'a> {
+    pub(super) sink: &'s mut Sink<'a>,
+    pub(super) opener: &'s Opener,
+    /// What was read or is waiting to be.
+    seen: HashSet<Document>,
+    /// What pages have beside their own entry, by their address.
+    beside: BTreeMap<String, Fields>,
+    pub(super) documents: u64,
+    pub(super) problems: Vec<String>,
+    /// The last sitemap of each series, and its entries: those before it were full.
+    last: BTreeMap<(String, String), u64>,
+}
+
+impl<'s, 'a> Sitemaps<'s, 'a> {
+    pub(super) fn new(sink: &'s mut Sink<'a>, opener: &'s Opener) -> Self {
+        Self {
+            sink,
+            opener,
+            seen: HashSet::new(),
+            beside: BTreeMap::new(),
+            documents: 0,
+            problems: Vec::new(),
+            last: BTreeMap::new(),
+        }
+    }
+
+    /// Reads documents, in their order.
+    pub(super) fn all(&mut self, documents: Vec<Document>) -> Result<(), ImportError> {
+        self.list(documents, 1)
+    }
+
+    fn list(&mut self, documents: Vec<Document>, depth: u32) -> Result<(), ImportError> {
+        let is_beside = |document: &Document| is_beside(&type_of(&document.name()));
+        let (first, then): (Vec<_>, Vec<_>) = documents.into_iter().partition(is_beside);
+        for document in first.into_iter().chain(then) {
+            if !self.seen.insert(document.clone()) {
+                continue;
+            }
+            if self.documents == MAX_DOCUMENTS {
+                self.problems.push(format!(
+                    "it has more than {MAX_DOCUMENTS} sitemaps, at which reading ended"
+                ));
+                return Ok(());
+            }
+            let name = document.name();
+            let opened = match &document {
+                Document::Url(url) => self.opener.url(url),
+                Document::File(path) => self.opener.file(path),
+            };
+            match opened {
+                Ok(input) => self.document(&document, input, depth)?,
+                Err(reason) => self.problems.push(format!("{name}: {reason}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads one document, to its end or to where it cannot be read on.
+    pub(super) fn document(
+        &mut self,
+        document: &Document,
+        input: Input,
+        depth: u32,
+    ) -> Result<(), ImportError> {
+        let name = document.name();
+        self.seen.insert(document.clone());
+        self.documents += 1;
+        if input.head().trim_ascii_start().starts_with(b"http") {
+            let type_name = type_of(&name);
+            let problem = super::urls::read(input, &type_name, self.sink)?;
+            self.problems
+                .extend(problem.map(|problem| format!("{name}: {problem}")));
+            return Ok(());
+        }
+        let mut elements = match Elements::open(input) {
+            Ok(elements) => elements,
+            Err(broken) => {
+                self.problems.push(format!("{name}: {broken}"));
+                return Ok(());
+            }
+        };
+        match elements.root() {
+            "urlset" => {
+                let broken = self.entries(&name, &mut elements)?;
+                self.problems
+                    .extend(broken.map(|broken| format!("{name}: {broken}")));
+                Ok(())
+            }
+            "sitemapindex" => {
+                let mut children = Vec::new();
+                loop {
+                    match elements.next() {
+                        Ok(Some(_)) if children.len() == MAX_CHILDREN => {
+                            self.problems.push(format!(
+                                "{name}: it has more than {MAX_CHILDREN} sitemaps, at which reading it ended"
+                            ));
+                            break;
+                        }
+                        Ok(Some(child)) => {
+                            if let Some(loc) = child.get("loc").filter(|_| child.name == "sitemap")
+                            {
+                                children.extend(self.child(document, loc));
+                            }
+                        }
+                        Ok(None) => break,
+                        Err(broken) => {
+                            self.problems.push(format!("{name}: {broken}"));
+                            break;
+                        }
+                    }
+                }
+                if depth == MAX_DEPTH {
+                    self.problems.push(format!(
+                        "{name}: it is inside {MAX_DEPTH} other indexes, and was not followed"
+                    ));
+                    return Ok(());
+                }
+                self.list(children, depth + 1)
+            }
+            root => {
+                let problem = format!("{name}: it is no sitemap: its root is <{root}>");
+                self.problems.push(problem);
+                Ok(())
+            }
+        }
+    }
+
+    /// A sitemap that an index lists.
+    fn child(&mut self, index: &Document, loc: &str) -> Option<Document> {
+        match index {
+            Document::Url(index) => {
+                let is_own =
+                    origin_of(loc).is_some() && self.opener.asked(loc) == self.opener.asked(index);
+                if !is_own {
+                    self.problems.push(format!(
+                        "{loc}: it is on another host than {index}: give it as a source of its own"
+                    ));
+                }
+                is_own.then(|| Document::Url(loc.to_owned()))
+            }
+            Document::File(index) => {
+                let folder = index.parent().unwrap_or(Path::new(""));
+                let found = beside_index(folder, loc);
+                if found.is_none() {
+                    let folder = folder.display();
+                    self.problems
+                        .push(format!("{loc}: it is not in the folder {folder:?}"));
+                }
+                found.map(Document::File)
+            }
+        }
+    }
+
+    fn entries(
+        &mut self,
+        name: &str,
+        elements: &mut Elements,
+    ) -> Result<Option<String>, ImportError> {
+        let type_name = type_of(name);
+        let keep = is_beside(&type_name);
+        let mut entries = 0;
+        let mut host = String::new();
+        let broken = loop {
+            let entry = match elements.next() {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break None,
+                Err(broken) => break Some(broken.to_string()),
+            };
+            if entry.name != "url" {
+                continue;
+            }
+            entries += 1;
+            let sink = &mut *self.sink;
+            let Some(mut fields) = fields(&entry, |what, example| sink.note(what, || example))
+            else {
+                let number = entries;
+                self.sink
+                    .skip("it has no address", || format!("{name}: entry {number}"));
+                continue;
+            };
+            let loc = entry.get("loc").unwrap_or_default().to_owned();
+            if host.is_empty() || publication(&entry).is_some() {
+                let url = self.sink.address(&loc);
+                host = origin_of(&url)
+                    .and_then(|origin| origin.split_once("://"))
+                    .map_or(String::new(), |(_, host)| host.to_ascii_lowercase());
+                if let Some(publication) = publication(&entry).filter(|_| !host.is_empty()) {
+                    let known = &mut self.sink.site(&host).news_name;
+                    known.get_or_insert_with(|| publication.to_owned());
+                }
+            }
+            if keep && self.beside.len() < MAX_BESIDE {
+                let known = self.beside.entry(loc).or_default();
+                // The page's own entry says the rest, if there is one.
+                known.extend(fields);
+                continue;
+            }
+            if let Some(beside) = self.beside.remove(&loc) {
+                add(&mut fields, beside);
+            }
+            let type_name = if keep { PAGE } else { &type_name };
+            fields.insert("type".to_owned(), type_name.into());
+            self.sink.record(fields, Id::Address)?;
+        };
+        if !keep {
+            // One that another follows was full.
+            if let Some(before) = self.last.insert((host.clone(), type_name), entries) {
+                self.sink.full_sitemap(&host, before);
+            }
+        }
+        Ok(broken)
+    }
+
+    /// The pages that no other sitemap had.
+    pub(super) fn finish(&mut self) -> Result<(), ImportError> {
+        for (_, mut fields) in std::mem::take(&mut self.beside) {
+            fields.insert("type".to_owned(), PAGE.into());
+            self.sink.record(fields, Id::Address)?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds to a page what another sitemap says of it.
+fn add(fields: &mut Fields, beside: Fields) {
+    for name in ["videos", "news", "published_at"] {
+        if let Some(value) = beside.get(name)
+            && !fields.contains_key(name)
+        {
+            fields.insert(name.to_owned(), value.clone());
+        }
+    }
+}
+
+/// A sitemap of an index in its folder: under its whole path, or under its name alone.
+fn beside_index(folder: &Path, loc: &str) -> Option<PathBuf> {
+    let path = loc.split(['?', '#']).next().unwrap_or_default();
+    let path = path.split_once("://").map_or(path, |(_, rest)| {
+        rest.split_once('/').map_or("", |(_, path)| path)
+    });
+    let steps: Vec<&str> = path.split('/').filter(|step| !step.is_empty()).collect();
+    let is_step = |step: &&str| *step != ".." && *step != "." && !step.contains('\\');
+    if steps.is_empty() || !steps.iter().all(is_step) {
+        return None;
+    }
+    let whole = steps
+        .iter()
+        .fold(folder.to_owned(), |path, step| path.join(step));
+    let alone = folder.join(steps.last()?);
+    [whole, alone].into_iter().find(|path| path.is_file())
+}
+
+/// The sitemaps of a folder, in their numbers' order. Of `a.xml` and `a.xml.gz` the first is taken.
+pub(super) fn of_folder(folder: &Path) -> std::io::Result<Vec<Document>> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            // A link to a folder is not followed: it may lead back.
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else if is_sitemap(&entry.path()) {
+                files.push(entry.path());
+            }
+        }
+    }
+    let plain: HashSet<PathBuf> = files.iter().cloned().collect();
+    files.retain(|path| {
+        let is_gz = path.extension().is_some_and(|end| end == "gz");
+        !is_gz || !plain.contains(&path.with_extension(""))
+    });
+    // Without its ending, `post-sitemap` comes before `post-sitemap2`.
+    files.sort_by_cached_key(|path| {
+        let name = path.to_string_lossy();
+        let stem = name.strip_suffix(".gz").unwrap_or(&name);
+        natural(stem.rsplit_once('.').map_or(stem, |(stem, _)| stem))
+    });
+    Ok(files.into_iter().map(Document::File).collect())
+}
+
+fn is_sitemap(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.contains("sitemap") && (name.ends_with(".xml") || name.ends_with(".txt"))
+}
+
+/// Texts and numbers in turns, so that 10 comes after 9.
+fn natural(text: &str) -> Vec<(String, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (words, tail) = rest.split_at(digits);
+        let end = tail
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(tail.len());
+        let (number, tail) = tail.split_at(end);
+        parts.push((words.to_owned(), number.parse().unwrap_or(0)));
+        rest = tail;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_folder_are_read_in_their_numbers_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [
+            "post-sitemap10.xml",
+            "post-sitemap2.xml",
+            "post-sitemap.xml",
+            "post-sitemap.xml.gz",
+            "page-sitemap.xml.gz",
+            "robots.txt",
+            "feed.xml",
+        ] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let found: Vec<String> = of_folder(folder.path())
+            .unwrap()
+            .iter()
+            .map(|document| document.name().rsplit_once('/').unwrap().1.to_owned())
+            .collect();
+        let expected = [
+            "page-sitemap.xml.gz",
+            "post-sitemap.xml",
+            "post-sitemap2.xml",
+            "post-sitemap10.xml",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_index_leads_nowhere_out_of_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.xml"), "").unwrap();
+        let found = |loc: &str| beside_index(&folder.path().join("in"), loc);
+        std::fs::create_dir(folder.path().join("in")).unwrap();
+        assert_eq!(found("https://www.example.com/../a.xml"), None);
+        assert_eq!(found("https://www.example.com/x/../../a.xml"), None);
+        assert_eq!(found("https://www.example.com/"), None);
+        let inside = folder.path().join("in").join("b.xml");
+        std::fs::write(&inside, "").unwrap();
+        assert_eq!(
+            found("https://www.example.com/maps/b.xml?x=1"),
+            Some(inside)
+        );
+    }
+}

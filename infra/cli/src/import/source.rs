@@ -1,0 +1,190 @@
+//! Where a source is, and what it is.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use check::address::origin_of;
+use serde_json::Value;
+use tokio::runtime::Handle;
+
+use super::input::Input;
+use super::sitemaps::MAX_DOCUMENT_BYTES;
+use crate::check::fetch::Client;
+
+/// The name of standard input.
+pub const STDIN_NAME: &str = "-";
+
+/// What a source is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A sitemap, or an index with its sitemaps.
+    Sitemap,
+    /// A WordPress export.
+    Wxr,
+    /// Comma-separated values.
+    Csv,
+    /// One JSON document.
+    Json,
+    /// A JSON document a line.
+    Jsonl,
+    /// RSS, Atom or JSON Feed.
+    Feed,
+    /// A URL a line.
+    Urls,
+}
+
+impl SourceKind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Sitemap,
+        Self::Wxr,
+        Self::Csv,
+        Self::Json,
+        Self::Jsonl,
+        Self::Feed,
+        Self::Urls,
+    ];
+
+    /// Its name as an option.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sitemap => "sitemap",
+            Self::Wxr => "wxr",
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Feed => "feed",
+            Self::Urls => "urls",
+        }
+    }
+
+    /// What a document is by its beginning; nothing if it cannot be told.
+    pub(super) fn detected(head: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(head);
+        let text = text.trim_start();
+        let first = text.lines().next().unwrap_or_default().trim_end();
+        if text.starts_with('<') {
+            let roots = [
+                ("<urlset", Self::Sitemap),
+                ("<sitemapindex", Self::Sitemap),
+                ("<rss", Self::Feed),
+                ("<feed", Self::Feed),
+                ("<rdf:RDF", Self::Feed),
+            ];
+            let places = roots.map(|(root, from)| (text.find(root), from));
+            let found = places
+                .into_iter()
+                .filter_map(|(at, from)| Some((at?, from)));
+            return match found.min_by_key(|(at, _)| *at) {
+                Some((_, Self::Feed)) if text.contains("wordpress.org/export/") => Some(Self::Wxr),
+                Some((_, from)) => Some(from),
+                None => None,
+            };
+        }
+        if text.starts_with('[') {
+            return Some(Self::Json);
+        }
+        if text.starts_with('{') {
+            if text.contains("https://jsonfeed.org/version/") {
+                return Some(Self::Feed);
+            }
+            let is_line = serde_json::from_str::<Value>(first).is_ok();
+            return Some(if is_line { Self::Jsonl } else { Self::Json });
+        }
+        if first.starts_with("http://") || first.starts_with("https://") {
+            return Some(Self::Urls);
+        }
+        // A head of a table names its columns.
+        let is_name = |c: char| c.is_alphanumeric() || " _-()/,\";\t'.".contains(c);
+        (!first.is_empty() && first.chars().all(is_name)).then_some(Self::Csv)
+    }
+}
+
+/// Where a source is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A site, whose robots.txt names its sitemaps.
+    Site(String),
+    /// A document over HTTP.
+    Url(String),
+    /// A folder of sitemaps.
+    Folder(PathBuf),
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+/// Opens documents, for a thread that may wait.
+pub(super) struct Opener {
+    pub(super) client: Arc<Client>,
+    pub(super) runtime: Handle,
+}
+
+impl Opener {
+    /// A document over HTTP.
+    pub(super) fn url(&self, url: &str) -> Result<Input, String> {
+        let body = Client::body(&self.client, url, MAX_DOCUMENT_BYTES, &self.runtime)?;
+        Input::open(body, MAX_DOCUMENT_BYTES).map_err(|error| error.to_string())
+    }
+
+    /// A file.
+    pub(super) fn file(&self, path: &Path) -> Result<Input, String> {
+        let opened = File::open(path).and_then(|file| Input::open(file, u64::MAX));
+        opened.map_err(|error| error.to_string())
+    }
+
+    /// Standard input.
+    pub(super) fn stdin(&self) -> Result<Input, String> {
+        Input::open(io::stdin(), u64::MAX).map_err(|error| error.to_string())
+    }
+
+    /// The origin that is asked for a URL.
+    pub(super) fn asked<'s>(&'s self, url: &'s str) -> Option<&'s str> {
+        origin_of(url).map(|origin| self.client.asked(origin))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_recognised_by_its_beginning() {
+        for (head, expected) in [
+            (
+                "<?xml version='1.0'?>\n<!-- x --><urlset xmlns='…'>",
+                Some(SourceKind::Sitemap),
+            ),
+            ("  <sitemapindex>", Some(SourceKind::Sitemap)),
+            ("<rss version='2.0'><channel>", Some(SourceKind::Feed)),
+            (
+                "<?xml?><rss xmlns:wp='http://wordpress.org/export/1.2/'>",
+                Some(SourceKind::Wxr),
+            ),
+            (
+                "<feed xmlns='http://www.w3.org/2005/Atom'>",
+                Some(SourceKind::Feed),
+            ),
+            ("<!doctype html><html>", None),
+            ("[{\"id\": 1}]", Some(SourceKind::Json)),
+            ("{\"id\": 1}\n{\"id\": 2}", Some(SourceKind::Jsonl)),
+            ("{\"id\": 1}", Some(SourceKind::Jsonl)),
+            ("{\n \"data\": []}", Some(SourceKind::Json)),
+            (
+                "{\"version\": \"https://jsonfeed.org/version/1.1\"}",
+                Some(SourceKind::Feed),
+            ),
+            ("https://www.example.com/\n", Some(SourceKind::Urls)),
+            ("ID,post_title,url\n1,Soup,https://…", Some(SourceKind::Csv)),
+            ("\"Handle\",\"Body (HTML)\"", Some(SourceKind::Csv)),
+            ("\u{1}\u{2}binary", None),
+            ("", None),
+        ] {
+            assert_eq!(SourceKind::detected(head.as_bytes()), expected, "{head}");
+        }
+    }
+}

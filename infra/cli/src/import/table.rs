@@ -1,0 +1,251 @@
+//! CSV (RFC 4180): by a mapping, or with the columns of `wp post list` or of a content record.
+
+use std::io::{self, BufRead};
+
+use serde_json::{Map, Value};
+
+use super::entry::PAGE;
+use super::input::Input;
+use super::json;
+use super::options::ImportError;
+use super::sink::{Id, Sink};
+use super::wordpress::{gmt, status_of};
+
+/// Columns of one table.
+const MAX_COLUMNS: usize = 10_000;
+/// What separates cells: the first line says which.
+const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+/// Columns that hold an address, without a mapping.
+const ADDRESSES: [&str; 5] = ["url", "URL", "loc", "link", "Address"];
+
+/// Reads a table. Returns why it could not be read to its end.
+pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
+    let mut rows = Rows::new(input);
+    let columns = match rows.next() {
+        Ok(Some(columns)) => columns,
+        Ok(None) => return Ok(Some("it is empty".to_owned())),
+        Err(error) => return Ok(Some(error.to_string())),
+    };
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    let has_address = ADDRESSES.iter().any(|name| has(name));
+    if sink.options.mapping.is_none() && !has_address {
+        let remedy = if has("ID") && has("post_title") {
+            "list it with wp post list --format=csv \
+             --fields=ID,post_type,post_status,post_date_gmt,post_modified_gmt,post_password,post_title,url"
+        } else {
+            "give a --mapping that makes one of its columns"
+        };
+        return Ok(Some(format!(
+            "it has no column with an address (it has {}): {remedy}",
+            columns.join(", ")
+        )));
+    }
+    loop {
+        let line = rows.input.line();
+        let cells = match rows.next() {
+            Ok(Some(cells)) => cells,
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(Some(format!("line {line}: {error}"))),
+        };
+        if cells.iter().all(String::is_empty) {
+            continue;
+        }
+        if cells.len() > columns.len() {
+            sink.skip("it has more cells than there are columns", || {
+                format!("line {line}")
+            });
+            continue;
+        }
+        // An empty cell is nothing.
+        let row = columns.iter().zip(cells);
+        let row: Map<String, Value> = row
+            .filter(|(_, cell)| !cell.is_empty())
+            .map(|(column, cell)| (column.clone(), cell.into()))
+            .collect();
+        let place = format!("line {line}");
+        if sink.options.mapping.is_some() {
+            json::take(Value::Object(row), &place, sink)?;
+        } else if has("ID") {
+            of_wordpress(&row, sink)?;
+        } else {
+            of_columns(row, sink)?;
+        }
+    }
+}
+
+/// A row of `wp post list --format=csv`.
+fn of_wordpress(row: &Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    let text = |name: &str| row.get(name).and_then(Value::as_str);
+    let url = ADDRESSES.iter().find_map(|name| text(name));
+    let type_name = text("post_type").unwrap_or("post");
+    let (status, is_known) = status_of(text("post_status").unwrap_or("publish"));
+    if !is_known {
+        sink.note("an unknown status, taken for a draft", || {
+            format!("{}: {:?}", url.unwrap_or_default(), text("post_status"))
+        });
+    }
+    let date = |name: &str| text(name).and_then(gmt).map(Value::from);
+    let fields = json::fields([
+        ("type", Some(type_name.into())),
+        ("url", url.map(Value::from)),
+        ("title", text("post_title").map(Value::from)),
+        ("status", Some(status.into())),
+        (
+            "visibility",
+            text("post_password").map(|_| "password".into()),
+        ),
+        ("published_at", date("post_date_gmt")),
+        ("modified_at", date("post_modified_gmt")),
+    ]);
+    match text("ID") {
+        Some(id) => sink.record(fields, Id::OnSite(&format!("{type_name}/{id}"))),
+        None => sink.record(fields, Id::Address),
+    }
+}
+
+/// A row whose columns have the names of a record's fields.
+fn of_columns(mut row: Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    let address = ADDRESSES.iter().find_map(|name| row.remove(*name));
+    row.extend(address.map(|url| ("url".to_owned(), url)));
+    if let Some(date) = row.remove("lastmod") {
+        row.entry("modified_at").or_insert(date);
+    }
+    row.entry("type").or_insert_with(|| PAGE.into());
+    if let Some(Value::String(text)) = row.get("noindex") {
+        let is_set = match text.to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" => Some(true),
+            "false" | "0" | "no" => Some(false),
+            _ => None, // the record says that it is wrong
+        };
+        if let Some(is_set) = is_set {
+            row.insert("noindex".to_owned(), is_set.into());
+        }
+    }
+    match row.get("id").and_then(Value::as_str).map(str::to_owned) {
+        Some(id) => sink.record(row, Id::Given(&id)),
+        None => sink.record(row, Id::Address),
+    }
+}
+
+/// The rows of a table.
+struct Rows {
+    input: Input,
+    separator: u8,
+}
+
+impl Rows {
+    fn new(input: Input) -> Self {
+        let first = input.head().split(|byte| *byte == b'\n').next();
+        let first = first.unwrap_or_default();
+        let count = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
+        let separator = SEPARATORS.into_iter().rev().max_by_key(count);
+        Self {
+            separator: separator.unwrap_or(b','),
+            input,
+        }
+    }
+
+    /// The next row; nothing at the end.
+    fn next(&mut self) -> io::Result<Option<Vec<String>>> {
+        let (mut cells, mut cell) = (Vec::new(), Vec::new());
+        let mut line = Vec::new();
+        self.input.begin_piece();
+        if self.input.read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        let mut at = 0;
+        // A cell begins; it may be quoted, and then go on over lines.
+        loop {
+            let quoted = line.get(at) == Some(&b'"');
+            if quoted {
+                at += 1;
+                loop {
+                    match line.get(at) {
+                        Some(b'"') if line.get(at + 1) == Some(&b'"') => {
+                            cell.push(b'"');
+                            at += 2;
+                        }
+                        Some(b'"') => {
+                            at += 1;
+                            break;
+                        }
+                        Some(byte) => {
+                            cell.push(*byte);
+                            at += 1;
+                        }
+                        None => {
+                            line.clear();
+                            at = 0;
+                            if self.input.read_until(b'\n', &mut line)? == 0 {
+                                return Err(io::Error::other(
+                                    "a cell's quotation mark is not closed",
+                                ));
+                            }
+                        }
+                    }
+                }
+            }
+            while let Some(byte) = line.get(at).filter(|byte| **byte != self.separator) {
+                if !matches!(byte, b'\r' | b'\n') {
+                    cell.push(*byte);
+                }
+                at += 1;
+            }
+            let text = String::from_utf8(std::mem::take(&mut cell));
+            cells.push(text.map_err(|_| io::Error::other("it is not UTF-8"))?);
+            if cells.len() > MAX_COLUMNS {
+                return Err(io::Error::other(format!(
+                    "it has more than {MAX_COLUMNS} columns"
+                )));
+            }
+            if line.get(at) != Some(&self.separator) {
+                return Ok(Some(cells));
+            }
+            at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn rows(text: &'static str) -> Result<Vec<Vec<String>>, String> {
+        let mut rows = Rows::new(Input::open(Cursor::new(text), u64::MAX).unwrap());
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| error.to_string())? {
+            all.push(row);
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn cells_may_be_quoted_and_go_over_lines() {
+        let found = rows("a,b,c\r\n1,\"x, \"\"y\"\"\nz\",\r\n,,3\n\"\",é,\"\"").unwrap();
+        let expected = [
+            vec!["a", "b", "c"],
+            vec!["1", "x, \"y\"\nz", ""],
+            vec!["", "", "3"],
+            vec!["", "é", ""],
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_first_line_says_what_separates() {
+        assert_eq!(rows("a;b\n1,5;2").unwrap()[1], ["1,5", "2"]);
+        assert_eq!(rows("a\tb\n1\t2").unwrap()[1], ["1", "2"]);
+        assert_eq!(
+            rows("url\nhttps://a.example/?a;b").unwrap()[1],
+            ["https://a.example/?a;b"]
+        );
+    }
+
+    #[test]
+    fn a_quotation_mark_that_is_not_closed_ends_the_table() {
+        let error = rows("a,b\n1,\"x\n2,y\n").unwrap_err();
+        assert_eq!(error, "a cell's quotation mark is not closed");
+    }
+}

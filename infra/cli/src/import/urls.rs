@@ -1,0 +1,34 @@
+//! A URL a line.
+
+use super::input::Input;
+use super::options::ImportError;
+use super::sink::{Fields, Id, Sink};
+
+/// Reads a list. Returns why it could not be read to its end.
+pub(super) fn read(
+    mut input: Input,
+    type_name: &str,
+    sink: &mut Sink<'_>,
+) -> Result<Option<String>, ImportError> {
+    let mut line = Vec::new();
+    loop {
+        let number = input.line();
+        match input.read_line(&mut line) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => return Ok(Some(format!("line {number}: {error}"))),
+        }
+        let Ok(text) = std::str::from_utf8(&line) else {
+            sink.skip("it is not UTF-8", || format!("line {number}"));
+            continue;
+        };
+        let url = text.trim();
+        if url.is_empty() || url.starts_with('#') {
+            continue;
+        }
+        let mut fields = Fields::new();
+        fields.insert("url".to_owned(), url.into());
+        fields.insert("type".to_owned(), type_name.into());
+        sink.record(fields, Id::Address)?;
+    }
+}

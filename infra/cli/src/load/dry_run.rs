@@ -1,0 +1,109 @@
+//! `waymark load --dry-run`: what a load would do, without a table.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use sitemap::record::ContentRecord;
+use sitemap::site::{SiteSettings, host_of_site_id};
+
+use crate::attributes::size;
+use crate::content::{Line, LoadError, Parsed, Source, read_lines};
+use crate::prediction::{Predicted, Prediction, digest};
+
+/// Bytes of a write unit (DynamoDB).
+const UNIT_BYTES: u64 = 1_024;
+/// Write units that a page costs in the sitemap table when it is first listed, without terms and for each term: counted in
+/// a first load (docs/OPERATIONS.md).
+const UNITS_OF_PAGE: f64 = 11.0;
+const UNITS_OF_TERM: f64 = 1.4;
+/// Dollars of a million write units, on demand, in us-east-1 (docs/COSTS.md).
+const DOLLARS: f64 = 0.625;
+
+/// What a load would do.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct DryRun {
+    /// Records that would be written.
+    pub records: u64,
+    /// Lines that are malformed.
+    pub malformed: u64,
+    /// Write units of the content table.
+    pub content_units: u64,
+    /// Write units of the sitemap table, about.
+    pub sitemap_units: u64,
+    /// What both cost, about, in US dollars.
+    pub dollars: f64,
+    /// What would be listed if the table had nothing else.
+    #[serde(flatten)]
+    pub predicted: Predicted,
+}
+
+/// Reads sources, twice: the settings of a site hold for records before them, too, and of two lines with one id the later one
+/// stands.
+///
+/// # Errors
+///
+/// If a file cannot be read.
+pub async fn dry_run(sources: &[Source], now: i64) -> Result<DryRun, LoadError> {
+    let mut prediction = Prediction::new(now);
+    let mut last = HashMap::new();
+    for (at, source) in sources.iter().enumerate() {
+        each(source, |line| {
+            let Ok(Parsed {
+                id, record, value, ..
+            }) = &line.parsed
+            else {
+                return;
+            };
+            last.insert(digest(&[id]), (at, line.number));
+            if record.is_settings()
+                && let Some(host) = host_of_site_id(id)
+                && let Ok(settings) = SiteSettings::parse(host, value)
+            {
+                prediction.set_site(settings);
+            }
+        })
+        .await?;
+    }
+    let (mut run, mut units) = (DryRun::default(), 0.0);
+    for (at, source) in sources.iter().enumerate() {
+        each(source, |line| match &line.parsed {
+            Ok(Parsed {
+                id, record, item, ..
+            }) => {
+                run.records += 1;
+                run.content_units += size(item).div_ceil(UNIT_BYTES);
+                let stands = last.get(&digest(&[id])) == Some(&(at, line.number));
+                if stands && !record.is_settings() {
+                    prediction.add(record);
+                    units += cost(record);
+                }
+            }
+            Err(_) => run.malformed += 1,
+        })
+        .await?;
+    }
+    run.predicted = prediction.finish();
+    run.sitemap_units = units as u64;
+    run.dollars = (run.content_units as f64 + units) * DOLLARS / 1e6;
+    Ok(run)
+}
+
+/// Write units of the sitemap table for a record's pages.
+fn cost(record: &ContentRecord) -> f64 {
+    let terms: usize = record.terms.values().map(Vec::len).sum();
+    f64::from(record.pages) * UNITS_OF_PAGE + terms as f64 * UNITS_OF_TERM
+}
+
+async fn each(source: &Source, mut take: impl FnMut(&Line)) -> Result<(), LoadError> {
+    let name = source.name();
+    let failed = |error| LoadError::File {
+        file: name.clone(),
+        error,
+    };
+    let (reader, _) = source.open().map_err(failed)?;
+    let mut lines = read_lines(reader).map_err(failed)?;
+    while let Some(line) = lines.recv().await {
+        take(&line.map_err(failed)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! `waymark import` as a process: what it makes of sitemaps and of what other systems export.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps nothing fails, as it should"
+)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+#[path = "../documented/mod.rs"]
+mod documented;
+mod exports;
+mod site;
+mod sitemaps;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn waymark(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_waymark"));
+    command.args(arguments).env_remove("RUST_LOG");
+    command.current_dir(root());
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Records, report, status.
+fn import(arguments: &[&str]) -> (Vec<Value>, Value, i32) {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    let mut all = vec!["import", "--report", report.to_str().unwrap()];
+    all.extend(arguments);
+    let output = waymark(&all).output().unwrap();
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let report = fs::read_to_string(&report);
+    let report = report.unwrap_or_else(|_| panic!("{}", errors(&output)));
+    let report = serde_json::from_str(&report).unwrap();
+    (records.collect(), report, output.status.code().unwrap())
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Writes a document into a folder, and returns its path.
+fn write(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// The counts of what is told by reason.
+fn counts(tallies: &Value) -> BTreeMap<String, u64> {
+    let tallies = tallies.as_object().unwrap();
+    let count = |tally: &Value| tally["count"].as_u64().unwrap();
+    tallies
+        .iter()
+        .map(|(reason, tally)| (reason.clone(), count(tally)))
+        .collect()
+}
+
+fn expected<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    counts
+        .into_iter()
+        .map(|(reason, count)| (reason.to_owned(), count))
+        .collect()
+}
+
+/// The record with this id.
+#[track_caller]
+fn find<'r>(records: &'r [Value], id: &str) -> &'r Value {
+    let found = records.iter().find(|record| record["id"] == id);
+    found.unwrap_or_else(|| panic!("no {id} in {records:#?}"))
+}
+
+const NAMESPACES: &str = "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
+    xmlns:image=\"http://www.google.com/schemas/sitemap-image/1.1\" \
+    xmlns:video=\"http://www.google.com/schemas/sitemap-video/1.1\" \
+    xmlns:news=\"http://www.google.com/schemas/sitemap-news/0.9\" xmlns:xhtml=\"http://www.w3.org/1999/xhtml\" \
+    xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
+
+fn urlset(entries: &str) -> String {
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?><urlset {NAMESPACES}>\n{entries}</urlset>")
+}
+
+#[test]
+fn a_file_has_its_name_once_it_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("records.jsonl.gz");
+    let arguments = [
+        "--json",
+        "import",
+        "examples/wordpress/posts.csv",
+        "--output",
+        out.to_str().unwrap(),
+    ];
+    let output = waymark(&arguments).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["records"], errors(&output).as_str()),
+        (&json!(4), "")
+    );
+    let mut text = String::new();
+    let gzip = flate2::read::GzDecoder::new(fs::File::open(&out).unwrap());
+    std::io::Read::read_to_string(&mut { gzip }, &mut text).unwrap();
+    assert_eq!(text.lines().count(), 4);
+    let names = fs::read_dir(folder.path()).unwrap();
+    assert_eq!(names.count(), 1);
+    // Records and report cannot both go to standard output.
+    let output = waymark(&["--json", "import", "examples/wordpress/posts.csv"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("--output"), "{}", errors(&output));
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let many: String = (0..50_000).fold(String::new(), |mut text, at| {
+        writeln!(text, "https://www.example.com/{at}").unwrap();
+        text
+    });
+    let file = write(&folder, "urls.txt", &many);
+    let mut child = waymark(&["import", &file])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut first)
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), first.starts_with('{')),
+        (Some(0), true),
+        "{}",
+        errors(&output)
+    );
+}
+
+#[test]
+fn what_the_documentation_shows_is_what_happens() {
+    documented::check("docs/cli/import.md");
+}
