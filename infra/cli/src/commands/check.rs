@@ -38,7 +38,7 @@ pub(super) struct Check {
     /// standard input
     #[arg(value_name = "TARGET", required_unless_present_any = ["list_rules", "explain", "stack", "config_env"])]
     targets: Vec<String>,
-    /// Where a folder, a file or a bucket will be served from, such as https://www.example.com
+    /// Where a folder, a file or a bucket will be served from, such as `https://www.example.com`
     #[arg(long, value_name = "URL")]
     origin: Option<String>,
     /// Check each site that the deployment of this CloudFormation stack publishes, at its public address
