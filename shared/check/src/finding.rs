@@ -130,17 +130,4 @@ impl Findings {
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
-
-    /// Takes out the findings that `keep` refuses, and counts them no longer. Those that were only counted stay counted.
-    pub fn retain(&mut self, mut keep: impl FnMut(&Finding) -> bool) {
-        let (counts, kept_counts) = (&mut self.counts, &mut self.kept_counts);
-        self.kept.retain(|finding| {
-            let kept = keep(finding);
-            if !kept {
-                counts[finding.rule as usize] -= 1;
-                kept_counts[finding.rule as usize] -= 1;
-            }
-            kept
-        });
-    }
 }
