@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use crate::content::{
@@ -38,8 +37,8 @@ use self::window::Window;
 const JOURNAL_EVERY: Duration = Duration::from_millis(250);
 /// Writes content files into a table.
 #[derive(Clone, Debug)]
-pub struct Loader<'a> {
-    calls: Calls<'a>,
+pub struct Loader {
+    calls: Calls,
     /// Batches under way at the same time, at most.
     pub concurrency: usize,
     /// Records a second, at most.
@@ -50,12 +49,15 @@ pub struct Loader<'a> {
     pub beside: bool,
 }
 
-impl<'a> Loader<'a> {
+impl Loader {
     /// One that writes as fast as the table takes it, and leaves nothing beside a file.
     #[must_use]
-    pub fn new(client: &'a Client, table: &'a str) -> Self {
+    pub fn new(client: &Client, table: &str) -> Self {
         Self {
-            calls: Calls { client, table },
+            calls: Calls {
+                client: client.clone(),
+                table: table.to_owned(),
+            },
             concurrency: CONCURRENCY,
             rate: None,
             if_changed: false,
@@ -100,12 +102,11 @@ impl<'a> Loader<'a> {
 }
 
 /// A load of one file.
-struct Loading<'l, 'a> {
-    loader: &'l Loader<'a>,
+struct Loading<'l> {
+    loader: &'l Loader,
     held: Option<&'l mut Held>,
     name: String,
     loaded: Loaded,
-    window: Window,
     /// Lines that were read and are not settled.
     pending: BTreeSet<u64>,
     /// The last line that was read.
@@ -116,14 +117,14 @@ struct Loading<'l, 'a> {
     next_batch: Instant,
 }
 
-impl<'l, 'a> Loading<'l, 'a> {
+impl<'l> Loading<'l> {
     fn begin(
-        loader: &'l Loader<'a>,
+        loader: &'l Loader,
         source: &Source,
         held: Option<&'l mut Held>,
     ) -> Result<Self, LoadError> {
         let beside = match source {
-            Source::File(path) if loader.beside => Beside::open(path, loader.calls.table)?,
+            Source::File(path) if loader.beside => Beside::open(path, &loader.calls.table)?,
             _ => Beside::default(),
         };
         let mut loaded = Loaded::default();
@@ -133,7 +134,6 @@ impl<'l, 'a> Loading<'l, 'a> {
             held,
             name: source.name(),
             loaded,
-            window: Window::new(loader.concurrency),
             pending: BTreeSet::new(),
             last: 0,
             beside,
@@ -158,10 +158,14 @@ impl<'l, 'a> Loading<'l, 'a> {
         let mut progress = Progress::begin(&format!("loading {name}"), Unit::Bytes, bytes);
         let begins = self.beside.line();
         let loader = self.loader;
-        let window = std::mem::replace(&mut self.window, Window::new(1));
-        let mut under_way = FuturesUnordered::new();
+        let window = Arc::new(Window::new(loader.concurrency));
+        // Tasks of their own: they go on while a slow pipe or the rate is waited for.
+        let mut under_way = JoinSet::new();
         let (mut batch, mut ids) = (Vec::new(), HashSet::new());
         loop {
+            while let Some(settled) = under_way.try_join_next() {
+                self.settle(settled, &mut ids)?;
+            }
             let line = lines.recv().await.transpose().map_err(failed)?;
             let is_end = line.is_none();
             let next = match line {
@@ -177,20 +181,20 @@ impl<'l, 'a> Loading<'l, 'a> {
                 .as_ref()
                 .is_some_and(|next| ids.contains(id_of(&next.item)));
             if batch.len() == BATCH || ((is_repeated || is_end) && !batch.is_empty()) {
-                while under_way.len() >= window.size() {
-                    self.settle(under_way.next().await, &mut ids)?;
+                while under_way.len() >= window.size()
+                    && let Some(settled) = under_way.join_next().await
+                {
+                    self.settle(settled, &mut ids)?;
                 }
                 self.wait_for_turn(batch.len()).await;
-                under_way.push(loader.calls.write(
-                    std::mem::take(&mut batch),
-                    &window,
-                    loader.if_changed,
-                ));
+                let (calls, window) = (loader.calls.clone(), window.clone());
+                let (batch, if_changed) = (std::mem::take(&mut batch), loader.if_changed);
+                under_way.spawn(async move { calls.write(batch, &window, if_changed).await });
                 progress.reach(read.load(Ordering::Relaxed));
             }
             if is_repeated || is_end {
-                while !under_way.is_empty() {
-                    self.settle(under_way.next().await, &mut ids)?;
+                while let Some(settled) = under_way.join_next().await {
+                    self.settle(settled, &mut ids)?;
                     progress.reach(read.load(Ordering::Relaxed));
                 }
             }
@@ -280,12 +284,11 @@ impl<'l, 'a> Loading<'l, 'a> {
 
     fn settle(
         &mut self,
-        settled: Option<Result<Settled, LoadError>>,
+        settled: Result<Result<Settled, LoadError>, JoinError>,
         ids: &mut HashSet<String>,
     ) -> Result<(), LoadError> {
-        let Some(settled) = settled.transpose()? else {
-            return Ok(());
-        };
+        let settled =
+            settled.map_err(|error| LoadError::Table(format!("a write broke off: {error}")))??;
         for line in &settled.lines {
             self.pending.remove(line);
         }

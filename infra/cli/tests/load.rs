@@ -242,6 +242,34 @@ async fn a_load_that_is_killed_at_ten_points_goes_on_and_loses_no_line() {
         last = line;
     }
     assert!(last > 0 && last < 6_000, "up to line {last}");
+    // Ctrl-C ends it, too, and it says how to go on.
+    let mut command = stack.command(&arguments);
+    let mut process = Running(command.stderr(Stdio::piped()).spawn().unwrap());
+    let deadline = Instant::now() + LIMIT;
+    while noted().unwrap_or(0) <= last {
+        assert!(
+            Instant::now() < deadline,
+            "it does not go on from line {last}"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    let id = process.0.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(ends_within(&mut process.0, LIMIT), "Ctrl-C does not end it");
+    let mut told = String::new();
+    let mut err = process.0.stderr.take().unwrap();
+    err.read_to_string(&mut told).unwrap();
+    let status_of = process.0.wait().unwrap().code();
+    assert!(
+        told.contains("The same command goes on") && status_of == Some(2),
+        "{status_of:?} {told}"
+    );
     let mut arguments = arguments;
     arguments[5] = "0";
     let printed = status(stack.command(&arguments), 1);

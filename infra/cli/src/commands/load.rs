@@ -106,6 +106,17 @@ impl Load {
         if self.dry_run {
             return self.foretell(output).await;
         }
+        tokio::select! {
+            done = self.load(output) => done,
+            interrupt = tokio::signal::ctrl_c() => {
+                interrupt.map_err(Failure::Signal)?;
+                note("interrupted: what was done stays. The same command goes on with the file that this one was at");
+                Ok(ExitCode::from(COULD_NOT_TELL))
+            }
+        }
+    }
+
+    async fn load(&self, output: &mut Output) -> Result<ExitCode, Failure> {
         let located = self.place.locate(Purpose::Read).await?;
         let table = self.table.as_ref().unwrap_or(&located.target.content_table);
         let client = located.clients.dynamodb().await;
@@ -117,14 +128,7 @@ impl Load {
         let mut loaded = Loaded::default();
         let mut held = self.publish.as_deref().map(Held::of);
         for source in self.sources() {
-            tokio::select! {
-                one = loader.load_holding(&source, held.as_mut()) => loaded.add(one?),
-                interrupt = tokio::signal::ctrl_c() => {
-                    interrupt.map_err(Failure::Signal)?;
-                    note("interrupted: what was written stays. The same command again goes on where this one was");
-                    return Ok(ExitCode::from(COULD_NOT_TELL));
-                }
-            }
+            loaded.add(loader.load_holding(&source, held.as_mut()).await?);
         }
         show(&loaded.problems);
         let mut is_ok = loaded.malformed == 0;

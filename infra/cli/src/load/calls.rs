@@ -55,13 +55,13 @@ pub(super) struct Settled {
 }
 
 /// The calls of one table.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Calls<'a> {
-    pub(super) client: &'a Client,
-    pub(super) table: &'a str,
+#[derive(Clone, Debug)]
+pub(super) struct Calls {
+    pub(super) client: Client,
+    pub(super) table: String,
 }
 
-impl Calls<'_> {
+impl Calls {
     /// Writes a batch of distinct ids until the table has taken it; of what it has already nothing, if `if_changed`.
     pub(super) async fn write(
         &self,
@@ -131,7 +131,7 @@ impl Calls<'_> {
         let output = self
             .client
             .batch_write_item()
-            .request_items(self.table, requests)
+            .request_items(&self.table, requests)
             .send()
             .await;
         match output {
@@ -167,10 +167,10 @@ impl Calls<'_> {
         for waiting in batch {
             let (mut pause, deadline) = (PAUSES.0, Instant::now() + PATIENCE);
             loop {
-                let put = self.client.put_item().table_name(self.table);
+                let put = self.client.put_item().table_name(&self.table);
                 let output = put.set_item(Some(waiting.item.clone())).send().await;
                 let Err(error) = output else { break };
-                let text = told("PutItem", self.table, &error);
+                let text = told("PutItem", &self.table, &error);
                 let error = error.into_service_error();
                 match error.meta().code() {
                     Some("ValidationException") => {
@@ -204,7 +204,10 @@ impl Calls<'_> {
         let Ok(keys) = keys else {
             return BTreeMap::new();
         };
-        let output = self.client.batch_get_item().request_items(self.table, keys);
+        let output = self
+            .client
+            .batch_get_item()
+            .request_items(&self.table, keys);
         let found = output.send().await.ok().and_then(|output| output.responses);
         let items = found.into_iter().flatten().flat_map(|(_, items)| items);
         items.map(|item| (id_of(&item).to_owned(), item)).collect()
