@@ -47,6 +47,13 @@ def write(folder, entries):
     (folder / "robots.txt").write_text(f"User-agent: *\nSitemap: {ORIGIN}/sitemap_index.xml\n", encoding="utf-8")
 
 
+def high_water(pid):
+    """The most memory that a process had so far, in kB (Linux)."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    found = re.search(r"VmHWM:\s+(\d+)", status)
+    return int(found.group(1)) if found else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("waymark")
@@ -78,17 +85,24 @@ def main():
         began = time.monotonic()
         with open(folder / "output", "wb") as output:
             process = subprocess.Popen(
-                [options.waymark, "diff", "before", "after"],
+                [os.path.abspath(options.waymark), "diff", "before", "after"],
                 cwd=folder,
                 stdout=output,
                 env={**os.environ, "TMPDIR": str(temporary)},
             )
-            _, status, usage = os.wait4(process.pid, 0)
+            # Not the resource usage: that begins with what this script has in memory.
+            peak = 0
+            while True:
+                peak = max(peak, high_water(process.pid))
+                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+                if pid:
+                    break
+                time.sleep(0.02)
         seconds = time.monotonic() - began
         status = os.waitstatus_to_exitcode(status)
         lines = (folder / "output").read_text(encoding="utf-8").splitlines()
         told = [re.match(r"[-+~] \S+", line).group() for line in lines[:-1]]
-        megabytes = usage.ru_maxrss / 1_000
+        megabytes = peak / 1_000
         print(f"{len(before):,} against {len(after):,}: {lines[-1]}")
         print(f"{seconds:.1f} s, {usage.ru_utime + usage.ru_stime:.1f} s of CPU, {megabytes:.0f} MB at most")
         problems = []

@@ -24,10 +24,10 @@ pub(super) struct Place {
     #[command(flatten)]
     source: SourceArgs,
     /// Port of the local stack's DynamoDB
-    #[arg(long, default_value_t = DYNAMODB_PORT)]
+    #[arg(long, default_value_t = DYNAMODB_PORT, conflicts_with_all = DEPLOYED)]
     dynamodb_port: u16,
     /// Port of the local stack's S3
-    #[arg(long, default_value_t = S3_PORT)]
+    #[arg(long, default_value_t = S3_PORT, conflicts_with_all = DEPLOYED)]
     s3_port: u16,
 }
 
@@ -36,25 +36,25 @@ pub(super) struct Place {
 pub(super) struct Deployed {
     /// Look at the deployment of this CloudFormation stack, not at the local stack
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(),
-        conflicts_with_all = ["config_env", "deployment"], conflicts_with_all = LOCAL)]
+        conflicts_with_all = ["config_env", "deployment"])]
     stack: Option<String>,
     /// Look at the stack that samconfig.toml in this folder names for this environment
-    #[arg(long, value_name = "ENV", conflicts_with = "deployment", conflicts_with_all = LOCAL)]
+    #[arg(long, value_name = "ENV", conflicts_with = "deployment")]
     config_env: Option<String>,
     /// Look at the deployment that the environment names: CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, SOURCE_TABLE,
     /// SOURCE_MAPPING, for `redrive` FAILURE_BUCKET, and AWS's own variables
-    #[arg(long, conflicts_with_all = LOCAL)]
+    #[arg(long)]
     deployment: bool,
     /// The deployment's region [default: samconfig.toml's, AWS_REGION, the profile's]
-    #[arg(long, value_name = "REGION", value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = LOCAL)]
+    #[arg(long, value_name = "REGION", value_parser = NonEmptyStringValueParser::new())]
     region: Option<String>,
     /// The AWS profile whose credentials are used [default: the environment's credentials, AWS_PROFILE]
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = LOCAL)]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     profile: Option<String>,
 }
 
-/// Options of the local stack.
-const LOCAL: [&str; 4] = ["source_table", "source_mapping", "dynamodb_port", "s3_port"];
+/// Options of a deployment. Those of the local stack do not go with them.
+const DEPLOYED: [&str; 5] = ["stack", "config_env", "deployment", "region", "profile"];
 
 /// What a command does with what it finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,11 @@ pub(super) struct Named<'a> {
 
 impl Place {
     pub(super) async fn locate(&self, purpose: Purpose) -> Result<Located, Failure> {
+        // `serve` has these options, too, and none of a deployment's: so they do not say what they conflict with.
+        if self.deployed.is_given() && self.source.source_table.is_some() {
+            let text = "--source-table cannot be used with --stack, --config-env or --deployment: a deployment's own is used";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         if let Some(located) = self.deployed.locate(purpose).await? {
             return Ok(located);
         }
