@@ -36,6 +36,9 @@ pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Scene, String> {
 /// A small site comes, and another one gets new settings, while a large one is scanned.
 pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Scene, String> {
     const NEW: usize = 10;
+    // So many that they are scanned for longer than all of this takes.
+    const LEAST: usize = 20_000;
+    scene.pages = scene.pages.max(LEAST);
     let (large, settled, new) = (SITES[0], "settled.example.com", "new.example.com");
     let small = scene.pages.min(1_000);
     scene.put_pages(settled, small).await;
