@@ -123,6 +123,15 @@ pub struct Child {
     pub at: Position,
 }
 
+/// What every entry of a sitemap has: a sitemap of videos or of news lists pages again, which are in another one, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Subject {
+    #[default]
+    Pages,
+    Videos,
+    News,
+}
+
 /// A page, as it is compared with others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listed {
@@ -164,6 +173,7 @@ pub struct Document {
     pub newest: Option<When>,
     /// How many entries have a lastmod.
     pub dated: u64,
+    pub(crate) subject: Subject,
     pub(crate) drawn: Drawn,
     pub(crate) listed: Vec<Listed>,
     /// The texts of what is listed, as far as there is room.
@@ -248,6 +258,8 @@ struct Entry {
     at: Option<Position>,
     loc: Option<Digest>,
     images: u64,
+    has_video: bool,
+    has_news: bool,
     alternates: Vec<Alternate>,
     /// The address, if the page may be drawn.
     text: String,
@@ -275,6 +287,9 @@ struct Reader<'a> {
     ignored: Tally,
     dead_images: Tally,
     dead_videos: Tally,
+    /// Entries with videos, and with news.
+    with_videos: u64,
+    with_news: u64,
     news: u64,
     old_news: Tally,
     newest_news: Option<i64>,
@@ -296,6 +311,7 @@ impl<'a> Reader<'a> {
                 findings: Findings::new(about.policy.clone()),
                 newest: None,
                 dated: 0,
+                subject: Subject::default(),
                 drawn: Drawn::new(about.draw),
                 listed: Vec::new(),
                 texts: String::new(),
@@ -311,6 +327,8 @@ impl<'a> Reader<'a> {
             ignored: Tally::default(),
             dead_images: Tally::default(),
             dead_videos: Tally::default(),
+            with_videos: 0,
+            with_news: 0,
             news: 0,
             old_news: Tally::default(),
             newest_news: None,
@@ -372,6 +390,7 @@ impl<'a> Reader<'a> {
         self.entry.at = Some(at);
         self.entry.loc = None;
         self.entry.images = 0;
+        (self.entry.has_video, self.entry.has_news) = (false, false);
         self.entry.alternates.clear();
         self.entry.lastmod = None;
         self.entry.said = Said::default();
@@ -525,6 +544,8 @@ impl<'a> Reader<'a> {
         if self.document.kind == Kind::Index {
             return;
         }
+        self.with_videos += u64::from(self.entry.has_video);
+        self.with_news += u64::from(self.entry.has_news);
         let Some(loc) = self.entry.loc else {
             return;
         };

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use crate::address::Digest;
-use crate::document::{Document, Kind, Link};
+use crate::document::{Document, Kind, Link, Subject};
 use crate::draw::{Drawn, Page};
 use crate::expected::Expected;
 use crate::finding::{Finding, Findings, Position};
@@ -46,7 +46,7 @@ pub struct Totals {
 #[derive(Debug)]
 pub struct Site {
     findings: Findings,
-    files: Vec<Arc<str>>,
+    files: Vec<(Arc<str>, Subject)>,
     pages: Pages,
     links: Vec<(Link, u32)>,
     more_links: bool,
@@ -110,15 +110,25 @@ impl Site {
         self.dated += document.dated;
         self.drawn.append(std::mem::take(&mut document.drawn));
         let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
-        self.files.push(document.file.clone());
+        let subject = document.subject;
+        self.files.push((document.file.clone(), subject));
         for page in &document.listed {
             let Some((first, is_same)) = self.pages.add(page.digest, number) else {
                 continue;
             };
             let first = self.files.get(first as usize);
+            if let Some((_, other)) = first
+                && *other != subject
+            {
+                // The one among the pages is what others are compared with.
+                if subject == Subject::Pages && is_same {
+                    self.pages.place(page.digest, number);
+                }
+                continue;
+            }
             let text = document.shown(page);
             let place = match first {
-                Some(first) if *first != document.file => format!("in {first}"),
+                Some((first, _)) if *first != document.file => format!("in {first}"),
                 _ => "in this file".to_owned(),
             };
             let (rule, message) = if is_same {
@@ -217,7 +227,7 @@ impl Site {
         for (link, file) in links {
             let returns = pairs.binary_search(&(link.to.exact, link.from)).is_ok();
             if !returns && self.pages.has(link.to) {
-                let file = self.files[file as usize].clone();
+                let file = self.files[file as usize].0.clone();
                 let message = "the page to which the link leads does not link back".to_owned();
                 self.found(Rule::ExtHreflangReturn, &file, Some(link.at), message);
             }
@@ -257,6 +267,12 @@ impl Pages {
         self.len += 1;
         part.insert(digest.page, (digest.exact as u32, file));
         None
+    }
+
+    /// Says of a page that is there that this file has it.
+    fn place(&mut self, digest: Digest, file: u32) {
+        let part = &mut self.parts[digest.page as usize % PARTS];
+        part.insert(digest.page, (digest.exact as u32, file));
     }
 
     fn has(&self, digest: Digest) -> bool {

@@ -482,6 +482,29 @@ fn each_fault_between_documents_gives_its_rule_alone() {
         None,
         &[Rule::LocDupAcross],
     );
+    // Sitemaps of videos and of news list pages again. Two of one kind must not, and nor must a page that has a video.
+    let video = "<video:video><video:thumbnail_loc>https://www.example.com/a.jpg</video:thumbnail_loc><video:title>A</video:title>\
+        <video:description>A</video:description><video:content_loc>https://www.example.com/a.mp4</video:content_loc></video:video>";
+    let plain = page("/a/", "");
+    let films = page("/a/", video);
+    let mixed = urlset(&format!(
+        "<url><loc>{ORIGIN}/a/</loc><lastmod>2026-11-20T10:00:00Z</lastmod>{video}</url>\
+         <url><loc>{ORIGIN}/b/</loc><lastmod>2026-11-20T10:00:01Z</lastmod></url>"
+    ));
+    let files = |texts: &[&String]| -> Vec<(&'static str, String)> {
+        let names = ["a.xml", "b.xml", "c.xml"];
+        let texts = texts.iter().map(|text| (*text).clone());
+        names.into_iter().zip(texts).collect()
+    };
+    for (documents, expected) in [
+        (files(&[&plain, &films]), &[][..]),
+        (files(&[&films, &plain]), &[]),
+        (files(&[&films, &plain, &plain]), &[Rule::LocDupAcross]),
+        (files(&[&films, &films]), &[Rule::LocDupAcross]),
+        (files(&[&plain, &mixed]), &[Rule::LocDupAcross]),
+    ] {
+        check_site(&documents, None, expected);
+    }
     check_site(
         &[("a.xml", page("/a/", "")), ("b.xml", page("/A", ""))],
         None,

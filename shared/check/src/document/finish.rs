@@ -3,7 +3,7 @@
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MAX_NEWS_ENTRIES};
 use sitemap::time::When;
 
-use super::{Document, Kind, NEAR_PERCENT, Reader, SAME_LEAST, SAME_PERCENT, Tally};
+use super::{Document, Kind, NEAR_PERCENT, Reader, SAME_LEAST, SAME_PERCENT, Subject, Tally};
 use crate::address;
 use crate::finding::Position;
 use crate::rules::Rule;
@@ -34,6 +34,12 @@ impl Reader<'_> {
             }
             Some(Stop::Body) | None => {}
         }
+        self.document.subject = match self.document.entries {
+            0 => Subject::Pages,
+            entries if entries == self.with_videos => Subject::Videos,
+            entries if entries == self.with_news => Subject::News,
+            _ => Subject::Pages,
+        };
         self.limits();
         self.times();
         self.extensions();

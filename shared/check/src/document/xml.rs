@@ -654,6 +654,11 @@ impl Xml<'_, '_> {
                     place.is_some_and(|place| open.taken & (1 << place) != 0)
                 };
                 match (element.ns, element.name) {
+                    (Ns::Video, "video") => self.reader.entry.has_video = true,
+                    (Ns::News, "news") => self.reader.entry.has_news = true,
+                    _ => {}
+                }
+                match (element.ns, element.name) {
                     (Ns::Video, "video") if !has("content_loc") && !has("player_loc") => {
                         self.reader
                             .found(Rule::ExtVideoRequired, open.at, false, || {

@@ -240,9 +240,9 @@ rules! {
         "It is unclear which lastmod counts, and the limit is reached sooner.",
         "List each URL once.";
     LocDupAcross "loc.dup_across" Warning ANYBODY PROTOCOL,
-        "no URL is in two sitemaps",
+        "no URL is in two sitemaps, but for one of videos and one of news",
         "It is unclear which lastmod counts.",
-        "List each URL in one sitemap.";
+        "List each URL in one sitemap of pages.";
     LocVariants "loc.variants" Warning GOOGLES GOOGLE_URLS,
         "only one form of a page's URL is listed",
         "With and without a slash, in other case, with http or www are different pages for a crawler.",
