@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use table::Item;
+use table::{Change, Item};
 
 /// What a stream tells of one change of an item. The item itself is read again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,21 @@ pub struct StreamRecord {
     pub sequence_number: String,
     /// When the item was changed, in Unix seconds; 0 if the stream does not say.
     pub at: i64,
+}
+
+/// As the stream of a table in memory tells of it, which has no name and no numbers.
+impl From<&Change<'_>> for StreamRecord {
+    fn from(change: &Change<'_>) -> Self {
+        Self {
+            key: change.key.clone(),
+            event: match (change.old, change.new) {
+                (None, _) => EventName::Insert,
+                (_, None) => EventName::Remove,
+                _ => EventName::Modify,
+            },
+            ..Self::default()
+        }
+    }
 }
 
 /// What was done to an item, in a stream's words.

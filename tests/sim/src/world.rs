@@ -16,7 +16,7 @@ use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
 use engine::rows::{AuditProgress, AuditStep};
 use engine::scans::{ContentScan, SiteScan};
-use engine::stream::{EventName, Handled, StreamRecord};
+use engine::stream::{Handled, StreamRecord};
 use engine::sweep::audit::{Audit, Finding, beginning, daily};
 use engine::sweep::notices::SearchEngines;
 use engine::sweep::{AuditTimes, TURN_SECONDS, sweep};
@@ -26,7 +26,7 @@ use serde_json::Value as Json;
 use sitemap::member::{Built, Frame, Member, Segment, splice};
 use sitemap::record::schema::FIELDS;
 use sitemap::stylesheet::shard_frame;
-use table::{Change, Item, MemoryTable, Scan, Schema, Table, Value};
+use table::{Item, MemoryTable, Scan, Schema, Table, Value};
 
 use crate::audit::{Objects as Published, Row, Rows};
 use crate::deployment::Deployment;
@@ -155,7 +155,7 @@ impl World {
         let [changes, rows, items] = streams.clone();
         let content = MemoryTable::watched(Schema::of_texts(&["id"]), move |change| {
             let id = change.key.text("id").unwrap_or_default();
-            changes.push(id, record(&change));
+            changes.push(id, StreamRecord::from(&change));
         });
         let endpoint = deployment.endpoint.then(|| Endpoint::new(sim.clone()));
         let (told, latency) = (endpoint.clone(), Latency::new(sim.clone()));
@@ -169,7 +169,7 @@ impl World {
                 endpoint.watch(&change);
             }
             changed.note(&change);
-            let record = record(&change);
+            let record = StreamRecord::from(&change);
             if subject(&record).is_some() {
                 rows.push(change.key.text("pk").unwrap_or_default(), record);
             }
@@ -178,7 +178,7 @@ impl World {
             MemoryTable::watched(source::schema(), move |change| {
                 let partition = change.key.text("pk").unwrap_or_default();
                 let table = source::TABLE.to_owned();
-                let record = record(&change);
+                let record = StreamRecord::from(&change);
                 items.push(partition, StreamRecord { table, ..record });
             })
         });
@@ -725,18 +725,6 @@ fn regenerator(
         },
         objects,
         limits,
-    }
-}
-
-fn record(change: &Change<'_>) -> StreamRecord {
-    StreamRecord {
-        key: change.key.clone(),
-        event: match (change.old, change.new) {
-            (None, _) => EventName::Insert,
-            (_, None) => EventName::Remove,
-            _ => EventName::Modify,
-        },
-        ..StreamRecord::default()
     }
 }
 

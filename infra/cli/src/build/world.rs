@@ -16,7 +16,7 @@ use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
-use engine::stream::{EventName, Handled, StreamRecord};
+use engine::stream::{Handled, StreamRecord};
 use engine::{Env, Environment, SitemapTable};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -24,7 +24,7 @@ use objects::{MemoryObjects, Objects};
 use serde_json::Value as Json;
 use sitemap::record::schema::FIELDS;
 use sitemap::site::host_of_site_id;
-use table::{Change, Item, MemoryTable, Schema, Table, TableError, Value};
+use table::{Item, MemoryTable, Schema, Table, TableError, Value};
 
 use super::BuildError;
 
@@ -83,7 +83,7 @@ impl World {
         let changes = Changes::default();
         let noted = changes.clone();
         let rows = MemoryTable::watched(Schema::of_texts(&["pk", "sk"]), move |change| {
-            let record = record(&change);
+            let record = StreamRecord::from(&change);
             if let Some(subject) = subject(&record) {
                 let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
                 noted.insert(subject, record);
@@ -204,18 +204,6 @@ impl World {
 
     pub(super) fn now(&self) -> i64 {
         self.now
-    }
-}
-
-fn record(change: &Change<'_>) -> StreamRecord {
-    StreamRecord {
-        key: change.key.clone(),
-        event: match (change.old, change.new) {
-            (None, _) => EventName::Insert,
-            (_, None) => EventName::Remove,
-            _ => EventName::Modify,
-        },
-        ..StreamRecord::default()
     }
 }
 
