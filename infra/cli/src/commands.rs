@@ -35,6 +35,7 @@ mod mapping;
 mod out;
 mod place;
 mod redrive;
+mod requests;
 mod sample;
 #[cfg(feature = "serve")]
 mod serve;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use aws::{Account, Aws, Clock};
 use check::expected::Expected;
@@ -27,10 +27,11 @@ use serde::Serialize;
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 
 use super::place::{Deployed, Purpose};
+use super::requests::{Requests, map, origin};
 use super::{Failure, read_file};
-use options::{Rate, duration, fail_on, format, header, level, map, origin, pages, profile, rate};
+use options::{fail_on, format, level, pages, profile};
 
-pub(super) mod options;
+mod options;
 
 #[derive(Args)]
 pub(super) struct Check {
@@ -86,21 +87,8 @@ pub(super) struct Check {
     /// Look at so many sitemaps at once
     #[arg(long, value_name = "N", default_value_t = 4)]
     jobs: usize,
-    /// Send at most so many requests a second, such as 10/s; 0 for no limit
-    #[arg(long, value_name = "N/s", default_value = "10/s", value_parser = rate)]
-    rate: Rate,
-    /// Wait so long for a whole answer, such as 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
-    timeout: Duration,
-    /// Try again so often what may pass
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    retries: u32,
-    /// Send a header to the targets' hosts. For a secret name a variable: "Authorization: $TOKEN"; repeatable
-    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
-    header: Vec<(String, String)>,
-    /// How to introduce itself
-    #[arg(long, value_name = "TEXT", default_value = concat!("waymark-check/", env!("CARGO_PKG_VERSION")))]
-    user_agent: String,
+    #[command(flatten)]
+    requests: Requests,
     /// Ask origin B for what is at origin A, with A's Host header, as for a staging host; repeatable
     #[arg(long, value_name = "A=B", value_parser = map)]
     map: Vec<(String, String)>,
@@ -309,7 +297,7 @@ impl Check {
             } else {
                 format!("{prefix}/")
             },
-            timeout: self.timeout,
+            timeout: self.requests.timeout,
         };
         Ok(Target::Bucket {
             bucket,
@@ -390,15 +378,7 @@ impl Check {
             Target::Sitemap(url) => check::address::origin_of(url).map(str::to_owned),
             _ => None,
         });
-        Asking {
-            rate: self.rate,
-            timeout: self.timeout,
-            retries: self.retries,
-            headers: self.header.clone(),
-            user_agent: self.user_agent.clone(),
-            maps: self.map.clone(),
-            origins: origins.collect(),
-        }
+        self.requests.asking(origins, &self.map)
     }
 
     fn expected(&self) -> Result<Option<Expected>, Failure> {

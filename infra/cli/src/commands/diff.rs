@@ -11,7 +11,7 @@ use check::compare::{Fields, Side};
 use check::entries::{Part, Reading};
 use clap::{Args, ValueEnum};
 use cli::build::{Content, World};
-use cli::check::fetch::{Asking, Client};
+use cli::check::fetch::Client;
 use cli::content::Source;
 use cli::diff::report::{Format, Report};
 use cli::diff::side::Reader;
@@ -23,8 +23,8 @@ use sitemap::loc::{Loc, Origin};
 use sitemap::site::MAX_BYTES;
 
 use super::Failure;
-use super::check::options::{Rate, duration, header, map, rate};
 use super::place::{Deployed, Located, Purpose};
+use super::requests::{Requests, duration, map};
 
 #[derive(Args)]
 pub(super) struct Diff {
@@ -72,21 +72,8 @@ pub(super) struct Diff {
     /// Read so many sitemaps at once
     #[arg(long, value_name = "N", default_value_t = 4)]
     jobs: usize,
-    /// Send at most so many requests a second, such as 10/s; 0 for no limit
-    #[arg(long, value_name = "N/s", default_value = "10/s", value_parser = rate)]
-    rate: Rate,
-    /// Wait so long for a whole answer, such as 30s or 2m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
-    timeout: Duration,
-    /// Try again so often what may pass
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    retries: u32,
-    /// Send a header to the sides' hosts. For a secret name a variable: "Authorization: $TOKEN"; repeatable
-    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
-    header: Vec<(String, String)>,
-    /// How to introduce itself
-    #[arg(long, value_name = "TEXT", default_value = concat!("waymark-diff/", env!("CARGO_PKG_VERSION")))]
-    user_agent: String,
+    #[command(flatten)]
+    requests: Requests,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -158,15 +145,8 @@ impl Diff {
             What::Target(Target::Site(url) | Target::Sitemap(url)) => origin_of(url),
             _ => None,
         });
-        let client = Client::new(Asking {
-            rate: self.rate,
-            timeout: self.timeout,
-            retries: self.retries,
-            headers: self.header.clone(),
-            user_agent: self.user_agent.clone(),
-            maps: Vec::new(),
-            origins: urls.map(str::to_owned).collect(),
-        });
+        let urls = urls.map(str::to_owned);
+        let client = Client::new(self.requests.asking(urls, &[]));
         let reader = Reader {
             client: &client,
             reading: Arc::new(Reading {

@@ -3,11 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use aws::Clock;
 use clap::{Args, ValueEnum};
-use cli::check::fetch::{Asking, Client};
+use cli::check::fetch::Client;
 use cli::import::{Options, Place, Report, STDIN_NAME, SourceKind, import};
 use cli::output::{Format, Output, note};
 use sitemap::language::is_language;
@@ -16,8 +15,8 @@ use sitemap::site::is_site_host;
 use sitemap::time::When;
 use tokio::runtime::Handle;
 
-use super::check::options::{Rate, duration, header, map, origin, rate};
 use super::out::{Out, failed};
+use super::requests::{Requests, map, origin};
 use super::{Failure, read_file};
 use crate::COULD_NOT_TELL;
 
@@ -74,18 +73,8 @@ pub(super) struct Import {
     /// Ask the origin A at the origin B instead; repeatable
     #[arg(long, value_name = "A=B", value_parser = map)]
     map: Vec<(String, String)>,
-    /// Send this header to the sources' hosts; a value that begins with $ is from the environment; repeatable
-    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
-    header: Vec<(String, String)>,
-    /// Requests a second; 0 is no limit
-    #[arg(long, value_name = "N/s", value_parser = rate, default_value = "10/s")]
-    rate: Rate,
-    /// How long a server may take for one document
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
-    timeout: Duration,
-    /// Further tries after a failure that may pass
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    retries: u32,
+    #[command(flatten)]
+    requests: Requests,
 }
 
 fn from(text: &str) -> Result<SourceKind, String> {
@@ -151,15 +140,7 @@ impl Import {
             Place::Url(url) => check::address::origin_of(url).map(str::to_owned),
             _ => None,
         });
-        let client = Client::new(Asking {
-            rate: self.rate,
-            timeout: self.timeout,
-            retries: self.retries,
-            headers: self.header.clone(),
-            user_agent: format!("waymark/{}", env!("CARGO_PKG_VERSION")),
-            maps: self.map.clone(),
-            origins: origins.collect(),
-        });
+        let client = Client::new(self.requests.asking(origins, &self.map));
         let mut out = match &self.output {
             Some(path) => Out::file(path, false)?,
             None => Out::stdout(false),

@@ -17,10 +17,10 @@ use cli::output::{Format, Output, note};
 use serde::Serialize;
 
 use super::Failure;
-use super::check::options::{Rate, duration, rate};
 use super::import::host;
 use super::out::failed;
 use super::place::{Place, Purpose};
+use super::requests::{Rate, duration, rate};
 use crate::COULD_NOT_TELL;
 
 /// Problems of content files that are shown; the rest is counted.

@@ -141,6 +141,7 @@ async fn pump(
             return;
         }
     };
+    // As above.
     let _ = send.send(Err(())).await;
     response.end = End::Cut(cut);
 }
