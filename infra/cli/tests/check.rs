@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+mod limited;
+
+use limited::Limited as _;
+
 /// Far longer than any check here takes, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -115,8 +119,7 @@ fn waymark_in(folder: &str, arguments: &[&str]) -> Outcome {
         .current_dir(folder)
         .env_remove("RUST_LOG")
         .stdin(Stdio::null())
-        .output()
-        .unwrap();
+        .output_in_time();
     assert!(
         began.elapsed() < LIMIT,
         "{arguments:?} took {:?}",

@@ -13,7 +13,10 @@ use std::thread;
 use serde_json::Value;
 
 mod double;
+mod limited;
 mod site;
+
+use limited::Limited as _;
 
 use double::{Double, REGION, members};
 use site::serve;
@@ -94,8 +97,7 @@ fn check_without(
         } else {
             variable
         })
-        .output()
-        .unwrap();
+        .output_in_time();
     let text =
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     let json: Value = serde_json::from_str(&text).unwrap_or_default();

@@ -12,6 +12,10 @@ use std::process::{Command, Stdio};
 
 use check::rules::Rule;
 
+mod limited;
+
+use limited::Limited as _;
+
 fn guide() -> String {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli/check.md");
     fs::read_to_string(guide).unwrap()
@@ -23,8 +27,7 @@ fn waymark(folder: &Path, arguments: &[&str]) -> String {
         .current_dir(folder)
         .env_remove("RUST_LOG")
         .stdin(Stdio::null())
-        .output()
-        .unwrap();
+        .output_in_time();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() != Some(2), "{arguments:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()

@@ -17,9 +17,12 @@ use check::rules::Rule;
 use serde_json::{Value, json};
 use sitemap::time::When;
 
+mod limited;
 #[path = "site/shapes.rs"]
 mod shapes;
 mod site;
+
+use limited::Limited as _;
 
 use site::{Entry, Site, serve};
 
@@ -48,8 +51,7 @@ fn report(target: &str, more: &[&str]) -> Value {
         .current_dir(folder.path())
         .env_remove("RUST_LOG")
         .stdin(Stdio::null())
-        .output()
-        .unwrap();
+        .output_in_time();
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&text).unwrap_or_else(|error| {
         panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr))

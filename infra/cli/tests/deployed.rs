@@ -6,6 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 mod double;
+mod limited;
+
+use limited::Limited as _;
 
 use double::{Double, REGION, Stacks, members};
 
@@ -66,7 +69,7 @@ fn waymark(double: &Double, arguments: &[&str]) -> Command {
 
 /// The status, and what was written to stdout and to stderr.
 fn ended(mut command: Command) -> (Option<i32>, String, String) {
-    let output = command.output().expect("it starts");
+    let output = command.output_in_time();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
     (
         output.status.code(),

@@ -18,6 +18,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod limited;
+
+use limited::Limited as _;
+
 /// Far longer than any comparison here takes, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(120);
 const ORIGIN: &str = "https://www.example.com";
@@ -35,8 +39,7 @@ fn waymark(folder: &Path, arguments: &[&str]) -> Outcome {
         .current_dir(folder)
         .env_remove("RUST_LOG")
         .stdin(Stdio::null())
-        .output()
-        .unwrap();
+        .output_in_time();
     let took = began.elapsed();
     assert!(took < LIMIT, "{arguments:?} took {took:?}");
     Outcome {

@@ -28,6 +28,9 @@ use cli::load::Loader;
 use serde_json::{Value, json};
 
 mod documented;
+mod limited;
+
+use limited::Limited as _;
 
 use documented::Running;
 
@@ -141,7 +144,7 @@ fn errors(output: &Output) -> String {
 
 #[track_caller]
 fn status(mut command: Command, expected: i32) -> String {
-    let output = command.output().unwrap();
+    let output = command.output_in_time();
     assert_eq!(
         output.status.code(),
         Some(expected),
@@ -362,7 +365,7 @@ async fn an_export_loaded_into_another_table_gives_equal_items() {
     let mut load = stack.command(&["load", "-", "--table", "table-c"]);
     load.stdin(export.stdout.take().unwrap());
     status(load, 0);
-    let exported = export.wait_with_output().unwrap();
+    let exported = export.output_in_time();
     let told = errors(&exported);
     assert!(
         told.contains("exported 300 records") && told.contains("10 of them"),
@@ -389,8 +392,7 @@ async fn an_export_loaded_into_another_table_gives_equal_items() {
     assert_eq!(status(stack.command(&arguments), 0), "");
     let output = stack
         .command(&["export", "--table", "nowhere"])
-        .output()
-        .unwrap();
+        .output_in_time();
     assert_eq!(output.status.code(), Some(2));
     let told = errors(&output);
     assert!(
@@ -493,13 +495,11 @@ fn a_site_is_published_with_its_settings_last() {
 #[track_caller]
 fn foretold(file: &Path) {
     let file = file.to_str().unwrap();
-    let printed = waymark(&["--json", "load", "--dry-run", file])
-        .output()
-        .unwrap();
+    let printed = waymark(&["--json", "load", "--dry-run", file]).output_in_time();
     let run: Value = serde_json::from_slice(&printed.stdout).unwrap();
     let mut arguments = vec!["--json", "serve", "--once", "--content", file];
     arguments.extend(["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]);
-    let printed = waymark(&arguments).output().unwrap();
+    let printed = waymark(&arguments).output_in_time();
     let served: Value = serde_json::from_slice(&printed.stdout).unwrap();
     let left_out = &served["report"]["left_out"];
     let counts = |reasons: &Value| -> BTreeMap<String, u64> {
@@ -529,7 +529,7 @@ fn foretold(file: &Path) {
 fn a_dry_run_foretells_what_is_listed() {
     let folder = tempfile::tempdir().unwrap();
     let sample = folder.path().join("sample.jsonl");
-    fs::write(&sample, waymark(&["sample"]).output().unwrap().stdout).unwrap();
+    fs::write(&sample, waymark(&["sample"]).output_in_time().stdout).unwrap();
     foretold(&sample);
     let records = folder.path().join("wordpress.jsonl");
     let out = records.to_str().unwrap();
@@ -541,7 +541,7 @@ fn a_dry_run_foretells_what_is_listed() {
         "--output",
         out,
     ];
-    assert!(waymark(&arguments).output().unwrap().status.success());
+    assert!(waymark(&arguments).output_in_time().status.success());
     // A record again with another address, and settings that come last.
     let mut text = fs::read_to_string(&records).unwrap();
     text += "{\"id\":\"www.lantern.example/post/11\",\"type\":\"post\",\"url\":\"https://www.lantern.example/older/\"}\n";

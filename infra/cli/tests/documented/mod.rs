@@ -8,6 +8,8 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::limited::Limited as _;
+
 /// A process that does not outlive its test.
 pub(crate) struct Running(pub(crate) Child);
 
@@ -49,8 +51,7 @@ pub(crate) fn check_with(page: &str, more: &[&str]) {
             .current_dir(root.join("examples"))
             .env_remove("RUST_LOG")
             .stdin(Stdio::null())
-            .output()
-            .expect("it runs");
+            .output_in_time();
         let printed = [output.stdout, output.stderr].concat();
         let printed = String::from_utf8(printed).expect("it prints UTF-8");
         let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();

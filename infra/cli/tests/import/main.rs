@@ -17,8 +17,12 @@ use serde_json::{Value, json};
 #[path = "../documented/mod.rs"]
 mod documented;
 mod exports;
+#[path = "../limited/mod.rs"]
+mod limited;
 mod site;
 mod sitemaps;
+
+use limited::Limited as _;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -38,7 +42,7 @@ fn import(arguments: &[&str]) -> (Vec<Value>, Value, i32) {
     let report = folder.path().join("report.json");
     let mut all = vec!["import", "--report", report.to_str().unwrap()];
     all.extend(arguments);
-    let output = waymark(&all).output().unwrap();
+    let output = waymark(&all).output_in_time();
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
     let report = fs::read_to_string(&report);
@@ -103,7 +107,7 @@ fn a_file_has_its_name_once_it_is_whole() {
         "--output",
         out.to_str().unwrap(),
     ];
-    let output = waymark(&arguments).output().unwrap();
+    let output = waymark(&arguments).output_in_time();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         (&report["records"], errors(&output).as_str()),
@@ -116,9 +120,7 @@ fn a_file_has_its_name_once_it_is_whole() {
     let names = fs::read_dir(folder.path()).unwrap();
     assert_eq!(names.count(), 1);
     // Records and report cannot both go to standard output.
-    let output = waymark(&["--json", "import", "examples/wordpress/posts.csv"])
-        .output()
-        .unwrap();
+    let output = waymark(&["--json", "import", "examples/wordpress/posts.csv"]).output_in_time();
     assert_eq!(output.status.code(), Some(2));
     assert!(errors(&output).contains("--output"), "{}", errors(&output));
 }
@@ -140,7 +142,7 @@ fn a_reader_that_has_enough_is_no_error() {
     BufReader::new(child.stdout.take().unwrap())
         .read_line(&mut first)
         .unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.output_in_time();
     assert_eq!(
         (output.status.code(), first.starts_with('{')),
         (Some(0), true),

@@ -10,6 +10,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use crate::limited::Limited as _;
 use crate::{NAMESPACES, documented, errors, import, waymark};
 
 /// A site as Yoast makes it: by name its sitemaps, three of them of posts.
@@ -162,9 +163,7 @@ fn a_site_of_yoasts_that_is_imported_and_published_has_the_same_sitemaps() {
     let records = folder.path().join("records.jsonl");
     let records = records.to_str().unwrap();
     let source = folder.path().to_str().unwrap();
-    let output = waymark(&["import", source, "--settings", "--output", records])
-        .output()
-        .unwrap();
+    let output = waymark(&["import", source, "--settings", "--output", records]).output_in_time();
     assert!(output.status.success(), "{}", errors(&output));
     let text = fs::read_to_string(records).unwrap();
     assert!(text.contains("\"entries_per_sitemap\":40"), "{text}");

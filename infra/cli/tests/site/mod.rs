@@ -424,6 +424,7 @@ fn answer(site: &Site, request: &Request, stream: &mut TcpStream) -> std::io::Re
         );
     }
     if quirk == "slow" && request.path == "/post-sitemap2.xml" {
+        // The rule is about more than ten seconds.
         thread::sleep(Duration::from_secs(11));
     }
     let length = if quirk == "length" && request.path == "/post-sitemap2.xml" {
