@@ -1,6 +1,7 @@
 //! Tables and a bucket in memory, and the engine over them, in the order of a first load.
 //!
-//! - A site is on hold until all pages are placed, as at any first load: so nothing is published twice, and nobody is told.
+//! - A site is on hold until all pages are placed, as at any first load: so nothing is published twice, and no search engine is
+//!   notified.
 //! - Pages are placed in the order in which they come. The scan of all content, which would take them in the table's order, is
 //!   done before there is any.
 //! - One thread does all of it, no time goes by and no number is drawn, so the same content gives the same bytes.

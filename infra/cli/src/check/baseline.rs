@@ -35,7 +35,7 @@ struct Entry {
 ///
 /// # Errors
 ///
-/// Why it is none.
+/// Why the text is not a baseline.
 pub fn read(text: &str, known: &mut Known) -> Result<(), String> {
     let baseline: Baseline = serde_json::from_str(text)
         .map_err(|error| format!("is not a baseline: {error}: write it with --write-baseline"))?;

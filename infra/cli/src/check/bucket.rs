@@ -82,7 +82,7 @@ impl Bucket {
         }
     }
 
-    /// A short text, such as robots.txt; nothing if there is none.
+    /// A short text, such as robots.txt; `None` if the bucket does not have it.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl Bucket {
                 let text = body::text(body, &mut response, limit, deadline).await;
                 Ok(Some(text))
             }
-            // Who may not list the bucket is not told that there is none.
+            // Without the right to list the bucket, S3 answers 403 for an object that does not exist.
             Err((Some(403 | 404), _)) => Ok(None),
             Err((_, failure)) => Err(failure),
         }
