@@ -1,28 +1,20 @@
-//! What AWS asks for it: list prices of us-east-1 in US dollars, without discounts and, but for the CDN's, free tiers.
+//! What AWS asks for it: list prices of us-east-1 in US dollars, without discounts and, but for the CDN's, free tiers. Those of
+//! tables and bucket are the simulated world's.
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_norway::Value;
+use sim::price::{GET, PUT, READ_UNIT, WRITE_UNIT};
 use sim::template::by_default;
 
 use crate::count::{Tallies, Tally};
 
-/// When the prices were looked up.
-pub(crate) const AS_OF: &str = "November 2026";
-/// <https://aws.amazon.com/dynamodb/pricing/on-demand/>: a write unit.
-const WRITE_UNIT: f64 = 0.625e-6;
-/// A read unit.
-const READ_UNIT: f64 = 0.125e-6;
-/// A gigabyte of items for a month.
+/// <https://aws.amazon.com/dynamodb/pricing/on-demand/>: a gigabyte of items for a month.
 pub(crate) const DYNAMODB_GB_MONTH: f64 = 0.25;
 /// Bytes that are stored of an item beside its own.
 pub(crate) const BYTES_OF_AN_ITEM: f64 = 100.0;
-/// <https://aws.amazon.com/s3/pricing/>: a PUT or a LIST.
-pub(crate) const PUT: f64 = 0.005e-3;
-/// A GET or a HEAD.
-const GET: f64 = 0.0004e-3;
-/// A gigabyte of objects for a month.
+/// <https://aws.amazon.com/s3/pricing/>: a gigabyte of objects for a month.
 pub(crate) const S3_GB_MONTH: f64 = 0.023;
 /// <https://aws.amazon.com/lambda/pricing/>: a gigabyte-second on arm64.
 const GB_SECOND: f64 = 0.000_013_333_4;

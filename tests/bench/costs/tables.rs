@@ -213,7 +213,7 @@ pub(crate) fn print(small: &Site, large: &Site) {
     line("an audit a day", price::of(&audits), 0.0);
     let mut sweeps = price::of(&per(&large.sweep, 1.0 / MINUTES));
     // Its look at the failure bucket, which the local stack has none of.
-    sweeps.s3 += MINUTES * price::PUT;
+    sweeps.s3 += MINUTES * sim::price::PUT;
     line("a sweep a minute", sweeps, 0.0);
     let cdn = price::of_cdn_in_a_month(CRAWLS, CRAWLS * bytes / GB);
     let missed = price::of(&per(&request, 1.0 / (CRAWLS * (1.0 - HIT_RATES[1]))));
@@ -240,7 +240,7 @@ pub(crate) fn print(small: &Site, large: &Site) {
     priced("all", &sum.0, sum.1);
     println!("\nThe same month's metrics, alarms and dashboard at each level of `Monitoring`.\n");
     print!("{}", watching::table());
-    println!("\nPrices: us-east-1, {}.", price::AS_OF);
+    println!("\nPrices: us-east-1, {}.", sim::price::AS_OF);
     println!(
         "Rows: {:.0} bytes a page; objects: {:.0}; a sitemap's row in the index: {:.0}.",
         large.rows / large.pages,

@@ -19,6 +19,7 @@ pub mod latency;
 #[cfg(test)]
 mod loss;
 pub mod oracle;
+pub mod price;
 pub mod public;
 pub mod reader;
 #[cfg(test)]

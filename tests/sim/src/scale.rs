@@ -98,10 +98,11 @@ pub struct Size {
 }
 
 /// All scenarios.
-pub const SCENARIOS: [Scenario; 19] = [
+pub const SCENARIOS: [Scenario; 20] = [
     ("load", |size| run(size, load::load)),
     ("load-of-sites", |size| run(size, load::load_of_sites)),
     ("edits", |size| run(size, changes::edits)),
+    ("change", |size| run(size, changes::change)),
     ("due", |size| run(size, clock::due)),
     ("appear", |size| run(size, clock::appear)),
     ("beside-a-scan", |size| run(size, load::beside_a_scan)),

@@ -42,8 +42,18 @@ pub struct SimObjects {
     /// What is in it.
     pub objects: MemoryObjects,
     faults: Faults,
-    /// Puts that were done, and that were lost to another.
-    puts: Arc<[AtomicU64; 2]>,
+    asked: Arc<Asked>,
+}
+
+/// What a bucket was asked for so far.
+#[derive(Debug, Default)]
+struct Asked {
+    puts: AtomicU64,
+    /// Puts that were lost to another.
+    lost: AtomicU64,
+    /// GET and HEAD: one price.
+    reads: AtomicU64,
+    lists: AtomicU64,
 }
 
 impl SimTable {
@@ -367,16 +377,25 @@ impl SimObjects {
         Self {
             objects,
             faults,
-            puts: Arc::default(),
+            asked: Arc::default(),
         }
     }
 
     /// Puts so far that were done, and that were lost to another.
     #[must_use]
     pub fn puts(&self) -> [u64; 2] {
-        self.puts
-            .each_ref()
-            .map(|puts| puts.load(Ordering::Relaxed))
+        let lost = self.asked.lost.load(Ordering::Relaxed);
+        [self.asked.puts.load(Ordering::Relaxed) - lost, lost]
+    }
+
+    /// Requests so far, by their price: PUT and LIST, GET and HEAD.
+    #[must_use]
+    pub fn requests(&self) -> [u64; 2] {
+        let Asked {
+            puts, reads, lists, ..
+        } = &*self.asked;
+        let puts = puts.load(Ordering::Relaxed) + lists.load(Ordering::Relaxed);
+        [puts, reads.load(Ordering::Relaxed)]
     }
 
     fn call<'a, R, T, F>(
@@ -412,6 +431,7 @@ impl SimObjects {
 
 impl Objects for SimObjects {
     fn head<'a>(&'a self, key: &'a ObjectKey) -> objects::Reply<'a, Option<ObjectMeta>> {
+        self.asked.reads.fetch_add(1, Ordering::Relaxed);
         self.call("HeadObject", key.clone(), |objects, key| async move {
             objects.head(&key).await
         })
@@ -431,6 +451,7 @@ impl Objects for SimObjects {
     }
 
     fn get<'a>(&'a self, key: &'a ObjectKey) -> objects::Reply<'a, Option<(ObjectMeta, Bytes)>> {
+        self.asked.reads.fetch_add(1, Ordering::Relaxed);
         self.call("GetObject", key.clone(), |objects, key| async move {
             objects.get(&key).await
         })
@@ -443,6 +464,7 @@ impl Objects for SimObjects {
         document: &'a Document,
         precondition: &'a Precondition,
     ) -> objects::Reply<'a, Put> {
+        self.asked.puts.fetch_add(1, Ordering::Relaxed);
         let put = self.call(
             "PutObject",
             (key.clone(), body, document.clone(), precondition.clone()),
@@ -452,12 +474,14 @@ impl Objects for SimObjects {
         );
         Box::pin(async move {
             let put = put.await?;
-            self.puts[usize::from(put != Put::Done)].fetch_add(1, Ordering::Relaxed);
+            let is_lost = u64::from(put != Put::Done);
+            self.asked.lost.fetch_add(is_lost, Ordering::Relaxed);
             Ok(put)
         })
     }
 
     fn list<'a>(&'a self, site: &'a str) -> objects::Reply<'a, Vec<ObjectKey>> {
+        self.asked.lists.fetch_add(1, Ordering::Relaxed);
         self.call(
             "ListObjectsV2",
             site.to_owned(),
@@ -466,6 +490,7 @@ impl Objects for SimObjects {
     }
 
     fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> objects::Reply<'a, Vec<String>> {
+        self.asked.lists.fetch_add(1, Ordering::Relaxed);
         let wanted = (after.map(str::to_owned), most);
         self.call(
             "ListObjectsV2",

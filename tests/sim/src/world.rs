@@ -35,6 +35,7 @@ use crate::event_source::{Function, Invoker, Runs, Stream};
 use crate::faults::{Faults, Spell};
 use crate::history::{KNOWN, SITES};
 use crate::latency::Latency;
+use crate::price::Usage;
 use crate::public::SimPublic;
 use crate::runtime::{Sim, mix};
 use crate::source;
@@ -411,6 +412,19 @@ impl World {
     #[must_use]
     pub fn puts(&self) -> [u64; 2] {
         self.bucket.puts()
+    }
+
+    /// What the functions asked AWS for so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let units = self.units();
+        let [puts, reads] = self.bucket.requests();
+        Usage {
+            written: units.iter().map(|[written, _]| written).sum(),
+            read: units.iter().map(|[_, read]| read).sum(),
+            puts,
+            gets: reads,
+        }
     }
 
     /// The objects in the bucket, as they are stored.

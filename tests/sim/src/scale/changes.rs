@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::{Aim, EDITS_A_SECOND, Scene, id, page};
 use crate::history::SITES;
+use crate::price::READ_UNIT;
 
 /// A loaded site of which pages are edited all the time.
 pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
@@ -24,6 +27,61 @@ pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
     let units = (scene.written() - before) as f64 / (SECONDS * EDITS_A_SECOND) as f64;
     scene.figure("units written an edit", units, "units", Aim::Counted);
     scene.longest_run();
+    Ok(scene)
+}
+
+/// A loaded site of which one page is edited at a time: what that costs.
+pub(super) async fn change(mut scene: Scene) -> Result<Scene, String> {
+    const EDITS: u32 = 100;
+    // Long enough for a change to be published before the next one, and some within a minute: they share the feed.
+    const APART: Duration = Duration::from_secs(4);
+    // Until the notices to search engines are sent, too.
+    const QUIET: Duration = Duration::from_secs(1_200);
+    // Dollars, beside what Lambda asks (docs/COSTS.md), and those of reading a row of each sitemap for the index.
+    const MILLION: f64 = 27.4;
+    const MILLION_A_SITEMAP: f64 = 108.0 / 4_096.0 * READ_UNIT * 1e6;
+    const ENTRIES: usize = 1_000;
+    // A page as docs/COSTS.md assumes it.
+    let page = |n: usize, edit: u64| {
+        let image = format!("https://images.example.com/{n}.jpg");
+        let mut page = page(SITES[0], n, edit);
+        page["description"] = json!("d".repeat(300));
+        page["images"] = json!([{"url": image}]);
+        page["terms"] =
+            json!({"category": [format!("c{}", n % 10)], "tag": [format!("t{}", n % 50)]});
+        page
+    };
+    for n in 0..scene.pages {
+        scene.world.put(&page(n, 0)).await;
+    }
+    scene.world.begin();
+    scene.world.settle().await?;
+    scene.sim.sleep(QUIET).await;
+    let before = scene.world.usage();
+    scene.sim.sleep(APART * EDITS).await;
+    let idle = scene.world.usage() - before;
+    let before = scene.world.usage();
+    for edit in 0..EDITS {
+        let n = usize::try_from(scene.sim.below(scene.pages as u64)).unwrap_or(0);
+        scene.world.put(&page(n, 1 + u64::from(edit))).await;
+        scene.sim.sleep(APART).await;
+    }
+    let usage = scene.world.usage() - before - idle;
+    let each = |count: u64| count as f64 / f64::from(EDITS);
+    for (name, count) in [
+        ("units written a change", usage.written),
+        ("units read a change", usage.read),
+        ("S3 PUT and LIST a change", usage.puts),
+        ("S3 GET and HEAD a change", usage.gets),
+    ] {
+        scene.figure(name, each(count), "", Aim::Counted);
+    }
+    let million = usage.dollars() / f64::from(EDITS) * 1e6;
+    let name = "a million such changes, without Lambda";
+    let sitemaps = scene.pages.div_ceil(ENTRIES) as f64;
+    let most = MILLION + sitemaps * MILLION_A_SITEMAP;
+    let aim = Aim::AtMost((most * 100.0).ceil() / 100.0);
+    scene.figure(name, million, "dollars", aim);
     Ok(scene)
 }
 
