@@ -1,7 +1,7 @@
 //! A function URL's event as a request.
 //!
-//! `lambda_http` makes one too, but it panics on a query that no URI may have, such as `?<`. A panic is an error of the
-//! function, which its alarm counts, and anybody can send such a query where a CDN hands it on.
+//! `lambda_http` can do that too, but it panics on an invalid query such as `?<`. Anybody can send such a query if a CDN passes it on,
+//! and the function's alarm counts a panic as an error.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Uri};
 use serde::Deserialize;
 
-/// What an answer may depend on of an event
+/// The parts of an event that an answer may depend on
 /// ([payload format 2.0](https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html#urls-payloads)).
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,8 +39,8 @@ impl Event {
         &self.raw_path
     }
 
-    /// Returns the request without its body. What no request may have is left out of it: a header or a query that is none
-    /// asks for nothing, and a method that is none is not GET.
+    /// Returns the request without its body. Invalid parts are left out: an invalid header or query is missing, and an invalid
+    /// method becomes OPTIONS.
     #[must_use]
     pub fn request(&self) -> Parts {
         let (mut request, ()) = Request::new(()).into_parts();
@@ -61,7 +61,7 @@ impl Event {
 
 fn uri(path: &str, query: &str) -> Uri {
     let whole = format!("{path}?{query}");
-    // The route is that of the raw path, so that of the URI only stands in the log.
+    // The raw path decides the route. The URI's path is only for the log.
     whole.parse().or_else(|_| path.parse()).unwrap_or_default()
 }
 

@@ -17,7 +17,7 @@ use http_body_util::{BodyDataStream, BodyExt};
 use lambda_runtime::{MetadataPrelude, StreamResponse};
 use objects::{ObjectError, ObjectKey, Objects};
 
-/// Where gzip is sent ([`Gzip`]). Not set, as an encoding too.
+/// The environment variable that says where gzip is sent ([`Gzip`]). If it is not set, gzip is sent as an encoding too.
 pub const GZIP: &str = "GZIP";
 
 pub use event::Event;
@@ -30,7 +30,7 @@ pub const ENVIRONMENT: [&str; 4] = [BUCKET_NAME, STACK_NAME, MONITORING, GZIP];
 #[error("{GZIP}: {0}")]
 pub struct GzipError(#[from] UnknownGzip);
 
-/// The limits of its calls. An answer takes two of them, and a crawler waits.
+/// The limits of its calls. An answer takes two calls while a crawler waits.
 pub const TIMEOUTS: Timeouts = Timeouts {
     attempt: Duration::from_secs(3),
     operation: Duration::from_secs(8),

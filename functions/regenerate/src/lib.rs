@@ -24,7 +24,7 @@ pub const ENVIRONMENT: [&str; 8] = [
     BUCKET_NAME,
 ];
 
-/// The limits of its calls: a put of the largest object, 50 MB, may take its time. A third of the function's at most.
+/// The limits of its calls: long enough to put the largest object, 50 MB, and at most a third of the function's time.
 pub const TIMEOUTS: Timeouts = Timeouts {
     attempt: Duration::from_secs(20),
     operation: Duration::from_secs(60),

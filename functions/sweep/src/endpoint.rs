@@ -1,4 +1,4 @@
-//! One endpoint of IndexNow, which tells the other engines: <https://www.indexnow.org/documentation>.
+//! One endpoint of IndexNow, which passes URLs on to the other engines: <https://www.indexnow.org/documentation>.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, UNIX_EPOCH};
@@ -17,27 +17,27 @@ use sitemap::loc::{Loc, LocError};
 /// The environment variable that holds the endpoint's URL. If it is empty, no search engine is notified.
 pub const INDEXNOW_ENDPOINT: &str = "INDEXNOW_ENDPOINT";
 
-/// Why a text is no endpoint.
+/// Why a text is not an endpoint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
-    /// The environment does not say whether there is one.
+    /// The environment variable is not set.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
-    /// It is no URL.
+    /// It is not a URL.
     #[error("the IndexNow endpoint is not a URL: {0}")]
     Url(#[from] LocError),
-    /// What is told would pass in the open, and so would the key.
+    /// URLs and the key would be sent unencrypted.
     #[error("the IndexNow endpoint is neither https nor on 127.0.0.1")]
     Plain,
 }
 
-/// Where search engines are told. Cloning shares the client.
+/// An endpoint of IndexNow. Cloning shares the client.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     url: String,
     timeout: Duration,
-    /// Built when there is something to tell: it reads the system's root certificates.
+    /// Built when there is something to send, because it reads the system's root certificates.
     connector: Arc<OnceLock<Connector>>,
 }
 

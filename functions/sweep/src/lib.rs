@@ -1,7 +1,7 @@
-//! The function that the clock calls: what time alone changes ([`engine::sweep`]).
+//! The function that runs every minute: it does what time alone requires ([`engine::sweep`]).
 //!
 //! - Batches that wait in the failure bucket are counted ([`count_failures`]).
-//! - Search engines are told by an endpoint of IndexNow ([`Endpoint`]).
+//! - Search engines are notified by an endpoint of IndexNow ([`Endpoint`]).
 //! - CloudFormation asks it whether the user's own table can be read ([`setup`]).
 
 mod endpoint;
@@ -44,24 +44,24 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     operation: Duration::from_secs(10),
 };
 
-/// Why nobody knows how often to audit.
+/// Why the hours between audits cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditHoursError {
-    /// The environment does not say.
+    /// The environment variable is not set.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
-    /// What it says is no number of hours.
+    /// The value is not a number of hours.
     #[error("{AUDIT_HOURS} is {text:?}, which is no whole number of hours: {cause}")]
     NoNumber {
-        /// What it says.
+        /// The value.
         text: String,
-        /// Why that is no number.
+        /// Why it is not a number.
         cause: ParseIntError,
     },
 }
 
-/// From the beginning of an audit to the next one's.
+/// The time from the beginning of an audit to the beginning of the next.
 ///
 /// # Errors
 ///
@@ -77,9 +77,10 @@ fn parse_hours(text: String) -> Result<Duration, AuditHoursError> {
     }
 }
 
-/// Notes how many batches wait in the failure bucket, for the line of metrics that the sweep will write: as long as one
-/// does, not only when it comes. If the bucket cannot be listed there is no value; the clock does not stop for it. Where
-/// nobody watches the number, the bucket is not listed: a call each minute is paid for.
+/// Counts the batches in the failure bucket, for the sweep's line of metrics.
+///
+/// The count is written for as long as a batch is there, not only when one comes. If the bucket cannot be listed, the line has
+/// no count, and the sweep goes on. The bucket is not listed if nobody watches the count: a call each minute costs money.
 pub async fn count_failures(metrics: &Metrics, failures: &FailureBucket) {
     if !metrics.writes(&metrics::FAILURES_WAITING) {
         return;

@@ -25,20 +25,20 @@ async fn main() -> Result<(), Error> {
         };
         Ok::<_, Error>((reconciler, objects, failures, indexnow, times))
     };
-    // Not the end: CloudFormation waits to be told what is wrong. A sweep ends with it.
+    // The function still starts: CloudFormation waits to be told what is wrong. A sweep fails with the error.
     let wired = wire();
     let handler = async |event: LambdaEvent<Value>| {
         if setup::answered(&aws, &event.payload).await? {
             return Ok(());
         }
-        // The schedule's event says nothing that is of use.
+        // The schedule's event has nothing of use.
         let (reconciler, objects, failures, indexnow, times) =
             wired.as_ref().map_err(ToString::to_string)?;
         sweep::count_failures(&reconciler.metrics, failures).await;
         let engines = indexnow
             .as_ref()
             .map(|endpoint| endpoint as &dyn SearchEngines);
-        // Boxed: else the runtime starts with copying room for all of it about.
+        // Boxed, because the runtime would otherwise copy the whole future around.
         let sweep = engine::sweep::sweep(reconciler, objects, *times, engines);
         Box::pin(sweep).await?;
         Ok::<_, Error>(())

@@ -1,9 +1,9 @@
-//! CloudFormation's question whether a user's own table can be read as the deployment says, and the answer.
+//! Answers CloudFormation whether a user's own table can be read as the deployment says.
 //!
 //! `template.yaml` declares a custom resource with the table's name, its mapping and its stream for properties
-//! (<https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-requesttypes.html>). An answer that fails undoes
-//! the stack's creation or update, with the reason in its events. Without any answer CloudFormation waits for an hour, so
-//! there is one whatever is wrong.
+//! (<https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-requesttypes.html>). A failure rolls
+//! back the stack's creation or update, and the stack's events have the reason. Without an answer CloudFormation waits for an hour. So
+//! it gets an answer whatever is wrong.
 
 use std::time::Duration;
 
@@ -23,12 +23,12 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// in JSON if it is a control character.
 const MAX_REASON_CHARS: usize = 500;
 
-/// How often a table that may not be described is asked for once more, and after how long: a policy that was attached a moment
-/// ago does not hold everywhere yet. Together less than the function's time.
+/// How often a table that may not be described is asked for again, and after how long. A policy that was attached a moment ago may not
+/// be in force everywhere. All pauses together are shorter than the function's time.
 const ACCESS_TRIES: u32 = 6;
 const ACCESS_PAUSE: Duration = Duration::from_secs(5);
 
-/// What CloudFormation asks.
+/// A request of CloudFormation.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Request {
@@ -70,26 +70,26 @@ struct Answer<'a> {
     logical_resource_id: &'a str,
 }
 
-/// Why CloudFormation has no answer. It waits for the resource's time-out, and then takes it for a failure.
+/// Why CloudFormation gets no answer. It then waits for the resource's time-out, and takes that for a failure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// The event lacks something.
+    /// The event cannot be read.
     #[error("CloudFormation's request cannot be read: {0}")]
     Request(#[from] serde_json::Error),
-    /// Its address is no place for an answer.
+    /// The address for the answer is not allowed.
     #[error("CloudFormation's request: ResponseURL is neither https nor on 127.0.0.1")]
     Url,
-    /// The answer did not get there.
+    /// The answer could not be sent.
     #[error("failed to answer CloudFormation: {0}")]
     Lost(String),
 }
 
-/// Answers a request of CloudFormation's. False if the event is none.
+/// Answers a request of CloudFormation. Returns `false` if the event is not one.
 ///
 /// # Errors
 ///
-/// [`SetupError`]: the answer did not get there.
+/// [`SetupError`]: the answer was not sent.
 pub async fn answered(aws: &Aws, event: &Value) -> Result<bool, SetupError> {
     if event.get("ResponseURL").is_none() {
         return Ok(false);
@@ -158,7 +158,7 @@ async fn send(request: &Request, problem: &str) -> Result<(), SetupError> {
             "FAILED"
         },
         reason,
-        // Another one than before would have CloudFormation delete the resource of that name.
+        // If the name changed, CloudFormation would delete the resource with the old name.
         physical_resource_id: request
             .physical_resource_id
             .as_deref()

@@ -34,7 +34,7 @@ pub enum BuildError {
     /// A file cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// What the engine refuses.
+    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The tables in memory contradict themselves.

@@ -131,7 +131,7 @@ impl Loaded {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// It cannot be read.
-    #[error("{file}: {error}")]
+    #[error("failed to read {file}: {error}")]
     File {
         /// The file.
         file: String,

@@ -16,7 +16,7 @@ use crate::text::json_escaped;
 
 type Item = HashMap<String, AttributeValue>;
 
-/// Which records are meant; what is not said does not matter.
+/// Which records are exported. A filter that is not set matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Those of this site.
@@ -28,7 +28,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether a record is meant. A site's settings are of the site.
+    /// Whether a record is exported. A site's settings belong to the site.
     #[must_use]
     pub fn has(&self, record: &ContentRecord) -> bool {
         let own = sitemap::site::host_of_site_id(&record.id);
@@ -43,12 +43,12 @@ impl Scope {
     }
 }
 
-/// What an export came to.
+/// The result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Exported {
     /// Records that were written.
     pub records: u64,
-    /// Those of them that plain JSON cannot hold whole: sets, binaries, long numbers.
+    /// Those of them that lose something in plain JSON: sets, binaries, long numbers.
     pub not_whole: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Writing content into a table: in batches, several at once, paced, and so that a load that was killed goes on.
 //!
-//! - Lines are written in their order as far as it matters: of two with one id the later one stands.
-//! - While the table throttles, half as many batches are under way; with each that passes, one more again.
-//! - The journal has the last line up to which every line is settled. A line is written again rather than lost.
+//! - Of two lines with one id, the later one is the record in the end. Apart from that, the order of writes is free.
+//! - When the table throttles, the number of batches at a time is halved. With each batch that passes, it rises by one.
+//! - The journal has the last line up to which every line is settled. After a crash, some lines are written again, and none is lost.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// One that writes as fast as the table takes it, and leaves nothing beside a file.
+    /// A loader that writes as fast as the table takes it, and leaves no files.
     #[must_use]
     pub fn new(client: &Client, table: &str) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Loader {
         self.load_holding(source, None).await
     }
 
-    /// The same, but the settings of a site are not written, but held.
+    /// The same, but the settings of a site are kept back and not written.
     ///
     /// # Errors
     ///
@@ -329,7 +329,7 @@ impl<'l> Loading<'l> {
         self.beside.write(line)
     }
 
-    /// Waits until so many records may go.
+    /// Waits until this number of records may be written.
     async fn wait_for_turn(&mut self, records: usize) {
         let Some(rate) = self.loader.rate else {
             return;

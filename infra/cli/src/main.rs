@@ -6,6 +6,10 @@ use clap::Parser;
 use cli::output::{Log, note};
 use tracing_subscriber::EnvFilter;
 
+#[expect(
+    clippy::doc_markdown,
+    reason = "its documentation is the help text, which is shown without markup"
+)]
 mod commands;
 
 /// Status of a command that could not tell: usage, network, permissions, a scan under way.

@@ -1,8 +1,7 @@
-//! `waymark redrive`: what Lambda gave up is handed to the same code again.
+//! `waymark redrive`: replays the batches that Lambda gave up, with the same code.
 //!
-//! - An event says where to look, so it does not matter how old it is, whether it was done in part, or whether the
-//!   functions, or another redrive, run meanwhile.
-//! - An object goes when all of its batch was handled. What is no failure of this deployment's stays where it is.
+//! - An event says where to look. So it may be old or partly handled, and the functions or another redrive may run meanwhile.
+//! - An object is deleted when all of its batch was handled. An object that is no failure of this deployment stays.
 
 use std::fmt;
 
@@ -18,7 +17,7 @@ use serde_json::Value;
 
 use crate::target::Target;
 
-/// What came of an object of the failure bucket.
+/// The outcome for an object of the failure bucket.
 #[derive(Debug)]
 pub enum Outcome {
     /// All its records were handled, and it is deleted.
@@ -70,7 +69,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// An object of the failure bucket, and what came of it: a line of the command's JSON.
+/// An object of the failure bucket and its outcome: a line of the command's JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Redriven {
     /// The object's key.
@@ -113,8 +112,9 @@ impl Redriven {
     }
 }
 
-/// Hands every batch of the failure bucket to its function's code, tells `report` of each by its key, and says how many
-/// objects are left. What comes to the bucket meanwhile is not looked at.
+/// Hands every batch of the failure bucket to its function's code, and returns how many objects are left.
+///
+/// `report` gets the outcome of each object by its key. Objects that come into the bucket meanwhile are not looked at.
 ///
 /// # Errors
 ///

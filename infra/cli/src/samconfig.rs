@@ -1,4 +1,6 @@
-//! The stack of an environment of `samconfig.toml`: the file that `sam deploy --config-env` reads
+//! The stack of an environment of `samconfig.toml`.
+//!
+//! `sam deploy --config-env` reads the same file
 //! (<https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/serverless-sam-cli-config.html>).
 
 use std::{fs, io};
@@ -22,13 +24,12 @@ pub struct Environment {
 
 /// Why an environment cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum SamconfigError {
     /// The file cannot be read.
-    #[error("{FILE}: {0}: run the command where the file is, or give --stack")]
+    #[error("failed to read {FILE}: {0}: run the command where the file is, or give --stack")]
     File(#[from] io::Error),
     /// The file is malformed.
-    #[error("{FILE}: {0}")]
+    #[error("{FILE} is malformed: {0}")]
     Toml(#[from] basic_toml::Error),
     /// It does not have the environment.
     #[error("{FILE} has no environment {name}: it has {}", .known.join(", "))]
@@ -175,7 +176,7 @@ mod tests {
             assert!(told(TEXT, name).starts_with(&begin));
         }
         assert!(told(TEXT, "wrong").starts_with("samconfig.toml: environment wrong: "));
-        assert!(told("version = ", "default").starts_with("samconfig.toml: "));
+        assert!(told("version = ", "default").starts_with("samconfig.toml is malformed: "));
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod request;
 use answer::Answer;
 pub use answer::Unreadable;
 
-/// The action that finding a stack takes.
+/// The permission that finding a stack needs.
 const ACTION: &str = "cloudformation:DescribeStacks";
 /// The outputs that every stack of Waymark's has, whatever its parameters.
 const OUTPUTS: [&str; 4] = [
@@ -68,7 +68,7 @@ pub struct Parts {
     pub failure_bucket: String,
     /// Hosts of sites that need no settings record, separated by commas.
     pub sites: String,
-    /// The name of a table of the user's own; empty, there is none.
+    /// The name of a table of the user's own. Empty if there is none.
     pub source_table: String,
     /// That table's field mapping; empty without one.
     pub source_mapping: String,
@@ -76,9 +76,8 @@ pub struct Parts {
 
 /// Why a stack cannot be looked at.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum StackError {
-    /// Nothing says where to look.
+    /// No region is set.
     #[error(
         "cannot look for stack {name}: no region is set: give --region, or set AWS_REGION, or the region of the profile"
     )]
@@ -86,7 +85,7 @@ pub enum StackError {
         /// The stack.
         name: String,
     },
-    /// Nothing says who asks.
+    /// There are no credentials.
     #[error(
         "cannot look for stack {name} in {region}: no AWS credentials: {reason}: give --profile, or set AWS_ACCESS_KEY_ID and \
          AWS_SECRET_ACCESS_KEY (a profile of AWS SSO needs `aws configure export-credentials`, see docs/OPERATIONS.md)"
@@ -99,7 +98,7 @@ pub enum StackError {
         /// What the SDK says.
         reason: String,
     },
-    /// There is none of this name.
+    /// No stack has this name.
     #[error("no stack {name} in {region}: check the name, the account and --region")]
     Missing {
         /// The stack.
@@ -107,7 +106,7 @@ pub enum StackError {
         /// The region.
         region: String,
     },
-    /// It is of something else.
+    /// It is not a stack of Waymark.
     #[error(
         "stack {name} in {region} is not a Waymark stack: it has no output {output}: give the name that `sam deploy` was given"
     )]
@@ -119,7 +118,7 @@ pub enum StackError {
         /// The first output that is missing.
         output: &'static str,
     },
-    /// It has no tables to look at: it was never there in whole, or is gone.
+    /// It has no tables to look at: its creation never ended, or it is deleted.
     #[error("stack {name} in {region} is in {status}{}: {}", because(.reason), remedy(.status))]
     Unusable {
         /// The stack.
@@ -144,7 +143,7 @@ pub enum StackError {
         /// What CloudFormation says.
         message: String,
     },
-    /// AWS does not take the credentials.
+    /// AWS does not accept the credentials.
     #[error(
         "cannot look for stack {name} in {region}: AWS does not accept the credentials: {code}: {message}: renew them, or give \
          others with --profile"
@@ -159,7 +158,7 @@ pub enum StackError {
         /// What it says.
         message: String,
     },
-    /// There was no answer, or another than these.
+    /// There was no answer, or an unknown one.
     #[error(
         "cannot look for stack {name} in {region}: {endpoint}: {reason}: check --region and the network, and try again"
     )]

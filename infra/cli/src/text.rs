@@ -36,8 +36,9 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// A JSON document in which every character that a terminal would act on, but for the line breaks of its own form, is written as
-/// JSON escapes it. Such characters are only in strings, so it is the same document.
+/// A JSON document without characters that a terminal would act on, except its own line breaks.
+///
+/// They are written as JSON's escapes. Such characters are only in strings, so the document is the same.
 #[must_use]
 pub fn json_escaped(document: &str) -> Cow<'_, str> {
     let acts = |character: char| is_active(character) && character != '\n';

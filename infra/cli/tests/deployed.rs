@@ -281,7 +281,7 @@ fn an_environment_of_samconfig_names_the_stack_and_its_region() {
     };
     one_line(
         status(folder.path(), "production"),
-        "samconfig.toml: No such file",
+        "failed to read samconfig.toml: No such file",
     );
     let text = "version = 0.1\n[production.global.parameters]\nstack_name = \"failed\"\n[elsewhere.deploy.parameters]\n\
         stack_name = \"prod\"\nregion = \"eu-west-2\"\n";

@@ -90,7 +90,7 @@ pub struct Options {
     pub interceptor: Option<SharedInterceptor>,
     /// Sees what the functions do.
     pub observer: Option<Arc<dyn Observer>>,
-    /// Where search engines are told of changes; without it, nobody is.
+    /// The endpoint to notify search engines at. Without it they are not notified.
     pub indexnow: Option<Endpoint>,
     /// A table of the user's own whose items are content too. It is created if it does not exist.
     pub source: Option<SourceTable>,

@@ -19,23 +19,23 @@ use crate::https;
 /// Tries of one API call, with exponential backoff and jitter between them (throttling, 5xx, broken connections).
 const MAX_TRIES: u32 = 6;
 
-/// On this machine, where nobody pays for waiting: only a call that would never end is ended.
+/// The limits on this machine, where waiting costs nothing. They only end calls that would never end.
 const ON_LOOPBACK: Timeouts = Timeouts {
     attempt: Duration::from_secs(60),
     operation: Duration::from_secs(180),
 };
 
-/// How long a call may take: a connection that goes silent must not hold its caller for ever. Each function has its own.
+/// How long a call may take, so that a silent connection does not block its caller for ever. Each function has its own limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Limit of one try, to the end of its answer. Of an object that is read as it comes: to the end of the answer's head,
-    /// and then for as long as the body may stand still. A reader that asks for no more stops that clock.
+    /// Limit of one try, to the end of its answer. For an object that is read as a stream, it limits the time to the end of the
+    /// answer's head, and then each time in which the body makes no progress. Time in which the reader asks for nothing is not counted.
     pub attempt: Duration,
     /// Limit of a call with all its tries and the pauses between them. Reading a whole object is one call.
     pub operation: Duration,
 }
 
-/// The account and the region of an operator's command, where it is told more than the environment says.
+/// The account and the region of an operator's command, if its options name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// The region. Without one: the environment's, then the profile's.
@@ -48,9 +48,9 @@ pub struct Account {
 /// Where the clients' requests go.
 #[derive(Clone, Debug)]
 enum Source {
-    /// Wherever the environment says: in Lambda, AWS. Never through a proxy.
+    /// To the place that the environment names: in Lambda, AWS. Never through a proxy.
     Environment,
-    /// Where an operator says, or else the environment, through the proxy that it names.
+    /// To the place that an operator names, or else the environment, through the environment's proxy.
     Operator(Account),
     /// Two servers on this machine. The interceptors see every request: tests inject faults with them.
     Loopback {
@@ -98,7 +98,7 @@ impl Aws {
         Self::new(Source::Operator(account), timeouts)
     }
 
-    /// Clients for servers on this machine, with credentials that are good for nothing else.
+    /// Clients for servers on this machine, with credentials that are useless elsewhere.
     ///
     /// # Panics
     ///
@@ -119,7 +119,7 @@ impl Aws {
         Self::new(source, ON_LOOPBACK)
     }
 
-    /// Clients of their own for the same place, with other time limits.
+    /// New clients for the same place, with other time limits.
     #[must_use]
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
         Self::new(self.0.source.clone(), timeouts)

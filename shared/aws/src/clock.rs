@@ -10,9 +10,9 @@ use futures::future::BoxFuture;
 /// Tells the time in Unix seconds: an argument, so that tests can move it. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// The time it stands at; without it, it goes with the system's.
+    /// The fixed time of this clock. Without it, the clock follows the system's.
     stopped: Option<i64>,
-    /// What is added to that.
+    /// Seconds that are added.
     ahead: Arc<AtomicI64>,
 }
 
@@ -26,7 +26,7 @@ impl Clock {
         }
     }
 
-    /// A clock that stands at a time in Unix seconds and goes on by [`Clock::advance`] alone.
+    /// A clock that is fixed at a time in Unix seconds, and moves only by [`Clock::advance`].
     #[must_use]
     pub fn stopped(at: i64) -> Self {
         Self {

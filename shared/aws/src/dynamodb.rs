@@ -266,7 +266,7 @@ impl Table for DynamoDbTable {
                         let reasons = reasons.map(reason).collect();
                         TableError::Cancelled { reasons }
                     }
-                    // The same request is under way already, from a try whose answer was lost.
+                    // The same request is already running, from a try whose answer was lost.
                     Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
                         let reasons = vec![Reason::Conflict];
                         TableError::Cancelled { reasons }
@@ -278,7 +278,7 @@ impl Table for DynamoDbTable {
     }
 }
 
-/// What became of an action of a cancelled transaction.
+/// Why an action of a transaction was cancelled, if it was the reason.
 fn reason(reason: &CancellationReason) -> Reason {
     match reason.code() {
         None | Some("None") => Reason::Innocent,
@@ -416,7 +416,7 @@ pub async fn describe(aws: &Aws, table: &str) -> Result<Description, EngineError
     });
     Ok(Description {
         key: key.collect(),
-        // A stream that is turned off is still told.
+        // The description still has a stream that is turned off.
         stream: described
             .filter(|table| {
                 let stream = table.stream_specification();

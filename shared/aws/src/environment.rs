@@ -25,23 +25,21 @@ pub const SITEMAP_TABLE: &str = "SITEMAP_TABLE";
 pub const BUCKET_NAME: &str = "BUCKET_NAME";
 /// Hosts of sites that need no settings record, separated by commas; `*` for any.
 pub const SITES: &str = "SITES";
-/// The name of a table of the user's own whose items are content too; empty, there is none.
+/// The name of a table of the user's own, whose items are content too. Empty if there is none.
 pub const SOURCE_TABLE: &str = "SOURCE_TABLE";
 /// That table's field mapping, in JSON; empty without one.
 pub const SOURCE_MAPPING: &str = "SOURCE_MAPPING";
-/// The stack's name, the dimension of its metrics. Empty or not set, no metrics are written.
+/// The stack's name, the dimension of its metrics. If it is empty or not set, no metrics are written.
 pub const STACK_NAME: &str = "STACK_NAME";
-/// How much of the deployment is watched ([`Monitoring`]), and so which metrics are written. Not set, all of them.
+/// How much of the deployment is watched ([`Monitoring`]), and so which metrics are written. If it is not set, all are.
 pub const MONITORING: &str = "MONITORING";
 /// The failure bucket's name.
 pub const FAILURE_BUCKET: &str = "FAILURE_BUCKET";
 
 /// An environment that `template.yaml` should not have let through.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum EnvironmentError {
-    /// A variable is missing. An operator's command that took that for an empty one would find every page of the user's
-    /// table gone.
+    /// A variable is missing. If an operator's command took it for an empty one, every page of the user's table would look deleted.
     #[error("environment variable {name}: {cause}")]
     Variable {
         /// Its name.
@@ -49,25 +47,24 @@ pub enum EnvironmentError {
         /// Why it cannot be read.
         cause: VarError,
     },
-    /// Nobody has said which metrics to write.
+    /// The level of monitoring is unknown.
     #[error("{MONITORING}: {0}")]
     Monitoring(#[from] UnknownMonitoring),
-    /// The user's table cannot be read so.
+    /// The user's table cannot be read with these settings.
     #[error(transparent)]
     Source(#[from] SourceError),
 }
 
 /// Why a user's table cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum SourceError {
-    /// Nothing says what its items mean.
+    /// The table's mapping is missing.
     #[error("{SOURCE_TABLE} is {0}, and {SOURCE_MAPPING} is empty: give both or none")]
     NoMapping(String),
-    /// Nothing says which it is.
+    /// The table's name is missing.
     #[error("{SOURCE_MAPPING} is given, and {SOURCE_TABLE} is empty: give both or none")]
     NoTable,
-    /// It is one of Waymark's: it would read what it writes itself.
+    /// The table is one of Waymark's own, so Waymark would read what it writes itself.
     #[error("{SOURCE_TABLE}: {0} is one of Waymark's own tables")]
     Own(String),
     /// The mapping is malformed.

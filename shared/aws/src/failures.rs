@@ -29,7 +29,7 @@ impl FailureBucket {
         request.bucket(&self.bucket).prefix(FAILURE_PREFIX)
     }
 
-    /// How many batches wait: 1,000, a page of S3's listing, means that many or more.
+    /// The number of batches that wait. 1,000, a page of S3's listing, means 1,000 or more.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl FailureBucket {
         Ok(keys)
     }
 
-    /// What was written of a batch; nothing if it is gone.
+    /// The record of a batch; `None` if it is gone.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
 //! The HTTPS client that all AWS clients of a process share.
 //!
-//! AWS's endpoints need five root certificates. To read the 144 or so of the system instead is three quarters of the
-//! instructions of a first call, so the five are here. They can do only for a time, and not in every partition: once a
-//! connection has failed, for whatever reason, the system's are read and trusted in their place. The SDK tries again.
+//! AWS's endpoints need five root certificates, which are here. Reading the system's 144 or so would be three quarters of the
+//! instructions of a first call. The five may become outdated, and do not cover every partition. So once a connection has failed, for
+//! any reason, the system's certificates are read and trusted instead, and the SDK tries again.
 //!
-//! No proxy is used but by an operator's command, and there for HTTPS alone: plain HTTP is only for servers on the same
-//! machine, which a proxy cannot reach.
+//! Only an operator's command uses a proxy, and only for HTTPS. Plain HTTP is only for servers on the same machine, which a proxy cannot
+//! reach.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -138,7 +138,7 @@ impl HttpClient for Fallback {
     }
 }
 
-/// A connector that takes note of its failure.
+/// A connector that remembers that it failed.
 #[derive(Debug)]
 struct Watched {
     connector: SharedHttpConnector,

@@ -56,13 +56,13 @@ impl S3Objects {
     }
 }
 
-/// Reads a whole object within the limit of one operation, which the client applies to the head of the answer alone.
+/// Reads a whole object within the limit of one operation. The client itself applies that limit only to the answer's head.
 pub(crate) async fn within<T>(
     Timeouts { operation, .. }: Timeouts,
     read: impl Future<Output = Result<T, ObjectError>> + Send,
 ) -> Result<T, ObjectError> {
     let late = |_| Err(broken(&format!("not whole within {operation:?}")));
-    // Boxed: a call of the SDK is large for a thread's stack, and would lie there more than once.
+    // Boxed, because a call of the SDK is large, and would otherwise be on the thread's stack more than once.
     timeout(operation, Box::pin(read))
         .await
         .unwrap_or_else(late)

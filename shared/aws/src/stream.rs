@@ -12,7 +12,7 @@ pub fn records(event: &Event) -> Vec<StreamRecord> {
     event.records.iter().map(record).collect()
 }
 
-/// What a stream record tells.
+/// What a stream record says.
 #[must_use]
 pub fn record(record: &EventRecord) -> StreamRecord {
     let number = record.change.sequence_number.clone();

@@ -60,7 +60,11 @@ const RECORDS: Reading<ContentRecord> = Reading {
     mapped: |mapping, id, item| mapping.record(id, item),
 };
 
-/// The content.
+/// The content: Waymark's own table, and perhaps one of the user's.
+///
+/// # Errors
+///
+/// Its methods fail if a call of a table fails. A malformed record is no error: its problems are part of what is returned.
 #[derive(Clone, Debug)]
 pub struct Content {
     own: Arc<dyn Table>,
@@ -224,6 +228,10 @@ fn json_number(number: &str) -> Value {
     integer.unwrap_or_else(|_| number.parse::<f64>().map_or(Value::Null, Value::from))
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl Content {
     /// Returns the id of the record that a stream record is about. Returns `None` if that item is not a record.
     pub fn id_of(&self, record: &StreamRecord) -> Option<String> {
@@ -309,7 +317,7 @@ impl Content {
         self.scan_for(from, limit, &SITES).await
     }
 
-    /// As [`Content::scan`], with all of each record. Not read consistently: whoever finds something in it looks again.
+    /// Like [`Content::scan`], with all of each record. Not read consistently: callers look again at what they find in it.
     pub async fn scan_records(
         &self,
         from: Option<&str>,

@@ -5,7 +5,6 @@ use table::TableError;
 
 /// An error that a caller may act on. Lost races are not errors: the calls that can lose say so in their results.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum EngineError {
     /// The service answered with an error, or did not answer, after the client's own retries.
     #[error("{operation} failed: {message}")]
@@ -32,7 +31,7 @@ pub enum EngineError {
         message: String,
     },
     /// Other writers won every try. The event is delivered again.
-    #[error("{what}: other writers were faster {tries} times in a row")]
+    #[error("failed to write {what}: other writers were faster {tries} times in a row")]
     Contended {
         /// What was being written.
         what: String,
@@ -42,7 +41,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether trying again cannot help. Whoever handles a batch records such an error and goes on: it must not hold up
+    /// Whether trying again cannot help. The handler of a batch logs such an error and goes on: it must not hold up
     /// the other records.
     #[must_use]
     pub fn is_permanent(&self) -> bool {

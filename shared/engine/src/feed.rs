@@ -1,4 +1,5 @@
-//! What has changed of late on a site: a row a page, in a partition a day. DynamoDB deletes it when it is over, some time later.
+//! What has changed on a site in the last days: one row for each page, one partition for each day. DynamoDB deletes a row some time
+//! after the feed no longer needs it.
 
 use std::ops::RangeInclusive;
 
@@ -17,9 +18,13 @@ pub const EXPIRES: &str = "expires";
 /// Seconds that a row stays beyond its time: nobody's clock is so far behind.
 const SPARE_SECONDS: i64 = 3_600;
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
-    /// A site's changes of these days (since 1970), the newest first, at most so many; read consistently. A row that
-    /// cannot be read costs its own page alone.
+    /// Returns up to `most` changes of a site on these days (since 1970), the newest first, read consistently. A row that cannot be
+    /// read is passed over.
     pub async fn changes(
         &self,
         site: &str,

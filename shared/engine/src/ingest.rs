@@ -1,8 +1,8 @@
-//! What follows from a change of a content record, also one of the user's own table: reconcile it.
+//! Handles changes of content records, also of the user's own table: it reconciles them.
 //!
 //! - An event says where to look, never what to do: only its key is read.
-//! - A record that cannot be listed is no failure: why is in its ledger. One that the tables can never take, or whose
-//!   rows are damaged, is logged and acknowledged: tried again, it would only hold up the others.
+//! - A record that cannot be listed is no failure: its ledger has the reason. A record that the tables can never take, or whose rows
+//!   are damaged, is logged and acknowledged. Trying it again would only hold up the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -114,10 +114,11 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
     batch.response(failed)
 }
 
-/// Which of these are items that are no pages and for which nothing is placed: in a table that holds users and orders too,
-/// most events are theirs, and a fence for each would be two writes. The item is read before the ledger: a run that fences
-/// after that reads an item that is no older. Whoever has fenced before it may have read an older one and be about to place
-/// it: so a fence alone counts as a ledger.
+/// Returns the ids whose items are no pages and have nothing placed.
+///
+/// In a table that holds users and orders too, most events are theirs, and a fence for each would be two writes. The item is read
+/// before the ledger, so a run that fences later reads an item that is no older. A run that has fenced already may have read an older
+/// item and be about to place it. So a ledger with nothing but a fence counts too.
 async fn foreign(reconciler: &Reconciler, ids: &[String]) -> Result<BTreeSet<String>, EngineError> {
     let (content, table) = (&reconciler.content, &reconciler.table);
     let suspects = ids.iter().filter(|id| content.may_be_foreign(id));
@@ -136,8 +137,10 @@ async fn foreign(reconciler: &Reconciler, ids: &[String]) -> Result<BTreeSet<Str
     Ok(unplaced.map(|(id, _)| id.clone()).collect())
 }
 
-/// Which of these records the scan of all content will reconcile: those of sites on hold, while its pass has not begun. It will
-/// read what these events tell of, or something newer. Without this, many records of a first load would be reconciled twice.
+/// Returns the records that the scan of all content will reconcile: those of sites on hold, if its pass has not begun.
+///
+/// The scan will read the records as these events left them, or newer ones. Without this, many records of a first load would be
+/// reconciled twice.
 async fn left_to_scan(
     reconciler: &Reconciler,
     ids: &[String],

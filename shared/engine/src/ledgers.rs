@@ -15,10 +15,10 @@ mod actions;
 pub(crate) mod holding;
 mod verify;
 
-/// Rows that one repair takes in beside those that the ledger knows, so that it stays one transaction. The next audit
-/// takes in the next.
+/// Rows that one repair adds to those that the ledger knows, so that it stays one transaction. The next audit adds the
+/// next rows.
 const MAX_STRAYS: usize = 10;
-/// Tries of a transaction that was throttled or in another's way. One more costs less than a new round, which fences and reads
+/// Tries of a transaction that was throttled or that conflicts with another. One more costs less than a new round, which fences and reads
 /// again.
 const COMMIT_TRIES: u32 = 5;
 
@@ -32,7 +32,7 @@ pub struct Fenced {
     pub ledger: Ledger,
     /// Whether there was none.
     pub new: bool,
-    /// Whether what it holds was not all true.
+    /// Whether some of what it held was untrue.
     pub untrue: bool,
     /// Whether the row of the feed that it names is lost. The ledger keeps its time: the row comes back under that.
     pub feed_lost: bool,
@@ -60,7 +60,7 @@ impl Fenced {
 pub enum Commit {
     /// Everything is written.
     Done,
-    /// Nothing is written: a fence, a slot or a claim is another's by now. Start again.
+    /// Nothing is written, because another run or page has the fence, a slot or the claim by now. Start again.
     Lost {
         /// The offers whose slots hold another page's entry.
         occupied: Vec<Offer>,
@@ -82,6 +82,10 @@ pub(crate) fn ledger_body(ledger: &Ledger) -> String {
     serde_json::to_string(ledger).expect("a ledger has text keys alone")
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
     /// Puts a fresh token into the page's ledger and returns what it holds. Must precede every other read.
     pub async fn fence(&self, id: &str) -> Result<Fenced, EngineError> {
@@ -90,8 +94,8 @@ impl SitemapTable {
         Ok(Fenced::new(token, read_ledger(&key, &item)?))
     }
 
-    /// As [`SitemapTable::fence`], and then holds the ledger against the rows: it says no more than they do. `found` are
-    /// rows that seem to be the record's: those that are, it takes in. A ledger that cannot be read is as good as lost.
+    /// Like [`SitemapTable::fence`], and then compares the ledger with the rows: it loses what they do not confirm. `found` are rows
+    /// that seem to be the record's; those that are, it takes in. A ledger that cannot be read counts as lost.
     pub async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, EngineError> {
         let key = keys::ledger(id);
         let (token, item) = self.fence_row(&key, None).await?.unwrap_or_default();
@@ -123,7 +127,7 @@ impl SitemapTable {
         Ok(item.and_then(|item| item.text("token").map(str::to_owned)))
     }
 
-    /// The highest part of a record's page that has a ledger, be it with a fence alone; 0 if there is none. Read
+    /// The highest part of a record's page that has a ledger, even one with nothing but a fence; 0 if there is none. Read
     /// consistently.
     pub async fn highest_part(&self, id: &str) -> Result<u32, EngineError> {
         let items = self.partition(&keys::ledger(id).pk).await?;
@@ -133,7 +137,7 @@ impl SitemapTable {
         Ok(parts.max().unwrap_or(0))
     }
 
-    /// Who but `id` has the claim of an address.
+    /// Which other page than `id` has the claim of an address.
     pub async fn claim(&self, address: &Address, id: &str) -> Result<Claim, EngineError> {
         let key = keys::claim(&address.site, address.loc.as_str());
         let Some(item) = self.item(&key).await? else {
@@ -180,7 +184,7 @@ impl SitemapTable {
         Ok(ids.map(str::to_owned).collect())
     }
 
-    /// Writes the row of one that waits for an address, so that an event tells of it. False if it waits no longer.
+    /// Writes the row of a page that waits for an address, which makes an event. Returns `false` if the page no longer waits.
     pub async fn call_waiter(&self, claim_pk: &str, id: &str) -> Result<bool, EngineError> {
         let update = Update::new().add("calls", 1);
         let waits = Condition::has("pk");
@@ -188,8 +192,8 @@ impl SitemapTable {
         Ok(called.is_some())
     }
 
-    /// Why a page is left out: the reason's name and its text. Who has an address that the page waits for is read now, since
-    /// a page that waits is not told of each new owner.
+    /// Why a page is left out: the reason's name and its text. If the page waits for an address, the address's owner is read now,
+    /// because a waiting page does not hear of each new owner.
     pub async fn refusal(
         &self,
         page: &str,

@@ -17,6 +17,10 @@ pub struct Marked {
     token: String,
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
     /// Marks a site, to be done at a time in Unix seconds.
     pub(crate) async fn mark(&self, mark: Mark, site: &str, due: i64) -> Result<(), EngineError> {
@@ -50,7 +54,7 @@ impl SitemapTable {
         Ok(items.iter().filter_map(marked).collect())
     }
 
-    /// Has the feed of a marked site published: that is what the end of its mark calls for.
+    /// Deletes the mark of a site's feed. The deletion is the event that has the feed published.
     pub(crate) async fn end_feed_mark(&self, site: &str) -> Result<(), EngineError> {
         self.delete(&keys::mark(Mark::Feed, site)).await
     }

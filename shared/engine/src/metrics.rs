@@ -77,10 +77,11 @@ impl Metric {
 pub const ENTRIES_WRITTEN: Metric = Metric::count("EntriesWritten");
 /// Entries removed.
 pub const ENTRIES_REMOVED: Metric = Metric::count("EntriesRemoved");
-/// The same two, but of sites that are released alone: each of these has to be followed by [`INDEXES_PUBLISHED`] or
-/// [`INDEXES_SKIPPED`] within a minute. On a first load nothing is published until its end.
+/// The same two, of released sites only: on a first load nothing is published until its end.
+///
+/// Each of these changes must be followed by [`INDEXES_PUBLISHED`] or [`INDEXES_SKIPPED`] within a minute.
 pub const LISTING_CHANGES: Metric = Metric::count("ListingChanges");
-/// Reconciles, whoever asked for them, that changed something.
+/// Reconciles that changed something, by any function.
 pub const RECORDS_CHANGED: Metric = Metric::count("RecordsChanged");
 /// Reconciles that found everything as it should be.
 pub const RECORDS_UNCHANGED: Metric = Metric::count("RecordsUnchanged");
@@ -100,9 +101,9 @@ pub const BYTES_PUBLISHED: Metric = Metric::new("BytesPublished", Unit::Bytes, K
 pub const INDEXES_PUBLISHED: Metric = Metric::count("IndexesPublished");
 /// Indexes whose object already was what its rows say.
 pub const INDEXES_SKIPPED: Metric = Metric::count("IndexesSkipped");
-/// Changed rows whose consequences could not be drawn now, and are tried again.
+/// Changed rows that could not be followed now, and are tried again.
 pub const CHANGES_FAILED: Metric = Metric::count("ChangesFailed");
-/// Changed rows whose consequences can never be drawn: acknowledged, and what is published stays as it is.
+/// Changed rows that can never be followed: acknowledged, and what is published stays as it is.
 pub const CHANGES_IMPOSSIBLE: Metric = Metric::count("ChangesImpossible");
 /// From a content record's change to its rows' commit, the longest of an invocation.
 pub const RECONCILE_SECONDS: Metric = Metric::seconds("ReconcileSeconds");
@@ -110,13 +111,13 @@ pub const RECONCILE_SECONDS: Metric = Metric::seconds("ReconcileSeconds");
 pub const PUBLISH_SECONDS: Metric = Metric::seconds("PublishSeconds");
 /// From the change of a shard's summary to the index's put, the longest of an invocation.
 pub const INDEX_SECONDS: Metric = Metric::seconds("IndexSeconds");
-/// URLs that search engines were told of.
+/// URLs that search engines were notified of.
 pub const NOTICES_SENT: Metric = Metric::count("NoticesSent");
 /// URLs that IndexNow refuses for good.
 pub const NOTICES_REFUSED: Metric = Metric::count("NoticesRefused");
-/// What the audit has found, but for what is harmless.
+/// What the audit has found, except harmless findings.
 pub const FINDINGS_FOUND: Metric = Metric::count("FindingsFound");
-/// What of it the audit has made good, or has had `regenerate` make good.
+/// Findings that the audit repaired, or had `regenerate` repair.
 pub const FINDINGS_REPAIRED: Metric = Metric::count("FindingsRepaired");
 /// Bodies that broke off after their status was sent.
 pub const BODIES_BROKEN: Metric = Metric::count("BodiesBroken");

@@ -1,4 +1,4 @@
-//! URLs that search engines are still to be told of, and until when they are to be left in peace.
+//! URLs that are still to be sent to search engines, and the pauses in sending them.
 
 use table::{Condition, Item, Query};
 use tracing::warn;
@@ -11,10 +11,10 @@ use crate::sitemap_table::SitemapTable;
 /// (<https://www.indexnow.org/documentation>).
 pub const PAGE: usize = 10_000 / HASH_DIGITS.len();
 
-/// A URL to tell search engines of.
+/// A URL to send to search engines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Notice {
-    /// Since when nobody was told of a change, in Unix seconds.
+    /// When the first change that was not sent happened, in Unix seconds.
     pub since: i64,
     /// When it last changed, in Unix seconds.
     pub at: i64,
@@ -44,6 +44,10 @@ pub struct Refused {
     pub at: i64,
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
     /// Up to [`PAGE`] notices of a site with this first digit.
     pub async fn notices(&self, site: &str, digit: char) -> Result<Vec<Notice>, EngineError> {

@@ -28,8 +28,8 @@ mod tests;
 const PARTS: usize = 100;
 /// Times a record is started again from its fence before its event is left to be delivered again.
 const TRIES: u32 = 8;
-/// Rounds after which a page's ledger is held against its rows: one that is untrue, since a row was lost and another page
-/// has it by now, would lose every commit, and hold up its stream or the scan until an audit.
+/// Rounds after which a page's ledger is compared with its rows. If a row was lost and another page has it by now, the ledger is
+/// wrong: every commit would fail and hold up the stream or the scan until an audit.
 const TRUSTING_TRIES: u32 = 4;
 const _: () = assert!(TRUSTING_TRIES < TRIES);
 /// How long new tries are begun: where all write under one partition key, each takes seconds, and a run has no more time than
@@ -100,9 +100,9 @@ struct ReconcileOptions<'a> {
     evict: Option<(&'a Series, &'a BTreeMap<String, Slot>)>,
     /// Rows that seem to be a page's own: the rows are believed, and not the ledger.
     found: Option<&'a BTreeMap<String, Vec<Key>>>,
-    /// Whether the ledgers may be untrue: they are held against the rows.
+    /// Whether the ledgers may be wrong: they are compared with the rows.
     verify_ledger: bool,
-    /// Whether nobody is to be told of what changes.
+    /// Whether changes are not reported: no row of the feed, no notice.
     quiet: bool,
     /// The fence that this run has put on the own ledger of the page whose parts are reconciled.
     under: Option<&'a str>,

@@ -292,7 +292,7 @@ impl Regenerator {
         outcome
     }
 
-    /// Reconciles records and goes on behind those that can never succeed: they must not keep it from the others.
+    /// Reconciles records. It passes over those that can never succeed, so that they do not block the others.
     async fn reconcile_all(&self, ids: &[String]) -> Result<(), EngineError> {
         for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(ids, None).await) {
             step_over(id, outcome)?;

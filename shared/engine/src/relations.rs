@@ -10,8 +10,8 @@ use crate::error::EngineError;
 use crate::keys::{self, RowKey};
 use crate::sitemap_table::{SitemapTable, item_key};
 
-/// Members of a group that are looked at: more than it may have, since pages that join at the same time do not see each
-/// other. Those behind leave and are called again when others have left.
+/// Members of a group that are read. It is more than a group may have, because pages that join at the same time do not see each other.
+/// Members beyond the limit leave, and are called again when others have left.
 const MEMBERS_READ: u32 = 300;
 const _: () = assert!(MEMBERS_READ as usize > MAX_GROUP);
 
@@ -41,6 +41,10 @@ pub(crate) fn translation_attributes(
     attributes.filter_map(|(name, value)| Some((name.into(), value?)))
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
     /// The first items of a partition whose sort keys begin so: all on one page, or a number of them.
     async fn beginning_with(
@@ -58,7 +62,7 @@ impl SitemapTable {
         let query = Query::of(keys::term_partition(term)).reversed().limited(1);
         let items = self.first(query).await?;
         let key = items.first().and_then(item_key);
-        // The archives themselves stand before every page.
+        // The rows of archives are before those of pages.
         Ok(match key.and_then(|key| RowKey::parse(&key.pk, &key.sk)) {
             Some(RowKey::TermMember(lastmod, _)) => Newest::Page(lastmod),
             _ => Newest::Nobody,

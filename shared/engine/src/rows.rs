@@ -1,4 +1,4 @@
-//! Every row of the sitemap table, as the audit reads them, and the writes that make good what was lost.
+//! Every row of the sitemap table, as the audit reads it, and the writes that repair what was lost.
 //!
 //! None of these writes is an entry, a claim or an object: records are repaired by a reconcile, and what is published
 //! by the event of a version that has risen.
@@ -166,9 +166,13 @@ fn read_entry(key: &Key, item: &Item) -> Result<Option<(String, String)>, Engine
     }
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
     /// Up to `limit` rows behind a place, in the table's own order, and the next place; nothing at the end. Not read
-    /// consistently: whoever finds something in it looks again.
+    /// consistently: callers look again at what they find in it.
     pub async fn rows(
         &self,
         after: Option<&Key>,
@@ -199,18 +203,18 @@ impl SitemapTable {
         Ok(slots.map(|slot| slot.i).collect())
     }
 
-    /// Deletes a row that says something untrue, or nothing.
+    /// Deletes a row that is untrue or cannot be read.
     pub async fn drop_row(&self, key: &Key) -> Result<(), EngineError> {
         self.delete(key).await
     }
 
-    /// Makes an entry's row that cannot be read an empty one, which its segment's publisher can add up.
+    /// Replaces an entry's unreadable row by an empty one, so that its segment can be published.
     pub async fn empty(&self, key: &Key) -> Result<(), EngineError> {
-        // Lower than what it was, perhaps: the segment's stamp is compared with the object's after this.
+        // The version may be lower than it was. The segment's stamp is compared with the object's after this.
         self.put(Item::from(key).with("version", 1)).await
     }
 
-    /// Raises a segment's stamp: its event has the shard published, over whatever stands there with a lower one.
+    /// Raises a segment's stamp. The event has the shard published over an object with a lower stamp.
     pub async fn lift(&self, shard: &ShardId, segment: u32, by: u64) -> Result<(), EngineError> {
         let (n, i) = (shard.n, segment * SEGMENT_SLOTS);
         let key = keys::entry(&shard.series, Slot { n, i });
@@ -225,10 +229,10 @@ impl SitemapTable {
         lifted.await.map(drop)
     }
 
-    /// Gives back a slot that was offered and never used. False if it is used by now.
+    /// Gives back a slot that was offered and never used. Returns `false` if it is used by now.
     pub async fn give_back(&self, series: &Series, slot: Slot) -> Result<bool, EngineError> {
-        // The row's version rises, and if there was no row there is one: a run that was offered the slot by the counter
-        // writes into it only if there is none.
+        // The row's version rises; if there was no row, it is created. A run that was offered the slot by the counter writes into it
+        // only if there is no row.
         let raise = Update::new().add("version", 1);
         let stub =
             Action::update(&keys::entry(series, slot), raise).when(Condition::lacks("owner"));
@@ -236,7 +240,7 @@ impl SitemapTable {
         self.transact_once(vec![stub, free]).await
     }
 
-    /// Makes a series at least so large: its counter goes on behind what has rows, and publishing reads them.
+    /// Raises a series' extent to at least `least`, so that the counter goes on behind all rows, and publishing reads all of them.
     pub async fn grow(&self, series: &Series, least: Extent) -> Result<(), EngineError> {
         let key = keys::series(series);
         let item = self.item(&key).await?.unwrap_or_default();
@@ -256,7 +260,7 @@ impl SitemapTable {
             // Also if there is a row without a counter.
             None => Condition::lacks("next_n"),
         };
-        // Lost to somebody who moves it on: the next audit looks again.
+        // Another run has moved the counter on: the next audit looks again.
         self.update_if(&key, update, unmoved).await.map(drop)
     }
 

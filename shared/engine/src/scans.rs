@@ -1,4 +1,4 @@
-//! The rows of the scans. A scan goes through records that may have to be listed otherwise although nobody has changed them.
+//! The rows of the scans. A scan reconciles records that nobody has changed, but that may have to be listed differently.
 //!
 //! - The scan of all content finds records that no row of ours names: those of a new or dropped sitemap table, or of
 //!   another mapping. Its row stays, and says for which tables it was done.
@@ -90,8 +90,9 @@ pub enum SiteStep {
         /// The last segment; nothing at the beginning.
         after: Option<Segment>,
     },
-    /// Those that are left out once more: a run that went by older settings, and then died, may have moved one from what is
-    /// read last to what was read first. A site that never had an entry is scanned from here on.
+    /// Reconciling the records that are left out once more. A run with older settings that died may have moved a record from the
+    /// entries, which are read second, to those left out, which were read first. A site that never had an entry is scanned from this
+    /// step on.
     LeftOutAgain {
         /// As in the first step.
         after: Option<String>,
@@ -176,6 +177,10 @@ pub(crate) fn read_site_scan(key: &Key, item: &Item) -> Result<SiteScan, EngineE
     })
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
     /// Whether any scan is under way or asked for. One whose row cannot be read does not count: the audit mends it.
     pub async fn is_scanning(&self) -> Result<bool, EngineError> {
@@ -206,9 +211,10 @@ impl SitemapTable {
         item.map(|item| read_content_scan(&key, &item)).transpose()
     }
 
-    /// The action that asks for a pass over all content. It may be sent twice, the second time much later: so it leaves the
-    /// token as it is. With an old token in the row again, a slice that has read that could write back what it knows, and what
-    /// was asked for since would be forgotten.
+    /// The action that asks for a pass over all content.
+    ///
+    /// It may be sent twice, the second time much later. So it does not change the token: if it wrote an old token again, a slice that
+    /// had read that token could overwrite the row, and a later request would be forgotten.
     pub(crate) fn want_content_scan(&self) -> Action {
         let update = Update::new()
             .set_missing("token", self.env.token())
@@ -230,7 +236,7 @@ impl SitemapTable {
     }
 
     /// Writes the progress of the scan of all content if its row is still as it was read. The write is the event for the
-    /// next slice. False if the row is another by now.
+    /// next slice. Returns `false` if the row has changed meanwhile.
     pub async fn advance_content_scan(
         &self,
         before: &ContentScan,
@@ -259,7 +265,7 @@ impl SitemapTable {
         item.map(|item| read_site_scan(&key, &item)).transpose()
     }
 
-    /// Up to so many sites that have a scan, behind a host, in the order of their keys.
+    /// Returns up to `most` sites that have a scan, from behind `after`, in the order of their keys.
     pub async fn site_scans(
         &self,
         after: Option<&str>,
@@ -290,7 +296,7 @@ impl SitemapTable {
         self.put_if(row, Condition::lacks("pk")).await.map(drop)
     }
 
-    /// Writes a site's scan again: that is the event for a slice.
+    /// Writes a site's scan again, which is the event for a slice.
     pub async fn wake_site_scan(&self, host: &str, now: i64) -> Result<(), EngineError> {
         let Some(scan) = self.site_scan(host).await? else {
             return Ok(());
@@ -302,7 +308,7 @@ impl SitemapTable {
     }
 
     /// Writes the progress of a site's scan, or deletes its row, if that is still as it was read. The write is the event for
-    /// the next slice. False if the row is another by now.
+    /// the next slice. Returns `false` if the row has changed meanwhile.
     pub async fn advance_site_scan(
         &self,
         host: &str,
@@ -327,7 +333,7 @@ impl SitemapTable {
             .with("at", at)
     }
 
-    /// Up to so many records that a site leaves out, behind one of them, in the order of their partitions and ids.
+    /// Returns up to `most` records that a site leaves out, from behind `after`, in the order of their partitions and ids.
     pub async fn left_out(
         &self,
         site: &str,
@@ -363,7 +369,7 @@ impl SitemapTable {
     }
 }
 
-/// That the row of the scan of all content is as it was read. While the token is, a pass was at most asked for.
+/// The condition that the row of the scan of all content is as it was read. If the token is unchanged, at most a pass was asked for.
 fn unchanged(before: &ContentScan) -> Condition {
     let same_wish = if before.wanted {
         Condition::has("wanted")

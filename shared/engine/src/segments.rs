@@ -61,7 +61,7 @@ pub struct Summary {
     pub entries: u64,
     /// The newest lastmod of them.
     pub lastmod: Option<When>,
-    /// Their bytes. What stands around them is not of the rows: equal generations are equal summaries.
+    /// Their bytes, without the frame of the document, which does not depend on the rows: equal generations are equal summaries.
     pub bytes: u64,
 }
 
@@ -105,6 +105,10 @@ pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, EngineErro
     })
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
     /// The rows of a segment, read consistently.
     pub async fn segment(&self, shard: &ShardId, segment: u32) -> Result<SegmentRows, EngineError> {
@@ -148,6 +152,10 @@ impl SitemapTable {
     }
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
     /// All of a site, in the order of series and number, read consistently.
     pub async fn summaries(&self, site: &str) -> Result<BTreeMap<ShardId, Summary>, EngineError> {
@@ -163,7 +171,7 @@ impl SitemapTable {
         Ok(summaries)
     }
 
-    /// Writes a summary if its generation is higher than what stands there.
+    /// Writes a summary if its generation is higher than the row's.
     pub async fn summarise(&self, shard: &ShardId, summary: &Summary) -> Result<(), EngineError> {
         let update = Update::new()
             .set("generation", summary.generation)
@@ -172,7 +180,7 @@ impl SitemapTable {
             .set_or_remove("lastmod", summary.lastmod.map(|at| at.to_string()));
         let older =
             Condition::lacks("generation").or(Condition::less("generation", summary.generation));
-        // A generation that is not higher is what the condition is for.
+        // The condition fails if the generation is not higher. That is no error.
         self.update_if(&keys::summary(shard), update, older).await?;
         Ok(())
     }

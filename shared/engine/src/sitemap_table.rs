@@ -19,6 +19,11 @@ const FENCE_TRIES: u32 = 3;
 const FENCE_BACKOFF: u32 = 4;
 
 /// The sitemap table.
+///
+/// # Errors
+///
+/// Its methods fail if a call of the table fails, and with [`EngineError::Damaged`] if a row that they need cannot be read. A lost
+/// race is no error: a method whose write is conditional says what it returns then.
 #[derive(Clone, Debug)]
 pub struct SitemapTable {
     table: Arc<dyn Table>,

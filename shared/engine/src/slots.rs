@@ -3,7 +3,7 @@
 //! - A slot that was given back is offered first, then the next ones of the series' counter, taken once for a batch.
 //! - The counter leaves a shard when it is full: of entries, or of the bytes of those that it has placed there. What is
 //!   written longer later may still make a shard too large; then publishing moves entries out of it.
-//! - An offer binds nobody: the entry's own condition decides. Holes are harmless.
+//! - An offer reserves nothing: the condition of the entry's write decides. Holes are harmless.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::sitemap_table::{SitemapTable, damaged};
 const FREE_SLOTS_READ: u32 = 100;
 /// Tries to move the counter on.
 const COUNTER_TRIES: u32 = 12;
-/// So much of a site's limit of bytes is filled: the rest is for entries that become longer.
+/// The part of a site's byte limit that is filled. The rest is for entries that become longer.
 pub const FULL_PERCENT: u64 = 90;
 
 /// A slot for a new entry.
@@ -76,7 +76,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The least of a series that has so many segments in a shard.
+    /// The smallest extent with this number of segments in a shard.
     #[must_use]
     pub fn of_segments(segments: u32) -> Self {
         let positions = segments.saturating_sub(1) * SEGMENT_SLOTS + u32::from(segments > 0);
@@ -126,7 +126,7 @@ pub async fn shards_of(
     Ok(shards)
 }
 
-/// Takes a slot for each entry, of so many bytes, from the counter: the slots, and the counter afterwards.
+/// Takes a slot for each entry from the counter. Sizes are in bytes. Returns the slots, and the counter afterwards.
 fn take(
     mut counter: Counter,
     sizes: &[u64],
@@ -154,8 +154,12 @@ fn take(
     (slots.collect(), counter)
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
-    /// A slot for each entry of so many bytes, none of them in the shard `avoid`.
+    /// Offers a slot for each entry, whose sizes are in bytes. None of them is in the shard `avoid`.
     pub async fn offer(
         &self,
         series: &Series,
@@ -177,7 +181,7 @@ impl SitemapTable {
                 .collect())
         };
         let mut free_slots = free().await?;
-        // What a lowered capacity has left would otherwise hide the slots behind it for ever.
+        // Free slots beyond a lowered capacity would otherwise hide those after them for ever.
         let beyond: Vec<Slot> = free_slots
             .iter()
             .copied()

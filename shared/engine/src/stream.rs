@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use table::{Change, Item};
 
-/// What a stream tells of one change of an item. The item itself is read again.
+/// What a stream says about one change of an item. The item itself is read again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamRecord {
     /// The item's primary key.

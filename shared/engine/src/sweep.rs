@@ -6,9 +6,9 @@
 //! - Some sites are looked at, each minute the next ones: one that should have a row gets one, so that a dropped sitemap table
 //!   is rebuilt without an edit. Once a day each one's feed is published again.
 //! - Scans that have stopped are started again.
-//! - Feeds are published that have changed again too soon after the last time.
-//! - Search engines are told of what has changed ([`notices`]).
-//! - Once a day, or as often as the deployment says, everything is audited and made good, in slices ([`audit`]).
+//! - Feeds are published whose last change came too soon after the one before.
+//! - Search engines are notified of changed URLs ([`notices`]).
+//! - Once a day, or as often as the deployment says, everything is audited and repaired, in slices ([`audit`]).
 
 pub mod audit;
 pub mod notices;
@@ -43,7 +43,7 @@ const SITES: usize = 100;
 const SITES_SLICE: Duration = Duration::from_secs(10);
 /// Calls of the table under way at the same time.
 const CALLS: usize = 16;
-/// Scans of sites that a sweep looks at: the first are done before the others come to be looked at.
+/// Scans of sites that one sweep looks at. The first of them end before the others are looked at.
 const SITE_SCANS: u32 = 1_000;
 /// Seconds without progress after which nobody waits for a scan any more.
 pub(crate) const STUCK_SECONDS: i64 = 3_600;
@@ -57,7 +57,8 @@ const NEXT_AUDIT_PERIOD: i64 = 600;
 /// When the clock audits.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditTimes {
-    /// From the beginning of an audit to the next one's. No event tells of what an audit finds, so it is not known earlier.
+    /// From the beginning of an audit to the beginning of the next. What an audit finds has no event, so nothing else finds it
+    /// earlier.
     pub period: Duration,
     /// See [`Audit::second_look`].
     pub second_look: Duration,
@@ -68,8 +69,8 @@ impl AuditTimes {
     pub const DAILY: Duration = Duration::from_secs(86_400);
 }
 
-/// Does all that is due. Without `engines` no search engine is told of anything. False if nothing was done since another sweep
-/// is under way.
+/// Does all that is due. Without `engines`, no search engine is notified. Returns `false` if it did nothing because another sweep is
+/// running.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! Timers: records that time alone will change, in sixteen partitions an hour.
 //!
-//! `sweep` rings those whose time has come, for some seconds. Of each of the sixteen that has more it writes a row: its event
-//! has `regenerate` do the next slice, which writes the row again, until none is left.
+//! To *ring* a timer is to reconcile its record. `sweep` rings the timers that are due, for some seconds. For each partition that
+//! has more it writes a row. The row's event makes `regenerate` ring the next slice and write the row again, until no timer is left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -25,7 +25,7 @@ const CONCURRENT_DIGITS: usize = 4;
 pub(crate) const SLICE: Duration = Duration::from_secs(2);
 /// How long it does so at least, however late it begins: what is due must not wait for ever behind a busy stream.
 const LEAST_SLICE: Duration = Duration::from_millis(500);
-/// Seconds without a slice after which `sweep` rings again itself: longer than a function runs.
+/// Seconds without a slice after which `sweep` itself rings the timers again: longer than a function runs.
 const STALLED_SECONDS: i64 = 180;
 
 /// The ringing of a digit that goes on in slices.
@@ -45,6 +45,10 @@ pub struct Timer {
     pub id: String,
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
 impl SitemapTable {
     /// The hour (since 1970) from which timers may be left; nothing if there is no site yet, or the row was lost.
     pub async fn cursor(&self) -> Result<Option<i64>, EngineError> {
@@ -59,7 +63,7 @@ impl SitemapTable {
         self.put(cursor_at(hour)).await
     }
 
-    /// The timers of an hour with this digit behind one of them, the earliest first, at most so many.
+    /// Up to `most` timers of an hour with this digit, the earliest first, from behind `after`.
     pub async fn timers(
         &self,
         hour: i64,
@@ -150,8 +154,8 @@ fn cursor_at(hour: i64) -> Item {
 }
 
 impl Reconciler {
-    /// Rings the timers whose time has come, from the cursor's hour on, for a slice, and moves the cursor. What is left, slices of
-    /// their own do: of a digit with which they go on, nothing happens here.
+    /// Rings the timers that are due, from the cursor's hour on, for a slice, and moves the cursor. What is left is rung in further
+    /// slices by `regenerate`. A digit that has such slices already is passed over here.
     pub(crate) async fn begin_ringing(&self, cursor: i64) -> Result<(), EngineError> {
         let ringing = self.table.ringing(&HASH_DIGITS).await?;
         let until = self.env.deadline(SLICE);
@@ -170,7 +174,7 @@ impl Reconciler {
                 Ok::<_, EngineError>(left)
             }
         });
-        // An hour behind: a timer is written for the future of a clock that may be a little slow.
+        // An hour behind, because the clock of the run that wrote a timer may be a little slow.
         let mut reached = this_hour - 1;
         for left in concurrently(CONCURRENT_DIGITS, ring).await {
             reached = reached.min(left?.unwrap_or(this_hour));
@@ -181,7 +185,7 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Does a slice of what `sweep` has left to ring of these digits, up to such a moment: how it went with each.
+    /// Rings a slice of the timers that `sweep` has left of these digits, until a deadline. Returns the outcome of each digit.
     pub(crate) async fn go_on_ringing(
         &self,
         digits: &[char],
@@ -211,8 +215,7 @@ impl Reconciler {
         table.advance_ringing(digit, Some(&ringing), more).await
     }
 
-    /// Reconciles the records of a digit whose time has come, from the cursor's hour on, for a slice: the hour in which some are
-    /// left.
+    /// Rings the timers of a digit that are due, from the cursor's hour on, for a slice. Returns the hour in which some are left.
     async fn ring(
         &self,
         cursor: i64,

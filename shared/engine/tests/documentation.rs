@@ -8,7 +8,7 @@ fn between<'s>(source: &'s str, begin: &str, end: &str) -> &'s str {
     rest.split_once(end).expect(end).0
 }
 
-/// "RowUnknown" of "row_unknown".
+/// `RowUnknown` of `row_unknown`.
 fn variant(name: &str) -> String {
     let words = name.split('_');
     words

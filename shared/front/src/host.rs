@@ -7,8 +7,8 @@ use sitemap::site::is_site_host;
 /// the function's own and `X-Forwarded-Host` anybody's, so neither is read.
 pub const SITE_HOST_HEADER: &str = "x-waymark-host";
 
-/// The site that a request names, fit to stand in an object key, or nothing: a dot alone or a slash in it would
-/// lead out of the site's folder.
+/// Returns the site that a request names, if it is fit for an object key. A single dot or a slash in it could lead out of the site's
+/// folder.
 #[must_use]
 pub fn named(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(SITE_HOST_HEADER).iter();

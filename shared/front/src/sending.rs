@@ -24,9 +24,10 @@ use crate::form::Variant;
 use crate::representation::Representation;
 use crate::runtime::Runtime;
 
-/// The largest stored object that is read whole before it is sent. 50,000 entries with an image each take about 2 MB
-/// (`docs/BENCHMARKS.md`), so nearly every sitemap is checked; and of the function's 512 MB, which serve one request at a
-/// time, this is little.
+/// The largest stored object that is read whole before it is sent.
+///
+/// 50,000 entries with an image each take about 2 MB (`docs/BENCHMARKS.md`), so nearly every sitemap is checked. The function
+/// has 512 MB for one request at a time.
 pub const MAX_WHOLE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// How objects are sent.

@@ -16,7 +16,7 @@ pub const MAX_CACHED_SITES: usize = 1_000;
 /// The most that is read of a site file: more than one with the names of as many types as a site may have.
 pub const MAX_SITE_FILE_BYTES: usize = 128 * 1024;
 
-/// The site files read of late.
+/// The site files that were read recently.
 ///
 /// - A missing one is not remembered: a new site is served as soon as it is published, and names that are no site's
 ///   take up no room.

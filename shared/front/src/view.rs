@@ -1,13 +1,13 @@
 //! The view for people: a page that fetches its own path as XML and shows it as a table.
 //!
-//! Whoever opens a sitemap in a browser gets it, and nobody else: `Sec-Fetch-Dest: document` is sent by browsers alone,
-//! for navigations alone. Accept decides nothing, since crawlers ask for text/html too. A program that drives a browser is
-//! told by its User-Agent, or by `SIGNATURE_AGENT`.
+//! Only a browser that opens a sitemap gets the view: only browsers send `Sec-Fetch-Dest: document`, and only for navigations.
+//! Accept decides nothing, since crawlers ask for text/html too. A program that drives a browser is recognised by its User-Agent, or
+//! by `SIGNATURE_AGENT`.
 //!
-//! - The page is the same for every sitemap: nothing of a document or a request stands in it, so there is nothing to
-//!   escape. Its script reads the XML and makes elements of it.
-//! - The page is never stored, and neither is the XML that a navigation gets, so no cache can hand one's answer to
-//!   another. What the page fetches is no navigation, and cached as every crawler's.
+//! - The page is the same for every sitemap. It has nothing of a document or a request, so there is nothing to escape. Its script
+//!   reads the XML and makes elements of it.
+//! - No cache stores the page, nor the XML that a navigation gets. So no cache can give the answer for a person to a crawler, or the
+//!   reverse. What the page fetches is no navigation, and is cached as for every crawler.
 
 use std::sync::LazyLock;
 

@@ -12,7 +12,7 @@ pub const PUBLISHED_PREFIX: &str = "published/";
 /// Joins a series' name and its shard's number in a file name: `post-sitemap2.xml`.
 const SHARD_INFIX: &str = "-sitemap";
 
-/// Begins the file name of every index; the numbers of the further ones follow it.
+/// The beginning of every index's file name. The number of a further index follows it.
 const INDEX_STEM: &str = "sitemap_index";
 
 const XML: &str = "application/xml; charset=utf-8";
@@ -31,7 +31,7 @@ pub struct PublishedFile {
     pub name: &'static str,
     /// Whether a site has several files of the kind, each with a number.
     pub is_numbered: bool,
-    /// The key of the file of a site. The number counts only if there are several. Of the shards, the one of an example.
+    /// The key of a site's file. The number is used only if a site has several files of the kind. For shards, the key of an example.
     pub key: fn(String, u32) -> ObjectKey,
     /// The Content-Type.
     pub content_type: &'static str,
@@ -186,7 +186,7 @@ pub enum ObjectKey {
         /// The index's number, from 1.
         n: u32,
     },
-    /// `published/<site>/feed.atom`: what has changed of late.
+    /// `published/<site>/feed.atom`: recent changes.
     Feed {
         /// The site's host.
         site: String,
@@ -275,7 +275,7 @@ impl ObjectKey {
         format!("{PUBLISHED_PREFIX}{}/{}", self.site(), self.file_name())
     }
 
-    /// The key that [`ObjectKey::path`] wrote, or nothing for a path that is none of ours.
+    /// The key that [`ObjectKey::path`] wrote; `None` if the path is not one of ours.
     #[must_use]
     pub fn from_path(path: &str) -> Option<Self> {
         let (site, file) = path.strip_prefix(PUBLISHED_PREFIX)?.split_once('/')?;

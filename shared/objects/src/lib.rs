@@ -4,8 +4,8 @@
 //! - S3's ETag follows the bytes alone, so objects with different stamps have different bytes: `If-Match` can tell an
 //!   object from a later one with the same document. Where the document has no room for the stamp, it is stored behind the
 //!   document, and readers of the bucket get the document without it.
-//! - The document's own digest, length and time of change travel in the object's metadata, since S3's ETag and
-//!   Last-Modified change whenever a stamp does: what is served is answered from the former.
+//! - S3's ETag and Last-Modified change whenever a stamp does. So the object's metadata has the document's own digest, length and
+//!   time of change, and `http` answers with these.
 //! - There are two implementations: S3's, in `aws`, and [`MemoryObjects`]. [`conformance`] holds both to the same behaviour.
 
 pub mod conformance;

@@ -10,7 +10,7 @@ use futures::stream;
 use crate::files::ObjectKey;
 use crate::port::{BodyStream, Document, ObjectMeta, Objects, Precondition, Put, Reply};
 
-/// A bucket in memory. Cloning shares it. Every call is done at once; what takes time or fails is up to whoever wraps it.
+/// A bucket in memory. Cloning shares it. Every call is done at once; a wrapper may add delays and failures.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryObjects(Arc<Mutex<BTreeMap<ObjectKey, Stored>>>);
 

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 
 use crate::files::ObjectKey;
 
-/// What a call comes to.
+/// The result of a call, later.
 pub type Reply<'a, T> = BoxFuture<'a, Result<T, ObjectError>>;
 
 /// A body as it arrives.
@@ -19,7 +19,7 @@ pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, ObjectError>> + Se
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObjectError {
-    /// There was no answer, one of a service that is out of order, or a body that broke off. A put may have happened.
+    /// There was no answer, the service was out of order, or a body broke off. A put may have happened.
     #[error("{operation} failed: {message}")]
     Unavailable {
         /// The API call, for example `GetObject`.
@@ -47,7 +47,7 @@ pub struct Document {
     pub changed: i64,
     /// The document's length in bytes, unencoded.
     pub bytes: u64,
-    /// `<url>` or `<sitemap>` elements; 0 for what has none.
+    /// The number of `<url>` or `<sitemap>` elements; 0 if the document has neither.
     pub entries: u64,
     /// The site's epoch and the sum of the versions of the rows it was made from. Equal stamps mean equal rows; equal
     /// documents do not, so it is the stamp that decides whether to write.
@@ -102,7 +102,7 @@ pub trait Objects: fmt::Debug + Send + Sync {
     /// The object, its body as a stream.
     fn open<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, BodyStream)>>;
 
-    /// The object with its whole body. The body is empty if it is larger than any that was published: it is another's.
+    /// The object with its whole body. The body is empty if the object is larger than any that Waymark publishes: it is not ours.
     fn get<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, Bytes)>>;
 
     /// Writes the object if the precondition holds: the body, with its seal behind it.
@@ -117,11 +117,11 @@ pub trait Objects: fmt::Debug + Send + Sync {
     /// The keys of a site's objects, in no particular order.
     fn list<'a>(&'a self, site: &'a str) -> Reply<'a, Vec<ObjectKey>>;
 
-    /// Up to so many hosts of sites that have objects, behind one of them, in the order of their objects' paths.
+    /// Up to `most` hosts of sites that have objects, from behind `after`, in the order of their objects' paths.
     fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> Reply<'a, Vec<String>>;
 }
 
-/// The hosts of all sites that have objects, in the order of these.
+/// The hosts of all sites that have objects, sorted.
 ///
 /// # Errors
 ///

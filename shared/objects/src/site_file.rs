@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sitemap::site::SiteSettings;
 
-/// Series whose time is kept apart in [`Closings`]. They are in the site's row beside its settings, which leave little
-/// of DynamoDB's 400 KB an item: 64 names of at most 70 bytes, each with its time, are less than 7 KB.
+/// The most series whose times [`Closings`] keeps apart.
+///
+/// They are in the site's row beside its settings, which leave little of DynamoDB's 400 KB an item. 64 names of at most 70
+/// bytes, each with its time, are less than 7 KB.
 pub const MAX_CLOSINGS: usize = 64;
 
 /// The JSON of [`ObjectKey::SiteFile`](crate::ObjectKey::SiteFile).

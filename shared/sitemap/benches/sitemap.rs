@@ -253,7 +253,7 @@ fn peak_over_floor() -> Outcome<u64> {
     Ok(high_water_mark()? - floor)
 }
 
-/// VmHWM in KiB.
+/// `VmHWM` in KiB.
 fn high_water_mark() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -57,13 +57,13 @@ pub enum Refusal {
     /// A part of a page, whose address cannot be made.
     #[error("its url has a query: set types.{0}.part_url in the site's settings")]
     NoPartUrl(String),
-    /// Another address stands for it.
+    /// Its canonical address is a different one.
     #[error("its canonical address is {0}")]
     CanonicalElsewhere(Loc),
-    /// Too early.
+    /// It will be published later.
     #[error("published_at is {0}, in the future")]
     NotYet(When),
-    /// Too late.
+    /// It has expired.
     #[error("expired at {0}")]
     Expired(When),
     /// Another record has the same address.
@@ -113,12 +113,13 @@ impl Refusal {
     }
 }
 
-/// The site and the address under which a part of the page, 1 for the page itself, is to be listed at `now` (Unix seconds),
-/// or why it is not. That no other record has the same address is not known here, nor that an archive has a page.
+/// Returns the site and the address to list a part of a page under at `now` (Unix seconds). Part 1 is the page itself.
+///
+/// Two reasons are not known here: that another record has the same address, and that an archive has no page.
 ///
 /// # Errors
 ///
-/// The refusal.
+/// The first reason to leave it out.
 pub fn eligible<'s>(
     record: &ContentRecord,
     part: u32,

@@ -1,6 +1,6 @@
 //! The `<url>` elements of a sitemap.
 //!
-//! Elements stand in the schemas' order; the extensions follow the core's, or validators refuse the file.
+//! Elements are in the schemas' order, and extensions follow the core's elements. Otherwise validators refuse the file.
 
 use std::fmt;
 
@@ -85,6 +85,11 @@ impl ChangeFreq {
         Self::Yearly,
         Self::Never,
     ];
+
+    /// All words, for a message.
+    pub(crate) fn names() -> String {
+        Self::ALL.map(Self::as_str).join(", ")
+    }
 
     /// Reads the protocol's own word, in lower case.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The feed of what has changed of late: Atom 1.0, <https://www.rfc-editor.org/rfc/rfc4287>.
+//! The feed of recent changes: Atom 1.0, <https://www.rfc-editor.org/rfc/rfc4287>.
 //!
 //! It is a delta beside the sitemaps, for engines that read feeds (Bing's among them), and an ordinary feed for people.
 //! Texts are plain, and what they may hold is bounded, so that no entry is too large for the document.
@@ -9,7 +9,7 @@ use crate::loc::MAX_LOC_BYTES;
 use crate::time::When;
 use crate::xml::{self, is_xml_char};
 
-/// Entries of a feed: for whoever has missed more, since a whole site was edited at once, the sitemaps are there.
+/// Entries of a feed. A reader who missed more, for example after an edit of the whole site, has the sitemaps.
 pub const MAX_FEED_ENTRIES: usize = 500;
 /// Bytes of a feed: what FeedBurner takes, the least of the limits that readers of feeds have made known.
 pub const MAX_FEED_BYTES: usize = 512 * 1_024;
@@ -57,9 +57,10 @@ pub struct Change {
     pub at: i64,
 }
 
-/// The document, and how many entries it has. Of `changes`, the newest first, it has as many as its limits allow, and of
-/// those of one address the first. Atom asks for a time also of a feed without entries: it says since when it is so, in
-/// Unix seconds.
+/// Returns the document, and how many entries it has.
+///
+/// `changes` are sorted, the newest first. The document has as many as its limits allow, and only the first of each address.
+/// Atom requires a time even in a feed without entries: `empty_since`, in Unix seconds, is when it became empty.
 ///
 /// ```
 /// use sitemap::feed::{Change, Feed, render};
@@ -146,7 +147,7 @@ fn link(rel: &str, href: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\"/>\n");
 }
 
-/// The words of a text without control characters, at most so many characters of it.
+/// The words of a text without control characters, cut to a number of characters.
 fn plain(text: &str, most: usize) -> String {
     let kept = |c: &char| c.is_whitespace() || (is_xml_char(*c) && !c.is_control());
     let text: String = text.chars().filter(kept).collect();

@@ -28,13 +28,13 @@ pub fn is_language(code: &str) -> bool {
     known && parts.next().is_none()
 }
 
-/// Whether a code can stand in `hreflang`.
+/// Whether a code is valid in `hreflang`.
 #[must_use]
 pub fn is_hreflang(code: &str) -> bool {
     code == X_DEFAULT || is_language(code)
 }
 
-/// A language as the news schema has it: `en-GB` becomes `en`, `zh-TW` stays `zh-tw`; nothing for what is none.
+/// A language as the news schema has it: `en-GB` becomes `en`, `zh-TW` stays `zh-tw`. `None` if the code is invalid.
 ///
 /// ```
 /// use sitemap::language::news_language;

@@ -37,7 +37,6 @@ pub struct Loc(String);
 
 /// Why a text is not the URL of a page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum LocError {
     /// It does not begin with `http://` or `https://` and a host.
     #[error("not an absolute URL")]
@@ -82,7 +81,7 @@ pub enum LocError {
     /// An origin with a path or a query.
     #[error("has more than a scheme and a host")]
     NotAnOrigin,
-    /// The host or port is none.
+    /// The host or the port is invalid.
     #[error("{reason}")]
     Invalid {
         /// What the parser says.
@@ -282,7 +281,7 @@ fn invalid(error: url::ParseError) -> LocError {
 
 /// What follows `http://` or `https://`.
 fn after_scheme(raw: &str) -> Result<&str, LocError> {
-    /// Registered schemes are far shorter; a longer text before a colon is none, and does not belong in a message.
+    /// Registered schemes are far shorter. A longer text before a colon is not a scheme, and is too long for a message.
     const MAX_SCHEME_BYTES: usize = 32;
     let (scheme, rest) = raw.split_once(':').ok_or(LocError::NotAbsolute)?;
     if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") {

@@ -94,7 +94,7 @@ impl Mapping {
         &self.key
     }
 
-    /// The id of the record with this key, whose values stand in the key's order and have its types.
+    /// The id of the record with this key, whose values have the key's order and types.
     #[must_use]
     pub fn id(&self, key: &[KeyValue]) -> String {
         key::id(key)
@@ -134,7 +134,7 @@ impl Mapping {
         !self.only.is_empty()
     }
 
-    /// Why an item is no page, if it is none.
+    /// Why an item is not a page; `None` if it is one.
     #[must_use]
     pub fn mismatch(&self, item: &Value) -> Option<String> {
         let (path, _) = self.only.iter().find(|(path, conditions)| {
@@ -190,9 +190,9 @@ impl Mapping {
                 {
                     Some(format!("missing, since the item has no {path}"))
                 }
-                Err(Lack::Missing { path, translated }) if translated && closes(field) => Some(
-                    format!("the item has no {path}, and its translation no \"*\""),
-                ),
+                Err(Lack::Missing { path, translated }) if translated && closes(field) => {
+                    Some(format!("the item has no {path}, and values has no \"*\""))
+                }
                 Err(Lack::Missing { .. }) => notes.into_iter().next(),
             };
             problems.extend(reason.map(|reason| problem_at(field, &reason)));

@@ -85,7 +85,7 @@ pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
             after.claim = Some(address.clone());
         }
     }
-    // Its parts are looked at with the page, and what is of no host is left out whatever settings say.
+    // Parts are looked at with the page. A record without a valid host is left out under any settings.
     after.left_out &= page.part == 1 && is_site_host(&record.site);
     // What is listed of the parts changes with the page, which has them reconciled.
     after.next_check_at = due.into_iter().filter(|_| page.part == 1).min();

@@ -30,7 +30,7 @@ pub use self::values::{
 };
 use self::values::{KINDS, STATUSES, VISIBILITIES};
 
-/// Bytes of a record's id, which stands inside sort keys (DynamoDB: 1,024 bytes).
+/// Bytes of a record's id, which is a part of sort keys (DynamoDB: 1,024 bytes).
 pub const MAX_ID_BYTES: usize = 900;
 /// Bytes of a host's name, and of a port after it.
 const MAX_SITE_BYTES: usize = MAX_HOST_BYTES + 6;

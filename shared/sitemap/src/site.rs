@@ -41,9 +41,9 @@ pub const MAX_NEWS_ENTRIES: u32 = 1_000;
 pub const MAX_TEXT_BYTES: usize = 300;
 /// Characters of an IndexNow key (<https://www.indexnow.org/documentation>).
 pub const INDEXNOW_KEY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
-/// What stands for the page's URL in a pattern of its parts' URLs.
+/// The placeholder of the page's URL in a pattern of its parts' URLs.
 pub const URL_PLACE: &str = "{url}";
-/// What stands for the part's number there.
+/// The placeholder of the part's number in it.
 pub const PART_PLACE: &str = "{part}";
 
 /// Suffix of the series of a type whose own name is reserved.
@@ -152,7 +152,7 @@ pub struct SiteSettings {
     pub stylesheet: Stylesheet,
     /// Whether it has a feed of what has changed.
     pub feed: bool,
-    /// Whether search engines are told of changes, and by which key they know the site.
+    /// The key by which IndexNow knows the site. Without a key, search engines are not notified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexnow_key: Option<String>,
     /// Whether many indexes are listed by one of their own. Google reads no index in an index.
@@ -168,7 +168,7 @@ impl SiteSettings {
     ///
     /// # Errors
     ///
-    /// If `host` is none.
+    /// If `host` is not a valid host.
     pub fn default_for(host: &str) -> Result<Self, LocError> {
         Ok(Self {
             host: host.to_owned(),
@@ -290,8 +290,8 @@ pub fn is_settings(id: &str, item: &Value) -> bool {
         || (host_of_site_id(id).is_some() && given("url").is_none())
 }
 
-/// Whether a site may be called so: what stands in object keys and in the CDN's header. Lower case, labels of
-/// `[a-z0-9-]`, and a port if it is not the scheme's own.
+/// Whether this is a site's name, as in object keys and in the CDN's header: lower case, labels of `[a-z0-9-]`, and a port if it is
+/// not the scheme's own.
 #[must_use]
 pub fn is_site_host(site: &str) -> bool {
     let (host, port) = site

@@ -37,13 +37,12 @@ enum Precision {
 
 /// Why a text is not a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum TimeError {
     /// Neither an RFC 3339 date and time nor a date.
     #[error("neither YYYY-MM-DD nor an RFC 3339 date and time")]
     Form,
     /// A date and time without an offset could mean any of 26 hours.
-    #[error("a date and time without a zone")]
+    #[error("a date and time without a zone: add Z or an offset such as +01:00")]
     NoZone,
     /// The calendar or the clock has no such value, as in `2020-02-30`.
     #[error("no such date or time")]

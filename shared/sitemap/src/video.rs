@@ -2,8 +2,8 @@
 //!
 //! - A video that lacks what search engines require, or has it wrong, is left out with a reason; its page and the other
 //!   videos stay. Any other bad field costs the video that field alone.
-//! - Elements stand in the schema's order: <https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd>. What
-//!   Google no longer reads is not written: category, gallery_loc, price, tvshow. The schema has no width and no height.
+//! - Elements are in the schema's order: <https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd>. What
+//!   Google no longer reads is not written: `category`, `gallery_loc`, `price`, `tvshow`. The schema has no width and no height.
 
 use serde_json::{Map, Value};
 
@@ -381,7 +381,7 @@ impl<'a> Fields<'a, '_> {
         Some((name, info))
     }
 
-    /// A text of at most so many characters.
+    /// Cuts a text to `limit` characters, and notes it.
     fn shortened(&mut self, field: &str, text: String, limit: usize) -> String {
         match text.char_indices().nth(limit) {
             None => text,

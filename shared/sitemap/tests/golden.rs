@@ -1,4 +1,4 @@
-//! The bytes of rendered documents, held against the `RENDER_VERSION` that they belong to.
+//! The bytes of rendered documents, compared with those that belong to `RENDER_VERSION`.
 //!
 //! The scan renders what is published again only if `RENDER_VERSION` rises. Without a new version, an entry
 //! keeps its old bytes until its record changes.

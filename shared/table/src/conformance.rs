@@ -22,16 +22,16 @@ pub fn schema() -> Schema {
 ///
 /// # Panics
 ///
-/// If the implementation does otherwise.
+/// If the implementation behaves differently.
 pub async fn run<T: Table>(new_table: impl AsyncFn() -> T) {
     run_but(&[], new_table).await;
 }
 
-/// As [`run`], of an implementation that is known to do otherwise in these cases.
+/// Like [`run`], for an implementation that is known to behave differently in these cases.
 ///
 /// # Panics
 ///
-/// If the implementation does otherwise in another case, or no longer does in one of these.
+/// If the implementation behaves differently in any other case, or no longer does so in one of these.
 pub async fn run_but<T: Table>(otherwise: &[&str], new_table: impl AsyncFn() -> T) {
     macro_rules! cases {
         ($($case:ident),* $(,)?) => {
@@ -285,7 +285,7 @@ async fn an_update_makes_what_is_missing_and_returns_all(table: &dyn Table) {
             .update(key("p", "s"), Update::new().add("a", 1), None)
             .await,
     );
-    // Without anything to do, an item is made nevertheless.
+    // An update without actions still creates the item.
     let made = table
         .update(key("p", "t"), Update::new().remove("a"), None)
         .await;

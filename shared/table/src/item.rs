@@ -157,7 +157,7 @@ impl Item {
         self.get(name)?.as_text()
     }
 
-    /// An attribute's number; `None` if it is none of this type.
+    /// An attribute's number; `None` if it does not fit into this type.
     #[must_use]
     pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         match self.get(name)? {

@@ -1,6 +1,6 @@
 //! A table of items behind one port, [`Table`]: what the engine needs of DynamoDB, and no more.
 //!
-//! - Items, conditions, updates and transactions are plain data, so an implementation in memory decides what DynamoDB does.
+//! - Items, conditions, updates and transactions are plain data, so the implementation in memory can decide them as DynamoDB does.
 //! - There are two implementations: DynamoDB's, in `aws`, and [`MemoryTable`]. [`conformance`] holds both to the same
 //!   behaviour.
 //! - Every limit that a caller can meet is DynamoDB's own, and an implementation refuses what DynamoDB refuses.

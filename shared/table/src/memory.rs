@@ -1,7 +1,7 @@
 //! A table in memory that answers as DynamoDB does.
 //!
-//! - Every call is done at once, as a whole. What takes time, fails or is throttled is up to whoever wraps it.
-//! - It says what each write has changed ([`Change`]): a stream is made of that.
+//! - Every call is done at once, as a whole. A wrapper may add delays, failures and throttling.
+//! - It reports what each write changed ([`Change`]), from which a stream is made.
 //! - It adds integers alone, and in a query's page limit and a scan's it counts items as DynamoDB does.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,8 +62,8 @@ enum Sort {
     End,
 }
 
-/// Where an item is: partitions are in the order of a hash, as in DynamoDB. One map has them all, since one for each would be
-/// most of what a partition of a single item takes.
+/// Where an item is. Partitions are in the order of a hash, as in DynamoDB. One map has all of them: a map for each would take most of
+/// the memory of a partition with a single item.
 type Place = (u64, KeyPart, Sort);
 type Items = BTreeMap<Place, Item>;
 
@@ -87,7 +87,7 @@ impl MemoryTable {
         }
     }
 
-    /// An empty table that tells of each change, in their order, while it is being made.
+    /// An empty table that reports each change while it is made, in order.
     #[must_use]
     pub fn watched(schema: Schema, watch: impl Fn(Change<'_>) + Send + Sync + 'static) -> Self {
         let watch: Option<Watch> = Some(Arc::new(watch));
@@ -126,7 +126,7 @@ impl MemoryTable {
         self.lock().is_empty()
     }
 
-    /// Drops all items, and tells of no change: the table is a new one.
+    /// Drops all items and reports no change, as if the table were a new one.
     pub fn clear(&self) {
         self.lock().clear();
     }
@@ -191,7 +191,7 @@ impl MemoryTable {
         }
     }
 
-    /// What an action comes to: the place and the item that will be there; `None` for a check.
+    /// The result of an action: the place and the item that will be there; `None` for a check.
     fn prepare(
         &self,
         items: &Items,
@@ -333,8 +333,8 @@ impl MemoryTable {
         Ok(self.page(rest, scan.limit, scan.attributes.as_deref()))
     }
 
-    /// A page of what is left. Whether more follows is known only if the next item was looked for: like DynamoDB's, a page
-    /// that ends at its limit names a next one, which may be empty.
+    /// The next page of these items. Like DynamoDB, it does not look behind the last item: a page that ends at its limit names a
+    /// next page, which may be empty.
     fn page(
         &self,
         items: &mut dyn Iterator<Item = &Item>,

@@ -9,7 +9,7 @@ use crate::action::{Action, Condition, Update};
 use crate::error::TableError;
 use crate::item::{Item, Name, Value};
 
-/// What a call comes to.
+/// The result of a call, later.
 pub type Reply<'a, T> = BoxFuture<'a, Result<T, TableError>>;
 
 /// The primary key of a table: the partition key, and the sort key if there is one.

@@ -81,8 +81,10 @@ impl Tally {
     }
 }
 
-/// Compares rows and objects with what the oracle says, and returns what must be listed. `orphaned` says that the site that
-/// is one by its record has neither that nor a row: what was published of it may be anything.
+/// Compares rows and objects with what the oracle says, and returns what must be listed.
+///
+/// `orphaned` says that the site whose settings record made it a site has neither that record nor a row. What was published of
+/// it may be anything.
 ///
 /// # Errors
 ///

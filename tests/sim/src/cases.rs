@@ -124,8 +124,10 @@ pub fn run(case: &Case) -> Outcome {
     }
 }
 
-/// Leaves steps out of a history for as long as something is wrong all the same: halves first, single ones last; before that
-/// whatever of the deployment can be left out. What is left is a line for `regressions`.
+/// Shortens a failing history as far as it still fails.
+///
+/// It first leaves out parts of the deployment, then halves of the steps, then single steps. The result is a line for
+/// `regressions`.
 #[must_use]
 pub fn shortened(case: &Case) -> String {
     let mut case = case.clone();

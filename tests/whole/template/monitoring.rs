@@ -233,7 +233,7 @@ fn each_level_with_alarms_wakes_somebody_for_what_loses_changes_or_stops_publish
     assert_eq!(only.collect::<Vec<_>>(), ["RowsUnread"]);
 }
 
-/// A new alarm begins in the state INSUFFICIENT_DATA and tells nobody. If silence is that state, a new stack does not ring.
+/// A new alarm begins in the state `INSUFFICIENT_DATA` and tells nobody. If silence is that state, a new stack does not ring.
 #[test]
 fn silence_is_heard_where_it_means_something_and_not_on_a_new_stack() {
     for monitoring in [Monitoring::Full, Monitoring::Basic] {

@@ -29,7 +29,7 @@ use table::{Item, MemoryTable, Schema, Table, TableError, Value};
 
 use super::BuildError;
 
-/// Rounds of what follows from changes. A few are needed; a site that never comes to rest would need more than any number.
+/// Rounds of following changes. A few are needed. More mean that the changes never end, which is a bug.
 const MAX_ROUNDS: usize = 1_000;
 
 /// What follows from changes, each once.

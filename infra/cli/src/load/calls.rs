@@ -1,4 +1,4 @@
-//! The calls of a load: a batch, or item by item, and what of a batch is in the table already.
+//! The calls of a load: writing a batch, writing item by item, and reading which items of a batch the table has already.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::refusal::told;
 
 /// The first pause of a batch that the table does not take, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_secs(10));
-/// A batch of which the table takes nothing for so long ends the load.
+/// If the table takes nothing of a batch for this time, the load ends.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
-/// Codes of DynamoDB's that mean: later.
+/// DynamoDB's codes that mean "try again later".
 const THROTTLED: [&str; 4] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
@@ -28,9 +28,9 @@ enum Put {
     All,
     /// All but these ids.
     Left(HashSet<String>),
-    /// Nothing, but it may take it later.
+    /// It took nothing, and may take it later.
     Later(String),
-    /// Nothing: item by item it says why.
+    /// It took nothing. Writing item by item shows why.
     Never,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Writes a batch of distinct ids until the table has taken it; of what it has already nothing, if `if_changed`.
+    /// Writes a batch of distinct ids until the table has taken it. With `if_changed`, items that the table has already are left out.
     pub(super) async fn write(
         &self,
         batch: Vec<Waiting>,
@@ -191,7 +191,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The items that the table has with the ids of a batch. One that it does not say is written.
+    /// The items that the table has with the ids of a batch. An item that is not returned is written.
     async fn known(&self, batch: &[Waiting]) -> BTreeMap<String, Item> {
         let keys = batch.iter().filter_map(|waiting| {
             let id = waiting.item.get("id")?.clone();

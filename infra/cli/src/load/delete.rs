@@ -13,9 +13,9 @@ use crate::refusal::told;
 /// How many records may be deleted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// So many.
+    /// A number of records.
     Records(u64),
-    /// So many percent of those that the table has in the scope.
+    /// A percentage of those that the table has in the scope.
     Percent(f64),
 }
 
@@ -28,21 +28,21 @@ impl Limit {
     }
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deleted {
     /// Records of the scope that the table has.
     pub in_scope: u64,
     /// Those of them that no line had.
     pub missing: u64,
-    /// As many may be deleted.
+    /// The number that may be deleted.
     pub limit: u64,
-    /// As many were. None, if more are missing than may be deleted.
+    /// The number that was deleted: none, if more are missing than may be deleted.
     pub deleted: u64,
 }
 
-/// Deletes the records of a scope that were not loaded, unless they are more than `limit`. The settings of sites stay, and so
-/// does a record that has changed since it was looked at.
+/// Deletes the records of a scope that were not loaded, unless there are more than `limit`. Settings of sites stay, and so does a
+/// record that has changed since it was read.
 ///
 /// # Errors
 ///

@@ -22,8 +22,8 @@ use crate::refusal::told;
 use crate::status::status;
 use crate::target::Target;
 
-/// The last records that are looked for: DynamoDB's streams pass on what is in one partition in its order, and so many ids
-/// are in all of a new table's partitions.
+/// How many of the last records are looked for. DynamoDB's streams keep the order within a partition, and so many ids are spread over
+/// all partitions of a new table.
 pub const LAST: usize = 1_000;
 /// The time between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ pub enum PublishError {
     #[error("failed to write the site's settings: {0}")]
     Table(String),
     /// The host cannot be a site's.
-    #[error("{host:?} is no host of a site: {error}")]
+    #[error("{host:?} is not a site's host: {error}")]
     Host {
         /// The host.
         host: String,

@@ -42,7 +42,7 @@ impl FailureQueue {
             .clone()
     }
 
-    /// Takes everything out, for whoever delivers it again.
+    /// Takes everything out, to be delivered again.
     #[must_use]
     pub fn drain(&self) -> Vec<FailedBatch> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))

@@ -5,9 +5,9 @@
 //! - Order holds within a key. A batch that fails is tried again, halved if asked for, from the lowest sequence number
 //!   that was reported; what is given up goes to the [`FailureQueue`].
 //! - A function that runs into its time limit, or panics, has failed.
-//! - It can be told to do wrong what Lambda may do: see [`Faults`].
+//! - It can be told to misbehave in the ways that Lambda may: see [`Faults`].
 //!
-//! Incomplete: a source begins anew with every process, from the stream's oldest record or its end.
+//! Incomplete: a source starts again with every process, from the stream's oldest record or its end.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +44,7 @@ pub type Filter = Arc<dyn Fn(&EventRecord) -> bool + Send + Sync>;
 pub enum Starting {
     /// At the oldest record there is.
     TrimHorizon,
-    /// At what comes after the start.
+    /// At the records that come after the start.
     Latest,
 }
 
@@ -69,7 +69,7 @@ pub struct Mapping {
     pub timeout: Duration,
     /// Where to begin.
     pub starting: Starting,
-    /// As how many stream shards each of the stream's is read, records of one partition key in one of them.
+    /// How many stream shards each of the stream's is read as. Records of one partition key are in one of them.
     pub stream_shards: usize,
     /// The name of the table's partition key.
     pub partition_key: String,
@@ -208,8 +208,8 @@ impl EventSource {
         self.delivery.counters.panicked.get().map(String::as_str)
     }
 
-    /// Waits until each reader has polled once, after this call, and found nothing while nothing was under way. That never
-    /// comes to pass while a batch keeps failing and is not given up.
+    /// Waits until each reader has polled once after this call, and found nothing while nothing was running. It waits for ever if a
+    /// batch keeps failing and is not given up.
     ///
     /// # Errors
     ///

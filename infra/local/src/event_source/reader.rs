@@ -18,7 +18,7 @@ use super::{Lane, Mapping, Starting};
 
 /// The pause between polls that find nothing.
 const IDLE_PAUSE: Duration = Duration::from_millis(25);
-/// The same when nothing for its function has come for [`QUIET`]: nobody who edits by hand sees the difference.
+/// The same if nothing for its function has come for [`QUIET`]. The difference is too short to notice when editing by hand.
 const QUIET_PAUSE: Duration = Duration::from_millis(250);
 /// A test that is done sooner is as fast as with the shorter pause.
 const QUIET: Duration = Duration::from_secs(20);
@@ -159,7 +159,7 @@ struct Position {
     last: Option<String>,
 }
 
-/// Reads a shard to its end, as so many as the mapping says, and returns its id.
+/// Reads a shard to its end, as the number of shards that the mapping says, and returns its id.
 fn read_shard(
     client: Client,
     stream: String,

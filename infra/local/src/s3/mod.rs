@@ -3,7 +3,7 @@
 //! - Objects are held in memory, and with a data folder in files as well, which are read at the start.
 //! - Reads and lists are strongly consistent, and preconditions are decided as S3 decides them (`bucket`).
 //! - Any signature is accepted, and none. What Waymark does not use (versions, multipart uploads, access control)
-//!   answers NotImplemented.
+//!   answers `NotImplemented`.
 
 mod bucket;
 mod disk;

@@ -53,7 +53,7 @@ fn refused(refused: Refused) -> S3Error {
     }
 }
 
-/// What a 304 tells of the object (RFC 9110, section 15.4.5).
+/// The headers of a 304 (RFC 9110, section 15.4.5).
 fn validators(head: &Head) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut date = Vec::new();

@@ -17,13 +17,13 @@ pub struct Counts {
     pub puts: u64,
     /// Puts that were refused: their precondition did not hold.
     pub puts_refused: u64,
-    /// GetObject.
+    /// `GetObject`.
     pub gets: u64,
-    /// HeadObject.
+    /// `HeadObject`.
     pub heads: u64,
-    /// ListObjectsV2, a page each.
+    /// `ListObjectsV2`, a page each.
     pub lists: u64,
-    /// Objects named in DeleteObject and DeleteObjects.
+    /// Objects named in `DeleteObject` and `DeleteObjects`.
     pub deletes: u64,
 }
 

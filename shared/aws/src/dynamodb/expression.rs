@@ -1,6 +1,6 @@
 //! Conditions and updates as DynamoDB's expressions.
 //!
-//! Every name and every value is a placeholder: many a name is a reserved word.
+//! Every name and every value is a placeholder, because many names are reserved words.
 
 use std::collections::HashMap;
 

@@ -73,6 +73,7 @@ const ENGINES: u8 = of(&[Profile::Google, Profile::Bing, Profile::Waymark]);
 macro_rules! rules {
     ($($rule:ident $id:literal $severity:ident $profiles:ident $source:ident, $what:literal, $why:literal, $remedy:literal;)*) => {
         /// A rule.
+        #[expect(clippy::doc_markdown, reason = "texts for people, shown without markup")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Rule {
             $(#[doc = $what] $rule,)*

@@ -153,7 +153,7 @@ impl Source {
         Ok(items.into_iter().filter_map(record).collect())
     }
 
-    /// The pages from behind this id on; from the beginning behind what is none.
+    /// The pages after this id, or from the beginning if it is not an id.
     pub(super) async fn scan<T>(
         &self,
         after: &str,

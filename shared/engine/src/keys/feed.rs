@@ -1,4 +1,4 @@
-//! What has changed of late on a site, by days. `FEED#<site>#<day>`, time and page.
+//! What has changed on a site in the last days, by day. `FEED#<site>#<day>`, time and page.
 
 use super::timer::timer_parts;
 use super::{Key, RowKey, escape, id_part, key, unescape};

@@ -17,7 +17,7 @@ const FEEDS: &str = "feeds";
 /// What `sweep` has to do for a site that is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Look for what search engines are to be told of.
+    /// The site may have notices for search engines.
     Notices,
     /// Delete the mark when its time has come: that is the event that has the feed published.
     Feed,

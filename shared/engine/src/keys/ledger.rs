@@ -7,13 +7,13 @@ use super::{Key, RowKey, key, sha256_hex};
 /// Their partitions.
 pub const PREFIX: &str = "LEDGER#";
 
-/// Stands before and behind the number of a page's part.
+/// The character before and behind the number of a page's part.
 const PART_MARK: char = '~';
 
-/// What stands in keys for an id that is too long begins so.
+/// Prefix of the hashed form of an id that is too long for a key.
 pub const HASHED_ID: &str = "sha256:";
 
-/// A record's id as it stands in keys. One that is too long has no page, but still a ledger that says so.
+/// A record's id as keys have it. A record with an id that is too long has no page, but it has a ledger that says so.
 pub(super) fn id_part(page: &str) -> String {
     if page_parts(page).0.len() <= MAX_ID_BYTES {
         page.to_owned()
@@ -22,7 +22,7 @@ pub(super) fn id_part(page: &str) -> String {
     }
 }
 
-/// A page as it stands in keys and rows: the record's id for the page itself, `~<part>~<id>` for another part of it.
+/// A page as keys and rows have it: the record's id for the page itself, `~<part>~<id>` for another part of it.
 #[must_use]
 pub fn page(id: &str, part: u32) -> String {
     if part == 1 && !id.starts_with(PART_MARK) {

@@ -5,7 +5,7 @@ use super::{ALONE, Key, RowKey, escape, hash_digit, key, sha256_hex, unescape};
 /// Their partitions.
 pub const PREFIX: &str = "NOTICE#";
 
-/// What stands in place of the digit in the key of a site's pause.
+/// Replaces the digit in the key of a site's pause.
 const PAUSE: &str = "pause";
 
 /// `NOTICE#<site>#<digit>`, one of [`HASH_DIGITS`](super::HASH_DIGITS).

@@ -31,7 +31,7 @@ pub enum Subject {
     Group(String),
     /// Who waits for room in a group; the partition key.
     GroupWaiters(String),
-    /// What has changed of late on a site.
+    /// What has changed on a site in the last days.
     Feed(String),
     /// The mark of a site whose feed is to be published.
     MarkedFeed(String),
@@ -94,9 +94,9 @@ pub enum RowKey {
     GroupWaiter(String),
     /// The site, the time in Unix seconds, and the id of the record that has changed.
     Feed(String, i64, String),
-    /// The site of a URL that search engines are still to be told of.
+    /// The site of a URL that is still to be sent to search engines.
     Notice(String),
-    /// Until when search engines are told of nothing on a site.
+    /// Until when nothing of a site is sent to search engines.
     NoticePause,
     /// The hour from which timers may be left.
     Cursor,

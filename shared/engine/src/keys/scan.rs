@@ -4,7 +4,7 @@ use super::{Key, RowKey, escape, key, unescape};
 
 /// Their partition's prefix.
 pub const PREFIX: &str = "SCAN#";
-/// All of them stand in one partition: what waits is found by one query.
+/// All of them are in one partition, so that one query finds what waits.
 const SITES: &str = "sites";
 
 /// `SCAN#sites`.

@@ -11,7 +11,7 @@ pub const PREFIX: &str = "TERM#";
 /// Sort key prefix of an archive's own records: before every page's.
 pub const ARCHIVE: &str = "!";
 
-/// What is added to Unix seconds that stand in sort keys: no lastmod, before the year 1, is 0.
+/// What is added to Unix seconds in sort keys, so that they are positive from the year 1 on. 0 is "no lastmod".
 const SECONDS_OFFSET: i64 = 62_135_596_801;
 
 /// How precise the time of a sort key is.

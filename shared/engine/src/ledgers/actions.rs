@@ -84,7 +84,7 @@ impl Actions {
                 self.push(&key, Action::put(feed::row(*at, id, item)));
             }
             Change::Notify(Address { site, loc }, at) => {
-                // The first change that nobody was told of stays: one that goes on changing has its turn too.
+                // Keeps the time of the first change that was not sent, so that a URL that keeps changing is sent too.
                 let update = Update::new()
                     .set("loc", loc.as_str())
                     .set("at", *at)

@@ -1,4 +1,4 @@
-//! A ledger held against the rows: it says no more than they do.
+//! Compares a ledger with the rows, and removes from it what they do not have.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::holding::{Loss, key, loss};
 use crate::keys::{self, Key, RowKey};
 use crate::rows::{Holds, Row};
 
-/// Takes from a ledger what the rows do not bear out, and takes in what was found.
+/// Removes from a ledger what the rows do not confirm, and adds what was found.
 pub(super) fn verify(
     page: &str,
     fenced: &mut Fenced,

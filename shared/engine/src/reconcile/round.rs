@@ -62,7 +62,7 @@ impl Truth {
             .get(record.map_or(&ledger.site, |record| &record.site))
     }
 
-    /// The site where a page was listed, if its record is on another one.
+    /// The site where a page was listed, if its record is on a different one.
     fn former(&self, page: &str, ledger: &Ledger) -> Option<&Result<Option<SiteRow>, EngineError>> {
         let record = self.records.get(keys::page_parts(page).0)?;
         let former = self.sites.get(&ledger.site);
@@ -125,7 +125,7 @@ impl Reconciler {
         fenced
     }
 
-    /// What is true of the pages. Those of which it cannot be read leave.
+    /// Reads what is true of the pages. Pages for which that fails leave the batch.
     async fn truth<'a>(
         &self,
         fenced: &mut Vec<(&'a str, Fenced)>,
@@ -244,10 +244,10 @@ impl Reconciler {
         plans
     }
 
-    /// Withdraws what is planned for new parts unless this run's fence on their page's own ledger is still there: that
-    /// ledger names them. If another run has fenced it since, that one may have found no ledger of the new part and have
-    /// the page forget it: nobody would look at the part again. Read after the parts' fences, whose rows any later run
-    /// finds.
+    /// Withdraws the plans for new parts if this run's fence is no longer on their page's own ledger, which names the parts.
+    ///
+    /// A run that has fenced that ledger since may have found no ledger of the new part, and may have made the page forget it. Then
+    /// nothing would look at the part again. The page's ledger is read after the parts' fences, whose rows any later run finds.
     async fn withdraw_unnamed<'a>(
         &self,
         planned: &mut Vec<Planned<'a>>,
@@ -332,8 +332,8 @@ impl Reconciler {
         lost
     }
 
-    /// Those of the pages whose site has other settings by now, or a row: a scan of the site may have looked where they stand
-    /// now before they came there.
+    /// Returns the pages whose site has got a row or other settings meanwhile. A scan of the site may have passed their new place
+    /// before they were there.
     async fn overtaken<'a>(
         &self,
         appearing: BTreeSet<&'a str>,
@@ -434,7 +434,7 @@ impl Reconciler {
         sites.zip(rows).collect()
     }
 
-    /// Slots for the plans that need some, by series: one that fails must not keep them from the others.
+    /// Offers slots to the plans that need some, series by series. If one series fails, the others still get theirs.
     async fn offers(
         &self,
         plans: &[Planned<'_>],
@@ -520,7 +520,7 @@ impl Planned<'_> {
         check_at.is_some_and(|at| at <= now)
     }
 
-    /// Whether a scan of the site may have looked where the page will stand before it does.
+    /// Whether the plan gives the page a new place, which a scan of the site may already have passed.
     fn appears(&self) -> bool {
         let mut changes = self.plan.changes.iter();
         changes.any(|change| {
@@ -531,8 +531,8 @@ impl Planned<'_> {
         })
     }
 
-    /// Nothing is placed, and the fence's row goes; rows that were found stay for the run that starts from the page's own
-    /// ledger.
+    /// Makes the plan one that places nothing and deletes the fence's row. Rows that were found stay for the run that starts from the
+    /// page's own ledger.
     fn withdraw(&mut self) {
         self.plan = Plan::default();
         self.fenced.strays.clear();

@@ -107,7 +107,7 @@ impl Regenerator {
         Ok((pages.len() as u64, page.next))
     }
 
-    /// Has the scans of sites that waited for the content go on: what is left of the pass, nothing at the end.
+    /// Continues the scans of sites that waited for the content. Returns what is left of the pass, or nothing at the end.
     async fn scan_sites(
         &self,
         mut pass: Pass,

@@ -1,4 +1,4 @@
-//! A site's feed of what has changed of late.
+//! A site's feed of recent changes.
 //!
 //! Published by the steps of a shard: the object, then the rows, then a put under the object's ETag. But what is put has
 //! no stamp that rises, since the feed's rows are deleted:
@@ -23,7 +23,7 @@ use super::put::{Build, Stored};
 /// Seconds from one change of a feed to the next.
 pub const FEED_PERIOD: i64 = 60;
 const SECONDS_PER_DAY: i64 = 86_400;
-/// How far the clock of who wrote a row may be ahead of ours, in seconds: about midnight, that is another day.
+/// How far the clock of a row's writer may be ahead of ours, in seconds. Near midnight its row is in the next day's partition.
 const CLOCK_SKEW_SECONDS: i64 = 300;
 
 impl Regenerator {

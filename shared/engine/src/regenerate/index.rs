@@ -1,12 +1,12 @@
 //! A site's indexes: one, or as many as its sitemaps need.
 //!
-//! - They are published by the steps of a shard: the objects first, then the rows that they are made from, then puts
-//!   under the objects' ETags. All have the same stamp, the version of the site's row and the summaries' generations: it
-//!   rises also in those that stay as they are.
-//! - Which ones there are stands in the site's row: `index_objects` before an object beyond is put, so that whoever
-//!   publishes later knows of it; `indexes` after all are, so that robots.txt names none that is still to come. Either is
-//!   an event, whose run publishes what is then true.
-//! - One that is not needed any more is published empty: `http` answers 404 for it once no cache can name it.
+//! - They are published in the steps of a shard: read the objects, then the rows that they are made from, then put under the
+//!   objects' ETags. All have the same stamp: the sum of the version of the site's row and the summaries' generations. It also
+//!   rises in indexes that do not change.
+//! - The site's row has two counts. `index_objects` rises before a further index is put, so that later runs know of it. `indexes`
+//!   changes after all are put, so that robots.txt names only indexes that exist. Each change is an event, whose run publishes what
+//!   is true then.
+//! - An index that is no longer needed is published empty. `http` answers 404 for it once no cache can name it.
 
 use std::collections::BTreeMap;
 

@@ -2,9 +2,9 @@
 //!
 //! - The rows are read after the object, and their versions only rise: what would be written is never older than what
 //!   it would replace, and equal stamps mean equal rows.
-//! - So is the site's row. What stands around the entries follows its settings, and its epoch is another one whenever
-//!   that changes: a run that would write what older settings say holds an ETag of an earlier epoch, however often they
-//!   went to and fro, or reads the settings that are true.
+//! - The site's row is read after the object too. The part of the document around the entries depends on its settings, and the
+//!   site gets a new epoch when that part changes. So a run with older settings has the ETag of an earlier epoch, and loses, even if
+//!   the settings changed back meanwhile.
 //! - Only the segments named by the events are read, unless there is no object of this epoch to splice on.
 //! - Nothing over a limit is written: entries that do not fit are moved first, and the next event publishes.
 
@@ -31,12 +31,12 @@ const READ_AHEAD: usize = 4;
 /// The segments that may have changed, or `None` if any of them may have.
 type Touched<'a> = Option<&'a BTreeSet<u32>>;
 
-/// What a shard's object has come to.
+/// The result of publishing a shard.
 struct Published {
     summary: Summary,
     /// How many segments were spliced in. `None` if the object stays as it was.
     spliced: Option<u64>,
-    /// Whether search engines may have to be told.
+    /// Whether search engines may have to be notified.
     is_told: bool,
 }
 
@@ -150,7 +150,7 @@ impl Regenerator {
         Ok(Build::Put(built.bytes.into(), document, published))
     }
 
-    /// The rows of those touched segments whose stamps are others than the published ones.
+    /// The rows of the touched segments whose stamps differ from the published ones.
     async fn changed_segments(
         &self,
         shard: &ShardId,
@@ -179,8 +179,8 @@ impl Regenerator {
 
     /// Moves entries out of a shard whose document is over the site's limit, and says whether it was.
     ///
-    /// What has to leave is offered no slot of it, which moves the series' counter on to the next shard for good, and the slots
-    /// that are left are not given back: so the shard passes on no more than one entry for each slot that a removal frees.
+    /// Entries that leave are offered slots of other shards, so the series' counter moves on to the next shard for good. The slots that
+    /// they leave are not given back. So later the shard has to pass on at most one entry for each slot that a removal frees.
     async fn moved_out(
         &self,
         site: &SiteRow,

@@ -1,9 +1,14 @@
-//! A site's scan: all that it lists or leaves out is reconciled again, and then it is published.
+//! A site's scan reconciles all records that the site lists or leaves out, and then publishes the site.
 //!
-//! Both are found by their rows, which are read one after the other, and a run that still goes by older settings may write
-//! behind what was read. One that has placed what stood nowhere before looks at the site once more (`reconcile::round`), and is
-//! called again if it dies before that. What stood somewhere is found, since what is left out is read before and behind
-//! the entries. The model of scans has the ways in which less would not do.
+//! The records are found by their rows, one kind after the other. Meanwhile a run with older settings may write rows in a place that
+//! the scan has passed.
+//!
+//! - A run that gives a record its first row looks at the site once more (`reconcile::round`). If it dies before that, its event is
+//!   delivered again.
+//! - A record that moves from one kind of row to the other is found, because the records that are left out are read before the
+//!   entries and after them.
+//!
+//! The model of scans has a counter-example for each step that would be missing.
 
 use std::collections::BTreeSet;
 
@@ -103,7 +108,7 @@ impl Regenerator {
         }
     }
 
-    /// Whether a site is on hold and all content has to be scanned first: what that reconciles needs not be looked at twice.
+    /// Whether a site is on hold and all content has to be scanned first. What that scan reconciles need not be reconciled twice.
     async fn waits_for_content(&self, host: &str) -> Result<bool, EngineError> {
         let table = &self.reconciler.table;
         let row = step_over(host, table.site(host).await)?.flatten();
@@ -174,7 +179,7 @@ impl Regenerator {
         let Some(row) = step_over(site, table.site(site).await)?.flatten() else {
             return Ok(Next::Done);
         };
-        // Of a site that was published all along, the changes were; only what new settings forbid is left to do.
+        // If the site was published all along, so were the changes. Only what new settings forbid is left to do.
         let unread = BTreeSet::new();
         let touched = (row.hold == Hold::Released).then_some(&unread);
         let mut done = after.clone();
@@ -206,7 +211,7 @@ impl Regenerator {
         Ok(Next::Done)
     }
 
-    /// Lets the row of a site on hold know of the indexes that a dropped table has left: they have to be emptied.
+    /// Writes into the row of a site on hold how many indexes a dropped table has left, so that they are emptied.
     async fn take_over_indexes(&self, site: &str) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
         let row = table.site(site).await?;

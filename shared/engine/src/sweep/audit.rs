@@ -1,14 +1,14 @@
-//! The audit: every row of the sitemap table and every object is held against what it was made from.
+//! The audit: it compares every row of the sitemap table and every object with what it was made from.
 //!
-//! Events keep the published set true. The audit is for what no event tells of: a row or an object that was lost,
-//! truncated or overwritten, an event that never came, a slot that was offered and never used.
+//! Events keep the published files true. The audit finds what has no event: a row or an object that was lost, truncated or
+//! overwritten, an event that never came, a slot that was offered and never used.
 //!
 //! - It works in pages: the sitemap table's rows, then the content table's records, then each site's objects. The daily one first
 //!   finds out which of the rows and records to look at (`sums`).
 //! - What seems wrong is looked at again after a pause: most of it is a change on its way.
-//! - It repairs a record by a reconcile that believes the rows and not the ledger ([`Reconciler::repair`]), and an object
-//!   by raising a version: the row's event has it published. So it writes rows alone, under the usual conditions, and may
-//!   run beside everything else, twice, or stop anywhere.
+//! - It repairs a record by a reconcile that believes the rows and not the ledger ([`Reconciler::repair`]). It repairs an object by
+//!   raising a version: the row's event has the object published. So it writes only rows, under the usual conditions. It may run
+//!   beside everything else, run twice, or stop anywhere.
 
 mod objects;
 mod rows;
@@ -41,7 +41,7 @@ type Settled = Option<Option<SiteSettings>>;
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Problem {
-    /// A row whose key none of ours is: left alone, it may be of another version.
+    /// A row whose key is not one of ours. It is left alone, because it may belong to another version.
     RowUnknown,
     /// A row that lacks an attribute or has a wrong one.
     RowDamaged,
@@ -125,7 +125,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A finding, and what would make it good.
+/// A finding, and its remedy.
 struct Suspect {
     finding: Finding,
     remedy: Remedy,
@@ -133,7 +133,7 @@ struct Suspect {
     state: String,
 }
 
-/// What makes a finding good.
+/// What repairs a finding.
 enum Remedy {
     /// Nothing that the audit should do.
     Nothing,
@@ -184,7 +184,7 @@ pub struct Audit<'a> {
     pub reconciler: &'a Reconciler,
     /// The bucket.
     pub objects: &'a dyn Objects,
-    /// Whether what is found is made good.
+    /// Whether findings are repaired.
     pub repair: bool,
     /// The pause before what seems wrong is looked at again: longer than a change usually takes.
     pub second_look: Duration,

@@ -1,12 +1,12 @@
-//! Search engines are told of the URLs that have changed, by IndexNow.
+//! Notifies search engines of changed URLs, by IndexNow.
 //!
-//! - Told of is what has been live for a minute, on sites that are released and public and have a key.
-//! - `regenerate` marks a site when it publishes a change, after the notice was written. A site without a mark costs nothing, and
-//!   a mark goes once no notice is left.
-//! - A notice goes once it was told or refused, unless its URL has changed again meanwhile. A sweep that ends between the
-//!   request and that tells twice, which harms nobody.
-//! - What an endpoint does not take now is kept and tried again, later each time.
-//! - Telling is an extra: it costs a sweep a bounded time, and what nobody has taken for two days is dropped.
+//! - A URL is sent after it has been live for a minute, if its site is released and public and has a key.
+//! - `regenerate` marks a site when it publishes a change, after the notice was written. A site without a mark costs nothing. The
+//!   mark is removed once no notice is left.
+//! - A notice is deleted once its URL was accepted or refused, unless the URL has changed again meanwhile. A sweep that ends between
+//!   the request and the deletion sends the URL twice, which is harmless.
+//! - What an endpoint does not accept now is kept and sent again, after longer and longer pauses.
+//! - Notices take a bounded time of each sweep. A notice that was not accepted for two days is dropped.
 
 use std::time::Duration;
 
@@ -27,24 +27,24 @@ use crate::{Deadline, SitemapTable};
 /// How long an endpoint has to take a request and to answer: 10,000 URLs are a megabyte or two.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where search engines are told: an endpoint of IndexNow, which tells the other engines.
+/// An endpoint of IndexNow, which passes URLs on to the other engines.
 pub trait SearchEngines: std::fmt::Debug + Send + Sync {
     /// Posts a request of IndexNow. `now` is in Unix seconds.
     fn post(&self, json: String, now: i64) -> BoxFuture<'_, Answer>;
 }
 
-/// What came of a request.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It was taken.
+    /// The URLs are accepted.
     Taken,
-    /// It will never be: the status.
+    /// They will never be accepted. It has the status.
     Refused(u16),
-    /// It may be, later.
+    /// They may be accepted later.
     Later {
         /// Why not now.
         reason: String,
-        /// Seconds that were asked for.
+        /// The pause that the endpoint asks for, in seconds.
         after: Option<i64>,
     },
 }
@@ -52,8 +52,8 @@ pub enum Answer {
 /// URLs of one request (<https://www.indexnow.org/documentation>).
 const MAX_URLS: usize = 10_000;
 const _: () = assert!(PAGE * HASH_DIGITS.len() <= MAX_URLS);
-/// Seconds after a change in which nobody is told: shared caches hold a sitemap for a minute, and an engine that comes at
-/// once should find what it was told of. A page that is edited several times in a row is told of once.
+/// Seconds after a change before its URL is sent. Shared caches hold a sitemap for a minute, and an engine that comes at once should
+/// find the change. A page that is edited several times in a row is sent once.
 const SETTLE_SECONDS: i64 = 60;
 /// Seconds after which a change is no news: an engine has read the sitemap since.
 const MAX_AGE_SECONDS: i64 = 48 * 3_600;
@@ -141,8 +141,7 @@ fn up_to<'a>(site: Option<&str>, sites: impl Iterator<Item = &'a str>) -> usize 
     sites.take_while(|&one| Some(one) <= site).count()
 }
 
-/// Tells of what has changed on the sites that are marked, as far as time allows. Without an endpoint nothing is told, and what there
-/// is to tell is dropped.
+/// Sends the notices of marked sites, as far as time allows. Without an endpoint they are dropped.
 pub(super) async fn tell(
     reconciler: &Reconciler,
     engines: Option<&dyn SearchEngines>,
@@ -154,7 +153,7 @@ pub(super) async fn tell(
         until: reconciler.env.deadline(SLICE),
     };
     let mut marks = table.marks(Mark::Notices).await?;
-    // Each time the next site is first: none waits for ever behind those that always have something to tell.
+    // Each sweep begins with the next site, so that none waits for ever behind sites that always have notices.
     let sites = marks.iter().map(|marked| marked.site.as_str());
     let before = up_to(turn.told_first.as_deref(), sites) % marks.len().max(1);
     marks.rotate_left(before);
@@ -203,7 +202,7 @@ pub(super) async fn tell(
     failure.map_or(Ok(()), Err)
 }
 
-/// A site whose changes may be told of.
+/// A site whose changes may be sent.
 struct Site<'a> {
     reconciler: &'a Reconciler,
     row: &'a SiteRow,
@@ -212,7 +211,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Tells of what has changed. True if there was nothing.
+    /// Sends a site's notices. Returns `true` if there were none.
     async fn tell(&self, budget: &mut Budget) -> Result<bool, EngineError> {
         let Reconciler {
             table,
@@ -288,7 +287,7 @@ impl Site<'_> {
                     return Ok(false);
                 }
             };
-            // First: a sweep that ends here must not lose a refusal. What it told, the next one tells again.
+            // First, so that a sweep that ends here loses no refusal. The next sweep sends the URLs again.
             if pause != next {
                 table.set_pause(host, next).await?;
                 pause = next;
@@ -354,7 +353,7 @@ mod tests {
             drop: vec![stale, future],
         };
         assert_eq!(plan(notices.to_vec(), now), expected);
-        // One that goes on changing has its turn too.
+        // A URL that keeps changing has its turn too.
         let restless = Notice {
             since: now - 60,
             ..notice("/", now)

@@ -16,7 +16,9 @@ use Shape::{Any, List, Object, Scalar, Terms};
 const SOURCES: &str =
     "an attribute's path, or an object with one of path, constant, template, list, object, first";
 
-/// Bytes of a mapping. Lambda allows 4,096 for all environment variables of a function, names included
+/// Bytes of a mapping.
+///
+/// Lambda allows 4,096 for all environment variables of a function, names included
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>), and the others need some.
 pub const MAX_MAPPING_BYTES: usize = 2_500;
 
@@ -135,7 +137,7 @@ impl Reader {
     fn key(&mut self, value: Option<&Value>) -> Vec<KeyAttribute> {
         let attributes = value.and_then(Value::as_array).map(Vec::as_slice);
         let Some(attributes @ ([_] | [_, _])) = attributes else {
-            let reason = "the table's primary key, as [{\"pk\": \"S\"}] or [{\"pk\": \"S\"}, {\"sk\": \"N\"}]";
+            let reason = "not the table's primary key, such as [{\"pk\": \"S\"}] or [{\"pk\": \"S\"}, {\"sk\": \"N\"}]";
             self.problem("key", reason);
             return Vec::new();
         };
@@ -272,7 +274,10 @@ impl Reader {
             _ => true,
         };
         if !fits {
-            self.problem(&inner, format!("this field is {}", shape.described()));
+            self.problem(
+                &inner,
+                format!("not possible here: this field is {}", shape.described()),
+            );
         }
         if kind == "path" {
             return self.at_path(place, object, shape);
@@ -304,7 +309,7 @@ impl Reader {
         }
     }
 
-    /// A path, and what is made of what stands there.
+    /// A path, and what is made of the value at it.
     fn at_path(
         &mut self,
         place: &str,
@@ -352,7 +357,10 @@ impl Reader {
                 Some(Source::Time { path, per_second })
             }
             _ => {
-                self.problem(&inner, format!("this field is {}", shape.described()));
+                self.problem(
+                    &inner,
+                    format!("not possible here: this field is {}", shape.described()),
+                );
                 None
             }
         }
@@ -361,7 +369,7 @@ impl Reader {
     fn translation(&mut self, place: &str, path: Path, value: &Value) -> Option<Source> {
         let object = self.object(place, value)?;
         if object.is_empty() {
-            self.problem(place, "nothing is translated");
+            self.problem(place, "names no value: give at least one");
         }
         for (name, value) in object {
             if value.is_object() || value.is_array() {

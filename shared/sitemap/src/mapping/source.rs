@@ -23,20 +23,20 @@ pub(super) struct Path(pub(super) Vec<String>);
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Source {
-    /// What stands there.
+    /// The value at a path.
     Path(Path),
     /// The same for all.
     Constant(Value),
     /// A text with values in it.
     Template(Template),
-    /// What stands there, by another name.
+    /// The value at a path, translated.
     Translation {
         path: Path,
         values: BTreeMap<String, Value>,
         /// For what is not named, and for what is not there.
         other: Option<Value>,
     },
-    /// Seconds or milliseconds since 1970, as so many to a second.
+    /// A count since 1970, with so many units to a second: 1 for seconds, 1,000 for milliseconds.
     Time { path: Path, per_second: i64 },
     /// A value from each element of a list.
     Each(Path, Box<Source>),
@@ -71,7 +71,7 @@ pub(super) enum Part {
 pub(super) enum Lack {
     /// Nothing stands where it comes from; perhaps there should be something to translate.
     Missing { path: String, translated: bool },
-    /// What stands there will not do.
+    /// The value is unsuitable.
     Bad(String),
 }
 
@@ -90,7 +90,7 @@ impl fmt::Display for Path {
 }
 
 impl Path {
-    /// What stands there; null is nothing.
+    /// The value at the path; `None` if it is missing or null.
     pub(super) fn of<'v>(&self, scope: &'v Value) -> Option<&'v Value> {
         let step = |value: &'v Value, step: &String| match value {
             Value::Array(values) => values.get(step.parse::<usize>().ok()?),

@@ -139,7 +139,7 @@ fn what_is_not_translated_is_closed() {
         ),
         (
             Value::Null,
-            Err("!the item has no state, and its translation no \"*\""),
+            Err("!the item has no state, and values has no \"*\""),
         ),
     ] {
         check(status.clone(), "status", json!({"state": state}), expected);

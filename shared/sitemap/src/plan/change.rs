@@ -17,7 +17,7 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// The digest by which a ledger knows the entry that stands in a slot: 16 hex digits of SHA-256.
+    /// The digest by which a ledger knows the entry in a slot: 16 hex digits of SHA-256.
     #[must_use]
     pub fn digest(&self) -> String {
         let lastmod = self.lastmod.map(|at| at.to_string()).unwrap_or_default();

@@ -48,7 +48,7 @@ pub struct Inputs<'a> {
     /// Whether a change is shown in the feed and search engines are notified: not on a site's first load, and not when settings
     /// are applied.
     pub notify: bool,
-    /// The site where the page was listed, if that is another one, and search engines are to be notified that it has left.
+    /// The site where the page was listed before, if it is a different one and search engines must be notified that the page left.
     pub former: Option<&'a SiteSettings>,
     /// Whether the row of the feed that the ledger names is lost: then it is written again.
     pub feed_lost: bool,
@@ -157,8 +157,8 @@ impl<'a> Assessed<'a> {
         (ledger.claim.as_ref() != Some(address)).then_some(address)
     }
 
-    /// The last part of a page whose ledger says that there may be ledgers of later ones: whether there are must be read
-    /// before planning.
+    /// Returns the page's last part if its ledger says that later parts may have ledgers. Whether they have must be read before
+    /// planning.
     #[must_use]
     pub fn last_part(&self, ledger: &Ledger) -> Option<u32> {
         let pages = self.verdict.as_ref().map_or(0, |(record, _)| record.pages);

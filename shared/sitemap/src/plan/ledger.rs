@@ -43,7 +43,7 @@ pub struct Placement {
     pub series: Series,
     /// Where: which slot of it.
     pub slot: Slot,
-    /// The digest of the entry that stands there.
+    /// The digest of the entry in it.
     pub digest: String,
 }
 

@@ -95,7 +95,7 @@ impl Listing<'_> {
             loc: loc.clone(),
         };
         wanted.notify = (changed && site.indexnow_key.is_some()).then(|| address.clone());
-        // What an archive shows are pages that stand in the feed themselves.
+        // An archive shows pages that are in the feed themselves.
         if site.feed && inputs.page.part == 1 && record.archive_of.is_none() {
             // A page that is in the feed was listed: without a claim, that row is lost.
             let claimed = before.claim.as_ref();

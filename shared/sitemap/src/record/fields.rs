@@ -134,7 +134,7 @@ impl<'a> Fields<'a> {
             Some(name) => name.to_owned(),
             None => {
                 let reason = format!(
-                    "{} is not 1 to {MAX_TYPE_BYTES} of A-Z a-z 0-9 _ -",
+                    "{} is not 1 to {MAX_TYPE_BYTES} characters of A-Z a-z 0-9 _ -",
                     shown(value)
                 );
                 self.problem("type", reason);
@@ -185,7 +185,7 @@ impl<'a> Fields<'a> {
         if parsed.is_none() {
             self.problem(
                 "changefreq",
-                format!("{} is not a changefreq of the protocol", shown(value)),
+                format!("{} is not one of {}", shown(value), ChangeFreq::names()),
             );
         }
         parsed
@@ -237,7 +237,7 @@ impl<'a> Fields<'a> {
         videos
     }
 
-    /// A language code, or nothing for what is none.
+    /// A language code; `None` if it is invalid.
     pub(super) fn language(&mut self, field: &str) -> Option<String> {
         let text = self.text(field)?;
         self.language_code(field, text)

@@ -8,7 +8,7 @@ pub const MAX_TERMS: usize = 30;
 pub const MAX_ALTERNATES: usize = 200;
 /// Parts of a multi-part page.
 pub const MAX_PARTS: u32 = 1_000;
-/// Bytes of a taxonomy's name, of a term and of a group's name: all stand in partition keys (DynamoDB: 2,048 bytes), where
+/// Bytes of a taxonomy's name, of a term and of a group's name. All are parts of partition keys (DynamoDB: 2,048 bytes), where
 /// each may take three times as many.
 pub const MAX_TERM_BYTES: usize = 200;
 

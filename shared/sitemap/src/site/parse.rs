@@ -84,7 +84,7 @@ impl SiteSettings {
         Ok(settings)
     }
 
-    /// Keeps so many problems that the settings fit into an item, first those that close something.
+    /// Drops problems beyond a limit, so that the settings fit into an item. Those that close something are kept first.
     fn limit_problems(&mut self) {
         let more = self.problems.len().saturating_sub(MAX_PROBLEMS);
         if more > 0 {
@@ -153,8 +153,9 @@ impl SiteSettings {
             "indexnow_key" => {
                 let key = value.as_str().filter(|key| is_indexnow_key(key));
                 let (least, most) = (INDEXNOW_KEY_CHARS.start(), INDEXNOW_KEY_CHARS.end());
-                let reason =
-                    format!("not {least} to {most} of A-Z a-z 0-9 -, or the name of a sitemap");
+                let reason = format!(
+                    "not {least} to {most} characters of A-Z a-z 0-9 -; nor may it be a sitemap's name"
+                );
                 self.indexnow_key = Some(key.ok_or(reason)?.to_owned());
             }
             "id" | "type" => {}
@@ -169,7 +170,7 @@ impl SiteSettings {
         let Some(lines) = value.as_array() else {
             self.problems.push(Problem::new(
                 "robots",
-                "not a list of lines: robots.txt disallows all until this is mended",
+                "not a list of lines: robots.txt disallows all until this is corrected",
                 true,
             ));
             self.robots = robots::disallow_all();
@@ -179,7 +180,7 @@ impl SiteSettings {
         let opens = dropped.iter().any(|line| line.may_open);
         for line in dropped {
             let effect = if line.may_open {
-                "robots.txt disallows all until this is mended"
+                "robots.txt disallows all until this is corrected"
             } else {
                 "the line is left out"
             };
@@ -236,7 +237,8 @@ impl SiteSettings {
                     "changefreq" => {
                         settings.changefreq = value.as_str().and_then(ChangeFreq::parse);
                         if settings.changefreq.is_none() {
-                            bad(".changefreq", "not a changefreq of the protocol", false);
+                            let reason = format!("not one of {}", ChangeFreq::names());
+                            bad(".changefreq", &reason, false);
                         }
                     }
                     "priority" => {
@@ -302,10 +304,12 @@ fn short_text(value: &Value) -> Result<String, String> {
 fn series_name(value: &Value) -> Result<String, String> {
     match value.as_str().filter(|name| is_type_name(name)) {
         Some(FOREIGN_INDEX_SERIES) => Err(format!(
-            "/{FOREIGN_INDEX_SERIES}-sitemap.xml leads to the index"
+            "not possible: /{FOREIGN_INDEX_SERIES}-sitemap.xml redirects to the index"
         )),
         Some(name) => Ok(name.to_owned()),
-        None => Err(format!("not 1 to {MAX_TYPE_BYTES} of A-Z a-z 0-9 _ -")),
+        None => Err(format!(
+            "not 1 to {MAX_TYPE_BYTES} characters of A-Z a-z 0-9 _ -"
+        )),
     }
 }
 

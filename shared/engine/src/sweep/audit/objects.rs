@@ -1,7 +1,7 @@
 //! Objects: each shard against its rows and its summary, index, robots.txt and site file against their stamps.
 //!
-//! An object checks itself: what holds its checksums was written by Waymark, and equal stamps mean equal rows. So a
-//! stamp that a lost row has made lower, or equal to another's, has to be raised above every one that was published.
+//! An object with right checksums was written by Waymark, and equal stamps mean equal rows. A lost row can make a stamp lower, or equal
+//! to an older one. Such a stamp is raised above all that were published.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,11 +25,11 @@ const READS: u32 = 200;
 const READS_OF_A_SHARD: u32 = 3;
 /// Slots of one shard that one audit gives back, at most: each is a transaction.
 const MAX_GIVEN_BACK: usize = 500;
-/// A shard with more than this share of its byte limit, in percent, is given no slots back: what came into them would
+/// Slots of a shard that is filled to more than this part of its byte limit, in percent, are not given back. New entries in them would
 /// soon have to move again.
 const GIVE_BACK_BELOW_PERCENT: u64 = 80;
 
-/// What a site's shards are held against.
+/// What a site's shards are compared with.
 struct Site {
     row: SiteRow,
     summaries: BTreeMap<ShardId, Summary>,
@@ -104,8 +104,8 @@ impl Audit<'_> {
         Ok((suspects, Some(AuditStep::Objects { after })))
     }
 
-    /// Has the site's feed published, and its notices looked for. A mark that was lost leaves nothing behind by which it would
-    /// be missed: a feed that is old may be waiting for its time, and so may a notice.
+    /// Marks the site, so that its feed is published and its notices are looked for. A lost mark cannot be detected: an old feed, or a
+    /// notice, may only be waiting for its time.
     async fn mark_again(&self, site: &Site) -> Result<(), EngineError> {
         let Reconciler { table, env, .. } = self.reconciler;
         let settings = &site.row.settings;
@@ -161,7 +161,7 @@ impl Audit<'_> {
         };
         let segments = extent.segments();
         let segments = segments.max(u32::try_from(published.len()).unwrap_or(u32::MAX));
-        // By how much each stamp must rise so that it is higher than what stands there.
+        // By how much each stamp must rise to be higher than the object's.
         let mut lifts: BTreeMap<u32, u64> = BTreeMap::new();
         let (mut generation, mut taken, mut end) = (0, BTreeSet::new(), 0);
         for k in 0..segments {
@@ -247,7 +247,7 @@ impl Audit<'_> {
         Ok(suspects)
     }
 
-    /// Holds all that is published of a site against what it was made from, but for the shards.
+    /// Compares all that is published of a site, except the shards, with what it was made from.
     async fn look_at_site_files(&self, host: &str) -> Result<Vec<Suspect>, EngineError> {
         let Some(site) = self.site(host).await? else {
             return Ok(Vec::new());
@@ -357,8 +357,8 @@ fn directory(meta: &ObjectMeta, bytes: &[u8], epoch: u64) -> Result<Directory, S
     }
 }
 
-/// Below which position every slot of a shard was offered, as far as can be told: the counter has gone through it up to
-/// a capacity that may have been another then. `end` is behind its last row.
+/// The position below which every slot of a shard was surely offered. The counter went through the shard up to the capacity of that
+/// time, which may have been a different one. `end` is behind the shard's last row.
 fn offered(n: u32, extent: Extent, capacity: u32, end: u32) -> u32 {
     let full = end
         .max(1)

@@ -16,7 +16,7 @@ use super::sums::{SumNumber, is_record_suspected, is_suspected};
 use super::{Audit, PAGE, Problem, Remedy, SIFTED, Settled, Suspect};
 use crate::sweep::STUCK_SECONDS;
 
-/// Seconds after a timer's time in which what it calls for may still be on its way.
+/// Seconds after a timer's time in which its reconcile may still be on its way.
 const TIMER_GRACE: i64 = 180;
 
 /// The settings of sites by host.
@@ -180,8 +180,7 @@ impl Audit<'_> {
         Ok(suspects)
     }
 
-    /// Whether a site on hold has a scan. What is published calls for one by itself; of a site on its first load nothing is
-    /// yet.
+    /// Whether a site on hold has a scan. Without one, nothing would ever release it.
     async fn look_at_hold(&self, host: &str) -> Result<Option<Suspect>, EngineError> {
         let has_scan = match self.reconciler.table.site_scan(host).await {
             Ok(scan) => scan.is_some(),
@@ -203,7 +202,7 @@ impl Audit<'_> {
         record: Option<&ContentRecord>,
         sites: &SettledSites,
     ) -> Result<Option<Suspect>, EngineError> {
-        // A record whose id is too long for a key stands under a hash of it.
+        // A record whose id is too long for a key has its ledger under a hash of the id.
         if id.starts_with(keys::HASHED_ID) {
             return Ok(None);
         }
@@ -241,12 +240,12 @@ impl Audit<'_> {
         })
     }
 
-    /// Whether a site's scan goes on: what it has not come to yet would look wrong. Read after the site's row, whose settings
-    /// come with a scan.
+    /// Whether a scan of the site is running. What the scan has not reached yet would look wrong. It is read after the site's row,
+    /// because settings are written together with a scan.
     async fn is_scanned(&self, host: &str) -> Result<bool, EngineError> {
         let now = self.reconciler.env.now();
         match self.reconciler.table.site_scan(host).await {
-            // One that cannot go on may wait for what the audit mends.
+            // A scan that makes no progress may wait for something that the audit repairs.
             Ok(scan) => Ok(scan.is_some_and(|scan| now - scan.at <= STUCK_SECONDS)),
             Err(EngineError::Damaged { .. }) => Ok(false),
             Err(error) => Err(error),
@@ -278,7 +277,7 @@ impl Audit<'_> {
     }
 }
 
-/// The first row that a ledger names and that is not there, or not as it says.
+/// The first row that a ledger names and that is missing or different.
 fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspect> {
     ledger.holdings(now).find_map(|holding| {
         let key = holding::key(id, &holding);

@@ -1,12 +1,11 @@
-//! The first look at rows and records: is what they say of each other the same, all in all?
+//! The first step of an audit: it finds out cheaply which pages have to be looked at.
 //!
-//! - Each row that a page holds is in its ledger, and what its ledger says follows from its record. Rows and records add a
-//!   hash of what they say, and ledgers subtract it: a sum that is not zero at the end is suspected, and its pages alone are
-//!   looked at as the other steps do.
-//! - Neither the order of rows and records nor how they are cut into pages matters, and no row is read for another's sake. So it
-//!   costs two scans that are not read consistently.
-//! - What changes meanwhile may be added once and subtracted twice. Then its sum is suspected for nothing.
-//! - The hashes are of 64 bits and begin with a text that is random for each audit: what is wrong stays hidden once in 2⁶⁴ times.
+//! - A page's ledger names each row that the page holds, and follows from the page's record. Rows and records add a hash of what they
+//!   say to a sum, and the ledger subtracts it. If a sum is not zero at the end, its pages are looked at by the other steps.
+//! - The order of rows and records does not matter, and no row is read because of another. So this costs two scans, which need not be
+//!   consistent.
+//! - If something changes meanwhile, it may be added once and subtracted twice. Then its pages are looked at in vain.
+//! - The hashes have 64 bits and begin with a text that is random for each audit. So an error stays hidden once in 2⁶⁴ times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +27,7 @@ use crate::slots::Extent;
 
 /// Sums. With a million pages thirty share one. They fill 256 KB of an item, which may have 400 KB (DynamoDB).
 const SUMS: usize = 32_768;
-/// Beyond so many that are suspected, everything is looked at: to list them would take more room than an item has.
+/// If more sums are suspected, everything is looked at. A longer list would not fit into an item.
 const MAX_SUSPECTED: usize = SUMS / 4;
 /// Rows or records of one page: about as many as DynamoDB reads at a time (1 MB).
 const PAGE: u32 = 4_000;
@@ -219,7 +218,7 @@ fn face(ledger: &Ledger) -> String {
     ledger_body(&ledger)
 }
 
-/// Stands for a row in the hash of a ledger's [`face`].
+/// Represents a row in the hash of a ledger's [`face`].
 const FACE: &str = "";
 
 /// Whether a row is looked at if these sums are suspected. What has no owner may be wrong beside others that are right.
