@@ -180,7 +180,9 @@ pub async fn status(target: &Target) -> Result<Status, EngineError> {
             Hold::Released if row.settings.public => State::Live,
             Hold::Released => State::Private,
         };
-        let told = row.settings.problems.iter().map(|problem| SettingProblem {
+        let robots = row.settings.robots_problems();
+        let told = row.settings.problems.iter().chain(&robots);
+        let told = told.map(|problem| SettingProblem {
             field: problem.field.clone(),
             reason: problem.reason.clone(),
         });

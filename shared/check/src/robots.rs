@@ -6,22 +6,10 @@ use crate::schema::quoted;
 
 use std::sync::Arc;
 
+use sitemap::robots::{Directive, Fault, Judge};
+
 /// What a crawler must read of it (RFC 9309, 2.5).
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
-/// Directives that Lighthouse accepts; others it reports.
-const KNOWN: [&str; 10] = [
-    "user-agent",
-    "allow",
-    "disallow",
-    "sitemap",
-    "crawl-delay",
-    "clean-param",
-    "host",
-    "request-rate",
-    "visit-time",
-    "noindex",
-];
-const CONTENT_SIGNAL: &str = "content-signal";
 /// Whose groups are looked at: that for all, and these crawlers' own.
 const AGENTS: [&str; 3] = ["*", "googlebot", "bingbot"];
 
@@ -121,6 +109,7 @@ impl Robots {
                 origin: crate::address::origin_of(file).map(str::to_owned),
                 ..Self::default()
             },
+            judge: Judge::default(),
             group: None,
             in_rules: false,
         };
@@ -147,6 +136,7 @@ struct Reader<'a> {
     file: &'a Arc<str>,
     findings: &'a mut Findings,
     robots: Robots,
+    judge: Judge,
     /// Which of `AGENTS` the group is for, if there is one.
     group: Option<[bool; AGENTS.len()]>,
     /// A rule ends the list of agents.
@@ -201,23 +191,18 @@ impl Reader<'_> {
 
     /// Reads a line; whether it names a sitemap.
     fn line(&mut self, line: &str, number: usize) -> bool {
-        let (content, comment) = line
-            .split_once('#')
-            .map_or((line, None), |(content, comment)| (content, Some(comment)));
-        let Some((name, value)) = content.split_once(':') else {
-            if !content.trim().is_empty() {
-                self.found(
-                    Rule::RobotsUnknown,
-                    number,
-                    format!("{} is not a directive", quoted(content.trim())),
-                );
-            }
+        let faults = self.judge.faults(line);
+        let is_known = !matches!(faults[..], [Fault::Unknown(_)]);
+        for fault in faults {
+            let (rule, message) = told(&fault);
+            self.found(rule, number, message);
+        }
+        let Some(Directive { name, value }) = Directive::of(line) else {
             return false;
         };
-        let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
         match name.as_str() {
             "sitemap" => {
-                if comment.is_some() || value.contains(char::is_whitespace) {
+                if line.contains('#') || value.contains(char::is_whitespace) {
                     self.found(
                         Rule::RobotsForm,
                         number,
@@ -255,14 +240,6 @@ impl Reader<'_> {
             }
             "allow" | "disallow" => {
                 self.in_rules = true;
-                self.outside(&name, number);
-                if !value.is_ascii() {
-                    self.found(
-                        Rule::RobotsEncoding,
-                        number,
-                        format!("{} is not percent-encoded", quoted(value)),
-                    );
-                }
                 let group = self.group.unwrap_or_default();
                 let rules = self.robots.rules.iter_mut().zip(group);
                 for (rules, _) in rules.filter(|(_, is_for)| *is_for && !value.is_empty()) {
@@ -270,28 +247,33 @@ impl Reader<'_> {
                     rules.add(name == "allow", value.to_owned());
                 }
             }
-            CONTENT_SIGNAL => {
-                self.in_rules = true;
-                self.outside("content-signal", number);
-            }
-            known if KNOWN.contains(&known) => self.in_rules |= self.group.is_some(),
-            _ => self.found(
-                Rule::RobotsUnknown,
-                number,
-                format!("{} is not a known directive", quoted(&name)),
-            ),
+            // Of an unknown line nobody knows whether it is a rule.
+            _ if is_known => self.in_rules |= self.group.is_some(),
+            _ => {}
         }
         false
     }
+}
 
-    fn outside(&mut self, name: &str, number: usize) {
-        if self.group.is_none() {
-            self.found(
-                Rule::RobotsGroup,
-                number,
-                format!("{name} is outside any User-agent's group"),
-            );
-        }
+/// The rule that a fault breaks, and what is said of it.
+fn told(fault: &Fault<'_>) -> (Rule, String) {
+    match fault {
+        Fault::NoDirective(text) => (
+            Rule::RobotsUnknown,
+            format!("{} is not a directive", quoted(text)),
+        ),
+        Fault::Unknown(name) => (
+            Rule::RobotsUnknown,
+            format!("{} is not a known directive", quoted(name)),
+        ),
+        Fault::OutsideGroup(name) => (
+            Rule::RobotsGroup,
+            format!("{name} is outside any User-agent's group"),
+        ),
+        Fault::NotEncoded(path) => (
+            Rule::RobotsEncoding,
+            format!("{} is not percent-encoded", quoted(path)),
+        ),
     }
 }
 

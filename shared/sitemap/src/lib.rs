@@ -77,6 +77,7 @@ pub mod member;
 pub mod plan;
 mod problem;
 pub mod record;
+pub mod robots;
 mod series;
 pub mod site;
 pub mod stylesheet;

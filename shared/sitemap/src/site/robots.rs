@@ -10,7 +10,9 @@
 
 use serde_json::Value;
 
-use crate::problem::cut;
+use super::SiteSettings;
+use crate::problem::{Problem, cut};
+use crate::robots::{Fault, Judge};
 
 /// Bytes of a site's own lines of robots.txt: its settings are one item (DynamoDB: 400 KB). Every reader takes 500 KiB
 /// (RFC 9309).
@@ -18,6 +20,8 @@ pub const MAX_ROBOTS_BYTES: usize = 100_000;
 
 /// Fields whose absence allows nothing more.
 const HARMLESS: [&str; 2] = ["allow", "sitemap"];
+/// Faults of lines that are told; the rest is counted.
+const MAX_FAULTS: usize = 20;
 /// Characters of a line that are quoted in a reason.
 const QUOTED_CHARS: usize = 60;
 
@@ -82,6 +86,44 @@ fn is_harmless(text: &str) -> bool {
             let field = line.split(':').next().unwrap_or_default().trim();
             line.is_empty() || HARMLESS.iter().any(|name| field.eq_ignore_ascii_case(name))
         })
+}
+
+impl SiteSettings {
+    /// The lines of robots.txt that are published as they are, and that crawlers or Lighthouse will not read as they were
+    /// meant. They are numbered from 1, as in the published file.
+    #[must_use]
+    pub fn robots_problems(&self) -> Vec<Problem> {
+        let mut judge = Judge::default();
+        let lines = (1..).zip(&self.robots);
+        let found = lines.flat_map(|(n, line)| {
+            let faults = judge.faults(line).into_iter();
+            faults.map(move |fault| format!("line {n}, {}: {}", quoted(line), told(&fault)))
+        });
+        let mut found: Vec<String> = found.collect();
+        let more = found.len().saturating_sub(MAX_FAULTS);
+        found.truncate(MAX_FAULTS);
+        found.extend((more > 0).then(|| format!("{more} more faults of lines")));
+        let problem = |reason: &String| Problem::new("robots", reason, false);
+        found.iter().map(problem).collect()
+    }
+}
+
+/// Why a fault matters, and what to do.
+fn told(fault: &Fault<'_>) -> &'static str {
+    match fault {
+        Fault::NoDirective(_) => {
+            "not a directive, so crawlers ignore it: write Name: value, or put # before a comment"
+        }
+        Fault::Unknown(_) => {
+            "crawlers and Lighthouse know no such directive, and ignore it: correct the name, or remove the line"
+        }
+        Fault::OutsideGroup(_) => {
+            "no User-agent line is before it, so crawlers ignore it: move it below one"
+        }
+        Fault::NotEncoded(_) => {
+            "the path has characters that are not ASCII, and not all crawlers match it: percent-encode it"
+        }
+    }
 }
 
 fn quoted(line: &str) -> String {
@@ -151,6 +193,42 @@ mod tests {
             let lines = json!(["User-agent: *", bad, "Disallow: /y"]);
             check(lines, &["User-agent: *", "Disallow: /y"], &[(1, true)]);
         }
+    }
+
+    #[test]
+    fn lines_that_crawlers_misread_are_published_and_told() {
+        let robots = json!(["User-agent: *", "", "Disalow: /a", "Disallow: /käse", "all",]);
+        let parse = |robots: &Value| {
+            SiteSettings::parse("www.example.com", &json!({ "robots": robots })).unwrap()
+        };
+        let settings = parse(&robots);
+        assert_eq!((settings.problems.len(), settings.robots.len()), (0, 5));
+        let told = |settings: &SiteSettings| {
+            let problems = settings.robots_problems().into_iter();
+            problems
+                .map(|problem| problem.to_string())
+                .collect::<Vec<_>>()
+        };
+        let told_of = told(&settings);
+        let expected = [
+            "robots: line 3, \"Disalow: /a\": crawlers and Lighthouse know no such directive, and ignore it: correct the name, or remove the line",
+            "robots: line 4, \"Disallow: /käse\": the path has characters that are not ASCII, and not all crawlers match it: percent-encode it",
+            "robots: line 5, \"all\": not a directive, so crawlers ignore it: write Name: value, or put # before a comment",
+        ];
+        assert_eq!(told_of, expected);
+        let outside = told(&parse(&json!(["Disallow: /"])));
+        assert_eq!(
+            outside,
+            [
+                "robots: line 1, \"Disallow: /\": no User-agent line is before it, so crawlers ignore it: move it below one"
+            ]
+        );
+        let many = told(&parse(&json!(vec!["all"; 50])));
+        assert_eq!(
+            (many.len(), many[20].as_str()),
+            (21, "robots: 30 more faults of lines")
+        );
+        assert_eq!(told(&parse(&json!(null))), [""; 0]);
     }
 
     #[test]
