@@ -9,6 +9,9 @@
 namespace Waymark;
 
 defined('ABSPATH') || exit;
+if (!defined('WAYMARK_TABLE')) {
+    return; // such as in a copy of the site
+}
 
 /** The id of a post's record: the same as `waymark import` gives it. */
 function record_id(int $id, string $type): string {
@@ -26,7 +29,7 @@ function record(int $id): ?array {
         'id' => record_id($id, $post->post_type),
         'type' => $post->post_type,
         'url' => get_permalink($post),
-        'title' => wp_strip_all_tags($post->post_title),
+        'title' => html_entity_decode(wp_strip_all_tags($post->post_title), ENT_QUOTES | ENT_HTML5, 'UTF-8'),
         'status' => $statuses[$post->post_status] ?? 'draft',
         'visibility' => $post->post_password === '' ? 'public' : 'password',
         'noindex' => get_post_meta($id, '_yoast_wpseo_meta-robots-noindex', true) === '1',

@@ -104,7 +104,7 @@ def check(stack):
         # Posts, a draft, what is no page; and saves of one post in one request, which are one write.
         request(
             f"""
-            save_post(1, [{path('soup')}, 'post_title' => 'Soup für <em>nine</em>',
+            save_post(1, [{path('soup')}, 'post_title' => 'Soup für <em>nine</em> &amp; one',
                 'terms' => ['category' => ['food'], 'post_tag' => ['soup', 'winter']], 'image' => 'https://img.example/soup.jpg']);
             save_post(2, [{path('bread')}]);
             save_post(3, [{path('draft')}, 'post_status' => 'draft', 'post_date_gmt' => '0000-00-00 00:00:00']);
@@ -122,7 +122,7 @@ def check(stack):
             "id": id(1),
             "type": "post",
             "url": f"https://{HOST}/wordpress/soup/",
-            "title": "Soup für nine",
+            "title": "Soup für nine & one",
             "status": "published",
             "visibility": "public",
             "noindex": False,
