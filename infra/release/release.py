@@ -12,6 +12,7 @@ The same input gives the same bytes. `build` in this folder builds and packs in 
 import argparse
 import datetime
 import hashlib
+import os
 import pathlib
 import re
 import string
@@ -55,8 +56,13 @@ def git(*arguments):
     return done.stdout.strip()
 
 
-def commit():
+def commit_of_tree():
     return git("rev-parse", "HEAD") + ("-dirty" if git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def commit():
+    """The commit that is built: what `build` found when it began, whatever has changed since."""
+    return os.environ.get("WAYMARK_COMMIT") or commit_of_tree()
 
 
 def commit_date():
@@ -187,9 +193,9 @@ def check_tag(tag):
     heading, _ = notes((ROOT / "CHANGELOG.md").read_text())
     if "unreleased" in heading:
         raise SystemExit(f"CHANGELOG.md has the heading {heading!r}: write the date in place of unreleased")
-    if commit().endswith("-dirty"):
+    if commit_of_tree().endswith("-dirty"):
         raise SystemExit("files were changed since the commit: a release is of a commit")
-    print(f"{tag}: {commit()}")
+    print(f"{tag}: {commit_of_tree()}")
 
 
 def main():
@@ -215,7 +221,7 @@ def main():
         case "sums":
             sums(arguments.out)
         case "commit":
-            print(commit())
+            print(commit_of_tree())
         case "notes":
             print(notes((ROOT / "CHANGELOG.md").read_text())[1])
         case "tag":

@@ -182,7 +182,7 @@ def a_tag_is_of_the_version(_):
     heading, _ = release.notes((ROOT / "CHANGELOG.md").read_text())
     if "unreleased" in heading:
         refused(lambda: release.check_tag(f"v{VERSION}"), "in place of unreleased")
-    elif release.commit().endswith("-dirty"):
+    elif release.commit_of_tree().endswith("-dirty"):
         refused(lambda: release.check_tag(f"v{VERSION}"), "files were changed")
     else:
         release.check_tag(f"v{VERSION}")
