@@ -67,7 +67,7 @@ def commit():
 
 def commit_date():
     """When the commit was made: a date that the same commit always has."""
-    seconds = int(git("show", "--no-patch", "--format=%ct", "HEAD"))
+    seconds = int(git("show", "--no-patch", "--format=%ct", commit().removesuffix("-dirty")))
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -83,7 +83,7 @@ def built_template(template, architecture):
     template = replaced(template, "      BuildMethod: rust-cargolambda\n", "      SkipBuild: true\n", len(FUNCTIONS), "template.yaml")
     return replaced(template, "    Default: arm64\n    AllowedValues: [arm64, x86_64]\n",
                     f"    Default: {architecture}\n    AllowedValues: [{architecture}]\n"
-                    "    ConstraintDescription: is what the functions of this bundle are built for; the other bundle has the other\n",
+                    f"    ConstraintDescription: must be {architecture}, for which the functions of this bundle are built\n",
                     1, "template.yaml")
 
 
