@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Deploys the package as a user would, onto an emulator of AWS on loopback, and uses it.
 
-    deploy.py --tools BIN --waymark BINARY --content FILE.jsonl --built FOLDER [--checker "COMMAND ..."]
+    deploy.py --tools BIN --waymark BINARY --content FILE.jsonl --package BUNDLE.zip [--checker "COMMAND ..."]
 
-`sam deploy` of what `sam build` made, content loaded by the AWS CLI, the published objects, the function's URL and the
+`sam deploy` of a release's bundle, or of the folder that `sam build` made, content loaded by the AWS CLI, the published objects, the function's URL and the
 distribution read; then the stack is updated while it is read, functions are killed while content changes, a failure is
 redriven, a table of the user's own is joined, and all is taken down. BIN is the bin folder of a venv with the packages of
 requirements.txt. --content is of one site, whose host becomes the distribution's. COMMAND is a checker of a running site, which
@@ -26,6 +26,7 @@ import urllib.request
 
 from emulator import Emulator
 from front import Front
+from package import unpacked
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -63,8 +64,8 @@ def item(record):
 class Deployment:
     """The package on an emulator."""
 
-    def __init__(self, emulator, built, waymark):
-        self.emulator, self.built, self.waymark = emulator, built, waymark
+    def __init__(self, emulator, package, waymark):
+        self.emulator, self.package, self.waymark = emulator, package, waymark
         self.outputs, self.parameters = {}, {}
 
     def deploy(self, **parameters):
@@ -78,9 +79,8 @@ class Deployment:
         """What `sam` says; it may fail without `check`. `extra` is added to its environment."""
         overrides = self.emulator.folder / "parameters.yaml"
         overrides.write_text(json.dumps(self.parameters))
-        return self.emulator.run("sam", "deploy", "--template-file", self.built / "template.yaml", "--stack-name", STACK,
-                          "--config-file", ROOT / "samconfig.toml", "--config-env", "staging", "--no-progressbar",
-                          "--parameter-overrides", f"file://{overrides}", cwd=self.built, check=check, extra=extra)
+        return self.emulator.run("sam", "deploy", "--stack-name", STACK, "--config-env", "staging", "--no-progressbar",
+                          "--parameter-overrides", f"file://{overrides}", cwd=self.package, check=check, extra=extra)
 
     def resource(self, logical):
         detail = self.emulator.aws("cloudformation", "describe-stack-resource", "--stack-name", STACK,
@@ -184,8 +184,8 @@ class Reader:
         self.thread.join()
 
 
-def run(arguments, emulator, built):
-    deployment = Deployment(emulator, built, arguments.waymark)
+def run(arguments, emulator, package):
+    deployment = Deployment(emulator, package, arguments.waymark)
     wait = emulator.wait_for
 
     step("sam deploy, into a region without function URLs")
@@ -351,7 +351,7 @@ def run(arguments, emulator, built):
         print(deployment.operator("audit"), end="")
 
     step("the certificate, the DNS records and the alarms in us-east-1")
-    us_east_1(emulator, deployment.outputs["DistributionDomain"])
+    us_east_1(emulator, package, deployment.outputs["DistributionDomain"])
 
     # As `sam delete`, which at first looks for the nested templates in a bucket at AWS's own address.
     step("the stack is deleted")
@@ -404,7 +404,7 @@ def by_stack(deployment):
     print("".join([*told.values(), line]), end="")
 
 
-def us_east_1(emulator, domain):
+def us_east_1(emulator, package, domain):
     """Deploys infra/us-east-1.yaml as docs/CDN.md has it: for the certificate, and again with the distribution."""
     zone = emulator.aws("route53", "create-hosted-zone", "--name", "example.com", "--caller-reference", "1")["HostedZone"]["Id"]
     zone = zone.split("/")[-1]
@@ -412,7 +412,7 @@ def us_east_1(emulator, domain):
 
     def edge(*parameters):
         emulator.run("aws", "cloudformation", "deploy", "--region", "us-east-1", "--stack-name", name, "--template-file",
-                     ROOT / "infra/us-east-1.yaml", "--parameter-overrides", f"HostedZoneId={zone}", "Host=www.example.com",
+                     package / "infra/us-east-1.yaml", "--parameter-overrides", f"HostedZoneId={zone}", "Host=www.example.com",
                      "OtherHost=example.com", *parameters)
         [stack] = emulator.aws("cloudformation", "describe-stacks", "--stack-name", name)["Stacks"]
         return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
@@ -572,13 +572,13 @@ def main():
     parser.add_argument("--tools", type=pathlib.Path, required=True)
     parser.add_argument("--waymark", type=pathlib.Path, required=True)
     parser.add_argument("--content", type=pathlib.Path, required=True)
-    parser.add_argument("--built", type=pathlib.Path, required=True, help="what `sam build` made, reduced for the emulator")
+    parser.add_argument("--package", type=pathlib.Path, required=True, help="a bundle, or what `sam build` made")
     parser.add_argument("--checker")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "target/deploy")
     arguments = parser.parse_args()
     arguments.waymark = arguments.waymark.resolve()
     with Emulator(arguments.tools.resolve(), arguments.folder.resolve()) as emulator:
-        run(arguments, emulator, arguments.built.resolve())
+        run(arguments, emulator, unpacked(arguments.package.resolve(), emulator.folder / "package"))
     print("\ndeployed, used and taken down")
 
 

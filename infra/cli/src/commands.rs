@@ -44,7 +44,8 @@ mod status;
 use place::Place;
 
 #[derive(Parser)]
-#[command(name = "waymark", about = "Keeps a site's sitemaps true", version)]
+#[command(name = "waymark", about = "Keeps a site's sitemaps true")]
+#[command(version, long_version = env!("WAYMARK_VERSION"))]
 pub(crate) struct Cli {
     /// Print the result as one JSON document; nothing is printed if the status is 2
     #[arg(long, global = true)]

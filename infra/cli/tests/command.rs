@@ -170,13 +170,31 @@ fn without_a_stack_the_port_and_the_remedy_are_named_at_once() {
     }
 }
 
+/// `tests/whole/template` holds the template's version to the crates'.
+#[test]
+fn the_version_names_the_commit_of_a_release_and_the_template() {
+    let built = match option_env!("WAYMARK_COMMIT") {
+        Some(commit) if !commit.is_empty() => {
+            let changed = &commit[commit.find("-dirty").unwrap_or(commit.len())..];
+            format!("commit {}{changed}", &commit[..12])
+        }
+        _ => "built from source".to_owned(),
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let (status, out, _) = run(&["--version"]);
+    assert_eq!(status, Some(0));
+    assert_eq!(
+        out,
+        format!("waymark {version} ({built}, template {version})")
+    );
+}
+
 #[test]
 fn usage_and_version() {
-    let (status, out, _) = run(&["--version"]);
+    let (status, out, _) = run(&["-V"]);
     assert_eq!(
-        (status, out.starts_with("waymark ")),
-        (Some(0), true),
-        "{out}"
+        (status, out),
+        (Some(0), format!("waymark {}", env!("CARGO_PKG_VERSION")))
     );
     let (status, _, errors) = run(&["explain", ""]);
     assert_eq!(status, Some(2));
