@@ -4,7 +4,7 @@
 //! for navigations alone. Accept decides nothing, since crawlers ask for text/html too. A program that drives a browser is
 //! told by its User-Agent, or by `SIGNATURE_AGENT`.
 //!
-//! - The page is the same for every sitemap: nothing of a document or a request stands in it, so there is nothing to
+//! - The page is the same for every sitemap, also for one that is not there, which is a 404: nothing of a document or a request stands in it, so there is nothing to
 //!   escape. Its script reads the XML and makes elements of it.
 //! - The page is never stored, and neither is the XML that a navigation gets, so no cache can hand one's answer to
 //!   another. What the page fetches is no navigation, and cached as every crawler's.
