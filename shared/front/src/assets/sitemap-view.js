@@ -322,10 +322,12 @@ function page(row) {
   ];
 }
 
+const urls = (count, isRepeated) => [number.format(count), isRepeated ? " " : "", isRepeated ? element("small", {}, "listed elsewhere, too") : ""];
+
 const COLUMNS = [
   { key: "n", label: "#", value: (row) => row.n, cell: (row) => [number.format(row.n)] },
   { key: "loc", label: "Page", value: (row) => row.news?.get("title") || row.name, cell: page },
-  { key: "urls", label: "URLs", value: (row) => row.count?.urls ?? "", cell: (row) => row.count ? [number.format(row.count.urls), row.count.isRepeated && element("small", {}, "listed elsewhere, too")] : [] },
+  { key: "urls", label: "URLs", value: (row) => row.count?.urls ?? "", cell: (row) => row.count ? urls(row.count.urls, row.count.isRepeated) : [] },
   { key: "published", label: "Published", value: (row) => Date.parse(row.news?.get("publication_date")), cell: (row) => [moment(row.news?.get("publication_date"))] },
   { key: "publication", label: "Publication", value: (row) => row.news?.get("name") ?? "", cell: (row) => [row.news?.get("name"), row.news && element("small", {}, row.news.get("language") ?? "")] },
   { key: "lastmod", label: "Last change", value: (row) => row.time, cell: (row) => [moment(row.lastmod)] },
@@ -406,14 +408,13 @@ function kinds() {
   $("kinds").hidden = found.size < 2 || found.size === rows.length;
   if ($("kinds").hidden) return;
   const hasCounts = rows.every(({ count }) => count);
-  const line = (head, of, urls) => element("tr", {}, head,
-    element("td", {}, number.format(of.length)), hasCounts && element("td", {}, ...urls), element("td", {}, moment(newest(of)?.lastmod)));
+  const line = (head, of, counted) => element("tr", {}, head,
+    element("td", {}, number.format(of.length)), counted && element("td", {}, ...counted), element("td", {}, moment(newest(of)?.lastmod)));
   const body = [...found].map(([kind, of]) => {
     const label = element("a", { href: address({ ...state(), page: 1, sort: "", q: `/${kind}-sitemap` }) }, kind);
-    const urls = hasCounts ? [number.format(sum(of)), of[0].count.isRepeated && element("small", {}, "listed elsewhere, too")].filter(Boolean) : [];
-    return line(element("th", { scope: "row" }, kind ? label : "other"), of, urls);
+    return line(element("th", { scope: "row" }, kind ? label : "other"), of, hasCounts && urls(sum(of), of[0].count.isRepeated));
   });
-  const total = line(element("th", { scope: "row" }, "All"), rows, hasCounts ? [number.format(sum(listedOnce(rows)))] : []);
+  const total = line(element("th", { scope: "row" }, "All"), rows, hasCounts && urls(sum(listedOnce(rows))));
   const heads = ["Kind", "Sitemaps", hasCounts && "URLs", "Last change"].filter(Boolean).map((label) => element("th", { scope: "col" }, label));
   $("kinds").replaceChildren(element("table", { className: "kinds", "aria-label": "Kinds of sitemaps" },
     element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...body), element("tfoot", {}, total)));
