@@ -6,12 +6,30 @@ import { once } from "node:events";
 import readline from "node:readline";
 import zlib from "node:zlib";
 
+import { DOCUMENTS, INDEXES, SITE } from "./documents.mjs";
+import { WAYMARK } from "./tools.mjs";
+
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255, 0, 0]); // FEXTRA, empty
 const BUCKET = "waymark-sitemaps";
 const STARTS_WITHIN_MS = 120_000;
 
 /** One gzip member with an extra field, as the publisher writes them: zlib's own header has ten bytes, and no field. */
 const member = (xml) => Buffer.concat([HEADER, zlib.gzipSync(xml).subarray(10)]);
+
+/** As a bucket may return it one day: a byte in the middle is another. */
+function damaged(bytes) {
+  bytes[bytes.length >> 1] ^= 1;
+  return bytes;
+}
+
+/** A running stack with the sample site and all documents. */
+export async function published() {
+  const stack = await Stack.start(WAYMARK);
+  const { host } = new URL(SITE);
+  for (const [series, document] of Object.entries(DOCUMENTS)) await stack.publish(host, `${series}-sitemap.xml`, document);
+  for (const [n, document] of Object.entries(INDEXES)) await stack.publish(host, `sitemap_index${n}.xml`, document);
+  return stack;
+}
 
 export class Stack {
   static async start(waymark) {
@@ -32,10 +50,10 @@ export class Stack {
     return stack;
   }
 
-  /** Publishes a shard of the sample site. */
-  async publish(host, series, { xml, entries }) {
+  /** Publishes a file of a site. */
+  async publish(host, file, { xml, entries, isDamaged }) {
     const document = Buffer.from(xml);
-    const response = await fetch(`${this.s3}/${BUCKET}/published/${host}/${series}-sitemap.xml`, {
+    const response = await fetch(`${this.s3}/${BUCKET}/published/${host}/${file}`, {
       method: "PUT",
       headers: {
         "x-amz-meta-document-digest": createHash("sha256").update(document).digest("hex"),
@@ -44,9 +62,9 @@ export class Stack {
         "x-amz-meta-document-entries": String(entries),
         "x-amz-meta-document-stamp": "0000000000000000-1",
       },
-      body: member(document),
+      body: isDamaged ? damaged(member(document)) : member(document),
     });
-    if (!response.ok) throw new Error(`${series}: ${response.status} ${await response.text()}`);
+    if (!response.ok) throw new Error(`${file}: ${response.status} ${await response.text()}`);
   }
 
   async end() {

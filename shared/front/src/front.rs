@@ -145,14 +145,15 @@ impl SiteFront {
         let now = self.runtime.now();
         let is_closed = |file: &SiteFile| matches!(closure(file, &key), Closure::Closed(_));
         let file = self.sites.get(&*self.objects, host, now, is_closed).await?;
+        let absent = || absent(request, variant);
         let Some(file) = file else {
-            return Ok(not_found());
+            return Ok(absent());
         };
         let closure = closure(&file, &key);
         if let Closure::Closed(since) = closure
             && since.is_none_or(|since| is_over(since, &file, now))
         {
-            return Ok(not_found());
+            return Ok(absent());
         }
         let lookup = Lookup {
             request,
@@ -173,7 +174,7 @@ impl SiteFront {
         {
             answer.headers_mut().insert(CACHE_CONTROL, view::PRIVATE);
         }
-        Ok(answer.unwrap_or_else(not_found))
+        Ok(answer.unwrap_or_else(absent))
     }
 
     /// The file that proves an IndexNow key to be the site's, if it is.
@@ -325,6 +326,17 @@ fn moved(location: &str) -> Response<Body> {
 
 fn not_found() -> Response<Body> {
     plain(StatusCode::NOT_FOUND, BRIEF, "Not found\n")
+}
+
+/// The answer where no object is to be seen. Whoever would see its view gets the page all the same, which says what to do.
+/// What is closed looks like what never was.
+fn absent(request: &Parts, variant: Variant) -> Response<Body> {
+    if !(variant.is_document() && view::is_wanted(request)) {
+        return not_found();
+    }
+    let (mut headers, page) = view::page();
+    headers.insert(CACHE_CONTROL, view::PRIVATE);
+    response(StatusCode::NOT_FOUND, headers, body::full(page))
 }
 
 fn method_not_allowed() -> Response<Body> {

@@ -1,5 +1,12 @@
-//! The lines of a sitemap index.
+//! The lines of a sitemap index, and the comment that says how many URLs each of them stands for.
+//!
+//! An index has no element for a number of URLs, and its schema allows no other attribute. So the numbers are in a comment,
+//! for people alone: readers pass over it. It stands in front of the root element, because some readers take each child of
+//! the root for a sitemap.
 
+use std::io::Write;
+
+use crate::member::Frame;
 use crate::time::When;
 use crate::xml;
 
@@ -25,9 +32,102 @@ pub fn render(line: &IndexLine<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"</sitemap>\n");
 }
 
+const COUNTS_BEGIN: &str = "<!-- Index ";
+const COUNTS_TEXT: &str = ". URLs of each sitemap, in brackets those that another one lists, too:";
+const COUNTS_END: &str = " -->\n";
+
+/// What [`with_counts`] adds at most, besides the counts: two numbers of ten digits.
+pub const COUNTS_BYTES: usize =
+    COUNTS_BEGIN.len() + 10 + " of ".len() + 10 + COUNTS_TEXT.len() + COUNTS_END.len();
+
+/// How many URLs a sitemap lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// The URLs.
+    pub urls: u64,
+    /// Whether other sitemaps list them, too: those of videos and of news.
+    pub is_repeated: bool,
+}
+
+/// Appends a sitemap's count, in the order of the lines.
+pub fn render_count(count: Count, out: &mut Vec<u8>) {
+    let Count { urls, is_repeated } = count;
+    let written = match is_repeated {
+        true => write!(out, " [{urls}]"),
+        false => write!(out, " {urls}"),
+    };
+    written.expect("a vector takes any bytes");
+}
+
+/// The frame of the n-th index of so many, with what [`render_count`] wrote of its lines. Without any there is no comment.
+#[must_use]
+pub fn with_counts(mut frame: Frame, n: usize, of: usize, counts: &[u8]) -> Frame {
+    let start_tag = frame.prolog.iter().rposition(|byte| *byte == b'<');
+    if let (Some(at), false) = (start_tag, counts.is_empty()) {
+        let mut comment = format!("{COUNTS_BEGIN}{n} of {of}{COUNTS_TEXT}").into_bytes();
+        comment.extend_from_slice(counts);
+        comment.extend_from_slice(COUNTS_END.as_bytes());
+        frame.prolog.splice(at..at, comment);
+    }
+    frame
+}
+
+/// The prolog of an index as it is without its counts.
+#[must_use]
+pub fn without_counts(prolog: &str) -> String {
+    let split = prolog.split_once(COUNTS_BEGIN);
+    let split = split.and_then(|(before, rest)| Some((before, rest.split_once(COUNTS_END)?)));
+    split.map_or_else(
+        || prolog.to_owned(),
+        |(before, (_, after))| before.to_owned() + after,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_counts_stand_in_front_of_the_root() {
+        for stylesheet in [None, Some("/sitemap.css")] {
+            let frame = Frame::index(stylesheet);
+            let plain = String::from_utf8(frame.prolog.clone()).unwrap();
+            let mut counts = Vec::new();
+            for (urls, is_repeated) in [(50_000, false), (0, false), (7, true)] {
+                render_count(Count { urls, is_repeated }, &mut counts);
+            }
+            let (before, root) = plain.split_at(plain.find("<sitemapindex").unwrap());
+            let frame = with_counts(frame, 2, 3, &counts);
+            assert_eq!(
+                String::from_utf8(frame.prolog.clone()).unwrap(),
+                format!(
+                    "{before}<!-- Index 2 of 3. URLs of each sitemap, in brackets those that another one lists, too: \
+                     50000 0 [7] -->\n{root}"
+                )
+            );
+            assert_eq!(frame.epilogue, Frame::index(stylesheet).epilogue);
+            assert_eq!(
+                without_counts(&String::from_utf8(frame.prolog).unwrap()),
+                plain
+            );
+        }
+    }
+
+    #[test]
+    fn an_index_without_lines_has_no_counts() {
+        let frame = with_counts(Frame::index(None), 1, 0, b"");
+        assert_eq!(frame, Frame::index(None));
+        let prolog = String::from_utf8(frame.prolog).unwrap();
+        assert_eq!(without_counts(&prolog), prolog);
+    }
+
+    #[test]
+    fn the_counts_take_no_more_bytes_than_are_kept_for_them() {
+        let most = u32::MAX as usize;
+        let frame = with_counts(Frame::index(None), most, most, b" 1");
+        let added = frame.prolog.len() - Frame::index(None).prolog.len();
+        assert_eq!(added, COUNTS_BYTES + b" 1".len());
+    }
 
     #[track_caller]
     fn check(line: IndexLine<'_>, expected: &str) {

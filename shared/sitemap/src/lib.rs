@@ -87,7 +87,7 @@ pub mod xml;
 
 /// What rendered entries look like, and what stands around them. A higher one than a site's makes the scan render every
 /// entry of it again and build every object.
-pub const RENDER_VERSION: u32 = 2;
+pub const RENDER_VERSION: u32 = 3;
 const _: () = assert!(
     member::FORMAT_VERSION == 1,
     "a new file format needs a new epoch for every site, which a new RENDER_VERSION gives it: raise both"

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sitemap::RENDER_VERSION;
 use sitemap::feed::{self, Feed};
-use sitemap::index::{self, IndexLine};
+use sitemap::index::{self, Count, IndexLine};
 use sitemap::loc::Loc;
 use sitemap::member::{Builder, Frame, Segment};
 use sitemap::plan::{
@@ -154,6 +154,7 @@ fn an_index_is_the_frame_around_the_lines() {
         index_document(),
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <?xml-stylesheet type=\"text/css\" href=\"/sitemap.css\"?>\n\
+         <!-- Index 1 of 2. URLs of each sitemap, in brackets those that another one lists, too: 50000 [12] -->\n\
          <sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n\
          <sitemap><loc>https://www.example.com/post-sitemap.xml</loc>\
          <lastmod>2026-01-02T03:04:05+00:00</lastmod></sitemap>\n\
@@ -299,14 +300,26 @@ fn shard() -> String {
 
 fn index_document() -> String {
     let modified = When::parse("2026-01-02T03:04:05Z").expect("it is a time");
-    let mut lines = Vec::new();
-    for (loc, lastmod) in [
-        ("https://www.example.com/post-sitemap.xml", Some(modified)),
-        ("https://www.example.com/post-sitemap2.xml?a&b", None),
+    let (mut lines, mut counts) = (Vec::new(), Vec::new());
+    for (loc, lastmod, urls, is_repeated) in [
+        (
+            "https://www.example.com/post-sitemap.xml",
+            Some(modified),
+            50_000,
+            false,
+        ),
+        (
+            "https://www.example.com/post-sitemap2.xml?a&b",
+            None,
+            12,
+            true,
+        ),
     ] {
         index::render(&IndexLine { loc, lastmod }, &mut lines);
+        index::render_count(Count { urls, is_repeated }, &mut counts);
     }
-    document(&index_frame(&settings("css")), &[text(lines)])
+    let frame = index::with_counts(index_frame(&settings("css")), 1, 2, &counts);
+    document(&frame, &[text(lines)])
 }
 
 const FEED: Feed<'_> = Feed {

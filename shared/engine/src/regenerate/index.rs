@@ -7,6 +7,7 @@
 //!   changes after all are put, so that robots.txt names only indexes that exist. Each change is an event, whose run publishes what
 //!   is true then.
 //! - An index that is no longer needed is published empty. `http` answers 404 for it once no cache can name it.
+//! - Each has a comment that says how many URLs its sitemaps list, by their summaries.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +18,9 @@ use crate::metrics;
 use crate::segments::Summary;
 use crate::sites::SiteRow;
 use objects::{ObjectKey, ObjectMeta, Put, stamp};
-use sitemap::index::{IndexLine, render};
+use sitemap::index::{COUNTS_BYTES, Count, IndexLine, render, render_count, with_counts};
 use sitemap::member::{Builder, Segment};
-use sitemap::site::MAX_BYTES;
+use sitemap::site::{MAX_BYTES, SeriesKind, SiteSettings};
 use sitemap::stylesheet::index_frame;
 use sitemap::time::When;
 
@@ -53,7 +54,21 @@ impl Default for IndexLimits {
 struct Page {
     lines: u32,
     newest: Option<When>,
+    /// URLs that its sitemaps list, those of videos and of news apart.
+    urls: u64,
+    repeated: u64,
     xml: Vec<u8>,
+    /// The count of each line.
+    counts: Vec<u8>,
+}
+
+/// What an index says of one sitemap.
+#[derive(Default)]
+struct Line {
+    count: Count,
+    lastmod: Option<When>,
+    xml: Vec<u8>,
+    rendered_count: Vec<u8>,
 }
 
 impl Regenerator {
@@ -127,7 +142,6 @@ impl Regenerator {
         pages: &[Page],
         generation: u64,
     ) -> Result<Option<usize>, EngineError> {
-        let frame = index_frame(&row.settings);
         let wanted = stamp(row.epoch, generation);
         // Lines that others push on into the next index are listed there before they leave the one they were in, and so
         // are those that move up since others have left.
@@ -142,6 +156,7 @@ impl Regenerator {
         if after >= before {
             order.reverse();
         }
+        let needed = pages.iter().filter(|page| page.lines > 0).count();
         let mut put = 0;
         for (n, (meta, page)) in order {
             let key = key(&row.settings.host, n);
@@ -149,6 +164,8 @@ impl Regenerator {
             if published.is_some_and(|document| document.stamp == wanted) {
                 continue;
             }
+            let frame = index_frame(&row.settings);
+            let frame = with_counts(frame, n as usize, needed, &page.counts);
             let mut builder = Builder::new(&frame, row.epoch);
             builder.push(&Segment {
                 stamp: generation,
@@ -181,23 +198,23 @@ fn pages(row: &SiteRow, summaries: &BTreeMap<ShardId, Summary>, limits: IndexLim
     let settings = &row.settings;
     let hidden = settings.hidden_series();
     let frame = index_frame(settings);
-    let room =
-        limits.bytes.min(settings.byte_limit) - (frame.prolog.len() + frame.epilogue.len()) as u64;
+    let around = frame.prolog.len() + frame.epilogue.len() + COUNTS_BYTES;
+    let room = limits.bytes.min(settings.byte_limit) - around as u64;
     let listed = summaries.iter().filter(|(shard, summary)| {
         summary.entries > 0 && settings.public && !hidden.contains(&shard.series.name)
     });
     let mut pages = vec![Page::default()];
-    let mut line = Vec::new();
+    let mut line = Line::default();
     for (shard, summary) in listed {
-        line.clear();
-        write_line(
-            settings.origin.as_str(),
-            &shard.object(),
-            summary.lastmod,
-            &mut line,
-        );
-        let is_full =
-            |page: &Page| page.lines == limits.lines || (page.xml.len() + line.len()) as u64 > room;
+        let count = Count {
+            urls: summary.entries,
+            is_repeated: settings.kind_of(&shard.series.name) != SeriesKind::Pages,
+        };
+        line.set(settings, &shard.object(), summary.lastmod, count);
+        let is_full = |page: &Page| {
+            let bytes = page.bytes() + line.bytes();
+            page.lines == limits.lines || bytes as u64 > room
+        };
         if pages
             .last()
             .is_none_or(|page| page.lines > 0 && is_full(page))
@@ -205,36 +222,66 @@ fn pages(row: &SiteRow, summaries: &BTreeMap<ShardId, Summary>, limits: IndexLim
             pages.push(Page::default());
         }
         if let Some(page) = pages.last_mut() {
-            page.add(&line, summary.lastmod);
+            page.add(&line);
         }
     }
     if settings.cascaded_index && pages.len() > 1 {
         let mut first = Page::default();
         for (n, page) in (2..).zip(&pages) {
-            line.clear();
-            write_line(
-                settings.origin.as_str(),
-                &key(&settings.host, n),
-                page.newest,
-                &mut line,
-            );
-            first.add(&line, page.newest);
+            line.set(settings, &key(&settings.host, n), page.newest, page.count());
+            first.add(&line);
         }
         pages.insert(0, first);
     }
     pages
 }
 
-fn write_line(origin: &str, key: &ObjectKey, lastmod: Option<When>, out: &mut Vec<u8>) {
-    let loc = format!("{origin}/{}", key.file_name());
-    render(&IndexLine { loc: &loc, lastmod }, out);
+impl Line {
+    fn set(
+        &mut self,
+        settings: &SiteSettings,
+        key: &ObjectKey,
+        lastmod: Option<When>,
+        count: Count,
+    ) {
+        let loc = format!("{}/{}", settings.origin.as_str(), key.file_name());
+        self.xml.clear();
+        render(&IndexLine { loc: &loc, lastmod }, &mut self.xml);
+        self.rendered_count.clear();
+        render_count(count, &mut self.rendered_count);
+        (self.count, self.lastmod) = (count, lastmod);
+    }
+
+    fn bytes(&self) -> usize {
+        self.xml.len() + self.rendered_count.len()
+    }
 }
 
 impl Page {
-    fn add(&mut self, line: &[u8], lastmod: Option<When>) {
+    fn add(&mut self, line: &Line) {
         self.lines += 1;
-        self.newest = self.newest.max(lastmod);
-        self.xml.extend_from_slice(line);
+        self.newest = self.newest.max(line.lastmod);
+        match line.count.is_repeated {
+            true => self.repeated += line.count.urls,
+            false => self.urls += line.count.urls,
+        }
+        self.xml.extend_from_slice(&line.xml);
+        self.counts.extend_from_slice(&line.rendered_count);
+    }
+
+    fn bytes(&self) -> usize {
+        self.xml.len() + self.counts.len()
+    }
+
+    /// What a cascade says of it: its pages, or if it has none, what it repeats.
+    fn count(&self) -> Count {
+        let is_repeated = self.urls == 0;
+        let urls = if is_repeated {
+            self.repeated
+        } else {
+            self.urls
+        };
+        Count { urls, is_repeated }
     }
 }
 
@@ -242,7 +289,6 @@ impl Page {
 mod tests {
     use serde_json::{Value, json};
     use sitemap::plan::Series;
-    use sitemap::site::SiteSettings;
     use table::{Item, Update};
 
     use super::*;
@@ -299,6 +345,8 @@ mod tests {
         for page in &pages {
             let xml = std::str::from_utf8(&page.xml).expect("UTF-8");
             assert_eq!(xml.lines().count(), page.lines as usize);
+            let counts = std::str::from_utf8(&page.counts).expect("UTF-8");
+            assert_eq!(counts.split_whitespace().count(), page.lines as usize);
         }
         pages
     }
@@ -350,7 +398,8 @@ mod tests {
             .take(2)
             .map(<[u8]>::len)
             .sum();
-        let bytes = (frame.prolog.len() + two + frame.epilogue.len()) as u64;
+        let around = frame.prolog.len() + frame.epilogue.len() + COUNTS_BYTES;
+        let bytes = (around + two + b" 1 1".len()) as u64;
         // The first shard's line is a byte shorter than the others'.
         check(&site, &shards, limits(50_000, bytes), &[2, 1, 1, 1]);
         check(&site, &shards, limits(50_000, bytes + 1), &[2, 2, 1]);
@@ -367,12 +416,13 @@ mod tests {
         );
         let frame = index_frame(&row(&site).settings);
         let around = frame.prolog.len() + frame.epilogue.len();
-        assert!(
-            pages
-                .iter()
-                .all(|page| page.xml.len() + around <= 1_000_000)
-        );
-        assert!(pages[0].xml.len() + around > 999_900);
+        let of = pages.len();
+        for (n, page) in (1..).zip(&pages) {
+            let frame = with_counts(frame.clone(), n, of, &page.counts);
+            let bytes = frame.prolog.len() + page.xml.len() + frame.epilogue.len();
+            assert!(bytes <= 1_000_000, "{bytes}");
+        }
+        assert!(pages[0].bytes() + around > 999_700);
         assert_eq!(pages.iter().map(|page| page.lines).sum::<u32>(), 20_000);
     }
 
@@ -401,6 +451,29 @@ mod tests {
         let locs = |file: &str| format!("<sitemap><loc>https://{HOST}/{file}</loc></sitemap>\n");
         let first = locs("sitemap_index2.xml") + &locs("sitemap_index3.xml");
         assert_eq!(pages[0].xml, first.as_bytes());
+        assert_eq!(pages[0].counts, b" 2 1");
         assert_eq!(pages[2].xml, locs("post-sitemap3.xml").as_bytes());
+    }
+
+    #[test]
+    fn what_videos_and_news_repeat_is_counted_apart() {
+        let mut summaries = shards("post", 2, 50_000);
+        for (name, entries) in [("news", 3), ("video", 12)] {
+            summaries.extend(shards(name, 1, entries));
+        }
+        let counts = |settings: &Value, lines| {
+            let pages = pages(&row(settings), &summaries, limits(lines, MAX_BYTES));
+            let text = |page: &Page| String::from_utf8(page.counts.clone()).expect("UTF-8");
+            pages.iter().map(text).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(&json!({}), 4), [" [3] 50000 50000 [12]"]);
+        let clips = json!({"video_series": "clips"});
+        assert_eq!(counts(&clips, 4), [" [3] 50000 50000 12"]);
+        let cascaded = json!({"cascaded_index": true});
+        assert_eq!(
+            counts(&cascaded, 3),
+            [" 100000 [12]", " [3] 50000 50000", " [12]"]
+        );
+        assert_eq!(counts(&json!({"public": false}), 4), [""]);
     }
 }

@@ -4,10 +4,13 @@
 // - What it says is shown as text, never as markup; only http and https addresses become links; nothing is loaded from them.
 // - Filter, sorting and page are in this page's address, so that back, reload and a sent link work.
 
-// What the publisher writes: fixed prefixes, `>` escaped also in attributes, no comments and no CDATA.
+// What the publisher writes: fixed prefixes, `>` escaped also in attributes, no CDATA, and in front of an index's root one
+// comment with the number of URLs of each sitemap, which an older index does not have.
 const ENTRY = /<(url|sitemap)>([^]*?)<\/\1>/g;
 const TAG = /<([\w:]+)([^>]*)>([^<]*)/g;
 const END = /<\/(urlset|sitemapindex)>\s*$|<(urlset|sitemapindex)\b[^>]*\/>\s*$/;
+const COUNTS = /<!-- Index (\d+) of (\d+)\. URLs of each sitemap[^:]*:([\d [\]]*) -->/;
+const KIND = /^\/(.+)-sitemap\d*\.xml$/;
 const PLAIN = new Set(["loc", "lastmod", "changefreq", "priority"]);
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
@@ -16,6 +19,7 @@ const STEP_MS = 16;
 const SIZES = [50, 100, 250, 1000];
 const DEFAULT_SIZE = 100;
 const SHOWN_VIDEOS = 3;
+const COPIED_MS = 2_000;
 const INDEX_PATH = "/sitemap_index.xml";
 
 const $ = (id) => document.getElementById(id);
@@ -28,6 +32,7 @@ const UNITS = [["year", 31_557_600], ["month", 2_629_800], ["day", 86_400], ["ho
 const rows = [];
 const totals = { images: 0, videos: 0, bytes: 0, newest: -Infinity };
 let isIndex = false;
+let numbers = null; // of an index: its own, how many there are, and what each of its sitemaps lists
 let isComplete = false;
 
 // ---- reading
@@ -78,6 +83,7 @@ function entry(body) {
   }
   row.name = readable(row.loc);
   row.time = Date.parse(row.lastmod);
+  row.count = numbers?.counts[rows.length];
   totals.images += row.images.length;
   totals.videos += row.videos.length;
   if (row.time > totals.newest) totals.newest = row.time;
@@ -94,9 +100,7 @@ const pause = () => new Promise((resolve) => {
 async function read() {
   // By another address than the page's own, so that no browser's cache takes one for the other; and as new as it may be.
   const response = await fetch(`${location.pathname}?view=xml`, { cache: "no-cache" });
-  if (!response.ok) {
-    throw new Error(response.status === 404 ? "This sitemap is gone." : `This sitemap cannot be read (${response.status}).`);
-  }
+  if (!response.ok) throw response.status === 404 ? missing() : unreadable(response.status);
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let rest = "";
@@ -107,6 +111,7 @@ async function read() {
     totals.bytes += value?.length ?? 0;
     rest += decoder.decode(value, { stream: !done });
     let read = 0;
+    if (rows.length === 0) numbers ??= numbered(rest);
     for (const found of rest.matchAll(ENTRY)) {
       if (rows.length === 0) isIndex = found[1] === "sitemap";
       rows.push(entry(found[2]));
@@ -120,9 +125,55 @@ async function read() {
     rest = rest.slice(read);
   }
   const end = rest.match(END);
-  if (!end) throw new Error("This sitemap breaks off: what is shown is not all of it.");
+  if (!end) throw broken();
   isIndex = (end[1] ?? end[2]) === "sitemapindex";
+  // Numbers that are not those of these lines would be false.
+  if (numbers && numbers.counts.length !== rows.length) for (const row of rows) delete row.count;
 }
+
+/** What an index says in its comment, if that is there. */
+function numbered(start) {
+  const found = start.match(COUNTS);
+  if (!found) return null;
+  const counts = found[3].split(" ").filter(Boolean).map((count) =>
+    ({ urls: Number(count.replace(/\D/g, "")), isRepeated: count.startsWith("[") }));
+  return { index: Number(found[1]), of: Number(found[2]), counts };
+}
+
+// ---- what is wrong, and what to do
+
+/** What cannot be shown, and what somebody can do: texts and elements. */
+class Trouble extends Error {
+  constructor(message, ...advice) {
+    super(message);
+    this.advice = advice;
+  }
+}
+
+class Missing extends Trouble {}
+
+const command = (text) => element("code", {}, text);
+const again = (label) => element("a", { href: location.href }, label);
+const all = (label) => element("a", { href: INDEX_PATH }, label);
+const repaired = () => ["If it stays so and you run the site: ", command("waymark audit --repair"), " writes what is damaged anew. The daily audit does so, too."];
+
+const missing = () => location.pathname === INDEX_PATH
+  ? new Missing("This site has no sitemaps yet.", "They appear when all of its pages are read. If you run the site, ", command("waymark status"), " says how far that is.")
+  : new Missing("There is no such sitemap, or not any more.", all("All sitemaps"), " of this site are in its index. A sitemap goes when its last page has gone, or when settings close it.");
+
+const unreadable = (status) => new Trouble(`This sitemap cannot be read (${status}).`, again("Try again"), " in a minute. ", ...repaired());
+
+const broken = () => new Trouble("This sitemap breaks off: what is shown is not all of it.", again("Read it again"), ". ", ...repaired());
+
+const unreached = () => rows.length
+  ? new Trouble("The connection broke: what is shown is not all of it.", again("Read it again"), ".")
+  : new Trouble("This sitemap cannot be reached.", "See whether you are online, then ", again("try again"), ".");
+
+const empty = () => isIndex
+  ? new Trouble("No sitemap is listed.", "No page of this site can be listed, or the site is not public. If you run it, ", command("waymark status"), " says which, and ", command("waymark explain"), " why a page is left out.")
+  : new Trouble("Nothing is listed.", "Its last page has gone, and so will this sitemap. ", all("All sitemaps"), " with pages are in the index. If you run the site and miss a page, ", command("waymark explain"), " says why it is left out.");
+
+const told = ({ message, advice }) => [element("strong", {}, message), element("p", {}, ...advice)];
 
 // ---- choosing
 
@@ -190,6 +241,28 @@ function link(href, label, properties) {
   return url ? element("a", { href: url.href, rel: "noopener noreferrer", title: href, ...properties }, label) : element("span", {}, label);
 }
 
+/** A button that copies an address and says so. A page that came without TLS may not copy: there is none then. */
+function copyButton(address, label, properties) {
+  if (!navigator.clipboard) return "";
+  const button = element("button", { type: "button", className: "copy", ...properties }, label);
+  button.addEventListener("click", async () => {
+    let said = `Copied ${address}`;
+    try {
+      await navigator.clipboard.writeText(address);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = label; }, COPIED_MS);
+    } catch {
+      said = "Not copied: the browser does not allow it.";
+    }
+    $("said").textContent = "";
+    // A text that is put back at once would not be read out a second time.
+    setTimeout(() => { $("said").textContent = said; }, 50);
+  });
+  return button;
+}
+
+const copyLoc = (row) => parsed(row.loc) && copyButton(row.loc, "Copy", { "aria-label": `Copy ${row.loc}` });
+
 /** A sitemap of the index: on this host, whatever host the index names, so that a copy of the site leads to its own. */
 function sitemapLink(row) {
   const path = parsed(row.loc)?.pathname;
@@ -238,19 +311,23 @@ function videoLine(video) {
 }
 
 function page(row) {
-  if (isIndex) return [sitemapLink(row)];
+  if (isIndex) return [sitemapLink(row), copyLoc(row)];
   const title = row.news?.get("title");
   return [
     link(row.loc, title || row.name),
+    copyLoc(row),
     title && element("small", {}, row.name),
     ...row.videos.slice(0, SHOWN_VIDEOS).map(videoLine),
     folded(`${number.format(row.videos.length - SHOWN_VIDEOS)} more`, row.videos.slice(SHOWN_VIDEOS), videoLine),
   ];
 }
 
+const urls = (count, isRepeated) => [number.format(count), isRepeated ? " " : "", isRepeated ? element("small", {}, "listed elsewhere, too") : ""];
+
 const COLUMNS = [
   { key: "n", label: "#", value: (row) => row.n, cell: (row) => [number.format(row.n)] },
   { key: "loc", label: "Page", value: (row) => row.news?.get("title") || row.name, cell: page },
+  { key: "urls", label: "URLs", value: (row) => row.count?.urls ?? "", cell: (row) => row.count ? urls(row.count.urls, row.count.isRepeated) : [] },
   { key: "published", label: "Published", value: (row) => Date.parse(row.news?.get("publication_date")), cell: (row) => [moment(row.news?.get("publication_date"))] },
   { key: "publication", label: "Publication", value: (row) => row.news?.get("name") ?? "", cell: (row) => [row.news?.get("name"), row.news && element("small", {}, row.news.get("language") ?? "")] },
   { key: "lastmod", label: "Last change", value: (row) => row.time, cell: (row) => [moment(row.lastmod)] },
@@ -316,16 +393,74 @@ function pager(wanted, last) {
   $("pager").hidden = last < 2 || !isComplete;
 }
 
+const listedOnce = (of) => of.filter(({ count }) => count && !count.isRepeated);
+const sum = (of) => of.reduce((total, { count }) => total + count.urls, 0);
+const newest = (of) => of.reduce((last, row) => row.time > (last?.time ?? -Infinity) ? row : last, null);
+
+/** The sitemaps of an index by the kind that their names begin with, if some kind has several. */
+function kinds() {
+  const found = new Map();
+  for (const row of isIndex ? rows : []) {
+    const kind = parsed(row.loc)?.pathname.match(KIND)?.[1] ?? "";
+    if (!found.has(kind)) found.set(kind, []);
+    found.get(kind).push(row);
+  }
+  $("kinds").hidden = found.size < 2 || found.size === rows.length;
+  if ($("kinds").hidden) return;
+  const hasCounts = rows.every(({ count }) => count);
+  const line = (head, of, counted) => element("tr", {}, head,
+    element("td", {}, number.format(of.length)), counted && element("td", {}, ...counted), element("td", {}, moment(newest(of)?.lastmod)));
+  const body = [...found].map(([kind, of]) => {
+    const label = element("a", { href: address({ ...state(), page: 1, sort: "", q: `/${kind}-sitemap` }) }, kind);
+    return line(element("th", { scope: "row" }, kind ? label : "other"), of, hasCounts && urls(sum(of), of[0].count.isRepeated));
+  });
+  const total = line(element("th", { scope: "row" }, "All"), rows, hasCounts && urls(sum(listedOnce(rows))));
+  const heads = ["Kind", "Sitemaps", hasCounts && "URLs", "Last change"].filter(Boolean).map((label) => element("th", { scope: "col" }, label));
+  $("kinds").replaceChildren(element("table", { className: "kinds", "aria-label": "Kinds of sitemaps" },
+    element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...body), element("tfoot", {}, total)));
+}
+
+/** What the numbers of an index are. */
+function note() {
+  const hasRepeated = rows.some(({ count }) => count?.isRepeated);
+  $("note").textContent = "A last change is that of a sitemap's newest page. URLs are as the index has counted them, which is written seconds after a sitemap."
+    + (hasRepeated ? " What is listed elsewhere, too, is not in the sum." : "");
+  $("note").hidden = !rows.some(({ count }) => count);
+}
+
+/** The indexes before and behind this one. */
+function neighbours() {
+  const { index, of } = numbers ?? { index: 1, of: 1 };
+  const steps = [[index - 1, "←"], [index + 1, "→"]].filter(([n]) => n >= 1 && n <= of);
+  $("indexes").replaceChildren(`Index ${index} of ${of}`, ...steps.map(([n, arrow]) =>
+    element("a", { href: n === 1 ? INDEX_PATH : `/sitemap_index${n}.xml` }, n < index ? `${arrow} Index ${n}` : `Index ${n} ${arrow}`)));
+  $("indexes").hidden = !isIndex || of < 2;
+}
+
 const plural = (count, one, many) => `${number.format(count)} ${count === 1 ? one : many}`;
 
+/** How many URLs the sitemaps of an index list, if it says so of each. */
+function listed() {
+  if (!rows.length || !rows.every(({ count }) => count)) return "";
+  const once = listedOnce(rows);
+  const many = plural(sum(once.length ? once : rows), "URL", "URLs");
+  return once.length ? many : `${many} that are listed elsewhere, too`;
+}
+
 function counts() {
+  if (isComplete && !$("failure").hidden && rows.length === 0) {
+    $("counts").textContent = "not read";
+    return;
+  }
   const size = totals.bytes < 100_000 ? `${Math.ceil(totals.bytes / 1000)} kB` : `${(totals.bytes / 1_000_000).toFixed(1)} MB`;
   $("counts").textContent = [
     isIndex ? plural(rows.length, "sitemap", "sitemaps") : plural(rows.length, "URL", "URLs"),
+    isIndex && isComplete && listed(),
     totals.images && plural(totals.images, "image", "images"),
     totals.videos && plural(totals.videos, "video", "videos"),
     isComplete && Number.isFinite(totals.newest) && `last change ${since(totals.newest)}`,
     isComplete ? `${size} of XML` : "reading …",
+    isComplete && !$("failure").hidden && "not all of it",
   ].filter(Boolean).join(" · ");
 }
 
@@ -339,7 +474,7 @@ function show() {
   if ($("filter").value !== wanted.q) $("filter").value = wanted.q;
   $("size").value = wanted.size;
   const isEmpty = rows.length === 0 && $("failure").hidden;
-  $("list").replaceChildren(first.length ? table(first, wanted.sort) : isEmpty ? "Nothing is listed." : "");
+  $("list").replaceChildren(...first.length ? [table(first, wanted.sort)] : isEmpty ? told(empty()) : []);
   const range = `${number.format(start + 1)}–${number.format(start + first.length)}${isComplete ? ` of ${number.format(found.length)}` : ""}`;
   $("summary").textContent = found.length ? range + (wanted.q ? " that match" : "") : "Nothing matches.";
   pager(wanted, last);
@@ -407,7 +542,10 @@ function start() {
   const path = location.pathname;
   const forms = [["View XML", "?view=xml"], ["gzip", `${path}.gz`]];
   if (!path.startsWith("/sitemap_index")) forms.push(["Text", path.replace(/\.xml$/, ".txt")]);
-  $("forms").replaceChildren(...forms.map(([label, href]) => element("a", { href }, label)));
+  forms.push(["Feed", "/feed.atom"]);
+  const own = location.origin + path;
+  $("address").textContent = own;
+  $("forms").replaceChildren(...forms.map(([label, href]) => element("a", { href }, label)), copyButton(own, "Copy URL"));
   $("size").replaceChildren(...SIZES.map((size) => element("option", { value: size }, number.format(size))));
   $("size").addEventListener("change", (event) => go({ size: Number(event.target.value) }));
   let typing;
@@ -430,9 +568,14 @@ counts();
 try {
   await read();
 } catch (error) {
-  $("failure").textContent = error instanceof TypeError ? "This sitemap cannot be reached." : error.message;
+  $("failure").replaceChildren(...told(error instanceof Trouble ? error : unreached()));
   $("failure").hidden = false;
+  // What is not there has no other form.
+  $("forms").hidden = error instanceof Missing;
 }
 isComplete = true;
 name();
+kinds();
+neighbours();
+note();
 show();

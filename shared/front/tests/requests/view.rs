@@ -152,7 +152,7 @@ async fn other_forms_have_no_view() {
 }
 
 #[tokio::test]
-async fn what_is_not_shown_has_no_view() {
+async fn what_is_not_shown_is_a_404_with_the_page_that_says_what_to_do() {
     let fixture = Fixture::new();
     fixture
         .bucket
@@ -166,8 +166,21 @@ async fn what_is_not_shown_has_no_view() {
             fixture.head(path, &[NAVIGATION]).await,
         );
         assert_eq!(get.headers, head.headers, "{path}");
-        let is_page = get.header("content-type") == Some(HTML_TYPE);
-        assert_eq!(is_page, get.status == 200, "{path}");
+        // What is closed cannot be told from what never was.
+        let shown = fixture.get("/sitemap_index.xml", &[NAVIGATION]).await;
+        assert_eq!(
+            (&get.headers, &get.body),
+            (&shown.headers, &shown.body),
+            "{path}"
+        );
+        assert_eq!(get.header("cache-control"), Some(PRIVATE), "{path}");
+        let crawled = fixture.get(path, &[NAVIGATION, CRAWLER]).await;
+        if get.status == 404 {
+            assert_eq!(
+                (crawled.status.as_u16(), crawled.text()),
+                (404, "Not found\n")
+            );
+        }
         get.status.as_u16()
     };
     assert_eq!(status("/post-sitemap2.xml").await, 200);

@@ -65,6 +65,16 @@ impl<'a> Member<'a> {
         self.payload
     }
 
+    /// What stands in front of the segments, inflated. Of a member that [`Member::verify`] has found right.
+    #[must_use]
+    pub fn prolog(&self) -> Option<Vec<u8>> {
+        let (_, block, deflated) = self.blocks().next()?;
+        let mut prolog = Vec::with_capacity(block.size as usize);
+        let mut inflate = Decompress::new(false);
+        let inflated = inflate.decompress_vec(deflated, &mut prolog, FlushDecompress::None);
+        inflated.ok().map(|_| prolog)
+    }
+
     /// Inflates everything and holds sizes, checksums and digests against the directory.
     ///
     /// # Errors

@@ -38,6 +38,13 @@ impl Framing {
             _ => None,
         }
     }
+
+    /// Whether the pages of a series are listed in others, too.
+    fn repeats(&self, series: &str) -> bool {
+        ["video_series", "news_series"]
+            .iter()
+            .any(|name| self.settings[name] == series)
+    }
 }
 
 /// A document as it should be published.
@@ -52,8 +59,17 @@ struct Expected {
 #[derive(Default)]
 struct Indexes {
     generation: u64,
-    /// A line each, with the lastmod in it.
-    lines: Vec<(String, Option<When>)>,
+    lines: Vec<Line>,
+}
+
+/// What an index says of a sitemap.
+#[derive(Clone)]
+struct Line {
+    xml: String,
+    newest: Option<When>,
+    urls: u64,
+    /// Whether other sitemaps list these, too.
+    repeats: bool,
 }
 
 /// A site's objects are what they would be if they were built from the rows now, and the summaries say so. Returns how many
@@ -114,8 +130,13 @@ pub(super) fn objects(
         summarised.insert(sk);
         indexes.generation += directory.generation();
         if directory.entries() > 0 && oracle.is_public(site) {
-            let line = line(host, &object.file_name(), directory.newest());
-            indexes.lines.push((line, directory.newest()));
+            let newest = directory.newest();
+            indexes.lines.push(Line {
+                xml: line(host, &object.file_name(), newest),
+                newest,
+                urls: directory.entries(),
+                repeats: framing.repeats(series),
+            });
         }
     }
     let summaries = summaries.into_keys().map(str::to_owned).collect();
@@ -138,7 +159,12 @@ pub(super) fn objects(
             site: host.to_owned(),
             n,
         };
-        let frame = Frame::index(framing.path(None));
+        let mut frame = Frame::index(framing.path(None));
+        if !lines.is_empty() {
+            let prolog = String::from_utf8(frame.prolog).map_err(text_of)?;
+            let counted = counted(&lines, n as usize, needed) + "<sitemapindex";
+            frame.prolog = prolog.replace("<sitemapindex", &counted).into_bytes();
+        }
         same(
             objects,
             &key,
@@ -222,20 +248,25 @@ fn site_files(
 
 impl Indexes {
     /// The lines of each index: so many each, and before them those of the first of a cascade.
-    fn documents(
-        &self,
-        host: &str,
-        most: usize,
-        cascaded: bool,
-    ) -> Vec<Vec<(String, Option<When>)>> {
+    fn documents(&self, host: &str, most: usize, cascaded: bool) -> Vec<Vec<Line>> {
         let mut documents: Vec<_> = self.lines.chunks(most).map(<[_]>::to_vec).collect();
         if documents.is_empty() {
             documents.push(Vec::new());
         }
         if cascaded && documents.len() > 1 {
             let first = (2..).zip(&documents).map(|(n, lines)| {
-                let newest = lines.iter().filter_map(|(_, at)| *at).max();
-                (line(host, &index_file(n), newest), newest)
+                let newest = lines.iter().filter_map(|line| line.newest).max();
+                let sum = |repeats| {
+                    let of = lines.iter().filter(|line| line.repeats == repeats);
+                    of.map(|line| line.urls).sum::<u64>()
+                };
+                let repeats = sum(false) == 0;
+                Line {
+                    xml: line(host, &index_file(n), newest),
+                    newest,
+                    urls: sum(repeats),
+                    repeats,
+                }
             });
             let first = first.collect();
             documents.insert(0, first);
@@ -251,6 +282,18 @@ fn index_file(n: usize) -> String {
     }
 }
 
+/// What an index says for people.
+fn counted(lines: &[Line], n: usize, of: usize) -> String {
+    let counts = lines.iter().map(|line| match line.repeats {
+        true => format!("[{}]", line.urls),
+        false => line.urls.to_string(),
+    });
+    let counts = counts.collect::<Vec<_>>().join(" ");
+    format!(
+        "<!-- Index {n} of {of}. URLs of each sitemap, in brackets those that another one lists, too: {counts} -->\n"
+    )
+}
+
 /// A line of an index.
 fn line(host: &str, file: &str, newest: Option<When>) -> String {
     let lastmod = newest.map(|at| format!("<lastmod>{at}</lastmod>"));
@@ -259,13 +302,13 @@ fn line(host: &str, file: &str, newest: Option<When>) -> String {
 }
 
 /// An index of these lines.
-fn index(lines: &[(String, Option<When>)], generation: u64, epoch: u64, frame: Frame) -> Expected {
-    let xml: String = lines.iter().map(|(line, _)| line.as_str()).collect();
+fn index(lines: &[Line], generation: u64, epoch: u64, frame: Frame) -> Expected {
+    let xml: String = lines.iter().map(|line| line.xml.as_str()).collect();
     let mut builder = Builder::new(&frame, epoch);
     builder.push(&Segment {
         stamp: generation,
         entries: u32::try_from(lines.len()).unwrap_or(u32::MAX),
-        newest: lines.iter().filter_map(|(_, at)| *at).max(),
+        newest: lines.iter().filter_map(|line| line.newest).max(),
         xml: xml.as_bytes(),
     });
     let built = builder.finish();

@@ -14,6 +14,7 @@ use crate::sites::{Hold, SiteRow};
 use crate::slots::{Extent, shards_of};
 use bytes::Bytes;
 use objects::{FILES, ObjectMeta, Source, stamp};
+use sitemap::index::without_counts;
 use sitemap::member::{Directory, Member, SEGMENT_SLOTS};
 use sitemap::stylesheet::{index_frame, shard_frame};
 
@@ -292,19 +293,28 @@ fn wrong_index(object: Option<(ObjectMeta, Bytes)>, site: &Site) -> Option<(Prob
     let Site { row, summaries, .. } = site;
     let generations = summaries.values().map(|summary| summary.generation);
     let generation = row.version + generations.sum::<u64>();
-    let frame = index_frame(&row.settings);
-    match object.map(|(meta, bytes)| directory(&meta, &bytes, row.epoch)) {
-        None => Some((Problem::ObjectLost, "it is missing".to_owned())),
-        Some(Err(why)) => Some((Problem::ObjectLost, why)),
-        Some(Ok(directory)) if directory.generation() != generation => {
-            let why = "not what the summaries say".to_owned();
-            Some((Problem::ObjectDiffers, why))
-        }
-        Some(Ok(directory)) => (!directory.has_frame(&frame)).then(|| {
-            let why = "not in the form that its site's settings ask for".to_owned();
-            (Problem::ObjectDiffers, why)
-        }),
+    let Some((meta, bytes)) = object else {
+        return Some((Problem::ObjectLost, "it is missing".to_owned()));
+    };
+    let directory = match directory(&meta, &bytes, row.epoch) {
+        Ok(directory) => directory,
+        Err(why) => return Some((Problem::ObjectLost, why)),
+    };
+    if directory.generation() != generation {
+        let why = "not what the summaries say".to_owned();
+        return Some((Problem::ObjectDiffers, why));
     }
+    // Equal generations are equal counts.
+    let prolog = Member::parse(&bytes)
+        .ok()
+        .and_then(|member| member.prolog());
+    let prolog = prolog.and_then(|prolog| String::from_utf8(prolog).ok());
+    let wanted = index_frame(&row.settings).prolog;
+    let has_form = prolog.is_some_and(|prolog| without_counts(&prolog).into_bytes() == wanted);
+    (!has_form).then(|| {
+        let why = "not in the form that its site's settings ask for".to_owned();
+        (Problem::ObjectDiffers, why)
+    })
 }
 
 /// What is wrong with a file that is stored as text. Without a stamp to compare, only the file itself is checked.
