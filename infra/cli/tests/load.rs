@@ -9,8 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -29,10 +28,11 @@ use serde_json::{Value, json};
 
 mod documented;
 mod limited;
-
-use limited::Limited as _;
+mod loopback;
 
 use documented::Running;
+use limited::Limited as _;
+use loopback::{Loopback, respond};
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -560,90 +560,98 @@ struct Throttling {
     most: Vec<usize>,
 }
 
-fn throttle(table: &Mutex<Throttling>, mut stream: TcpStream) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    loop {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).unwrap_or(0) == 0 {
-                return;
+fn throttle(table: &Mutex<Throttling>, request: &Value) -> (&'static str, Value) {
+    let Some(puts) = request["RequestItems"]["t"].as_array() else {
+        // Whatever else is asked for is not there, and whatever else is written is taken.
+        return ("200 OK", json!({}));
+    };
+    let answer = {
+        let mut table = table.lock().unwrap();
+        table.calls += 1;
+        table.under_way += 1;
+        let most = table.under_way;
+        table.most.push(most);
+        if table.calls.is_multiple_of(40) {
+            let kind = "com.amazonaws.dynamodb.v20120810#ThrottlingException";
+            let error = json!({"__type": kind, "message": "later"});
+            ("400 Bad Request", error)
+        } else {
+            let (taken, left) = puts.split_at(puts.len().min(2));
+            for put in taken {
+                let item = &put["PutRequest"]["Item"];
+                let id = item["id"]["S"].as_str().unwrap().to_owned();
+                table.items.insert(id, item.clone());
             }
-            if line == "\r\n" {
-                break;
-            }
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        let request: Value = serde_json::from_slice(&body).unwrap();
-        let (status, answer) = {
-            let mut table = table.lock().unwrap();
-            table.calls += 1;
-            table.under_way += 1;
-            let most = table.under_way;
-            table.most.push(most);
-            if table.calls.is_multiple_of(40) {
-                let kind = "com.amazonaws.dynamodb.v20120810#ThrottlingException";
-                (
-                    "400 Bad Request",
-                    json!({"__type": kind, "message": "later"}),
-                )
+            let left = if left.is_empty() {
+                json!({})
             } else {
-                let mut left = Vec::new();
-                for (at, put) in request["RequestItems"]["t"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .enumerate()
-                {
-                    if at < 2 {
-                        let item = &put["PutRequest"]["Item"];
-                        let id = item["id"]["S"].as_str().unwrap().to_owned();
-                        table.items.insert(id, item.clone());
-                    } else {
-                        left.push(put.clone());
-                    }
-                }
-                let left = if left.is_empty() {
-                    json!({})
-                } else {
-                    json!({"t": left})
-                };
-                ("200 OK", json!({"UnprocessedItems": left}))
-            }
-        };
-        thread::sleep(Duration::from_millis(2));
-        table.lock().unwrap().under_way -= 1;
-        let answer = answer.to_string();
-        let head = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\n\r\n",
-            answer.len()
-        );
-        if stream
-            .write_all(head.as_bytes())
-            .and_then(|()| stream.write_all(answer.as_bytes()))
-            .is_err()
-        {
-            return;
+                json!({"t": left})
+            };
+            ("200 OK", json!({"UnprocessedItems": left}))
         }
+    };
+    thread::sleep(Duration::from_millis(2));
+    table.lock().unwrap().under_way -= 1;
+    answer
+}
+
+/// Serves such a table, called `t`, until the test's process ends; returns its URL.
+fn throttling(table: &Arc<Mutex<Throttling>>) -> String {
+    let table = table.clone();
+    Loopback::bind().serve(move |request, stream| {
+        let (status, answer) = throttle(&table, &serde_json::from_slice(&request.body)?);
+        let kind = "content-type: application/x-amz-json-1.0\r\n";
+        respond(stream, status, kind, answer.to_string().as_bytes())
+    })
+}
+
+#[test]
+fn a_load_that_nobody_publishes_ends_at_its_timeout() {
+    // Nothing reads the stream of this table.
+    let url = throttling(&Arc::default());
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, awaited) in [
+        (
+            "one.jsonl",
+            page("1", "a"),
+            "`ingest` to read what was loaded",
+        ),
+        (
+            "none.jsonl",
+            String::new(),
+            "www.example.com to be published",
+        ),
+    ] {
+        let file = folder.path().join(name);
+        fs::write(&file, text).unwrap();
+        let mut arguments = vec!["load", file.to_str().unwrap(), "--deployment"];
+        arguments.extend(["--publish", "www.example.com", "--timeout", "1s"]);
+        let mut command = waymark(&arguments);
+        command.envs([
+            ("AWS_ENDPOINT_URL_DYNAMODB", url.as_str()),
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_REGION", "us-east-1"),
+            ("CONTENT_TABLE", "t"),
+            ("SITEMAP_TABLE", "s"),
+            ("BUCKET_NAME", "b"),
+            ("SITES", "*"),
+            ("SOURCE_TABLE", ""),
+            ("SOURCE_MAPPING", ""),
+        ]);
+        let output = command.output_in_time();
+        let expected = format!(
+            "waymark: waited 1s (--timeout) for {awaited}: see `waymark status`, and load again with --publish to wait on\n"
+        );
+        assert_eq!((errors(&output), output.status.code()), (expected, Some(2)));
+        assert_eq!(output.stdout, b"");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_takes_a_tenth_gets_everything_in_the_end() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
     let table = Arc::new(Mutex::new(Throttling::default()));
-    let served = table.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let table = served.clone();
-            thread::spawn(move || throttle(&table, stream));
-        }
-    });
+    let url = throttling(&table);
     let mut file = tempfile::NamedTempFile::new().unwrap();
     // Each id comes twice, thirty lines apart: the later line stands.
     let mut expected = BTreeMap::new();

@@ -37,8 +37,9 @@ const SAME_LEAST: u64 = 50;
 const NEAR_PERCENT: u64 = 95;
 /// What a document's beginning is recognised by.
 const HEAD_BYTES: usize = 1024;
-/// Links between languages that are compared with those of other documents, of one document.
-const MAX_LINKS: usize = 200_000;
+/// Links between languages that are compared with those of other documents, of one document: more than the bytes of a sitemap
+/// have room for. They are held until they are sorted, in 32 bytes each.
+pub(crate) const MAX_LINKS: usize = 1_000_000;
 /// Bytes of a document's URLs that are kept until they were compared with those of others. Messages do without the rest.
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
@@ -184,13 +185,16 @@ pub struct Document {
 }
 
 impl Document {
-    /// The text of a page, quoted for a message; empty if there was no room to keep it.
-    pub(crate) fn shown(&self, page: &Listed) -> String {
+    /// The text of a page; empty if there was no room to keep it.
+    pub(crate) fn text(&self, page: &Listed) -> &str {
         let (begin, end) = (page.text.0 as usize, page.text.1 as usize);
-        match self.texts.get(begin..end) {
-            Some(text) if !text.is_empty() => format!("{} ", quoted(text)),
-            _ => String::new(),
-        }
+        self.texts.get(begin..end).unwrap_or_default()
+    }
+
+    /// What is wrong with it, which is then elsewhere.
+    pub(crate) fn take_findings(&mut self) -> Findings {
+        let none = self.findings.none();
+        std::mem::replace(&mut self.findings, none)
     }
 }
 

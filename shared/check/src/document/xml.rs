@@ -75,38 +75,22 @@ pub(super) fn read<'a>(source: &mut Source<'a>, reader: Reader<'a>) -> Reader<'a
     xml.reader
 }
 
-/// What an element's name means.
-enum Name {
-    Known(Ns),
-    Foreign,
-    /// The prefix is not declared.
-    Unknown(String),
-}
-
 impl Xml<'_, '_> {
     fn run(&mut self) {
         let mut buffer = Vec::new();
         while !self.stopped {
             buffer.clear();
-            let at = self.source.get_ref().position();
-            self.source.get_mut().begin_piece();
-            let (name, event) = match self.source.read_resolved_event_into(&mut buffer) {
-                Ok((resolved, event)) => {
-                    let name = match resolved {
-                        ResolveResult::Bound(namespace) => {
-                            Ns::named(namespace.0).map_or(Name::Foreign, Name::Known)
-                        }
-                        ResolveResult::Unbound => Name::Foreign,
-                        ResolveResult::Unknown(prefix) => Name::Unknown(prefix),
-                    };
-                    (name, event)
-                }
+            let source = self.source.get_mut();
+            source.begin_piece();
+            let at = source.position();
+            let event = match self.source.read_event_into(&mut buffer) {
+                Ok(event) => event,
                 Err(error) => return self.failed(&error, at),
             };
             match event {
-                Event::Start(start) => self.start(&name, &start, at),
+                Event::Start(start) => self.start(&start, at),
                 Event::Empty(start) => {
-                    self.start(&name, &start, at);
+                    self.start(&start, at);
                     if !self.stopped {
                         self.end(at);
                     }
@@ -210,6 +194,15 @@ impl Xml<'_, '_> {
     }
 
     fn characters(&mut self, text: &str, at: Position) {
+        // Most text has nothing that is to be looked at, which is seen at once.
+        let is_plain = |byte: u8| byte >= b' ' && byte != 0xef && byte != b']';
+        if !self.open.is_empty() && text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
+            if self.text.is_empty() {
+                self.text_at = at;
+            }
+            self.text.push_str(text);
+            return;
+        }
         let is_blank = text
             .bytes()
             .all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
@@ -278,13 +271,18 @@ impl Xml<'_, '_> {
         self.text.push(character);
     }
 
-    fn start(&mut self, name: &Name, start: &BytesStart<'_>, at: Position) {
-        let local = start.local_name();
+    fn start(&mut self, start: &BytesStart<'_>, at: Position) {
+        let (resolved, local) = self.source.resolver().resolve_element(start.name());
         let local: &str = local.as_ref();
-        if let Name::Unknown(prefix) = name {
-            let message = format!("has the prefix {}, which is not declared", quoted(prefix));
-            self.ill_formed(at, &message);
-        }
+        let ns = match resolved {
+            ResolveResult::Bound(namespace) => Ns::named(namespace.0),
+            ResolveResult::Unbound => None,
+            ResolveResult::Unknown(prefix) => {
+                let message = format!("has the prefix {}, which is not declared", quoted(&prefix));
+                self.ill_formed(at, &message);
+                None
+            }
+        };
         if self.open.len() >= MAX_DEPTH {
             self.reader.found(Rule::FileLimits, at, false, || {
                 format!(
@@ -294,10 +292,6 @@ impl Xml<'_, '_> {
             self.stopped = true;
             return;
         }
-        let ns = match name {
-            Name::Known(ns) => Some(*ns),
-            Name::Foreign | Name::Unknown(_) => None,
-        };
         let element = if self.open.is_empty() {
             self.root(ns, local, start, at)
         } else {
