@@ -9,10 +9,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -22,17 +21,19 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType,
     ScalarAttributeType,
 };
-use cli::content::Source;
-use cli::load::Loader;
 use serde_json::{Value, json};
 
+#[path = "../documented/mod.rs"]
 mod documented;
+mod dry_run;
+#[path = "../limited/mod.rs"]
 mod limited;
+#[path = "../loopback/mod.rs"]
 mod loopback;
+mod throttling;
 
 use documented::Running;
 use limited::Limited as _;
-use loopback::{Loopback, respond};
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -489,196 +490,6 @@ fn a_site_is_published_with_its_settings_last() {
     assert_eq!(printed, "loaded 0 records\npublished other.example\n");
     let kept = status(stack.command(&["export", "--site", "other.example"]), 0);
     assert_eq!(kept, "{\"id\":\"site/other.example\",\"type\":\"site\"}\n");
-}
-
-/// What a dry run says and what a stack then lists: pages, parts, and those left out by reason.
-#[track_caller]
-fn foretold(file: &Path) {
-    let file = file.to_str().unwrap();
-    let printed = waymark(&["--json", "load", "--dry-run", file]).output_in_time();
-    let run: Value = serde_json::from_slice(&printed.stdout).unwrap();
-    let mut arguments = vec!["--json", "serve", "--once", "--content", file];
-    arguments.extend(["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]);
-    let printed = waymark(&arguments).output_in_time();
-    let served: Value = serde_json::from_slice(&printed.stdout).unwrap();
-    let left_out = &served["report"]["left_out"];
-    let counts = |reasons: &Value| -> BTreeMap<String, u64> {
-        let reasons = reasons.as_object().unwrap().iter();
-        let count = |tally: &Value| tally["count"].as_u64().unwrap();
-        reasons
-            .map(|(name, tally)| (name.clone(), count(tally)))
-            .collect()
-    };
-    assert_eq!(run["listed"], left_out["listed"], "{run:#} {left_out:#}");
-    assert_eq!(run["parts"], left_out["parts"]);
-    assert_eq!(counts(&run["left_out"]), counts(&left_out["reasons"]));
-    let series = served["report"]["series"].as_array().unwrap();
-    let sitemaps = series.iter().map(|series| {
-        let name = format!(
-            "{} {}",
-            series["site"].as_str().unwrap(),
-            series["series"].as_str().unwrap()
-        );
-        (name, series["sitemaps"].clone())
-    });
-    let sitemaps: BTreeMap<String, Value> = sitemaps.filter(|(_, n)| *n != 0).collect();
-    assert_eq!(run["sitemaps"], json!(sitemaps));
-}
-
-#[test]
-fn a_dry_run_foretells_what_is_listed() {
-    let folder = tempfile::tempdir().unwrap();
-    let sample = folder.path().join("sample.jsonl");
-    fs::write(&sample, waymark(&["sample"]).output_in_time().stdout).unwrap();
-    foretold(&sample);
-    let records = folder.path().join("wordpress.jsonl");
-    let out = records.to_str().unwrap();
-    let arguments = [
-        "import",
-        "examples/wordpress/export.xml",
-        "--archives",
-        "--settings",
-        "--output",
-        out,
-    ];
-    assert!(waymark(&arguments).output_in_time().status.success());
-    // A record again with another address, and settings that come last.
-    let mut text = fs::read_to_string(&records).unwrap();
-    text += "{\"id\":\"www.lantern.example/post/11\",\"type\":\"post\",\"url\":\"https://www.lantern.example/older/\"}\n";
-    text += "{\"id\":\"site/www.lantern.example\",\"type\":\"site\",\"types\":{\"page\":{\"public\":false}}}\n";
-    fs::write(&records, text).unwrap();
-    foretold(&records);
-}
-
-/// A table that takes one in ten, and says so in both ways that DynamoDB has.
-#[derive(Default)]
-struct Throttling {
-    items: BTreeMap<String, Value>,
-    calls: u64,
-    under_way: usize,
-    /// How many calls were under way at once, of the last few.
-    most: Vec<usize>,
-}
-
-fn throttle(table: &Mutex<Throttling>, request: &Value) -> (&'static str, Value) {
-    let Some(puts) = request["RequestItems"]["t"].as_array() else {
-        // Whatever else is asked for is not there, and whatever else is written is taken.
-        return ("200 OK", json!({}));
-    };
-    let answer = {
-        let mut table = table.lock().unwrap();
-        table.calls += 1;
-        table.under_way += 1;
-        let most = table.under_way;
-        table.most.push(most);
-        if table.calls.is_multiple_of(40) {
-            let kind = "com.amazonaws.dynamodb.v20120810#ThrottlingException";
-            let error = json!({"__type": kind, "message": "later"});
-            ("400 Bad Request", error)
-        } else {
-            let (taken, left) = puts.split_at(puts.len().min(2));
-            for put in taken {
-                let item = &put["PutRequest"]["Item"];
-                let id = item["id"]["S"].as_str().unwrap().to_owned();
-                table.items.insert(id, item.clone());
-            }
-            let left = if left.is_empty() {
-                json!({})
-            } else {
-                json!({"t": left})
-            };
-            ("200 OK", json!({"UnprocessedItems": left}))
-        }
-    };
-    thread::sleep(Duration::from_millis(2));
-    table.lock().unwrap().under_way -= 1;
-    answer
-}
-
-/// Serves such a table, called `t`, until the test's process ends; returns its URL.
-fn throttling(table: &Arc<Mutex<Throttling>>) -> String {
-    let table = table.clone();
-    Loopback::bind().serve(move |request, stream| {
-        let (status, answer) = throttle(&table, &serde_json::from_slice(&request.body)?);
-        let kind = "content-type: application/x-amz-json-1.0\r\n";
-        respond(stream, status, kind, answer.to_string().as_bytes())
-    })
-}
-
-#[test]
-fn a_load_that_nobody_publishes_ends_at_its_timeout() {
-    // Nothing reads the stream of this table.
-    let url = throttling(&Arc::default());
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text, awaited) in [
-        (
-            "one.jsonl",
-            page("1", "a"),
-            "`ingest` to read what was loaded",
-        ),
-        (
-            "none.jsonl",
-            String::new(),
-            "www.example.com to be published",
-        ),
-    ] {
-        let file = folder.path().join(name);
-        fs::write(&file, text).unwrap();
-        let mut arguments = vec!["load", file.to_str().unwrap(), "--deployment"];
-        arguments.extend(["--publish", "www.example.com", "--timeout", "1s"]);
-        let mut command = waymark(&arguments);
-        command.envs([
-            ("AWS_ENDPOINT_URL_DYNAMODB", url.as_str()),
-            ("AWS_ACCESS_KEY_ID", "local"),
-            ("AWS_SECRET_ACCESS_KEY", "local"),
-            ("AWS_REGION", "us-east-1"),
-            ("CONTENT_TABLE", "t"),
-            ("SITEMAP_TABLE", "s"),
-            ("BUCKET_NAME", "b"),
-            ("SITES", "*"),
-            ("SOURCE_TABLE", ""),
-            ("SOURCE_MAPPING", ""),
-        ]);
-        let output = command.output_in_time();
-        let expected = format!(
-            "waymark: waited 1s (--timeout) for {awaited}: see `waymark status`, and load again with --publish to wait on\n"
-        );
-        assert_eq!((errors(&output), output.status.code()), (expected, Some(2)));
-        assert_eq!(output.stdout, b"");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_table_that_takes_a_tenth_gets_everything_in_the_end() {
-    let table = Arc::new(Mutex::new(Throttling::default()));
-    let url = throttling(&table);
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    // Each id comes twice, thirty lines apart: the later line stands.
-    let mut expected = BTreeMap::new();
-    for at in 0..960 {
-        let (id, title) = ((at / 60 * 30 + at % 30).to_string(), at.to_string());
-        writeln!(file, "{}", page(&id, &title)).unwrap();
-        expected.insert(id, title);
-    }
-    let aws = Aws::on_loopback(&url, &url, Vec::new());
-    let mut loader = Loader::new(aws.dynamodb().await, "t");
-    loader.concurrency = 16;
-    let source = Source::File(file.path().to_owned());
-    let loaded = tokio::time::timeout(LIMIT, loader.load(&source))
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!((loaded.records, loaded.malformed), (960, 0));
-    let table = table.lock().unwrap();
-    let found: BTreeMap<String, String> = table
-        .items
-        .iter()
-        .map(|(id, item)| (id.clone(), item["title"]["S"].as_str().unwrap().to_owned()))
-        .collect();
-    assert_eq!(found, expected);
-    // It has given way: at the end no more than a few are under way.
-    let last = &table.most[table.most.len() * 3 / 4..];
-    assert!(last.iter().all(|most| *most <= 4), "{last:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
