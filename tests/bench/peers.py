@@ -110,10 +110,13 @@ def main():
         for name, (arguments, _) in tools.items():
             measured[name].append(measure(arguments))
     print("| | CPU seconds | peak memory | gzip |\n|---|---|---|---|")
+    medians = {name: statistics.median(cpu for cpu, _ in measured[name]) for name in tools}
     for name, (_, file) in tools.items():
-        seconds = statistics.median(cpu for cpu, _ in measured[name])
+        seconds = medians[name]
         memory = statistics.median(memory for _, memory in measured[name])
         print(f"| {name} | {seconds:.2f} | {memory:.0f} MB | {file.stat().st_size / 1_000:,.0f} KB |")
+    above = medians["waymark build"] - medians["Waymark's format layer alone"]
+    print(f"\nOf waymark build, {above:.2f} s are above the format layer.")
 
 
 if __name__ == "__main__":
