@@ -25,9 +25,13 @@ version = "0.0.0"
 edition = "2024"
 [workspace]
 [[bin]]
-name = "peer"
-path = "SOURCE"
+name = "sitemap-rs"
+path = "HERE/sitemap_rs.rs"
+[[bin]]
+name = "format"
+path = "HERE/format.rs"
 [dependencies]
+waymark-sitemap = { path = "HERE/../../../shared/sitemap" }
 sitemap-rs = "0.7"
 flate2 = { version = "1", default-features = false, features = ["zlib-rs"] }
 jiff = "0.2"
@@ -38,16 +42,18 @@ codegen-units = 1
 """
 
 
-def install():
+def install(only_rust):
+    (FOLDER / "rs").mkdir(parents=True, exist_ok=True)
+    (FOLDER / "rs/Cargo.toml").write_text(MANIFEST.replace("HERE", str(HERE)), encoding="utf-8")
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--target-dir", FOLDER / "rs/target"], cwd=FOLDER / "rs", check=True)
+    if only_rust:
+        return
     if not (FOLDER / "venv").exists():
         subprocess.run([sys.executable, "-m", "venv", FOLDER / "venv"], check=True)
         subprocess.run([FOLDER / "venv/bin/pip", "-q", "install", "django==5.2.*"], check=True)
     if not (FOLDER / "npm/node_modules/sitemap").exists():
         (FOLDER / "npm").mkdir(parents=True, exist_ok=True)
         subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", FOLDER / "npm", "sitemap@9"], check=True)
-    (FOLDER / "rs").mkdir(parents=True, exist_ok=True)
-    (FOLDER / "rs/Cargo.toml").write_text(MANIFEST.replace("SOURCE", str(HERE / "sitemap_rs.rs")), encoding="utf-8")
-    subprocess.run(["cargo", "build", "--quiet", "--release", "--target-dir", FOLDER / "rs/target"], cwd=FOLDER / "rs", check=True)
 
 
 def generate(path, count):
@@ -75,31 +81,42 @@ def measure(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("waymark")
+    parser.add_argument("--only-rust", action="store_true", help="leave out sitemap.js, Django and Python")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--records", type=int, default=50_000)
     options = parser.parse_args()
-    install()
+    install(options.only_rust)
     content, settings = FOLDER / "content.jsonl", FOLDER / "settings.jsonl"
     generate(content, options.records)
     setting = {"id": "site/www.example.com", "type": "site", "entries_per_sitemap": 50_000}
     settings.write_text(json.dumps(setting), encoding="utf-8")
-    out = {name: FOLDER / f"{name}.xml.gz" for name in ["sitemap.js", "Django", "sitemap-rs", "loop"]}
+    out = {name: FOLDER / f"{name}.xml.gz" for name in ["sitemap.js", "Django", "sitemap-rs", "loop", "format", "gzip"]}
+    rust = FOLDER / "rs/target/release"
     tools = {
         "waymark build": ([options.waymark, "build", settings, content, "--out", FOLDER / "built"], FOLDER / "built/post-sitemap.xml.gz"),
+        "Waymark's format layer alone": ([rust / "format", content, out["format"]], out["format"]),
+        "gzip of the same sitemap alone": ([rust / "format", content, out["format"], out["gzip"]], out["gzip"]),
+        "sitemap-rs": ([rust / "sitemap-rs", content, out["sitemap-rs"]], out["sitemap-rs"]),
+    }
+    others = {
         "sitemap.js": (["node", HERE / "sitemap.mjs", FOLDER / "npm", content, out["sitemap.js"]], out["sitemap.js"]),
         "Django, without images": ([FOLDER / "venv/bin/python", HERE / "django_sitemap.py", content, out["Django"]], out["Django"]),
-        "sitemap-rs": ([FOLDER / "rs/target/release/peer", content, out["sitemap-rs"]], out["sitemap-rs"]),
         "a loop in Python": ([sys.executable, HERE / "loop.py", content, out["loop"]], out["loop"]),
     }
+    if not options.only_rust:
+        tools |= others
     measured = {name: [] for name in tools}
     for _ in range(options.rounds):
         for name, (arguments, _) in tools.items():
             measured[name].append(measure(arguments))
     print("| | CPU seconds | peak memory | gzip |\n|---|---|---|---|")
+    medians = {name: statistics.median(cpu for cpu, _ in measured[name]) for name in tools}
     for name, (_, file) in tools.items():
-        seconds = statistics.median(cpu for cpu, _ in measured[name])
+        seconds = medians[name]
         memory = statistics.median(memory for _, memory in measured[name])
         print(f"| {name} | {seconds:.2f} | {memory:.0f} MB | {file.stat().st_size / 1_000:,.0f} KB |")
+    above = medians["waymark build"] - medians["Waymark's format layer alone"]
+    print(f"\nOf waymark build, {above:.2f} s are above the format layer.")
 
 
 if __name__ == "__main__":

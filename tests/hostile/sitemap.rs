@@ -73,12 +73,13 @@ pub(crate) fn check(data: &[u8]) {
         }
         assert_eq!(depth, 0);
     }
-    let mut site = Site::new(policy.clone());
-    site.add(document, None);
-    site.add(again, None);
+    let mut site = Site::new(policy.clone(), std::env::temp_dir());
+    site.add(document, None).expect("sorted");
+    site.add(again, None).expect("sorted");
     let drawn = site.take_drawn();
     assert!(drawn.len() <= 3);
-    drop(site.finish(&"https://www.example.com".into(), None));
+    site.finish(&"https://www.example.com".into(), None)
+        .expect("sorted");
     for page in &drawn {
         judge(page, data, &policy);
     }

@@ -8,5 +8,5 @@ pub mod fetch;
 mod pages;
 mod probe;
 pub mod report;
-mod source;
+pub(crate) mod source;
 pub mod walk;

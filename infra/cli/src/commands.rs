@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ::check::sort::SortError;
 use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
 use cli::build::BuildError;
@@ -193,6 +194,8 @@ pub(crate) enum Failure {
     Build(#[from] BuildError),
     #[error(transparent)]
     Diff(#[from] DiffError),
+    #[error(transparent)]
+    Sort(#[from] SortError),
     #[error(transparent)]
     Item(#[from] ItemError),
     #[error(transparent)]

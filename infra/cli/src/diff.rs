@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use check::compare::{Change, Comparison, Counts, Fields, Side};
 use check::entries::Page;
+use check::sort::SortError;
 use engine::error::EngineError;
 
 pub mod report;
@@ -49,15 +50,8 @@ pub enum DiffError {
     #[error("{0}")]
     Table(#[from] EngineError),
     /// The pages cannot be sorted.
-    #[error(
-        "failed to sort the pages in {folder}: {error}. Free some space, or name another folder by TMPDIR"
-    )]
-    Sort {
-        /// The folder of the temporary file.
-        folder: String,
-        /// Why.
-        error: io::Error,
-    },
+    #[error(transparent)]
+    Sort(#[from] SortError),
     /// The result cannot be written.
     #[error("cannot write the output: {0}")]
     Output(io::Error),
@@ -204,10 +198,7 @@ impl Pages {
     }
 
     fn sort_error(&self, error: io::Error) -> DiffError {
-        DiffError::Sort {
-            folder: self.folder.display().to_string(),
-            error,
-        }
+        SortError::new(&self.folder, error).into()
     }
 
     /// Compares the sides, and gives `take` what differs.
@@ -220,7 +211,6 @@ impl Pages {
         fields: &Fields,
         mut take: impl FnMut(&Files, &str, &Change) -> io::Result<()>,
     ) -> Result<(Counts, Files), DiffError> {
-        let folder = self.folder.display().to_string();
         let inside = self
             .inside
             .into_inner()
@@ -239,7 +229,7 @@ impl Pages {
             },
         );
         output.map_err(DiffError::Output)?;
-        let counts = compared.map_err(|error| DiffError::Sort { folder, error })?;
+        let counts = compared.map_err(|error| SortError::new(&self.folder, error))?;
         Ok((counts, files))
     }
 }

@@ -6,7 +6,7 @@
 )]
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -16,50 +16,27 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 mod limited;
+mod loopback;
 
 use limited::Limited as _;
+use loopback::{Loopback, respond};
 
 /// Far longer than any check here takes, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a server does with a request for a path.
-type Answer = dyn Fn(&str, &str, &mut TcpStream) + Send + Sync;
-
-/// Serves on loopback until the test's process ends; returns the origin.
+/// Serves on loopback until the test's process ends; returns the origin. `answer` gets the target, the origin and the stream.
 fn serve(answer: impl Fn(&str, &str, &mut TcpStream) + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let origin = format!("http://{}", listener.local_addr().unwrap());
-    let answer: Arc<Answer> = Arc::new(answer);
-    let own = origin.clone();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let (answer, own) = (answer.clone(), own.clone());
-            thread::spawn(move || {
-                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                let Some(Ok(first)) = lines.next() else {
-                    return;
-                };
-                for line in lines.map_while(Result::ok) {
-                    if line.is_empty() {
-                        break;
-                    }
-                }
-                let path = first.split(' ').nth(1).unwrap_or("/").to_owned();
-                answer(&path, &own, &mut stream);
-            });
-        }
-    });
-    origin
+    let server = Loopback::bind();
+    let own = server.origin.clone();
+    server.serve(move |request, stream| {
+        answer(&request.target, &own, stream);
+        Ok(())
+    })
 }
 
 /// A client that has left is no failure of the server's.
 fn send(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n"
-    );
-    let _ = stream.write_all(head.as_bytes());
-    let _ = stream.write_all(body);
+    drop(respond(stream, status, headers, body));
 }
 
 fn xml(stream: &mut TcpStream, body: &str) {
@@ -397,20 +374,11 @@ fn a_site_without_a_named_sitemap_is_looked_at_by_the_usual_names() {
 #[test]
 fn headers_of_the_users_stay_with_the_target() {
     let seen = Arc::new(std::sync::Mutex::new(String::new()));
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let other = format!("http://{}", listener.local_addr().unwrap());
     let collected = seen.clone();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            for line in lines
-                .map_while(Result::ok)
-                .take_while(|line| !line.is_empty())
-            {
-                writeln!(collected.lock().unwrap(), "{}", line.to_ascii_lowercase()).unwrap();
-            }
-            xml(&mut stream, "<urlset/>");
-        }
+    let other = Loopback::bind().serve(move |request, stream| {
+        let mut seen = collected.lock().unwrap();
+        write!(seen, "{} {:?}", request.target, request.headers).unwrap();
+        respond(stream, "200 OK", "content-type: text/xml\r\n", b"<urlset/>")
     });
     let target = serve(move |_, _, stream| {
         send(
@@ -423,10 +391,7 @@ fn headers_of_the_users_stay_with_the_target() {
     let target = format!("{target}/sitemap.xml");
     rules(&target, &["--header", "Authorization: secret"]);
     let seen = seen.lock().unwrap();
-    assert!(
-        seen.contains("get /x") && !seen.contains("secret"),
-        "{seen}"
-    );
+    assert!(seen.contains("/x") && !seen.contains("secret"), "{seen}");
 }
 
 #[test]
@@ -568,4 +533,96 @@ fn rules_are_listed_and_explained() {
     );
     assert_eq!(waymark(&["--explain", "no.such"]).status, 2);
     assert_eq!(waymark(&[]).status, 2);
+}
+
+/// What is open, of what has no name any more in this folder.
+#[cfg(target_os = "linux")]
+fn unnamed(process: u32, folder: &std::path::Path) -> bool {
+    let files = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+    let links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+    let mut links = links.map(|link| link.display().to_string());
+    links.any(|link| link.starts_with(folder.to_str().unwrap()) && link.ends_with("(deleted)"))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_sorted_on_disk_is_found_and_leaves_no_file() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    // Lists of URLs that are more than memory is given for.
+    const LISTS: usize = 8;
+    const URLS: usize = 20_000;
+    let folder = tempfile::tempdir().unwrap();
+    let sorted = tempfile::tempdir().unwrap();
+    let (origin, long) = ("https://www.example.com", "long-".repeat(40));
+    let mut robots = String::new();
+    for list in 0..LISTS {
+        let page = |at: usize| format!("{origin}/{long}/{list}/{at}\n");
+        let text: String = (0..URLS).map(page).collect();
+        std::fs::write(folder.path().join(format!("{list}.txt")), text).unwrap();
+        writeln!(robots, "Sitemap: {origin}/{list}.txt").unwrap();
+    }
+    writeln!(robots, "Sitemap: {origin}/last.txt").unwrap();
+    std::fs::write(folder.path().join("robots.txt"), robots).unwrap();
+    let last = folder.path().join("last.txt");
+    let check = |sorted: &std::path::Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_waymark"));
+        command.args(["check", folder.path().to_str().unwrap(), "--origin", origin]);
+        command.args(["--jobs", "1", "--json", "--skip", "lastmod."]);
+        command.env("TMPDIR", sorted).stdin(Stdio::null());
+        command
+    };
+    let is_empty = || std::fs::read_dir(sorted.path()).unwrap().count() == 0;
+
+    // Interrupted while it waits for the last one, of which nobody ever writes the end.
+    let made = Command::new("mkfifo").arg(&last).status().unwrap();
+    assert!(made.success());
+    let mut process = check(sorted.path()).stdout(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    while !unnamed(process.id(), sorted.path()) {
+        assert_eq!(process.try_wait().unwrap(), None);
+        assert!(
+            began.elapsed() < LIMIT,
+            "nothing is sorted within {LIMIT:?}"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(is_empty());
+    let id = process.id().to_string();
+    let killed = Command::new("kill").args(["-INT", &id]).status().unwrap();
+    assert!(killed.success());
+    let interrupted = process.output_in_time();
+    assert_eq!(interrupted.status.signal(), Some(2), "{interrupted:?}");
+    assert!(is_empty());
+
+    // To its end. The last list has a page of the first one, and another form of one.
+    std::fs::remove_file(&last).unwrap();
+    std::fs::write(
+        &last,
+        format!("{origin}/{long}/0/7\n{origin}/{long}/0/8/\n"),
+    )
+    .unwrap();
+    let output = check(sorted.path()).output_in_time();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let expected = serde_json::json!({"loc.dup_across": 1, "loc.variants": 1});
+    assert_eq!(
+        (&report["counts"], output.status.code()),
+        (&expected, Some(0))
+    );
+    assert_eq!(report["totals"]["urls"], LISTS * URLS + 2);
+    let message = report["findings"][0]["message"].as_str().unwrap();
+    assert!(
+        message.ends_with(&format!(" is in {origin}/0.txt, too")),
+        "{message}"
+    );
+    assert!(is_empty());
+
+    // Where it may write nothing.
+    let output = check(&folder.path().join("none")).output_in_time();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        errors.starts_with("waymark: failed to sort the URLs in "),
+        "{errors}"
+    );
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
 }

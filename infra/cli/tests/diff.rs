@@ -8,19 +8,19 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 mod limited;
+mod loopback;
 
 use limited::Limited as _;
+use loopback::{Loopback, respond};
 
 /// Far longer than any comparison here takes, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -284,46 +284,26 @@ fn serve(folder: PathBuf, cut: Option<&'static str>) -> String {
 }
 
 fn serve_as(folder: PathBuf, cut: Option<&'static str>, is_own: bool) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let origin = format!("http://{}", listener.local_addr().unwrap());
-    let own = origin.clone();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            let Some(Ok(first)) = lines.next() else {
-                continue;
-            };
-            for line in lines.map_while(Result::ok) {
-                if line.is_empty() {
-                    break;
-                }
-            }
-            let path = first
-                .split(' ')
-                .nth(1)
-                .unwrap_or("/")
-                .trim_start_matches('/')
-                .to_owned();
-            let body = fs::read_to_string(folder.join(&path)).ok();
-            let (status, mut body) = match body {
-                Some(body) if is_own && path == "sitemap.xml" => {
-                    ("200 OK", body.replace(ORIGIN, &own))
-                }
-                Some(body) => ("200 OK", body),
-                None => ("404 Not Found", String::new()),
-            };
-            let head = format!(
-                "HTTP/1.1 {status}\r\ncontent-length: {}\r\ncontent-type: text/xml\r\nconnection: close\r\n\r\n",
-                body.len()
-            );
-            if cut == Some(&path) {
-                body.truncate(body.len() - 9);
-            }
-            // A client that has left is no failure of the server's.
-            let _ = stream.write_all((head + &body).as_bytes());
+    let server = Loopback::bind();
+    let own = server.origin.clone();
+    server.serve(move |request, stream| {
+        let path = request.path().trim_start_matches('/');
+        let Ok(mut body) = fs::read_to_string(folder.join(path)) else {
+            return respond(stream, "404 Not Found", "", b"");
+        };
+        if is_own && path == "sitemap.xml" {
+            body = body.replace(ORIGIN, &own);
         }
-    });
-    origin
+        // What is cut has the length of all.
+        let length = body.len();
+        if cut == Some(path) {
+            body.truncate(length - 9);
+        }
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\ncontent-type: text/xml\r\nconnection: close\r\n\r\n"
+        );
+        stream.write_all((head + &body).as_bytes())
+    })
 }
 
 #[test]

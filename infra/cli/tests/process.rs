@@ -245,6 +245,26 @@ fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
         "left_out": {"listed": 1, "parts": 0, "reasons": {}, "incomplete": {"count": 0, "examples": {}}},
     });
     assert_eq!(status, expected);
+    // What the tables list, and what is served: here a file, once as it should be and once with another page.
+    let served = |path: &str| {
+        let text = format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"><url><loc>https://www.example.com/{path}</loc></url></urlset>"
+        );
+        file(folder.path(), "served.xml", &text)
+    };
+    let same = served("a");
+    assert_eq!(
+        run(&["diff", &same]),
+        "1 the same, 0 gone, 0 new, 0 changed"
+    );
+    let other = ["diff", &served("b"), "--max-removed", "1", "--json"];
+    let compared = json(&run(&other));
+    assert_eq!(compared["a"], "the tables of www.example.com");
+    let changes = serde_json::json!([
+        {"change": "gone", "loc": "https://www.example.com/a", "sitemap_a": "published/www.example.com/post-sitemap.xml"},
+        {"change": "new", "loc": "https://www.example.com/b", "sitemap_b": same},
+    ]);
+    assert_eq!(compared["changes"], changes);
     let explained = json(&run(&["explain", "a", "--json"]));
     assert_eq!(explained["known"], true);
     assert_eq!(explained["pages"][0]["state"], "listed");

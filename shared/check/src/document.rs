@@ -4,19 +4,19 @@ use std::collections::HashMap;
 use std::io::{BufRead, Read};
 use std::sync::Arc;
 
-use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
-use sitemap::time::{TimeError, When};
+use sitemap::site::MAX_BYTES;
+use sitemap::time::When;
 
-use crate::address::{self, Digest, Problem, Scope};
-use crate::draw::{Drawn, Page};
+use crate::address::{Digest, Problem, Scope};
+use crate::draw::Drawn;
 use crate::expected::{Expected, Said};
 use crate::finding::{Finding, Findings, Position};
 use crate::robots::Robots;
 use crate::rules::{Policy, Rule};
 use crate::schema::quoted;
 use crate::source::Source;
-use crate::xsd;
 
+mod entry;
 mod feed;
 mod finish;
 mod xml;
@@ -37,8 +37,9 @@ const SAME_LEAST: u64 = 50;
 const NEAR_PERCENT: u64 = 95;
 /// What a document's beginning is recognised by.
 const HEAD_BYTES: usize = 1024;
-/// Links between languages that are compared with those of other documents, of one document.
-const MAX_LINKS: usize = 200_000;
+/// Links between languages that are compared with those of other documents, of one document: more than the bytes of a sitemap
+/// have room for. They are held until they are sorted, in 32 bytes each.
+pub(crate) const MAX_LINKS: usize = 1_000_000;
 /// Bytes of a document's URLs that are kept until they were compared with those of others. Messages do without the rest.
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
@@ -184,13 +185,16 @@ pub struct Document {
 }
 
 impl Document {
-    /// The text of a page, quoted for a message; empty if there was no room to keep it.
-    pub(crate) fn shown(&self, page: &Listed) -> String {
+    /// The text of a page; empty if there was no room to keep it.
+    pub(crate) fn text(&self, page: &Listed) -> &str {
         let (begin, end) = (page.text.0 as usize, page.text.1 as usize);
-        match self.texts.get(begin..end) {
-            Some(text) if !text.is_empty() => format!("{} ", quoted(text)),
-            _ => String::new(),
-        }
+        self.texts.get(begin..end).unwrap_or_default()
+    }
+
+    /// What is wrong with it, which is then elsewhere.
+    pub(crate) fn take_findings(&mut self) -> Findings {
+        let none = self.findings.none();
+        std::mem::replace(&mut self.findings, none)
     }
 }
 
@@ -383,226 +387,5 @@ impl<'a> Reader<'a> {
                 self.end_entry();
             }
         }
-    }
-
-    fn begin_entry(&mut self, at: Position) {
-        self.document.entries += 1;
-        self.entry.at = Some(at);
-        self.entry.loc = None;
-        self.entry.images = 0;
-        (self.entry.has_video, self.entry.has_news) = (false, false);
-        self.entry.alternates.clear();
-        self.entry.lastmod = None;
-        self.entry.said = Said::default();
-    }
-
-    /// The address of an entry, without white space around it.
-    fn loc(&mut self, loc: &str, at: Position) {
-        let is_index = self.document.kind == Kind::Index;
-        let outside = if is_index {
-            Rule::IndexScope
-        } else {
-            Rule::LocHost
-        };
-        let mut problems = std::mem::take(&mut self.problems);
-        address::problems(loc, &self.about.scope, outside, &mut problems);
-        for (rule, message, invalid) in problems.drain(..) {
-            self.found(rule, at, invalid, || message);
-        }
-        self.problems = problems;
-        if let Some(robots) = &self.about.robots
-            && let Some(parts) = address::Parts::of(loc)
-            && robots.has_rules_for(parts.origin)
-            && let Some((agent, rule)) = robots.disallows(parts.path)
-        {
-            let message = format!(
-                "{} is disallowed for {agent} by {}",
-                quoted(loc),
-                quoted(rule)
-            );
-            self.found(Rule::RobotsBlocks, at, false, || message);
-        }
-        if is_index {
-            let loc = loc.to_owned();
-            self.document.children.push(Child {
-                loc,
-                lastmod: None,
-                at,
-            });
-            return;
-        }
-        let digest = Digest::of(loc, &mut self.scratch);
-        if let Some(expected) = &self.about.expected
-            && !expected.has(digest.exact)
-        {
-            let message = || format!("{} is not expected", quoted(loc));
-            self.found(Rule::SetExtra, at, false, message);
-        }
-        self.entry.loc = Some(digest);
-        if self.document.drawn.wants(digest.exact) {
-            self.entry.text.clear();
-            self.entry.text.push_str(loc);
-        }
-        let texts = &mut self.document.texts;
-        let begin = texts.len();
-        if begin + loc.len() <= MAX_TEXT_BYTES {
-            texts.push_str(loc);
-        }
-        let text = (begin as u32, texts.len() as u32);
-        self.document.listed.push(Listed { digest, at, text });
-    }
-
-    fn lastmod(&mut self, text: &str, invalid: bool, at: Position) {
-        if self.about.expected.is_some() {
-            self.entry.said.lastmod = Some(text.to_owned());
-        }
-        let when = match When::parse(text) {
-            Ok(when) if !invalid => when,
-            Err(TimeError::NoZone) if !invalid => return self.zone.add(at),
-            // The schema has said so.
-            _ if invalid => return,
-            Ok(_) => return,
-            Err(error) => {
-                let message = || format!("{} is {error}", quoted(text));
-                return self.found(Rule::LastmodW3c, at, false, message);
-            }
-        };
-        let now = self.about.now;
-        if when.seconds() > now + AHEAD {
-            self.found(Rule::LastmodFuture, at, false, || {
-                format!("{text} is more than a day ahead")
-            });
-        }
-        self.document.dated += 1;
-        self.entry.lastmod = Some(when);
-        if self.document.newest.is_none_or(|newest| newest < when) {
-            self.document.newest = Some(when);
-        }
-        if self.document.kind == Kind::Index {
-            if let Some(child) = self.document.children.last_mut() {
-                child.lastmod = Some(when);
-            }
-            return;
-        }
-        if self.about.is_fetched && !when.is_date() && (when.seconds() - now).abs() <= NOW {
-            self.now.add(at);
-        }
-        // More than the most entries are refused anyway.
-        if self.stamps.len() < MAX_ENTRIES as usize {
-            *self.stamps.entry(when.seconds()).or_default() += 1;
-        }
-    }
-
-    /// A link to another language, or to this page in its own.
-    fn alternate(&mut self, language: String, href: &str, at: Position) {
-        if self.about.expected.is_some() {
-            self.entry.said.alternates.add_alternate(&language, href);
-        }
-        let form = address::form(href);
-        if !form.is_empty() {
-            let message = || format!("{} {}", quoted(href), form.join(", "));
-            let invalid = !xsd::is_any_uri(href);
-            self.found(Rule::LocForm, at, invalid, message);
-            return;
-        }
-        let to = Digest::of(href, &mut self.scratch);
-        self.entry.alternates.push(Alternate { language, to, at });
-    }
-
-    fn image(&mut self, at: Position) {
-        self.entry.images += 1;
-        if self.entry.images == sitemap::record::MAX_IMAGES as u64 + 1 {
-            self.found(Rule::ExtImage, at, false, || {
-                format!(
-                    "the page has more than {} images",
-                    sitemap::record::MAX_IMAGES
-                )
-            });
-        }
-    }
-
-    fn image_loc(&mut self, loc: &str) {
-        if self.about.expected.is_some() {
-            self.entry.said.images.add(address::digest(loc.as_bytes()));
-        }
-    }
-
-    fn news_date(&mut self, text: &str, at: Position) {
-        self.news += 1;
-        if let Ok(when) = When::parse(text) {
-            let newest = self.newest_news.get_or_insert(when.seconds());
-            *newest = when.seconds().max(*newest);
-            // A date is its whole day.
-            let end = when.seconds() + if when.is_date() { DAY } else { 0 };
-            if self.about.now - end > NEWS_AGE {
-                self.old_news.add(at);
-            }
-        }
-    }
-
-    fn end_entry(&mut self) {
-        if self.document.kind == Kind::Index {
-            return;
-        }
-        self.with_videos += u64::from(self.entry.has_video);
-        self.with_news += u64::from(self.entry.has_news);
-        let Some(loc) = self.entry.loc else {
-            return;
-        };
-        if self.about.expected.is_some() {
-            let mut said = std::mem::take(&mut self.entry.said);
-            said.loc = loc.exact;
-            self.expected.push(said);
-        }
-        if self.document.drawn.wants(loc.exact) {
-            let alternates = self.entry.alternates.iter();
-            let page = Page {
-                loc: self.entry.text.clone(),
-                file: self.document.file.clone(),
-                at: self.entry.at,
-                lastmod: self.entry.lastmod,
-                alternates: alternates
-                    .map(|one| (one.language.to_ascii_lowercase(), one.to.exact))
-                    .collect(),
-            };
-            self.document.drawn.add(loc.exact, page);
-        }
-        if self.entry.alternates.is_empty() {
-            return;
-        }
-        let at = self.entry.at;
-        let alternates = std::mem::take(&mut self.entry.alternates);
-        if !alternates.iter().any(|one| one.to.exact == loc.exact) {
-            self.found(Rule::ExtHreflangSelf, at, false, || {
-                "the page is not among its alternates".to_owned()
-            });
-        }
-        let mut languages: Vec<_> = alternates
-            .iter()
-            .map(|one| (one.language.as_str(), one.at))
-            .collect();
-        languages.sort_unstable();
-        let two: Vec<_> = languages
-            .windows(2)
-            .filter(|pair| pair[0].0 == pair[1].0)
-            .map(|pair| (pair[1].0.to_owned(), pair[1].1))
-            .collect();
-        for (language, at) in two {
-            self.found(Rule::ExtHreflangTwo, at, false, || {
-                format!("the language {language} is there twice")
-            });
-        }
-        for one in alternates.iter().filter(|one| one.to.exact != loc.exact) {
-            if self.document.links.len() < MAX_LINKS {
-                self.document.links.push(Link {
-                    from: loc.exact,
-                    to: one.to,
-                    at: one.at,
-                });
-            } else {
-                self.document.more_links = true;
-            }
-        }
-        self.entry.alternates = alternates;
     }
 }

@@ -242,8 +242,9 @@ impl<F: FnMut(Listed<'_>) -> io::Result<()>> Pages<'_, F> {
         let mut buffer = Vec::new();
         loop {
             buffer.clear();
-            let at = reader.get_ref().position().line;
-            reader.get_mut().begin_piece();
+            let source = reader.get_mut();
+            source.begin_piece();
+            let at = source.position().line;
             let (resolved, event) = match reader.read_resolved_event_into(&mut buffer) {
                 Ok(read) => read,
                 Err(quick_xml::Error::Io(error)) => {

@@ -65,6 +65,11 @@ impl Findings {
         }
     }
 
+    /// None, under the same policy.
+    pub(crate) fn none(&self) -> Self {
+        Self::new(self.policy.clone())
+    }
+
     /// Adds one. `finding` is only called for one that is kept, or that may be known.
     pub fn add(&mut self, rule: Rule, finding: impl FnOnce() -> Finding) {
         if self.policy.level(rule).is_none() {

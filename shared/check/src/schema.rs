@@ -200,6 +200,14 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
+/// Foreign text at the begin of a message, which does without it if there is none.
+pub(crate) fn shown(text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => format!("{} ", quoted(text)),
+    }
+}
+
 /// What is done with an element's text, beside checking its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {

@@ -1,24 +1,24 @@
 //! What is compared between the documents of a site: URLs, links between languages, and indexes with their sitemaps.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::address::Digest;
-use crate::document::{Document, Kind, Link, Subject};
+use crate::document::{Document, Kind, MAX_LINKS, Subject};
 use crate::draw::{Drawn, Page};
 use crate::expected::Expected;
 use crate::finding::{Finding, Findings, Position};
 use crate::rules::{Policy, Rule};
+use crate::schema::shown;
+use crate::sort::SortError;
 use sitemap::time::When;
 
-/// URLs of a site that are compared with each other, by digests of 16 bytes. They take 143 MB: each of the `PARTS` maps
-/// then has 131,072 places of 17 bytes, and is not yet so full that it would grow.
-pub const MAX_PAGES: usize = 7_000_000;
-/// Maps by the digest's first bits: when one grows, only its own entries are there twice.
-const PARTS: usize = 64;
-/// Links between languages that are compared: 48 bytes each.
-pub const MAX_LINKS: usize = 1_000_000;
+use pages::{Found, Pages, Place};
+
+mod pages;
+
+/// Bytes that sorting takes in memory, twice: for URLs, and for links between languages. Behind them it is all on disk.
+const MEMORY: usize = 32 * 1024 * 1024;
 
 /// Where a sitemap is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub struct Totals {
 pub struct Site {
     findings: Findings,
     files: Vec<(Arc<str>, Subject)>,
+    folder: PathBuf,
     pages: Pages,
-    links: Vec<(Link, u32)>,
     more_links: bool,
     dated: u64,
     totals: Totals,
@@ -56,14 +56,18 @@ pub struct Site {
 }
 
 impl Site {
-    /// No document yet.
+    /// No document yet. What memory has no room for is sorted in files in `folder`, which have no name.
     #[must_use]
-    pub fn new(policy: Arc<Policy>) -> Self {
+    pub fn new(policy: Arc<Policy>, folder: impl Into<PathBuf>) -> Self {
+        Self::with_memory(policy, folder.into(), MEMORY)
+    }
+
+    fn with_memory(policy: Arc<Policy>, folder: PathBuf, memory: usize) -> Self {
         Self {
             findings: Findings::new(policy),
             files: Vec::new(),
-            pages: Pages::default(),
-            links: Vec::new(),
+            pages: Pages::new(&folder, memory),
+            folder,
             more_links: false,
             dated: 0,
             totals: Totals::default(),
@@ -89,66 +93,46 @@ impl Site {
 
     /// Adds a document. `listing`: the index that lists it, if there is one. The order of the documents decides which of
     /// two is said to be the second.
-    pub fn add(&mut self, mut document: Document, listing: Option<&Listing>) {
-        let findings = std::mem::replace(
-            &mut document.findings,
-            Findings::new(Arc::new(self.findings.policy().clone())),
-        );
-        self.findings.append(findings);
+    ///
+    /// # Errors
+    ///
+    /// If what it lists cannot be sorted.
+    pub fn add(
+        &mut self,
+        mut document: Document,
+        listing: Option<&Listing>,
+    ) -> Result<(), SortError> {
+        self.findings.append(document.take_findings());
         match document.kind {
             Kind::Index => self.totals.indexes += 1,
-            Kind::Html | Kind::Other => return,
+            Kind::Html | Kind::Other => return Ok(()),
             _ => self.totals.sitemaps += 1,
         }
         if let Some(listing) = listing {
             self.compare_with(&document, listing);
         }
         if document.kind == Kind::Index {
-            return;
+            return Ok(());
         }
         self.totals.urls += document.entries;
         self.dated += document.dated;
         self.drawn.append(std::mem::take(&mut document.drawn));
-        let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
-        let subject = document.subject;
-        self.files.push((document.file.clone(), subject));
-        for page in &document.listed {
-            let Some((first, is_same)) = self.pages.add(page.digest, number) else {
-                continue;
-            };
-            let first = self.files.get(first as usize);
-            if let Some((_, other)) = first
-                && *other != subject
-            {
-                // The one among the pages is what others are compared with.
-                if subject == Subject::Pages && is_same {
-                    self.pages.place(page.digest, number);
-                }
-                continue;
-            }
-            let text = document.shown(page);
-            let place = match first {
-                Some((first, _)) if *first != document.file => format!("in {first}"),
-                _ => "in this file".to_owned(),
-            };
-            let (rule, message) = if is_same {
-                (Rule::LocDupAcross, format!("{text}is {place}, too"))
-            } else {
-                (
-                    Rule::LocVariants,
-                    format!("another form of {text}is {place}"),
-                )
-            };
-            self.found(rule, &document.file, Some(page.at), message);
-        }
+        let file = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+        self.files.push((document.file.clone(), document.subject));
         self.more_links |= document.more_links;
-        for link in std::mem::take(&mut document.links) {
-            if self.links.len() < MAX_LINKS {
-                self.links.push((link, number));
-            } else {
-                self.more_links = true;
-            }
+        self.sort(&document, file)
+            .map_err(|error| SortError::new(&self.folder, error))
+    }
+
+    fn sort(&mut self, document: &Document, file: u32) -> io::Result<()> {
+        for page in &document.listed {
+            let place = Place { file, at: page.at };
+            self.pages.list(page.digest, place, document.text(page))?;
         }
+        document
+            .links
+            .iter()
+            .try_for_each(|link| self.pages.link(link, file))
     }
 
     fn compare_with(&mut self, document: &Document, listing: &Listing) {
@@ -188,114 +172,172 @@ impl Site {
     }
 
     /// Compares what needs all documents. `target` is named where no document can be.
-    #[must_use]
-    pub fn finish(mut self, target: &Arc<str>, expected: Option<&Expected>) -> (Findings, Totals) {
+    ///
+    /// # Errors
+    ///
+    /// If what was listed cannot be sorted.
+    pub fn finish(
+        mut self,
+        target: &Arc<str>,
+        expected: Option<&Expected>,
+    ) -> Result<(Findings, Totals), SortError> {
         if self.totals.urls > 0 && self.dated == 0 {
             let message = "no URL has a lastmod".to_owned();
             self.found(Rule::LastmodAbsent, target, None, message);
         }
-        if self.pages.is_full {
-            let message = format!(
-                "has more than {MAX_PAGES} URLs: those behind were not compared with each other"
-            );
-            self.found(Rule::CheckLimits, target, None, message);
-        }
         if self.more_links {
-            // A link that was not kept would be missed as another one's return.
             let message = format!(
-                "has more than {MAX_LINKS} links between languages: whether they return was not looked at"
+                "a sitemap has more than {MAX_LINKS} links between languages: whether those of the site return was not looked at"
             );
             self.found(Rule::CheckLimits, target, None, message);
-        } else {
-            self.returns();
         }
+        let files = self.files;
+        let name = |file: u32| files.get(file as usize).map(|(name, _)| name);
+        let findings = &mut self.findings;
+        let sorted = self.pages.finish(&files, |place, found| {
+            let Some(file) = name(place.file) else {
+                return;
+            };
+            let named = |first: u32| match name(first) {
+                Some(first) if first != file => &**first,
+                _ => "this file",
+            };
+            let rule = match found {
+                Found::Again(..) => Rule::LocDupAcross,
+                Found::Variant(..) => Rule::LocVariants,
+                // A link that was not kept would be missed as another one's return.
+                Found::OneWay if self.more_links => return,
+                Found::OneWay => Rule::ExtHreflangReturn,
+            };
+            findings.add(rule, || Finding {
+                rule,
+                file: file.clone(),
+                at: Some(place.at),
+                message: match found {
+                    Found::Again(first, text) => {
+                        format!("{}is in {}, too", shown(text), named(first))
+                    }
+                    Found::Variant(first, text) => {
+                        format!("another form of {}is in {}", shown(text), named(first))
+                    }
+                    Found::OneWay => {
+                        "the page to which the link leads does not link back".to_owned()
+                    }
+                },
+                invalid: false,
+            });
+        });
+        sorted.map_err(|error| SortError::new(&self.folder, error))?;
         if let Some(expected) = expected {
             expected.finish(target, &mut self.findings);
         }
-        (self.findings, self.totals)
+        Ok((self.findings, self.totals))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::document::{About, read};
+    use crate::rules::Profile;
+
+    const ORIGIN: &str = "https://www.example.com";
+    const FILES: usize = 30;
+    const PAGES: usize = 200;
+
+    /// Pages of a document, some with a link to the page of the same place in another document. From the second document on one is
+    /// also in the first, and one is another form of one there.
+    fn document(file: usize) -> String {
+        let mut xml = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+            xmlns:xhtml=\"http://www.w3.org/1999/xhtml\">\n"
+            .to_owned();
+        for place in 0..PAGES {
+            let page = |file: usize| format!("{ORIGIN}/{}", file * PAGES + place);
+            let loc = match place {
+                10 if file > 0 => format!("{ORIGIN}/3"),
+                20 if file > 0 => format!("{ORIGIN}/4/"),
+                _ => page(file),
+            };
+            let link = |language: &str, file: usize| {
+                let href = page(file);
+                format!("<xhtml:link rel=\"alternate\" hreflang=\"{language}\" href=\"{href}\"/>")
+            };
+            let links = match place {
+                60 if file == 3 => String::new(),
+                50.. => link("en", file) + &link("de", FILES - 1 - file),
+                _ => String::new(),
+            };
+            writeln!(xml, "<url><loc>{loc}</loc>{links}</url>").unwrap();
+        }
+        xml + "</urlset>"
     }
 
-    /// Links to listed pages that have no link back.
-    fn returns(&mut self) {
-        let mut pairs: Vec<(u64, u64)> = self
-            .links
+    fn findings(memory: usize) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = Arc::new(Policy::of(&Profile::DEFAULT));
+        let mut site = Site::with_memory(policy.clone(), folder.path().into(), memory);
+        for file in 0..FILES {
+            let about = About::new(&format!("{file}.xml"), policy.clone(), 1_800_000_000);
+            let document = read(document(file).as_bytes(), &about);
+            assert_eq!(document.findings.kept(), []);
+            site.add(document, None).unwrap();
+        }
+        let (findings, totals) = site.finish(&ORIGIN.into(), None).unwrap();
+        assert_eq!(totals.urls, (FILES * PAGES) as u64);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        findings.kept().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_documents_share_is_found_across_all_runs_in_the_order_of_the_documents() {
+        let in_memory = findings(MEMORY);
+        // Some hundred runs of each sorter.
+        assert_eq!(findings(0), in_memory);
+        let count = |rule: Rule| {
+            let rule = format!(": {rule} ");
+            in_memory.iter().filter(|line| line.contains(&rule)).count()
+        };
+        assert_eq!(count(Rule::LocDupAcross), FILES - 1);
+        assert_eq!(count(Rule::LocVariants), FILES - 1);
+        // The page that has no links back is linked to by one.
+        assert_eq!(count(Rule::ExtHreflangReturn), 1);
+        let places: Vec<_> = in_memory
             .iter()
-            .map(|(link, _)| (link.from, link.to.exact))
+            .filter(|line| line.contains(".xml:"))
             .collect();
-        pairs.sort_unstable();
-        let links = std::mem::take(&mut self.links);
-        for (link, file) in links {
-            let returns = pairs.binary_search(&(link.to.exact, link.from)).is_ok();
-            if !returns && self.pages.has(link.to) {
-                let file = self.files[file as usize].0.clone();
-                let message = "the page to which the link leads does not link back".to_owned();
-                self.found(Rule::ExtHreflangReturn, &file, Some(link.at), message);
-            }
-        }
-    }
-}
-
-/// Digests of pages. Of the forms of one page only the first is kept.
-#[derive(Debug)]
-struct Pages {
-    parts: Vec<HashMap<u64, (u32, u32), BuildHasherDefault<Itself>>>,
-    len: usize,
-    is_full: bool,
-}
-
-impl Default for Pages {
-    fn default() -> Self {
-        Self {
-            parts: (0..PARTS).map(|_| HashMap::default()).collect(),
-            len: 0,
-            is_full: false,
-        }
-    }
-}
-
-impl Pages {
-    /// Adds a page of a file. If it was there: the file that has it, and whether it is the same text.
-    fn add(&mut self, digest: Digest, file: u32) -> Option<(u32, bool)> {
-        let part = &mut self.parts[digest.page as usize % PARTS];
-        if let Some((exact, first)) = part.get(&digest.page) {
-            return Some((*first, *exact == digest.exact as u32));
-        }
-        if self.len == MAX_PAGES {
-            self.is_full = true;
-            return None;
-        }
-        self.len += 1;
-        part.insert(digest.page, (digest.exact as u32, file));
-        None
+        assert_eq!(places.len(), 2 * FILES - 1);
+        let dup = "1.xml:12:6: loc.dup_across \"https://www.example.com/3\" is in 0.xml, too";
+        let variant =
+            "1.xml:22:6: loc.variants another form of \"https://www.example.com/4/\" is in 0.xml";
+        assert_eq!(places[..2], [dup, variant]);
     }
 
-    /// Says of a page that is there that this file has it.
-    fn place(&mut self, digest: Digest, file: u32) {
-        let part = &mut self.parts[digest.page as usize % PARTS];
-        part.insert(digest.page, (digest.exact as u32, file));
+    #[test]
+    fn a_site_that_cannot_be_sorted_says_where_and_what_to_do() {
+        let folder = tempfile::tempdir().unwrap().path().join("none");
+        let policy = Arc::new(Policy::default());
+        let mut site = Site::with_memory(policy.clone(), folder, 0);
+        let about = About::new("a.xml", policy, 1_800_000_000);
+        let added = site.add(read(document(0).as_bytes(), &about), None);
+        let error = added.unwrap_err().to_string();
+        assert!(error.starts_with("failed to sort the URLs in "), "{error}");
+        assert!(
+            error.ends_with("or name another folder by TMPDIR"),
+            "{error}"
+        );
     }
 
-    fn has(&self, digest: Digest) -> bool {
-        let part = &self.parts[digest.page as usize % PARTS];
-        part.get(&digest.page)
-            .is_some_and(|(exact, _)| *exact == digest.exact as u32)
-    }
-}
-
-/// A digest is its own hash, but for the bits that have chosen the map.
-#[derive(Debug, Default)]
-struct Itself(u64);
-
-impl Hasher for Itself {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("the key is a number");
-    }
-
-    fn write_u64(&mut self, digest: u64) {
-        self.0 = digest.rotate_right(PARTS.trailing_zeros());
+    #[test]
+    fn of_a_site_that_is_given_up_no_file_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = Arc::new(Policy::default());
+        let mut site = Site::with_memory(policy.clone(), folder.path().into(), 0);
+        let about = About::new("a.xml", policy, 1_800_000_000);
+        site.add(read(document(0).as_bytes(), &about), None)
+            .unwrap();
+        drop(site);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

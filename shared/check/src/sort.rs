@@ -20,7 +20,7 @@
 use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Bytes that say how long a record is.
 const LENGTH_BYTES: usize = 4;
@@ -32,17 +32,52 @@ const WRITE_BYTES: usize = 256 * 1024;
 /// The longest record: a key of a URL and what a page has.
 pub const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
 
+/// Why what goes through a sorter cannot be sorted.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "failed to sort the URLs in {folder}: {error}. Free some space, or name another folder by TMPDIR"
+)]
+pub struct SortError {
+    /// The folder of the temporary file.
+    folder: String,
+    /// Why.
+    error: io::Error,
+}
+
+impl SortError {
+    /// An error of a sorter with this folder.
+    #[must_use]
+    pub fn new(folder: &Path, error: io::Error) -> Self {
+        let folder = folder.display().to_string();
+        Self { folder, error }
+    }
+}
+
 /// Takes records in any order.
 #[derive(Debug)]
 pub struct Sorter {
     folder: PathBuf,
     memory: usize,
     bytes: Vec<u8>,
-    /// Where each record in `bytes` begins and ends.
-    places: Vec<(u32, u32)>,
+    places: Vec<Place>,
     file: Option<File>,
     /// Where each run in the file begins and ends.
     runs: Vec<(u64, u64)>,
+}
+
+/// Where a record is in memory.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Its first bytes as a number, in whose order records are: most comparisons then look at no record.
+    first: u64,
+    begin: u32,
+    end: u32,
+}
+
+impl Place {
+    fn of<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        &bytes[self.begin as usize..self.end as usize]
+    }
 }
 
 /// Gives records in the order of their bytes; equal ones one after the other.
@@ -93,21 +128,28 @@ impl Sorter {
             let text = format!("a record of {} bytes is too long to sort", record.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let place = size_of::<(u32, u32)>();
+        let place = size_of::<Place>();
         let held = self.bytes.len() + self.places.len() * place;
         if held + record.len() + place > self.memory && !self.places.is_empty() {
             self.write_run()?;
         }
         if self.bytes.capacity() == 0 {
             // At once, and no more of it than can be used: a vector that grows holds up to three times what is in it.
-            self.bytes.reserve_exact(self.memory / 8 * 7);
-            self.places.reserve_exact(self.memory / 8 / place);
+            self.bytes.reserve_exact(self.memory / 4 * 3);
+            self.places.reserve_exact(self.memory / 4 / place);
         }
         let begin = self.bytes.len() as u32;
         self.bytes.extend_from_slice(record);
-        self.places.push((begin, self.bytes.len() as u32));
+        let mut first = [0; 8];
+        let known = record.len().min(first.len());
+        first[..known].copy_from_slice(&record[..known]);
+        self.places.push(Place {
+            first: u64::from_be_bytes(first),
+            begin,
+            end: self.bytes.len() as u32,
+        });
         let is_full = self.places.len() == self.places.capacity();
-        if is_full || self.bytes.len() >= self.memory / 8 * 7 {
+        if is_full || self.bytes.len() >= self.memory / 4 * 3 {
             self.write_run()?;
         }
         Ok(())
@@ -135,10 +177,13 @@ impl Sorter {
         Sorted::begin(self.file, runs)
     }
 
-    fn sorted(&mut self) -> Vec<(u32, u32)> {
+    fn sorted(&mut self) -> Vec<Place> {
         let mut places = std::mem::take(&mut self.places);
         let bytes = &self.bytes;
-        places.sort_unstable_by(|a, b| text(bytes, *a).cmp(text(bytes, *b)));
+        places.sort_unstable_by(|a, b| {
+            let order = a.first.cmp(&b.first);
+            order.then_with(|| a.of(bytes).cmp(b.of(bytes)))
+        });
         places
     }
 
@@ -152,7 +197,7 @@ impl Sorter {
         };
         let mut writer = BufWriter::with_capacity(WRITE_BYTES, file);
         for place in &places {
-            let record = text(&self.bytes, *place);
+            let record = place.of(&self.bytes);
             writer.write_all(&(record.len() as u32).to_le_bytes())?;
             writer.write_all(record)?;
             to += (LENGTH_BYTES + record.len()) as u64;
@@ -167,16 +212,12 @@ impl Sorter {
     }
 }
 
-fn text(bytes: &[u8], (begin, end): (u32, u32)) -> &[u8] {
-    &bytes[begin as usize..end as usize]
-}
-
 impl Sorted {
     /// One run that is whole in its buffer.
-    fn in_memory(places: &[(u32, u32)], bytes: &[u8]) -> io::Result<Self> {
+    fn in_memory(places: &[Place], bytes: &[u8]) -> io::Result<Self> {
         let mut buffer = Vec::with_capacity(bytes.len() + places.len() * LENGTH_BYTES);
         for place in places {
-            let record = text(bytes, *place);
+            let record = place.of(bytes);
             buffer.extend_from_slice(&(record.len() as u32).to_le_bytes());
             buffer.extend_from_slice(record);
         }

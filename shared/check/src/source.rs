@@ -47,7 +47,9 @@ pub(crate) struct Source<'a> {
     bytes: u64,
     limit: u64,
     piece: u64,
+    /// Where the buffer's byte at `counted` is. What follows is counted when somebody asks for its place.
     position: Position,
+    counted: usize,
     stop: Rc<Cell<Option<Stop>>>,
     packing: Rc<RefCell<Packing>>,
     has_bom: bool,
@@ -108,6 +110,7 @@ impl<'a> Source<'a> {
             limit,
             piece: 0,
             position: Position { line: 1, column: 1 },
+            counted: 0,
             stop,
             packing,
             has_bom: false,
@@ -121,6 +124,7 @@ impl<'a> Source<'a> {
         self.has_bom = self.head(BOM.len()).starts_with(&BOM);
         if self.has_bom {
             self.at += BOM.len();
+            self.counted = self.at;
             self.bytes += BOM.len() as u64;
         }
     }
@@ -140,7 +144,19 @@ impl<'a> Source<'a> {
     }
 
     /// Where the next byte is.
-    pub(crate) fn position(&self) -> Position {
+    pub(crate) fn position(&mut self) -> Position {
+        let passed = &self.buffer[self.counted..self.at];
+        self.counted = self.at;
+        let characters = |bytes: &[u8]| bytes.iter().filter(|byte| (**byte & 0xc0) != 0x80).count();
+        let column = match memchr::memrchr(b'\n', passed) {
+            Some(last) => {
+                let lines = memchr::memchr_iter(b'\n', passed).count() as u32;
+                self.position.line = self.position.line.saturating_add(lines);
+                1 + characters(&passed[last + 1..])
+            }
+            None => self.position.column as usize + characters(passed),
+        };
+        self.position.column = u32::try_from(column).unwrap_or(u32::MAX);
         self.position
     }
 
@@ -193,25 +209,14 @@ impl BufRead for Source<'_> {
             return Err(self.stopped(Stop::LongPiece));
         }
         if self.at == self.end {
-            self.end = 0;
-            self.at = 0;
+            self.position();
+            (self.at, self.end, self.counted) = (0, 0, 0);
             self.end = self.read.read(&mut self.buffer)?;
         }
         Ok(&self.buffer[self.at..self.end])
     }
 
     fn consume(&mut self, count: usize) {
-        let consumed = &self.buffer[self.at..self.at + count];
-        let lines = memchr::memchr_iter(b'\n', consumed).count();
-        let characters = |bytes: &[u8]| bytes.iter().filter(|byte| (**byte & 0xc0) != 0x80).count();
-        let column = match memchr::memrchr(b'\n', consumed) {
-            Some(last) => 1 + characters(&consumed[last + 1..]),
-            None => self.position.column as usize + characters(consumed),
-        };
-        self.position = Position {
-            line: self.position.line.saturating_add(lines as u32),
-            column: u32::try_from(column).unwrap_or(u32::MAX),
-        };
         self.at += count;
         self.bytes += count as u64;
         self.piece += count as u64;

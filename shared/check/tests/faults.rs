@@ -366,6 +366,17 @@ fn each_fault_of_a_document_gives_its_rule_alone() {
 }
 
 #[test]
+fn what_does_no_harm_is_told_to_those_who_ask() {
+    let body = entry("<changefreq>daily</changefreq><priority>0.5</priority>");
+    for (profiles, expected) in [(&Profile::DEFAULT[..], 0), (&[Profile::Waymark], 1)] {
+        let mut about = about("sitemap.xml");
+        about.policy = Arc::new(Policy::of(profiles));
+        let document = read(body.as_bytes(), &about);
+        assert_eq!(document.findings.count(Rule::ExtIgnored), expected);
+    }
+}
+
+#[test]
 fn a_place_is_a_line_and_a_column_of_characters() {
     let body = urlset("<!-- ü\u{2028} --><url><loc>https://www.example.com/a b</loc>\n</url>");
     let document = check(body.as_bytes(), &[Rule::LocForm]);
@@ -450,16 +461,20 @@ impl std::io::Read for Repeat {
 
 #[track_caller]
 fn check_site(documents: &[(&str, String)], listing: Option<&str>, expected: &[Rule]) {
-    let mut site = Site::new(Arc::new(Policy::of(&Profile::DEFAULT)));
+    let mut site = Site::new(
+        Arc::new(Policy::of(&Profile::DEFAULT)),
+        std::env::temp_dir(),
+    );
     for (file, body) in documents {
         let listing = listing.map(|lastmod| Listing {
             index: "index.xml".into(),
             at: None,
             lastmod: lastmod.parse().ok(),
         });
-        site.add(read(body.as_bytes(), &about(file)), listing.as_ref());
+        site.add(read(body.as_bytes(), &about(file)), listing.as_ref())
+            .unwrap();
     }
-    let (findings, totals) = site.finish(&ORIGIN.into(), None);
+    let (findings, totals) = site.finish(&ORIGIN.into(), None).unwrap();
     let rules: Vec<_> = findings.kept().iter().map(|finding| finding.rule).collect();
     assert_eq!(rules, expected, "{:#?}", findings.kept());
     assert_eq!(totals.sitemaps + totals.indexes, documents.len() as u64);

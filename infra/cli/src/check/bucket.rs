@@ -1,8 +1,9 @@
 //! Documents in a bucket, read as what they will be served as.
 
+use std::io::Read;
 use std::time::Duration;
 
-use aws::Aws;
+use aws::{Account, Aws};
 use aws_sdk_s3::config::ProvideCredentials as _;
 use aws_sdk_s3::error::ProvideErrorMetadata as _;
 use check::document::{About, read};
@@ -11,6 +12,10 @@ use tokio::time::Instant;
 
 use super::fetch::Fetched;
 use super::fetch::body::{self, Deadline, told};
+use crate::target::TIMEOUTS;
+
+/// What a bucket's address begins with.
+pub const SCHEME: &str = "s3://";
 
 /// A bucket, or what is below a prefix of it.
 #[derive(Clone, Debug)]
@@ -26,6 +31,46 @@ pub struct Bucket {
 }
 
 impl Bucket {
+    /// What `s3://bucket/prefix` names, and the document if it names one.
+    ///
+    /// # Errors
+    ///
+    /// If it names no bucket.
+    pub fn parse(
+        url: &str,
+        account: Account,
+        timeout: Duration,
+    ) -> Result<(Self, Option<String>), String> {
+        let place = url.strip_prefix(SCHEME).unwrap_or(url);
+        let (name, path) = place.split_once('/').unwrap_or((place, ""));
+        if name.is_empty() {
+            return Err(format!("{url}: has no bucket: write s3://bucket/prefix"));
+        }
+        // A document ends in the name of one; everything else is a folder.
+        let is_document = [".xml", ".xml.gz", ".txt", ".rss"]
+            .iter()
+            .any(|end| path.ends_with(end));
+        let (prefix, file) = match path.rsplit_once('/') {
+            _ if !is_document => (path.trim_end_matches('/'), None),
+            Some((prefix, file)) => (prefix, Some(file.to_owned())),
+            None => ("", Some(path.to_owned())),
+        };
+        let slash = if prefix.is_empty() { "" } else { "/" };
+        let bucket = Self {
+            aws: Aws::of_operator(account, TIMEOUTS),
+            name: name.to_owned(),
+            prefix: format!("{prefix}{slash}"),
+            timeout,
+        };
+        Ok((bucket, file))
+    }
+
+    /// What messages call an object of this path.
+    #[must_use]
+    pub fn shown(&self, path: &str) -> String {
+        format!("{SCHEME}{}/{}{path}", self.name, self.prefix)
+    }
+
     /// Whether it can be asked for anything.
     ///
     /// # Errors
@@ -55,31 +100,33 @@ impl Bucket {
 
     /// The document of this path, which has no slash at its begin.
     pub async fn document(&self, path: &str, about: About) -> Fetched {
+        let limit = about.max_bytes;
+        let judged = move |body: Box<dyn Read + Send>, is_encoded| {
+            let about = About {
+                is_encoded,
+                ..about
+            };
+            read(body, &about)
+        };
+        Fetched::of(self.read(path, limit, judged).await)
+    }
+
+    /// Has the document of this path read, as [`Client::read`](super::fetch::Client::read) does.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        path: &str,
+        limit: u64,
+        reader: impl FnOnce(Box<dyn Read + Send>, bool) -> T + Send + 'static,
+    ) -> (Option<Response>, Result<T, String>) {
         let deadline = self.deadline();
         let (mut response, body) = match self.open(path).await {
             Ok(opened) => opened,
-            Err((status, failure)) => {
-                return Fetched {
-                    response: status.map(Response::new),
-                    failure,
-                    document: None,
-                };
-            }
+            Err((status, failure)) => return (status.map(Response::new), Err(failure)),
         };
-        let mut about = about;
-        about.is_encoded = response.is_gzip_encoded();
-        let limit = about.max_bytes;
-        let reader = move |body| read(body, &about);
+        let is_encoded = response.is_gzip_encoded();
+        let reader = move |body| reader(body, is_encoded);
         let read = body::read(body, &mut response, limit, reader, deadline).await;
-        let (document, failure) = match read {
-            Ok(document) => (Some(document), String::new()),
-            Err(failure) => (None, failure),
-        };
-        Fetched {
-            response: Some(response),
-            failure,
-            document,
-        }
+        (Some(response), read)
     }
 
     /// A short text, such as robots.txt; `None` if the bucket does not have it.
@@ -113,10 +160,10 @@ impl Bucket {
         path: &str,
     ) -> Result<(Response, aws_smithy_types::body::SdkBody), (Option<u16>, String)> {
         let key = format!("{}{path}", self.prefix);
+        let place = self.shown(path);
         let request = self.aws.s3().await.get_object();
         let output = request.bucket(&self.name).key(&key).send().await;
         let output = output.map_err(|error| {
-            let place = format!("s3://{}/{key}", self.name);
             let status = error.raw_response();
             let status = status.map(|response| response.status().as_u16());
             // A bucket that does not exist is no object that does not.

@@ -64,6 +64,20 @@ pub struct Fetched {
     pub document: Option<Document>,
 }
 
+impl Fetched {
+    pub(super) fn of((response, document): (Option<Response>, Result<Document, String>)) -> Self {
+        let (document, failure) = match document {
+            Ok(document) => (Some(document), String::new()),
+            Err(failure) => (None, failure),
+        };
+        Self {
+            response,
+            failure,
+            document,
+        }
+    }
+}
+
 /// One request, as it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe<'a> {
@@ -129,16 +143,7 @@ impl Client {
             };
             read(body, &about)
         };
-        let (response, document) = self.read(url, limit, judged).await;
-        let (document, failure) = match document {
-            Ok(document) => (Some(document), String::new()),
-            Err(failure) => (None, failure),
-        };
-        Fetched {
-            response,
-            failure,
-            document,
-        }
+        Fetched::of(self.read(url, limit, judged).await)
     }
 
     /// Asks for a document and has its body read, if the status is 200: what `reader` makes of it and of whether it came with

@@ -32,17 +32,9 @@ pub(super) async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched
         document: None,
     };
     let path = url.strip_prefix(prefix.as_str()).unwrap_or_default();
-    let path = path.split('?').next().unwrap_or_default();
-    let path = percent_decode_str(path).decode_utf8_lossy();
-    let parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
-    // A link out of the folder is not followed.
-    if parts.is_empty()
-        || parts
-            .iter()
-            .any(|part| *part == ".." || part.contains(['\\', '\0']))
-    {
+    let Some(parts) = parts(path) else {
         return absent("is not in what is checked".to_owned());
-    }
+    };
     let folder = match origin {
         Origin::Bucket(bucket, _) => return bucket.document(&parts.join("/"), about).await,
         Origin::Folder(folder, _) => folder,
@@ -68,4 +60,14 @@ pub(super) async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched
             ..absent(format!("{}: {error}", path.display()))
         },
     }
+}
+
+/// The parts of a path of a URL, as files and objects are named by them. Nothing if it leads out of the folder.
+pub(crate) fn parts(path: &str) -> Option<Vec<String>> {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let path = percent_decode_str(path).decode_utf8_lossy();
+    let parts = path.split('/').filter(|part| !part.is_empty());
+    let parts: Vec<_> = parts.map(str::to_owned).collect();
+    let is_inside = |part: &String| part != ".." && !part.contains(['\\', '\0']);
+    (!parts.is_empty() && parts.iter().all(is_inside)).then_some(parts)
 }

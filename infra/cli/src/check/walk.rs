@@ -14,6 +14,7 @@ use check::names::Name;
 use check::robots::{MAX_ROBOTS_BYTES, Robots};
 use check::rules::{Policy, Rule};
 use check::site::{Listing, Site, Totals};
+use check::sort::SortError;
 use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 
@@ -101,8 +102,16 @@ struct Next {
 }
 
 /// Checks one target.
-pub async fn check(target: &Target, client: &Client, limits: &Limits) -> Outcome {
-    let site = Site::new(limits.policy.clone());
+///
+/// # Errors
+///
+/// If what is listed cannot be sorted.
+pub async fn check(
+    target: &Target,
+    client: &Client,
+    limits: &Limits,
+) -> Result<Outcome, SortError> {
+    let site = Site::new(limits.policy.clone(), std::env::temp_dir());
     let origin = match target {
         Target::Site(_) | Target::Sitemap(_) => Origin::Http(client),
         Target::Folder(folder, origin) => Origin::Folder(folder.clone(), origin.clone()),
@@ -129,7 +138,7 @@ pub async fn check(target: &Target, client: &Client, limits: &Limits) -> Outcome
         | Target::Bucket {
             origin, file: None, ..
         } => {
-            walk.begin_site(origin).await;
+            walk.begin_site(origin).await?;
             origin.as_str().into()
         }
         Target::Sitemap(url) => {
@@ -146,15 +155,15 @@ pub async fn check(target: &Target, client: &Client, limits: &Limits) -> Outcome
             url.as_str().into()
         }
         Target::File(path, origin) => {
-            walk.file(path, origin.as_deref());
+            walk.file(path, origin.as_deref())?;
             path.display().to_string().into()
         }
         Target::Input(origin) => {
-            walk.input(origin.as_deref()).await;
+            walk.input(origin.as_deref()).await?;
             "-".into()
         }
     };
-    walk.run(&name).await;
+    walk.run(&name).await?;
     let pages = walk.site.take_drawn();
     if pages.len() == MAX_DRAWN && walk.site.totals().urls > MAX_DRAWN as u64 {
         let message = format!("has more than {MAX_DRAWN} pages, of which so many are asked for");
@@ -170,12 +179,12 @@ pub async fn check(target: &Target, client: &Client, limits: &Limits) -> Outcome
         walk.probed.check(client, findings).await;
     }
     let pages = pages::check(pages, client, limits.jobs, known, findings).await;
-    let (findings, totals) = walk.site.finish(&name, limits.expected.as_deref());
-    Outcome {
+    let (findings, totals) = walk.site.finish(&name, limits.expected.as_deref())?;
+    Ok(Outcome {
         findings,
         totals,
         pages,
-    }
+    })
 }
 
 struct Walk<'a> {
@@ -226,7 +235,7 @@ impl Walk<'_> {
     }
 
     /// robots.txt, and else the usual names.
-    async fn begin_site(&mut self, origin: &str) {
+    async fn begin_site(&mut self, origin: &str) -> Result<(), SortError> {
         let url = format!("{origin}/robots.txt");
         let file: Arc<str> = url.as_str().into();
         let text = match &self.origin {
@@ -247,7 +256,8 @@ impl Walk<'_> {
                 Err(failure) => {
                     // Nothing else of the site would answer.
                     let message = format!("the site does not answer: {failure}");
-                    return self.found(Rule::IndexReachable, &file, None, message);
+                    self.found(Rule::IndexReachable, &file, None, message);
+                    return Ok(());
                 }
             },
             Origin::Folder(folder, _) => std::fs::read(folder.join("robots.txt")).ok(),
@@ -255,7 +265,8 @@ impl Walk<'_> {
                 Ok(text) => text,
                 Err(failure) => {
                     let message = format!("the bucket cannot be read: {failure}");
-                    return self.found(Rule::IndexReachable, &file, None, message);
+                    self.found(Rule::IndexReachable, &file, None, message);
+                    return Ok(());
                 }
             },
         };
@@ -294,8 +305,9 @@ impl Walk<'_> {
             self.push(url, Some(listing), scope, 0);
         }
         if named.is_empty() {
-            self.usual_names(origin).await;
+            self.usual_names(origin).await?;
         }
+        Ok(())
     }
 
     /// A sitemap or an index. If there is a robots.txt, it says what is disallowed, and should name an index.
@@ -316,7 +328,7 @@ impl Walk<'_> {
         self.push(url, None, Scope::of(url), 0);
     }
 
-    async fn usual_names(&mut self, origin: &str) {
+    async fn usual_names(&mut self, origin: &str) -> Result<(), SortError> {
         let mut page = None;
         let mut failure = None;
         for name in USUAL {
@@ -338,7 +350,8 @@ impl Walk<'_> {
                     let url = last
                         .filter(|last| origin_of(last) == Some(origin))
                         .unwrap_or(url);
-                    return self.push(&url, None, Scope::of(&url), 0);
+                    self.push(&url, None, Scope::of(&url), 0);
+                    return Ok(());
                 }
             }
         }
@@ -357,11 +370,12 @@ impl Walk<'_> {
                 let (names, failure) = (USUAL.join(", "), failure.unwrap_or_default());
                 let message = format!("has no sitemap at the usual names: {names}{failure}");
                 self.found(Rule::IndexReachable, &file, None, message);
+                Ok(())
             }
         }
     }
 
-    fn file(&mut self, path: &Path, origin: Option<&str>) {
+    fn file(&mut self, path: &Path, origin: Option<&str>) -> Result<(), SortError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let scope = origin.map_or_else(Scope::default, |origin| {
             Scope::of(&format!("{origin}/{name}"))
@@ -371,40 +385,41 @@ impl Walk<'_> {
         match File::open(path) {
             Ok(body) => self.read_local(read(body, &about), scope, origin.is_some()),
             Err(error) => {
-                self.found(
-                    Rule::IndexReachable,
-                    &file,
-                    None,
-                    format!("cannot be read: {error}"),
-                );
+                let message = format!("cannot be read: {error}");
+                self.found(Rule::IndexReachable, &file, None, message);
+                Ok(())
             }
         }
     }
 
-    async fn input(&mut self, origin: Option<&str>) {
+    async fn input(&mut self, origin: Option<&str>) -> Result<(), SortError> {
         let scope = origin.map_or_else(Scope::default, |origin| Scope::of(&format!("{origin}/-")));
         let about = self.about("-", scope.clone());
         let reading = tokio::task::spawn_blocking(move || read(std::io::stdin().lock(), &about));
         match reading.await {
             Ok(document) => self.read_local(document, scope, false),
-            Err(error) => self.found(
-                Rule::IndexReachable,
-                &"-".into(),
-                None,
-                format!("cannot be read: {error}"),
-            ),
+            Err(error) => {
+                let message = format!("cannot be read: {error}");
+                self.found(Rule::IndexReachable, &"-".into(), None, message);
+                Ok(())
+            }
         }
     }
 
-    fn read_local(&mut self, document: Document, scope: Scope, follow: bool) {
+    fn read_local(
+        &mut self,
+        document: Document,
+        scope: Scope,
+        follow: bool,
+    ) -> Result<(), SortError> {
         if follow {
             self.follow(&document, &scope, 1);
         }
-        self.site.add(document, None);
+        self.site.add(document, None)
     }
 
     /// Looks at all that waits, in order, some of it together.
-    async fn run(&mut self, name: &Arc<str>) {
+    async fn run(&mut self, name: &Arc<str>) -> Result<(), SortError> {
         let origin = std::mem::replace(
             &mut self.origin,
             Origin::Folder(PathBuf::new(), String::new()),
@@ -431,13 +446,14 @@ impl Walk<'_> {
             let Some((next, fetched)) = progress.while_waiting(urls, under_way.next()).await else {
                 break;
             };
-            self.take(&next, fetched);
+            self.take(&next, fetched)?;
             if self.site.totals().urls > self.limits.max_urls {
                 let message = format!(
                     "has more than {} URLs (--max-urls), at which the check ended",
                     self.limits.max_urls
                 );
-                return self.found(Rule::CheckLimits, name, None, message);
+                self.found(Rule::CheckLimits, name, None, message);
+                return Ok(());
             }
         }
         if !self.waiting.is_empty() {
@@ -447,10 +463,11 @@ impl Walk<'_> {
             );
             self.found(Rule::CheckLimits, name, None, message);
         }
+        Ok(())
     }
 
     /// What came of a document.
-    fn take(&mut self, next: &Next, fetched: Fetched) {
+    fn take(&mut self, next: &Next, fetched: Fetched) -> Result<(), SortError> {
         let file: Arc<str> = next.url.as_str().into();
         if let Some(response) = &fetched.response {
             response.judge(&file, fetched.document.as_ref(), self.site.findings());
@@ -483,7 +500,7 @@ impl Walk<'_> {
                     );
                 }
             }
-            return;
+            return Ok(());
         };
         self.probed.add(&next.url, next.depth, &document);
         self.naming(next, &document);
@@ -505,7 +522,7 @@ impl Walk<'_> {
             }
         }
         let listing = next.listing.as_ref().filter(|_| next.depth > 0);
-        self.site.add(document, listing);
+        self.site.add(document, listing)
     }
 
     /// What is in an index has a name of Yoast's form.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use aws::{Account, Aws, Clock};
+use aws::{Account, Clock};
 use check::expected::Expected;
 use check::finding::Findings;
 use check::known::Known;
@@ -13,14 +13,13 @@ use check::rules::{Policy, Profile, Rule, Severity};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use cli::check::baseline;
-use cli::check::bucket::Bucket;
+use cli::check::bucket::{Bucket, SCHEME};
 use cli::check::config::{self, Config};
 use cli::check::expected;
 use cli::check::fetch::{Asking, Client};
 use cli::check::report::{Format, Report, Work};
 use cli::check::walk::{self, Limits, Target};
 use cli::output::{self, Output, note};
-use cli::target::TIMEOUTS;
 use engine::error::EngineError;
 use objects::all_sites;
 use serde::Serialize;
@@ -152,7 +151,7 @@ impl Check {
                 expected: expected.clone(),
                 pages: self.pages,
             };
-            let outcome = walk::check(target, &client, &limits).await;
+            let outcome = walk::check(target, &client, &limits).await?;
             findings.append(outcome.findings);
             work.add(outcome.totals);
             work.pages += outcome.pages;
@@ -267,45 +266,6 @@ impl Check {
         Ok(targets)
     }
 
-    fn bucket(&self, place: &str, origin: Option<String>) -> Result<Target, Failure> {
-        let usage = |message: &str| Failure::Usage(format!("s3://{place}: {message}"));
-        let (name, path) = place.split_once('/').unwrap_or((place, ""));
-        if name.is_empty() {
-            return Err(usage("has no bucket: write s3://bucket/prefix"));
-        }
-        let origin = origin.ok_or_else(|| {
-            usage("say with --origin where it will be served from, such as https://www.example.com")
-        })?;
-        // A document ends in the name of one; everything else is a folder.
-        let is_document = [".xml", ".xml.gz", ".txt", ".rss"]
-            .iter()
-            .any(|end| path.ends_with(end));
-        let (prefix, file) = match path.rsplit_once('/') {
-            _ if !is_document => (path.trim_end_matches('/'), None),
-            Some((prefix, file)) => (prefix, Some(file.to_owned())),
-            None => ("", Some(path.to_owned())),
-        };
-        let account = Account {
-            region: self.region.clone(),
-            profile: None,
-        };
-        let bucket = Bucket {
-            aws: Aws::of_operator(account, TIMEOUTS),
-            name: name.to_owned(),
-            prefix: if prefix.is_empty() {
-                String::new()
-            } else {
-                format!("{prefix}/")
-            },
-            timeout: self.requests.timeout,
-        };
-        Ok(Target::Bucket {
-            bucket,
-            file,
-            origin,
-        })
-    }
-
     fn target(&self, text: &str) -> Result<Target, Failure> {
         let usage = |message: String| Failure::Usage(format!("{text}: {message}"));
         let own = self
@@ -317,8 +277,21 @@ impl Check {
         if text == "-" {
             return Ok(Target::Input(own));
         }
-        if let Some(place) = text.strip_prefix("s3://") {
-            return self.bucket(place, own);
+        if text.starts_with(SCHEME) {
+            let account = Account {
+                region: self.region.clone(),
+                profile: None,
+            };
+            let (bucket, file) =
+                Bucket::parse(text, account, self.requests.timeout).map_err(Failure::Usage)?;
+            let origin = own.ok_or_else(|| {
+                usage("say with --origin where it will be served from, such as https://www.example.com".to_owned())
+            })?;
+            return Ok(Target::Bucket {
+                bucket,
+                file,
+                origin,
+            });
         }
         if text.starts_with("http://") || text.starts_with("https://") {
             let url = sitemap::loc::Loc::parse_any(text);

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws::Clock;
+use aws::{Account, Clock};
 use check::address::origin_of;
 use check::compare::{Fields, Side};
 use check::entries::{Part, Reading};
 use clap::{Args, ValueEnum};
 use cli::build::{Content, World};
+use cli::check::bucket::{Bucket, SCHEME};
 use cli::check::fetch::Client;
 use cli::content::Source;
 use cli::diff::report::{Format, Report};
@@ -28,8 +29,8 @@ use super::requests::{Requests, duration, map};
 
 #[derive(Args)]
 pub(super) struct Diff {
-    /// What was: a site (https://host/), a sitemap or index (its URL), a folder, a file, or content (.jsonl). With --stack the
-    /// only side
+    /// What was: a site (https://host/), a sitemap or index (its URL), a folder, a file, s3://bucket/prefix, or content
+    /// (.jsonl). With --stack the only side
     #[arg(value_name = "A")]
     a: String,
     /// What is: the same
@@ -132,7 +133,8 @@ impl Named {
                 let origin = origin_of(url)?;
                 origin.split_once("://").map(|(_, host)| host)
             }
-            Self::Target(Target::Folder(_) | Target::File(_)) | Self::Records(_) => None,
+            Self::Target(Target::Folder(_) | Target::File(_) | Target::Bucket(..))
+            | Self::Records(_) => None,
         }
     }
 }
@@ -216,7 +218,7 @@ impl Diff {
 
     /// With a deployment, its tables are what was, and A is what is.
     async fn sides(&self) -> Result<[What; 2], Failure> {
-        let a = named(&self.a)?;
+        let a = self.named(&self.a).await?;
         let Some(b) = &self.b else {
             let located = self.deployed.locate(Purpose::Read).await?;
             let located = located.ok_or(Failure::NoDeployment)?;
@@ -232,7 +234,12 @@ impl Diff {
                     .to_owned(),
             ));
         }
-        let b = named(b)?;
+        let b = self.named(b).await?;
+        let is_bucket = |named: &Named| matches!(named, Named::Target(Target::Bucket(..)));
+        if self.deployed.account() != Account::default() && ![&a, &b].into_iter().any(is_bucket) {
+            let text = "--region and --profile are for --stack, --config-env, --deployment and s3:// alone";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         let hosts = [a.host(), b.host()].map(|host| host.map(str::to_owned));
         let a = self.what(a, hosts[1].as_deref()).await?;
         Ok([a, self.what(b, hosts[0].as_deref()).await?])
@@ -293,24 +300,31 @@ impl Diff {
             }
         }
     }
-}
 
-fn named(text: &str) -> Result<Named, Failure> {
-    if text.starts_with("http://") || text.starts_with("https://") {
-        let url =
-            Loc::parse_any(text).map_err(|error| Failure::Usage(format!("{text}: {error}")))?;
-        return Ok(Named::Target(match Origin::parse(url.as_str()) {
-            Ok(origin) => Target::Site(origin.as_str().to_owned()),
-            Err(_) => Target::Sitemap(url.as_str().to_owned()),
-        }));
-    }
-    let path = PathBuf::from(text);
-    match std::fs::metadata(&path) {
-        Ok(metadata) if metadata.is_dir() => Ok(Named::Target(Target::Folder(path))),
-        Ok(_) if text.ends_with(".jsonl") || text.ends_with(".jsonl.gz") => {
-            Ok(Named::Records(path))
+    /// What a side is, as it was named.
+    async fn named(&self, text: &str) -> Result<Named, Failure> {
+        if text.starts_with(SCHEME) {
+            let bucket = Bucket::parse(text, self.deployed.account(), self.requests.timeout);
+            let (bucket, file) = bucket.map_err(Failure::Usage)?;
+            bucket.is_reachable().await.map_err(Failure::Usage)?;
+            return Ok(Named::Target(Target::Bucket(bucket, file)));
         }
-        Ok(_) => Ok(Named::Target(Target::File(path))),
-        Err(error) => Err(Failure::File { file: path, error }),
+        if text.starts_with("http://") || text.starts_with("https://") {
+            let url =
+                Loc::parse_any(text).map_err(|error| Failure::Usage(format!("{text}: {error}")))?;
+            return Ok(Named::Target(match Origin::parse(url.as_str()) {
+                Ok(origin) => Target::Site(origin.as_str().to_owned()),
+                Err(_) => Target::Sitemap(url.as_str().to_owned()),
+            }));
+        }
+        let path = PathBuf::from(text);
+        match std::fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => Ok(Named::Target(Target::Folder(path))),
+            Ok(_) if text.ends_with(".jsonl") || text.ends_with(".jsonl.gz") => {
+                Ok(Named::Records(path))
+            }
+            Ok(_) => Ok(Named::Target(Target::File(path))),
+            Err(error) => Err(Failure::File { file: path, error }),
+        }
     }
 }

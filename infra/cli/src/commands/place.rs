@@ -118,6 +118,14 @@ impl Deployed {
         self.stack.is_some() || self.config_env.is_some() || self.deployment
     }
 
+    /// Region and profile, as far as options name them.
+    pub(super) fn account(&self) -> Account {
+        Account {
+            region: self.region.clone(),
+            profile: self.profile.clone(),
+        }
+    }
+
     /// That of a stack, or of an environment of samconfig.toml.
     pub(super) fn named(
         stack: Option<String>,
@@ -135,10 +143,7 @@ impl Deployed {
 
     /// The deployment; nothing if no option names one.
     pub(super) async fn locate(&self, purpose: Purpose) -> Result<Option<Located>, Failure> {
-        let mut account = Account {
-            region: self.region.clone(),
-            profile: self.profile.clone(),
-        };
+        let mut account = self.account();
         let name = match (&self.stack, &self.config_env) {
             (Some(name), _) => name.clone(),
             (None, Some(environment)) => {

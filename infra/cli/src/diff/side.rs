@@ -18,7 +18,9 @@ use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 use sitemap::site::MAX_ENTRIES;
 
+use crate::check::bucket::Bucket;
 use crate::check::fetch::Client;
+use crate::check::source::parts;
 use crate::check::walk::{MAX_DEPTH, USUAL};
 use crate::output::note;
 use crate::progress::{Progress, Unit};
@@ -29,7 +31,7 @@ use super::{DiffError, Pages};
 const MAX_SITEMAPS: usize = MAX_ENTRIES as usize + 1;
 
 /// What a side is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Target {
     /// A site, as `https://www.example.com`.
     Site(String),
@@ -39,6 +41,15 @@ pub enum Target {
     Folder(PathBuf),
     /// A sitemap, or an index whose sitemaps are in the same folder.
     File(PathBuf),
+    /// A bucket, or what is below a prefix of it: as a folder, or as a file if it names a document.
+    Bucket(Bucket, Option<String>),
+}
+
+/// Where a document is.
+enum Place<'a> {
+    Web,
+    File(PathBuf),
+    Object(&'a Bucket, String),
 }
 
 impl Target {
@@ -48,29 +59,31 @@ impl Target {
         match self {
             Self::Site(url) | Self::Sitemap(url) => url.clone(),
             Self::Folder(path) | Self::File(path) => path.display().to_string(),
+            Self::Bucket(bucket, file) => bucket.shown(file.as_deref().unwrap_or_default()),
         }
     }
 
-    /// Where a file is that an address or a name means. Nothing out of the folder.
-    fn path(&self, url: &str) -> Option<PathBuf> {
-        let folder = match self {
-            Self::Folder(folder) => folder.as_path(),
-            Self::File(file) => file.parent().unwrap_or(Path::new("")),
-            Self::Site(_) | Self::Sitemap(_) => return None,
-        };
-        let path = path_of(url).unwrap_or(url);
-        let path = path.split(['?', '#']).next().unwrap_or_default();
-        let mut parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
-        if let Self::File(_) = self {
-            // Where its folder is served is not known.
-            parts.drain(..parts.len().saturating_sub(1));
+    /// Where the document is that an address or a name means. Nothing if it is out of the folder.
+    fn place(&self, url: &str) -> Option<Place<'_>> {
+        if let Self::Site(_) | Self::Sitemap(_) = self {
+            return Some(Place::Web);
         }
-        let is_inside = |part: &&str| *part != ".." && !part.contains('\\');
-        (!parts.is_empty() && parts.iter().all(is_inside)).then(|| {
+        let mut parts = parts(path_of(url).unwrap_or(url))?;
+        if let Self::File(_) | Self::Bucket(_, Some(_)) = self {
+            // Where its folder is served is not known.
+            parts.drain(..parts.len() - 1);
+        }
+        let folder = match self {
+            Self::Bucket(bucket, _) => return Some(Place::Object(bucket, parts.join("/"))),
+            Self::File(file) => file.parent().unwrap_or(Path::new("")),
+            Self::Folder(folder) => folder,
+            Self::Site(_) | Self::Sitemap(_) => return Some(Place::Web),
+        };
+        Some(Place::File(
             parts
                 .iter()
-                .fold(folder.to_owned(), |path, part| path.join(part))
-        })
+                .fold(folder.to_owned(), |path, part| path.join(part)),
+        ))
     }
 }
 
@@ -139,8 +152,8 @@ impl Reader<'_> {
         };
         match target {
             Target::Site(origin) => walk.begin(origin).await?,
-            Target::Folder(_) => walk.begin("").await?,
-            Target::Sitemap(url) => walk.push(url.clone(), 0)?,
+            Target::Folder(_) | Target::Bucket(_, None) => walk.begin("").await?,
+            Target::Sitemap(url) | Target::Bucket(_, Some(url)) => walk.push(url.clone(), 0)?,
             Target::File(path) => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 walk.push(name.into_owned(), 0)?;
@@ -199,9 +212,10 @@ impl Walk<'_> {
     }
 
     fn shown(&self, url: &str) -> String {
-        match self.target.path(url) {
-            Some(path) => path.display().to_string(),
-            None => url.to_owned(),
+        match self.target.place(url) {
+            Some(Place::File(path)) => path.display().to_string(),
+            Some(Place::Object(bucket, path)) => bucket.shown(&path),
+            Some(Place::Web) | None => url.to_owned(),
         }
     }
 
@@ -226,8 +240,11 @@ impl Walk<'_> {
             ));
         }
         // The name of a sitemap that was asked for says nothing.
-        let is_asked_for =
-            depth == 0 && matches!(self.target, Target::Sitemap(_) | Target::File(_));
+        let is_asked_for = depth == 0
+            && !matches!(
+                self.target,
+                Target::Site(_) | Target::Folder(_) | Target::Bucket(_, None)
+            );
         let file = self.pages.file(&self.shown(&url), is_asked_for);
         self.waiting.push_back(Next { url, file, depth });
         Ok(())
@@ -236,17 +253,23 @@ impl Walk<'_> {
     /// The sitemaps that robots.txt names, or else the first of the usual names.
     async fn begin(&mut self, origin: &str) -> Result<(), DiffError> {
         let url = format!("{origin}/robots.txt");
-        let text = match self.target.path(&url) {
-            Some(path) => match std::fs::read(path) {
+        let text = match self.target.place(&url) {
+            Some(Place::File(path)) => match std::fs::read(path) {
                 Ok(text) => Some(text),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) => return Err(self.unread(&url, error.to_string())),
             },
-            None => match self.reader.client.text(&url, MAX_ROBOTS_BYTES).await {
-                Ok((response, text)) if response.status == 200 => Some(text),
-                Ok(_) => None,
+            Some(Place::Object(bucket, path)) => match bucket.text(&path, MAX_ROBOTS_BYTES).await {
+                Ok(text) => text,
                 Err(why) => return Err(self.unread(&url, why)),
             },
+            Some(Place::Web) | None => {
+                match self.reader.client.text(&url, MAX_ROBOTS_BYTES).await {
+                    Ok((response, text)) if response.status == 200 => Some(text),
+                    Ok(_) => None,
+                    Err(why) => return Err(self.unread(&url, why)),
+                }
+            }
         };
         let mut findings = Findings::new(Arc::new(Policy::default()));
         let robots = text.map(|text| Robots::read(&text, &url.as_str().into(), &mut findings));
@@ -370,34 +393,39 @@ async fn document(
             Err(error) => Came::Failed(error.to_string()),
         }
     };
-    let is_local = matches!(target, Target::Folder(_) | Target::File(_));
-    let Some(path) = target.path(url).or(is_local.then(PathBuf::new)) else {
-        let own = match target {
-            Target::Site(own) | Target::Sitemap(own) if reader.same_origin => origin_of(own),
-            _ => None,
-        };
-        let moved = own
-            .zip(path_of(url))
-            .map(|(own, path)| format!("{own}{path}"));
-        let url = moved.as_deref().unwrap_or(url);
-        let (response, came) = reader.client.read(url, limit, listed).await;
-        let is_gone = response.is_some_and(|response| matches!(response.status, 400..500));
-        return match came {
-            Ok(came) => came,
-            Err(why) if is_gone => Came::Absent(why),
-            Err(why) => Came::Failed(why),
-        };
-    };
-    if path.as_os_str().is_empty() {
-        return Came::Failed(format!("is not in {}", target.name()));
-    }
-    match File::open(&path) {
-        Ok(body) => {
-            let reading = tokio::task::spawn_blocking(move || listed(Box::new(body), false));
-            let came = reading.await;
-            came.unwrap_or_else(|error| Came::Failed(format!("the reader broke off: {error}")))
+    let (response, came) = match target.place(url) {
+        None => return Came::Failed(format!("is not in {}", target.name())),
+        Some(Place::File(path)) => match File::open(&path) {
+            Ok(body) => {
+                let reading = tokio::task::spawn_blocking(move || listed(Box::new(body), false));
+                let came = reading.await;
+                (
+                    None,
+                    came.map_err(|error| format!("the reader broke off: {error}")),
+                )
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Came::Absent(error.to_string());
+            }
+            Err(error) => return Came::Failed(error.to_string()),
+        },
+        Some(Place::Object(bucket, path)) => bucket.read(&path, limit, listed).await,
+        Some(Place::Web) => {
+            let own = match target {
+                Target::Site(own) | Target::Sitemap(own) if reader.same_origin => origin_of(own),
+                _ => None,
+            };
+            let moved = own
+                .zip(path_of(url))
+                .map(|(own, path)| format!("{own}{path}"));
+            let url = moved.as_deref().unwrap_or(url);
+            reader.client.read(url, limit, listed).await
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Came::Absent(error.to_string()),
-        Err(error) => Came::Failed(error.to_string()),
+    };
+    let is_gone = response.is_some_and(|response| matches!(response.status, 400..500));
+    match came {
+        Ok(came) => came,
+        Err(why) if is_gone => Came::Absent(why),
+        Err(why) => Came::Failed(why),
     }
 }

@@ -49,13 +49,13 @@ pub enum PublishError {
     },
     /// It takes too long.
     #[error(
-        "waited {minutes} minutes for {what}: see `waymark status`, and load again with --publish to wait on"
+        "waited {limit:?} (--timeout) for {what}: see `waymark status`, and load again with --publish to wait on"
     )]
     Late {
         /// What it waited for.
         what: String,
         /// How long.
-        minutes: u64,
+        limit: Duration,
     },
 }
 
@@ -104,7 +104,7 @@ pub async fn publish(
     let deadline = Instant::now() + timeout;
     let late = |what: &str| PublishError::Late {
         what: what.to_owned(),
-        minutes: timeout.as_secs() / 60,
+        limit: timeout,
     };
     noticed(target, &held, deadline, || {
         late("`ingest` to read what was loaded")

@@ -19,6 +19,8 @@ mod documented;
 mod exports;
 #[path = "../limited/mod.rs"]
 mod limited;
+#[path = "../loopback/mod.rs"]
+mod loopback;
 mod site;
 mod sitemaps;
 

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::process::Stdio;
-use std::thread;
 
 use serde_json::{Value, json};
 
 use crate::limited::Limited as _;
+use crate::loopback::{Loopback, respond};
 use crate::{NAMESPACES, documented, errors, import, waymark};
 
 /// A site as Yoast makes it: by name its sitemaps, three of them of posts.
@@ -76,37 +76,18 @@ fn yoast(origin: &str) -> BTreeMap<String, String> {
 
 /// Serves files on loopback until the test's process ends; returns the origin.
 fn serve(files: BTreeMap<String, String>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let origin = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            answer(&files, stream);
-        }
-    });
-    origin
-}
-
-fn answer(files: &BTreeMap<String, String>, mut stream: TcpStream) {
-    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-    let first = lines.next().and_then(Result::ok).unwrap_or_default();
-    lines.map_while(Result::ok).find(|line| line.is_empty());
-    let path = first.split(' ').nth(1).unwrap_or("/");
-    let (status, body) = match files.get(path) {
-        Some(body) => ("200 OK", body.as_str()),
-        None => ("404 Not Found", ""),
-    };
-    let kind = if path.ends_with(".txt") {
-        "text/plain"
-    } else {
-        "text/xml"
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        body.len()
-    );
-    // A client that has left is no failure of the server's.
-    let _ = stream.write_all(head.as_bytes());
-    let _ = stream.write_all(body.as_bytes());
+    Loopback::bind().serve(move |request, stream| {
+        let path = request.path();
+        let Some(body) = files.get(path) else {
+            return respond(stream, "404 Not Found", "", b"");
+        };
+        let kind = if path.ends_with(".txt") {
+            "content-type: text/plain\r\n"
+        } else {
+            "content-type: text/xml\r\n"
+        };
+        respond(stream, "200 OK", kind, body.as_bytes())
+    })
 }
 
 #[test]

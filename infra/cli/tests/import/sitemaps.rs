@@ -1,11 +1,14 @@
 //! Sitemaps in files.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::limited::Limited as _;
 use crate::{counts, expected, find, import, urlset, write};
 
 #[test]
@@ -142,6 +145,82 @@ fn alternates_that_all_pages_of_a_set_have_become_a_group() {
         kept.iter()
             .all(|record| record["translation_group"].is_null())
     );
+}
+
+#[test]
+fn a_site_that_is_imported_and_published_is_the_same_in_the_same_sitemaps() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("old");
+    fs::create_dir(&old).unwrap();
+    let entry = |path: &str, at: usize| {
+        let lastmod = format!(
+            "2025-{:02}-{:02}T05:06:{:02}+00:00",
+            at % 11 + 1,
+            at % 28 + 1,
+            at % 60
+        );
+        let image = match at % 3 {
+            0 => format!(
+                "\t\t<image:image>\n\t\t\t<image:loc>https://www.example.com/wp-content/uploads/{at}.jpg</image:loc>\n\t\t</image:image>\n"
+            ),
+            _ => String::new(),
+        };
+        format!(
+            "\t<url>\n\t\t<loc>https://www.example.com/{path}</loc>\n\t\t<lastmod>{lastmod}</lastmod>\n{image}\t</url>\n"
+        )
+    };
+    // Yoast's names, and its 1,000 to a sitemap.
+    let posts = |posts: std::ops::Range<usize>| {
+        posts
+            .map(|at| entry(&format!("post-{at}/?a=1&amp;b={at}"), at))
+            .collect::<String>()
+    };
+    let sitemaps = [
+        ("post-sitemap.xml", posts(0..1_000)),
+        ("post-sitemap2.xml", posts(1_000..1_203)),
+        ("page-sitemap.xml", entry("", 3) + &entry("about/", 4)),
+        (
+            "product_cat-sitemap.xml",
+            entry("product-category/soups/", 5),
+        ),
+        ("author-sitemap.xml", entry("author/me/", 6)),
+    ];
+    let mut index = String::new();
+    for (name, entries) in &sitemaps {
+        fs::write(old.join(name), urlset(entries)).unwrap();
+        write!(
+            index,
+            "<sitemap><loc>https://www.example.com/{name}</loc></sitemap>"
+        )
+        .unwrap();
+    }
+    let index = format!("<sitemapindex {}>{index}</sitemapindex>", crate::NAMESPACES);
+    fs::write(old.join("sitemap_index.xml"), index).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = crate::waymark(arguments)
+            .current_dir(folder.path())
+            .output_in_time();
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{arguments:?}: {}",
+            crate::errors(&output)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&["import", "old", "--settings", "--output", "records.jsonl"]);
+    run(&["build", "records.jsonl", "--out", "new"]);
+    assert_eq!(
+        run(&["diff", "old", "new"]),
+        "1,207 the same, 0 gone, 0 new, 0 changed\n"
+    );
+    let names = |folder: &Path| {
+        let names = fs::read_dir(folder).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names = names.filter(|name| name.contains("sitemap") && name.ends_with(".xml"));
+        names.collect::<BTreeSet<_>>()
+    };
+    assert_eq!(names(&folder.path().join("new")), names(&old));
 }
 
 #[test]

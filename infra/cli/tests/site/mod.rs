@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -11,6 +11,8 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::read::GzEncoder;
 use sitemap::time::When;
+
+use crate::loopback::{Loopback, Request};
 
 const SITEMAP: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
 /// Namespaces of extensions, as Waymark declares them.
@@ -269,66 +271,14 @@ impl Site {
 
 /// A site that is served until the test's process ends. `change` is told the origin in the site.
 pub(crate) fn serve(change: impl FnOnce(&mut Site)) -> Arc<Site> {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let origin = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = Loopback::bind();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let mut site = Site::new(&origin, now.expect("after 1970").as_secs() as i64);
+    let mut site = Site::new(&server.origin, now.expect("after 1970").as_secs() as i64);
     change(&mut site);
     let site = Arc::new(site);
     let served = site.clone();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let site = served.clone();
-            thread::spawn(move || {
-                let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
-                let Some(Ok(first)) = lines.next() else {
-                    return;
-                };
-                let mut request = Request::of(&first);
-                for line in lines
-                    .map_while(Result::ok)
-                    .take_while(|line| !line.is_empty())
-                {
-                    if let Some((name, value)) = line.split_once(':') {
-                        request
-                            .headers
-                            .insert(name.to_ascii_lowercase(), value.trim().to_owned());
-                    }
-                }
-                // A client that has left is no failure of the server's.
-                let _ = answer(&site, &request, &mut stream);
-            });
-        }
-    });
+    server.serve(move |request, stream| answer(&served, request, stream));
     site
-}
-
-struct Request {
-    method: String,
-    path: String,
-    has_query: bool,
-    headers: BTreeMap<String, String>,
-}
-
-impl Request {
-    fn of(line: &str) -> Self {
-        let mut words = line.split(' ');
-        let method = words.next().unwrap_or_default().to_owned();
-        let target = words.next().unwrap_or("/");
-        let (path, query) = target
-            .split_once('?')
-            .map_or((target, None), |(path, query)| (path, Some(query)));
-        Self {
-            method,
-            path: path.to_owned(),
-            has_query: query.is_some(),
-            headers: BTreeMap::new(),
-        }
-    }
-
-    fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", String::as_str)
-    }
 }
 
 const MODIFIED: &str = "Tue, 24 Nov 2026 20:00:00 GMT";
@@ -336,7 +286,7 @@ const MODIFIED: &str = "Tue, 24 Nov 2026 20:00:00 GMT";
 /// Answers as Waymark does, but for the quirk.
 fn answer(site: &Site, request: &Request, stream: &mut TcpStream) -> std::io::Result<()> {
     let quirk = site.quirk;
-    let served = site.at(&request.path).unwrap_or_else(|| Served {
+    let served = site.at(request.path()).unwrap_or_else(|| Served {
         status: 404,
         media: "text/plain".to_owned(),
         body: b"no".to_vec(),
@@ -358,7 +308,7 @@ fn answer(site: &Site, request: &Request, stream: &mut TcpStream) -> std::io::Re
             media = "text/html; charset=utf-8".to_owned();
             body = b"<!doctype html><table></table>".to_vec();
         }
-        if request.has_query && quirk == "query" {
+        if request.target.contains('?') && quirk == "query" {
             body.extend_from_slice(b"\n");
         }
         let accepts = request.header("accept-encoding").contains("gzip")
@@ -423,11 +373,11 @@ fn answer(site: &Site, request: &Request, stream: &mut TcpStream) -> std::io::Re
             Vec::new(),
         );
     }
-    if quirk == "slow" && request.path == "/post-sitemap2.xml" {
+    if quirk == "slow" && request.path() == "/post-sitemap2.xml" {
         // The rule is about more than ten seconds.
         thread::sleep(Duration::from_secs(11));
     }
-    let length = if quirk == "length" && request.path == "/post-sitemap2.xml" {
+    let length = if quirk == "length" && request.path() == "/post-sitemap2.xml" {
         body.len() + 9
     } else {
         body.len()

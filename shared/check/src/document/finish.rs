@@ -5,9 +5,8 @@ use sitemap::time::When;
 
 use super::{Document, Kind, NEAR_PERCENT, Reader, SAME_LEAST, SAME_PERCENT, Subject, Tally};
 use crate::address;
-use crate::finding::Position;
 use crate::rules::Rule;
-use crate::schema::quoted;
+use crate::schema::{quoted, shown};
 use crate::source::{Packing, Stop};
 
 impl Reader<'_> {
@@ -153,27 +152,32 @@ impl Reader<'_> {
 
     /// The same URL twice in this document: only the first is compared with others.
     fn duplicates(&mut self) {
-        let listed = &self.document.listed;
-        let mut sorted: Vec<_> = listed.iter().enumerate().collect();
-        sorted.sort_unstable_by_key(|(at, one)| (one.digest, *at));
-        let mut twice: Vec<(usize, Position)> = sorted
-            .chunk_by(|a, b| a.1.digest == b.1.digest)
-            .flat_map(|same| same[1..].iter().map(|(at, _)| (*at, same[0].1.at)))
+        let listed = self.document.listed.iter().zip(0_u32..);
+        let mut sorted: Vec<_> = listed
+            .map(|(one, place)| (one.digest.exact, place))
             .collect();
+        sorted.sort_unstable();
+        let mut twice: Vec<(u32, u32)> = sorted
+            .chunk_by(|a, b| a.0 == b.0)
+            .flat_map(|same| same[1..].iter().map(|(_, place)| (*place, same[0].1)))
+            .collect();
+        if twice.is_empty() {
+            return;
+        }
         twice.sort_unstable();
         for (place, first) in &twice {
-            let one = self.document.listed[*place];
-            let text = self.document.shown(&one);
+            let listed = &self.document.listed;
+            let (one, first) = (listed[*place as usize], listed[*first as usize]);
+            let text = shown(self.document.text(&one));
             self.found(Rule::LocDup, one.at, false, || {
-                format!("{text}is listed in line {} already", first.line)
+                format!("{text}is listed in line {} already", first.at.line)
             });
         }
         let mut place = 0;
         self.document.listed.retain(|_| {
             place += 1;
-            twice
-                .binary_search_by_key(&(place - 1), |(place, _)| *place)
-                .is_err()
+            let is_again = twice.binary_search_by_key(&(place - 1), |(place, _)| *place);
+            is_again.is_err()
         });
     }
 

@@ -7,7 +7,7 @@ use std::io::BufRead as _;
 
 use quick_xml::errors::{Error, IllFormedError};
 use quick_xml::events::{BytesRef, BytesStart, Event};
-use quick_xml::name::{PrefixDeclaration, ResolveResult};
+use quick_xml::name::ResolveResult;
 use quick_xml::reader::NsReader;
 use sitemap::xml::is_xml_char;
 
@@ -15,9 +15,14 @@ use super::feed::Feed;
 use super::{Kind, Reader};
 use crate::finding::Position;
 use crate::rules::Rule;
-use crate::schema::{Content, EXTENSIONS, Element, INDEX, INSTANCE, Ns, Type, URLSET, Use, quoted};
+use crate::schema::{Content, Element, INDEX, Ns, Type, URLSET, Use, quoted};
 use crate::source::Source;
 use crate::xsd;
+
+use attributes::is_name;
+
+mod attributes;
+mod nesting;
 
 /// Elements inside each other. Sitemaps have five.
 const MAX_DEPTH: usize = 64;
@@ -75,38 +80,22 @@ pub(super) fn read<'a>(source: &mut Source<'a>, reader: Reader<'a>) -> Reader<'a
     xml.reader
 }
 
-/// What an element's name means.
-enum Name {
-    Known(Ns),
-    Foreign,
-    /// The prefix is not declared.
-    Unknown(String),
-}
-
 impl Xml<'_, '_> {
     fn run(&mut self) {
         let mut buffer = Vec::new();
         while !self.stopped {
             buffer.clear();
-            let at = self.source.get_ref().position();
-            self.source.get_mut().begin_piece();
-            let (name, event) = match self.source.read_resolved_event_into(&mut buffer) {
-                Ok((resolved, event)) => {
-                    let name = match resolved {
-                        ResolveResult::Bound(namespace) => {
-                            Ns::named(namespace.0).map_or(Name::Foreign, Name::Known)
-                        }
-                        ResolveResult::Unbound => Name::Foreign,
-                        ResolveResult::Unknown(prefix) => Name::Unknown(prefix),
-                    };
-                    (name, event)
-                }
+            let source = self.source.get_mut();
+            source.begin_piece();
+            let at = source.position();
+            let event = match self.source.read_event_into(&mut buffer) {
+                Ok(event) => event,
                 Err(error) => return self.failed(&error, at),
             };
             match event {
-                Event::Start(start) => self.start(&name, &start, at),
+                Event::Start(start) => self.start(&start, at),
                 Event::Empty(start) => {
-                    self.start(&name, &start, at);
+                    self.start(&start, at);
                     if !self.stopped {
                         self.end(at);
                     }
@@ -210,6 +199,15 @@ impl Xml<'_, '_> {
     }
 
     fn characters(&mut self, text: &str, at: Position) {
+        // Most text has nothing that is to be looked at, which is seen at once.
+        let is_plain = |byte: u8| byte >= b' ' && byte != 0xef && byte != b']';
+        if !self.open.is_empty() && text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
+            if self.text.is_empty() {
+                self.text_at = at;
+            }
+            self.text.push_str(text);
+            return;
+        }
         let is_blank = text
             .bytes()
             .all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
@@ -278,13 +276,18 @@ impl Xml<'_, '_> {
         self.text.push(character);
     }
 
-    fn start(&mut self, name: &Name, start: &BytesStart<'_>, at: Position) {
-        let local = start.local_name();
+    fn start(&mut self, start: &BytesStart<'_>, at: Position) {
+        let (resolved, local) = self.source.resolver().resolve_element(start.name());
         let local: &str = local.as_ref();
-        if let Name::Unknown(prefix) = name {
-            let message = format!("has the prefix {}, which is not declared", quoted(prefix));
-            self.ill_formed(at, &message);
-        }
+        let ns = match resolved {
+            ResolveResult::Bound(namespace) => Ns::named(namespace.0),
+            ResolveResult::Unbound => None,
+            ResolveResult::Unknown(prefix) => {
+                let message = format!("has the prefix {}, which is not declared", quoted(&prefix));
+                self.ill_formed(at, &message);
+                None
+            }
+        };
         if self.open.len() >= MAX_DEPTH {
             self.reader.found(Rule::FileLimits, at, false, || {
                 format!(
@@ -294,10 +297,6 @@ impl Xml<'_, '_> {
             self.stopped = true;
             return;
         }
-        let ns = match name {
-            Name::Known(ns) => Some(*ns),
-            Name::Foreign | Name::Unknown(_) => None,
-        };
         let element = if self.open.is_empty() {
             self.root(ns, local, start, at)
         } else {
@@ -346,279 +345,6 @@ impl Xml<'_, '_> {
             if element.ns == Ns::Image && element.name == "image" {
                 self.reader.image(at);
             }
-        }
-    }
-
-    fn root(
-        &mut self,
-        ns: Option<Ns>,
-        local: &str,
-        start: &BytesStart<'_>,
-        at: Position,
-    ) -> Option<&'static Element> {
-        if self.has_root {
-            self.ill_formed(at, "has two roots");
-            self.stopped = true;
-            return None;
-        }
-        self.has_root = true;
-        let (kind, element) = match (ns, local) {
-            (Some(Ns::Sitemap), "urlset") => (Kind::Sitemap, Some(&URLSET)),
-            (Some(Ns::Sitemap), "sitemapindex") => (Kind::Index, Some(&INDEX)),
-            (_, "rss" | "RDF") => (Kind::Rss, None),
-            (_, "feed") => (Kind::Atom, None),
-            (Some(Ns::Xhtml), _) | (_, "html" | "HTML") => {
-                self.reader.html();
-                self.stopped = true;
-                return None;
-            }
-            (_, name) => {
-                let lists = matches!(name, "urlset" | "sitemapindex");
-                let message = if lists {
-                    format!(
-                        "<{name}> is not in the namespace {}",
-                        Ns::ALL[Ns::Sitemap as usize].2
-                    )
-                } else {
-                    format!(
-                        "its root is <{}>, neither a sitemap nor an index",
-                        start.name().0
-                    )
-                };
-                self.reader.found(Rule::FileSchema, at, true, || message);
-                // All of it is as wrong as its root.
-                self.stopped = true;
-                return None;
-            }
-        };
-        self.reader.document.kind = kind;
-        if element.is_none() {
-            self.feed = Some(Feed::default());
-        }
-        element
-    }
-
-    /// An element inside another one: whether it may be there, and what it is.
-    fn child(
-        &mut self,
-        ns: Option<Ns>,
-        local: &str,
-        start: &BytesStart<'_>,
-        at: Position,
-    ) -> Option<&'static Element> {
-        let parent = self.open.last_mut()?;
-        let outer = parent.element?;
-        let Some(places) = outer.children() else {
-            let message = format!(
-                "<{}> has the element <{}> in its text",
-                outer.shown(),
-                start.name().0
-            );
-            self.reader.found(outer.wrong, at, true, || message);
-            return None;
-        };
-        // Most elements are where the last one was, or one place on.
-        let is_here = |place: &&Element| Some(place.ns) == ns && place.name == local;
-        let found = places[parent.reached.min(places.len())..]
-            .iter()
-            .position(|place| is_here(&place))
-            .map(|at| at + parent.reached);
-        if let Some(place) = found {
-            let element = &places[place];
-            if place > parent.reached || parent.taken & (1 << place) == 0 {
-                parent.reached = place;
-                parent.count = 0;
-            }
-            parent.count += 1;
-            parent.taken |= 1 << place;
-            if parent.count == element.most.saturating_add(1) && element.most != u32::MAX {
-                let message = match element.most {
-                    1 => format!("<{}> is there twice", element.shown()),
-                    most => format!("<{}> is there more than {most} times", element.shown()),
-                };
-                self.reader.found(Rule::FileSchema, at, true, || message);
-            }
-            return Some(element);
-        }
-        if let Some(place) = places.iter().position(|place| is_here(&place)) {
-            let element = &places[place];
-            let is_again = parent.taken & (1 << place) != 0 && element.most == 1;
-            parent.taken |= 1 << place;
-            let is_extension = outer.ns != Ns::Sitemap || parent.reached >= places.len();
-            let (rule, message) = if is_again {
-                (
-                    Rule::FileSchema,
-                    format!("<{}> is there twice", element.shown()),
-                )
-            } else if is_extension {
-                (
-                    Rule::ExtOrder,
-                    format!("<{}> is too late in <{}>", element.shown(), outer.shown()),
-                )
-            } else {
-                (
-                    Rule::FileSchema,
-                    format!("<{}> is too late in <{}>", element.shown(), outer.shown()),
-                )
-            };
-            self.reader.found(rule, at, true, || message);
-            return Some(element);
-        }
-        let is_extended = matches!(outer.content, Content::Extended(_));
-        let in_entry = is_extended && matches!(outer.name, "url" | "sitemap");
-        if is_extended && ns.is_some_and(|ns| ns != Ns::Sitemap) {
-            let extension = EXTENSIONS.iter().find(is_here);
-            if in_entry && let Some(extension) = extension {
-                // Nothing of the sequence may follow.
-                parent.reached = places.len();
-                return Some(extension);
-            }
-            // The schema lets extensions stand before the entries; readers do not.
-            let invalid = extension.is_none() || parent.taken != 0;
-            let message = if extension.is_some() {
-                format!("<{}> is outside of any entry", start.name().0)
-            } else {
-                format!("<{}> is not in its schema", start.name().0)
-            };
-            self.reader.found(Rule::ExtForeign, at, invalid, || message);
-            return None;
-        }
-        if is_extended && ns.is_none() {
-            parent.reached = if in_entry {
-                places.len()
-            } else {
-                parent.reached
-            };
-            let message = format!("<{}> is of no extension that is known", start.name().0);
-            self.reader.found(Rule::ExtForeign, at, true, || message);
-            return None;
-        }
-        let message = format!("<{}> may not be in <{}>", start.name().0, outer.shown());
-        self.reader.found(Rule::FileSchema, at, true, || message);
-        None
-    }
-
-    fn attributes(
-        &mut self,
-        element: Option<&'static Element>,
-        start: &BytesStart<'_>,
-        at: Position,
-    ) {
-        let known = element.map_or(&[][..], |element| element.attributes);
-        if start.attributes_raw().trim_ascii().is_empty() && known.is_empty() {
-            return;
-        }
-        let is_link = element.is_some_and(|element| element.ns == Ns::Xhtml);
-        let (mut rel, mut language, mut href, mut media) = (None, None, None, None);
-        let mut given = 0_u32;
-        for attribute in start.attributes() {
-            let attribute = match attribute {
-                Ok(attribute) => attribute,
-                Err(error) => {
-                    let message = format!("<{}> has a bad attribute: {error}", start.name().0);
-                    self.ill_formed(at, &message);
-                    return;
-                }
-            };
-            let raw: &str = &attribute.value;
-            self.valid(raw, at);
-            let Some(value) = unescaped(raw, self.has_dtd) else {
-                let message = format!(
-                    "the attribute {} has a < or an unknown reference",
-                    quoted(attribute.key.0)
-                );
-                self.ill_formed(at, &message);
-                continue;
-            };
-            if let Some(declared) = attribute.key.as_namespace_binding() {
-                if matches!(declared, PrefixDeclaration::Named(_)) && value.is_empty() {
-                    self.ill_formed(at, "declares a prefix for no namespace");
-                }
-                continue;
-            }
-            if !is_name(attribute.key.0) {
-                let message = format!(
-                    "has the attribute {}, which is no name",
-                    quoted(attribute.key.0)
-                );
-                self.ill_formed(at, &message);
-            }
-            let (resolved, local) = self.source.resolver().resolve_attribute(attribute.key);
-            let (is_plain, is_instance) = match resolved {
-                ResolveResult::Unbound => (true, false),
-                ResolveResult::Bound(namespace) => (false, namespace.0 == INSTANCE),
-                ResolveResult::Unknown(prefix) => {
-                    let message =
-                        format!("has the prefix {}, which is not declared", quoted(&prefix));
-                    self.ill_formed(at, &message);
-                    continue;
-                }
-            };
-            let Some(element) = element else {
-                continue;
-            };
-            let local: &str = local.as_ref();
-            let place = known.iter().position(|one| is_plain && one.name == local);
-            let Some(place) = place else {
-                let is_xml = is_link && attribute.key.0.starts_with("xml:");
-                if !is_instance && !is_xml {
-                    let message = format!(
-                        "<{}> has the unknown attribute {}",
-                        element.shown(),
-                        quoted(attribute.key.0)
-                    );
-                    self.reader.found(Rule::FileSchema, at, true, || message);
-                }
-                continue;
-            };
-            given |= 1 << place;
-            if is_link {
-                match local {
-                    "rel" => rel = Some(value),
-                    "hreflang" => language = Some(value),
-                    "href" => href = Some(value),
-                    "media" => media = Some(value),
-                    _ => {}
-                }
-                continue;
-            }
-            if let Some(problem) = known[place].kind.problem(&value) {
-                let message = format!("<{}>: {local} {problem}", element.shown());
-                self.reader.found(Rule::FileSchema, at, true, || message);
-            }
-        }
-        let Some(element) = element else {
-            return;
-        };
-        for (place, one) in known.iter().enumerate() {
-            if one.required && given & (1 << place) == 0 {
-                let message = format!("<{}> has no {}", element.shown(), one.name);
-                self.reader.found(Rule::FileSchema, at, true, || message);
-            }
-        }
-        // Links to other devices' pages have a media and no language.
-        if is_link && rel.as_deref() == Some("alternate") && media.is_none() {
-            let Some(language) = language else {
-                return self.reader.found(Rule::ExtHreflangCode, at, false, || {
-                    "the link has no hreflang".to_owned()
-                });
-            };
-            if !sitemap::language::is_hreflang(&language) {
-                let invalid = !xsd::is_language(&language);
-                let message =
-                    || format!("{} is neither a language nor x-default", quoted(&language));
-                return self
-                    .reader
-                    .found(Rule::ExtHreflangCode, at, invalid, message);
-            }
-            self.reader
-                .alternate(language, href.as_deref().unwrap_or_default(), at);
-        } else if is_link
-            && let Some(language) = language
-            && !xsd::is_language(&language)
-        {
-            let message = || format!("{} is not a language", quoted(&language));
-            self.reader.found(Rule::ExtHreflangCode, at, true, message);
         }
     }
 
@@ -751,26 +477,4 @@ impl Xml<'_, '_> {
 /// A root without entries has a rule of its own.
 fn is_root(element: &Element) -> bool {
     std::ptr::eq(element, &raw const URLSET) || std::ptr::eq(element, &raw const INDEX)
-}
-
-/// A name of XML, roughly: what is not ASCII may be in it.
-fn is_name(name: &str) -> bool {
-    let starts = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
-    let continues = |c: char| starts(c) || c.is_ascii_digit() || c == '-' || c == '.';
-    name.starts_with(starts) && name.chars().all(continues)
-}
-
-/// An attribute's value. Nothing if it is not well-formed.
-fn unescaped(raw: &str, has_dtd: bool) -> Option<String> {
-    if raw.contains('<') {
-        return None;
-    }
-    if !raw.contains('&') {
-        return Some(raw.to_owned());
-    }
-    match quick_xml::escape::unescape(raw) {
-        Ok(value) if value.chars().all(is_xml_char) => Some(value.into_owned()),
-        Ok(_) => None,
-        Err(_) => has_dtd.then(|| raw.to_owned()),
-    }
 }

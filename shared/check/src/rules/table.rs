@@ -330,9 +330,9 @@ rules! {
         "only elements of known extensions, and only inside of an entry",
         "Several readers find no URL in such a document.",
         "Remove the element.";
-    ExtIgnored "ext.ignored" Note GOOGLES GOOGLE,
+    ExtIgnored "ext.ignored" Note PROMISES GOOGLE,
         "no entry has priority or changefreq",
-        "Google ignores both, and Bing largely.",
+        "Google ignores both, and Bing largely. They are valid and do no harm, so that only the profile waymark asks for this.",
         "Leave them out.";
 
     SetMissing "set.missing" Error ANYBODY WAYMARK,

@@ -9,11 +9,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -23,16 +21,19 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType,
     ScalarAttributeType,
 };
-use cli::content::Source;
-use cli::load::Loader;
 use serde_json::{Value, json};
 
+#[path = "../documented/mod.rs"]
 mod documented;
+mod dry_run;
+#[path = "../limited/mod.rs"]
 mod limited;
-
-use limited::Limited as _;
+#[path = "../loopback/mod.rs"]
+mod loopback;
+mod throttling;
 
 use documented::Running;
+use limited::Limited as _;
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -489,188 +490,6 @@ fn a_site_is_published_with_its_settings_last() {
     assert_eq!(printed, "loaded 0 records\npublished other.example\n");
     let kept = status(stack.command(&["export", "--site", "other.example"]), 0);
     assert_eq!(kept, "{\"id\":\"site/other.example\",\"type\":\"site\"}\n");
-}
-
-/// What a dry run says and what a stack then lists: pages, parts, and those left out by reason.
-#[track_caller]
-fn foretold(file: &Path) {
-    let file = file.to_str().unwrap();
-    let printed = waymark(&["--json", "load", "--dry-run", file]).output_in_time();
-    let run: Value = serde_json::from_slice(&printed.stdout).unwrap();
-    let mut arguments = vec!["--json", "serve", "--once", "--content", file];
-    arguments.extend(["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]);
-    let printed = waymark(&arguments).output_in_time();
-    let served: Value = serde_json::from_slice(&printed.stdout).unwrap();
-    let left_out = &served["report"]["left_out"];
-    let counts = |reasons: &Value| -> BTreeMap<String, u64> {
-        let reasons = reasons.as_object().unwrap().iter();
-        let count = |tally: &Value| tally["count"].as_u64().unwrap();
-        reasons
-            .map(|(name, tally)| (name.clone(), count(tally)))
-            .collect()
-    };
-    assert_eq!(run["listed"], left_out["listed"], "{run:#} {left_out:#}");
-    assert_eq!(run["parts"], left_out["parts"]);
-    assert_eq!(counts(&run["left_out"]), counts(&left_out["reasons"]));
-    let series = served["report"]["series"].as_array().unwrap();
-    let sitemaps = series.iter().map(|series| {
-        let name = format!(
-            "{} {}",
-            series["site"].as_str().unwrap(),
-            series["series"].as_str().unwrap()
-        );
-        (name, series["sitemaps"].clone())
-    });
-    let sitemaps: BTreeMap<String, Value> = sitemaps.filter(|(_, n)| *n != 0).collect();
-    assert_eq!(run["sitemaps"], json!(sitemaps));
-}
-
-#[test]
-fn a_dry_run_foretells_what_is_listed() {
-    let folder = tempfile::tempdir().unwrap();
-    let sample = folder.path().join("sample.jsonl");
-    fs::write(&sample, waymark(&["sample"]).output_in_time().stdout).unwrap();
-    foretold(&sample);
-    let records = folder.path().join("wordpress.jsonl");
-    let out = records.to_str().unwrap();
-    let arguments = [
-        "import",
-        "examples/wordpress/export.xml",
-        "--archives",
-        "--settings",
-        "--output",
-        out,
-    ];
-    assert!(waymark(&arguments).output_in_time().status.success());
-    // A record again with another address, and settings that come last.
-    let mut text = fs::read_to_string(&records).unwrap();
-    text += "{\"id\":\"www.lantern.example/post/11\",\"type\":\"post\",\"url\":\"https://www.lantern.example/older/\"}\n";
-    text += "{\"id\":\"site/www.lantern.example\",\"type\":\"site\",\"types\":{\"page\":{\"public\":false}}}\n";
-    fs::write(&records, text).unwrap();
-    foretold(&records);
-}
-
-/// A table that takes one in ten, and says so in both ways that DynamoDB has.
-#[derive(Default)]
-struct Throttling {
-    items: BTreeMap<String, Value>,
-    calls: u64,
-    under_way: usize,
-    /// How many calls were under way at once, of the last few.
-    most: Vec<usize>,
-}
-
-fn throttle(table: &Mutex<Throttling>, mut stream: TcpStream) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    loop {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).unwrap_or(0) == 0 {
-                return;
-            }
-            if line == "\r\n" {
-                break;
-            }
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        let request: Value = serde_json::from_slice(&body).unwrap();
-        let (status, answer) = {
-            let mut table = table.lock().unwrap();
-            table.calls += 1;
-            table.under_way += 1;
-            let most = table.under_way;
-            table.most.push(most);
-            if table.calls.is_multiple_of(40) {
-                let kind = "com.amazonaws.dynamodb.v20120810#ThrottlingException";
-                (
-                    "400 Bad Request",
-                    json!({"__type": kind, "message": "later"}),
-                )
-            } else {
-                let mut left = Vec::new();
-                for (at, put) in request["RequestItems"]["t"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .enumerate()
-                {
-                    if at < 2 {
-                        let item = &put["PutRequest"]["Item"];
-                        let id = item["id"]["S"].as_str().unwrap().to_owned();
-                        table.items.insert(id, item.clone());
-                    } else {
-                        left.push(put.clone());
-                    }
-                }
-                let left = if left.is_empty() {
-                    json!({})
-                } else {
-                    json!({"t": left})
-                };
-                ("200 OK", json!({"UnprocessedItems": left}))
-            }
-        };
-        thread::sleep(Duration::from_millis(2));
-        table.lock().unwrap().under_way -= 1;
-        let answer = answer.to_string();
-        let head = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\n\r\n",
-            answer.len()
-        );
-        if stream
-            .write_all(head.as_bytes())
-            .and_then(|()| stream.write_all(answer.as_bytes()))
-            .is_err()
-        {
-            return;
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_table_that_takes_a_tenth_gets_everything_in_the_end() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let table = Arc::new(Mutex::new(Throttling::default()));
-    let served = table.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let table = served.clone();
-            thread::spawn(move || throttle(&table, stream));
-        }
-    });
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    // Each id comes twice, thirty lines apart: the later line stands.
-    let mut expected = BTreeMap::new();
-    for at in 0..960 {
-        let (id, title) = ((at / 60 * 30 + at % 30).to_string(), at.to_string());
-        writeln!(file, "{}", page(&id, &title)).unwrap();
-        expected.insert(id, title);
-    }
-    let aws = Aws::on_loopback(&url, &url, Vec::new());
-    let mut loader = Loader::new(aws.dynamodb().await, "t");
-    loader.concurrency = 16;
-    let source = Source::File(file.path().to_owned());
-    let loaded = tokio::time::timeout(LIMIT, loader.load(&source))
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!((loaded.records, loaded.malformed), (960, 0));
-    let table = table.lock().unwrap();
-    let found: BTreeMap<String, String> = table
-        .items
-        .iter()
-        .map(|(id, item)| (id.clone(), item["title"]["S"].as_str().unwrap().to_owned()))
-        .collect();
-    assert_eq!(found, expected);
-    // It has given way: at the end no more than a few are under way.
-    let last = &table.most[table.most.len() * 3 / 4..];
-    assert!(last.iter().all(|most| *most <= 4), "{last:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,68 +1,53 @@
-//! `waymark check` of a bucket, and of a deployment by its stack's name. S3 and CloudFormation are doubles on loopback.
+//! `waymark check` and `diff` of a bucket, and `check` of a deployment by its stack's name. S3 and CloudFormation are doubles on
+//! loopback.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a test that unwraps nothing fails, as it should"
 )]
 
-use std::io::{BufRead, BufReader, Write as _};
-use std::net::TcpListener;
 use std::process::{Command, Stdio};
-use std::thread;
 
 use serde_json::Value;
 
 mod double;
 mod limited;
+mod loopback;
 mod site;
 
 use limited::Limited as _;
 
 use double::{Double, REGION, members};
+use loopback::{Loopback, respond};
 use site::serve;
 
 /// A double of S3, with path-style addresses: one bucket, `b`, whose objects these are.
 fn s3(objects: Vec<(String, String, &'static str)>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            let Some(Ok(first)) = lines.next() else {
-                continue;
-            };
-            for line in lines.map_while(Result::ok) {
-                if line.is_empty() {
-                    break;
-                }
+    Loopback::bind().serve(move |request, stream| {
+        let path = request.path();
+        let object = objects.iter().find(|(key, ..)| path == format!("/b/{key}"));
+        let error =
+            |code: &str| format!("<Error><Code>{code}</Code><Message>{code}</Message></Error>");
+        let (status, media, body) = match object {
+            Some((_, body, media)) => ("200 OK", *media, body.clone()),
+            None if request.target.contains("list-type=2") => (
+                "200 OK",
+                "application/xml",
+                "<ListBucketResult><IsTruncated>false</IsTruncated><CommonPrefixes>\
+                 <Prefix>published/www.example.com/</Prefix></CommonPrefixes></ListBucketResult>"
+                    .to_owned(),
+            ),
+            None if path.contains("secret") => {
+                ("403 Forbidden", "application/xml", error("AccessDenied"))
             }
-            let target = first.split(' ').nth(1).unwrap_or("/").to_owned();
-            let path = target.split('?').next().unwrap_or_default();
-            let object = objects.iter().find(|(key, ..)| path == format!("/b/{key}"));
-            let error =
-                |code: &str| format!("<Error><Code>{code}</Code><Message>{code}</Message></Error>");
-            let (status, media, body) = match object {
-                Some((_, body, media)) => (200, *media, body.clone()),
-                None if target.contains("list-type=2") => (
-                    200,
-                    "application/xml",
-                    "<ListBucketResult><IsTruncated>false</IsTruncated><CommonPrefixes>\
-                     <Prefix>published/www.example.com/</Prefix></CommonPrefixes></ListBucketResult>"
-                        .to_owned(),
-                ),
-                None if path.contains("secret") => (403, "application/xml", error("AccessDenied")),
-                None if path.starts_with("/b/") => (404, "application/xml", error("NoSuchKey")),
-                None => (404, "application/xml", error("NoSuchBucket")),
-            };
-            // A client that has left is no failure of the double's.
-            let _ = write!(
-                stream,
-                "HTTP/1.1 {status} X\r\nContent-Type: {media}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                body.len()
-            );
-        }
-    });
-    url
+            None if path.starts_with("/b/") => {
+                ("404 Not Found", "application/xml", error("NoSuchKey"))
+            }
+            None => ("404 Not Found", "application/xml", error("NoSuchBucket")),
+        };
+        let headers = format!("content-type: {media}\r\n");
+        respond(stream, status, &headers, body.as_bytes())
+    })
 }
 
 /// The counts of findings, the status, and what was written.
@@ -77,8 +62,20 @@ fn check_without(
     cloudformation: &str,
     arguments: &[&str],
 ) -> (Value, Option<i32>, String) {
+    let usual = ["check", "--json", "--rate", "0", "--retries", "0"];
+    let (status, text) = waymark(variable, s3, cloudformation, &[&usual, arguments].concat());
+    let json: Value = serde_json::from_str(&text).unwrap_or_default();
+    (json["counts"].clone(), status, text)
+}
+
+/// The status, and what was written.
+fn waymark(
+    variable: &str,
+    s3: &str,
+    cloudformation: &str,
+    arguments: &[&str],
+) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
-        .args(["check", "--json", "--rate", "0", "--retries", "0"])
         .args(arguments)
         .stdin(Stdio::null())
         .env_clear()
@@ -100,8 +97,7 @@ fn check_without(
         .output_in_time();
     let text =
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-    let json: Value = serde_json::from_str(&text).unwrap_or_default();
-    (json["counts"].clone(), output.status.code(), text)
+    (output.status.code(), text)
 }
 
 #[test]
@@ -193,6 +189,87 @@ fn a_bucket_is_checked_as_what_it_will_be_served_as() {
         status == Some(2) && text.contains("s3://bucket/prefix"),
         "{text}"
     );
+}
+
+#[test]
+fn a_bucket_is_compared_with_a_folder() {
+    let namespace = "http://www.sitemaps.org/schemas/sitemap/0.9";
+    let urlset = |path: &str| {
+        format!(
+            "<urlset xmlns=\"{namespace}\"><url><loc>https://www.example.com{path}</loc></url></urlset>"
+        )
+    };
+    let index = format!(
+        "<sitemapindex xmlns=\"{namespace}\"><sitemap><loc>https://www.example.com/a-sitemap.xml</loc></sitemap>\
+         <sitemap><loc>https://www.example.com/b-sitemap.xml</loc></sitemap></sitemapindex>"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let object = |key: &str, body: &str| (key.to_owned(), body.to_owned(), "application/xml");
+    let mut objects = Vec::new();
+    for (name, body) in [
+        (
+            "robots.txt",
+            "Sitemap: https://www.example.com/sitemap.xml\n".to_owned(),
+        ),
+        ("sitemap.xml", index.clone()),
+        ("a-sitemap.xml", urlset("/1")),
+        ("b-sitemap.xml", urlset("/2")),
+    ] {
+        std::fs::write(folder.path().join(name), &body).unwrap();
+        objects.push(object(&format!("out/{name}"), &body));
+    }
+    objects.push(object("older/sitemap.xml", &index));
+    objects.push(object("older/a-sitemap.xml", &urlset("/1")));
+    objects.push(object("older/b-sitemap.xml", &urlset("/old")));
+    objects.push(object("cut/sitemap.xml", &index));
+    objects.push(object("cut/a-sitemap.xml", &urlset("/1")));
+    let s3 = s3(objects);
+    let path = folder.path().to_str().unwrap();
+    let diff = |arguments: &[&str]| {
+        waymark(
+            "",
+            &s3,
+            "http://127.0.0.1:9",
+            &[&["diff"], arguments].concat(),
+        )
+    };
+    let same = "2 the same, 0 gone, 0 new, 0 changed\n".to_owned();
+    assert_eq!(diff(&[path, "s3://b/out/"]), (Some(0), same.clone()));
+    assert_eq!(diff(&["s3://b/out/sitemap.xml", path]), (Some(0), same));
+    // Without a robots.txt, the usual names.
+    let (status, text) = diff(&["s3://b/older", "s3://b/out", "--json"]);
+    let compared: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((status, &compared["a"]), (Some(1), &"s3://b/older/".into()));
+    let gone = &compared["changes"][1];
+    assert_eq!(gone["sitemap_a"], "s3://b/older/b-sitemap.xml", "{text}");
+    for (arguments, expected) in [
+        (
+            &["s3://b/cut", path][..],
+            "waymark: s3://b/cut/b-sitemap.xml: s3://b/cut/b-sitemap.xml does not exist",
+        ),
+        (
+            &["s3://b/none", path],
+            "waymark: s3://b/none/: has neither a robots.txt",
+        ),
+        (&["s3://other", path], "waymark: s3://other/robots.txt: "),
+        (&["s3://", path], "waymark: s3://: has no bucket: "),
+        (
+            &[path, path, "--region", "eu-west-1"],
+            "waymark: --region and --profile are for ",
+        ),
+    ] {
+        let (status, text) = diff(arguments);
+        assert!(status == Some(2) && text.starts_with(expected), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+    let (status, text) = waymark(
+        "AWS_REGION",
+        &s3,
+        "http://127.0.0.1:9",
+        &["diff", path, "s3://b"],
+    );
+    let expected = "waymark: cannot read s3://b: no region is set: give --region";
+    assert!(status == Some(2) && text.starts_with(expected), "{text}");
 }
 
 #[test]

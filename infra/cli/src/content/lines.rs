@@ -1,0 +1,316 @@
+//! The lines of a content file, parsed on a thread of their own.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+use sitemap::loc::Loc;
+use sitemap::mapping::SOURCE_MARK;
+use sitemap::record::{ContentRecord, Problem};
+use sitemap::site::{SiteSettings, host_of_site_id};
+use tokio::sync::mpsc;
+
+use super::{BATCH, CONCURRENCY, Item, MAX_KEY_BYTES, WHOLE_LINE};
+use crate::attributes::plain;
+
+/// Bytes of a line: more than the JSON of any item that DynamoDB takes.
+const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
+/// Parsed lines that wait for the table.
+const LINES_AHEAD: usize = 2 * BATCH * CONCURRENCY;
+/// Two bytes with which every gzip file begins (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// A line of a file.
+pub(crate) struct Line {
+    /// From 1.
+    pub(crate) number: u64,
+    /// Its bytes; none of a line that is too long.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) parsed: Result<Parsed, Malformed>,
+}
+
+/// A line of a file as it is to be loaded.
+pub(crate) struct Parsed {
+    pub(crate) id: String,
+    pub(crate) item: Item,
+    pub(crate) record: ContentRecord,
+    pub(crate) value: Value,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// The field of a line that cannot be loaded, and the reason.
+pub(crate) type Malformed = (String, String);
+
+/// The lines of a file, parsed on a thread of their own. The thread ends with the file, or when nobody wants more.
+pub(crate) fn read_lines(
+    reader: impl Read + Send + 'static,
+) -> io::Result<mpsc::Receiver<io::Result<Line>>> {
+    let (send, lines) = mpsc::channel(LINES_AHEAD);
+    let read = move || {
+        let mut lines = match decoded(reader).and_then(Lines::new) {
+            Ok(lines) => lines,
+            Err(error) => return send.blocking_send(Err(error)).unwrap_or(()),
+        };
+        loop {
+            let line = match lines.next() {
+                Ok(None) => return,
+                Ok(Some((number, line))) => {
+                    let (bytes, parsed) = match line {
+                        Ok(bytes) => {
+                            let parsed = parse(&bytes);
+                            (bytes, parsed)
+                        }
+                        Err(malformed) => (Vec::new(), Err(malformed)),
+                    };
+                    Ok(Line {
+                        number,
+                        bytes,
+                        parsed,
+                    })
+                }
+                Err(error) => Err(error),
+            };
+            let ends = line.is_err();
+            if send.blocking_send(line).is_err() || ends {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("content".to_owned())
+        .spawn(read)?;
+    Ok(lines)
+}
+
+/// Counts the bytes that are read: of a gzipped file the compressed ones, since those are what its size says.
+pub(crate) struct Counted<R> {
+    pub(crate) reader: R,
+    pub(crate) read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.reader.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+/// A file as plain bytes, decoded if it begins as gzip does.
+fn decoded(reader: impl Read + Send + 'static) -> io::Result<Box<dyn Read>> {
+    let mut reader = BufReader::new(reader);
+    Ok(if reader.fill_buf()?.starts_with(&GZIP) {
+        Box::new(MultiGzDecoder::new(reader))
+    } else {
+        Box::new(reader)
+    })
+}
+
+/// Numbered lines that are not blank, without byte order mark and line ends.
+struct Lines<R> {
+    reader: BufReader<R>,
+    number: u64,
+}
+
+impl<R: Read> Lines<R> {
+    fn new(reader: R) -> io::Result<Self> {
+        let mut reader = BufReader::new(reader);
+        if reader.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
+            reader.consume(3);
+        }
+        Ok(Self { reader, number: 0 })
+    }
+
+    /// The next line's number and bytes, or why it is too long; nothing at the end.
+    #[expect(clippy::type_complexity, reason = "a line's number, and what it is")]
+    fn next(&mut self) -> io::Result<Option<(u64, Result<Vec<u8>, Malformed>)>> {
+        loop {
+            let mut line = Vec::new();
+            let limited = self.reader.by_ref().take(MAX_LINE_BYTES + 1);
+            if { limited }.read_until(b'\n', &mut line)? == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if line.len() as u64 > MAX_LINE_BYTES && !line.ends_with(b"\n") {
+                self.reader.skip_until(b'\n')?;
+                let reason = format!(
+                    "the line is longer than {} MiB; DynamoDB takes records of at most 400 KB",
+                    MAX_LINE_BYTES / (1024 * 1024)
+                );
+                return Ok(Some((self.number, Err((WHOLE_LINE.to_owned(), reason)))));
+            }
+            if !line.trim_ascii().is_empty() {
+                return Ok(Some((self.number, Ok(line))));
+            }
+        }
+    }
+}
+
+/// What is to be loaded of a line, or the field and the reason why nothing can be.
+fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
+    let whole = |reason: String| (WHOLE_LINE.to_owned(), reason);
+    let value: Value = serde_json::from_slice(line).map_err(|error| whole(not_json(&error)))?;
+    let object = value
+        .as_object()
+        .ok_or_else(|| whole("not a JSON object".to_owned()))?;
+    // DynamoDB's own JSON, as `waymark export --typed` writes it: there an id is {"S": "…"}, which no record's is.
+    let is_typed = object.get("id").is_some_and(Value::is_object);
+    let (value, typed) = if is_typed {
+        let item: serde_dynamo::Item =
+            serde_json::from_value(value).map_err(|error| whole(error.to_string()))?;
+        let item: Item = item.into();
+        (plain(&item, &mut false), Some(item))
+    } else {
+        (value, None)
+    };
+    let id = match value.get("id") {
+        None | Some(Value::Null) => Err("missing".to_owned()),
+        Some(Value::String(id)) if id.is_empty() => Err("empty".to_owned()),
+        Some(Value::String(id)) if id.len() > MAX_KEY_BYTES => Err(format!(
+            "{} bytes long; DynamoDB takes keys of at most {MAX_KEY_BYTES}",
+            id.len()
+        )),
+        Some(Value::String(id)) if id.starts_with(SOURCE_MARK) => Err(format!(
+            "begins with {SOURCE_MARK}: only ids of the items of a table of your own do"
+        )),
+        Some(Value::String(id)) => Ok(id.clone()),
+        Some(other) => Err(format!("{other} is not text")),
+    };
+    let id = id.map_err(|reason| ("id".to_owned(), reason))?;
+    let record = ContentRecord::parse(&id, &value);
+    let item = match typed {
+        Some(item) => item,
+        None => serde_dynamo::to_item(&value).map_err(|error| whole(error.to_string()))?,
+    };
+    let problems = problems(&id, &value, &record);
+    Ok(Parsed {
+        id,
+        item,
+        record,
+        value,
+        problems,
+    })
+}
+
+/// What is wrong with a record, as far as it can be said without the settings of its site.
+fn problems(id: &str, value: &Value, record: &ContentRecord) -> Vec<Problem> {
+    let is_settings = record.is_settings();
+    let mut problems = record.problems.clone();
+    if !is_settings {
+        let is_told = problems.iter().any(|problem| problem.field == "url");
+        if !is_told && let Err(error) = Loc::parse_any(&record.url) {
+            let reason = format!("{:?}: {error}", record.url);
+            problems.insert(0, Problem::new("url", &reason, true));
+        }
+    } else if problems.is_empty() {
+        // Settings are no page: their fields are read as the functions read them.
+        match host_of_site_id(id).map(|host| SiteSettings::parse(host, value)) {
+            Some(Ok(settings)) => problems = settings.problems,
+            Some(Err(error)) => problems.push(Problem::new("id", &error.to_string(), true)),
+            None => {}
+        }
+    }
+    problems
+}
+
+/// Why a line is not JSON, and in which column. It has no line breaks, so the parser's own "line 1" would mislead.
+fn not_json(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    format!("not JSON, at column {}: {text}", error.column())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &[u8], expected: &[(&str, &str)]) {
+        let found = match parse(line) {
+            Ok(parsed) => parsed
+                .problems
+                .into_iter()
+                .map(|problem| (problem.field, problem.reason))
+                .collect(),
+            Err(malformed) => vec![malformed],
+        };
+        let found: Vec<_> = found
+            .iter()
+            .map(|(field, reason)| (field.as_str(), reason.as_str()))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_is_not_json_says_the_column_and_no_line_of_its_own() {
+        check(
+            b"{\"id\": \"a\", oops}",
+            &[("-", "not JSON, at column 13: key must be a string")],
+        );
+        check(
+            b"{\"id\": \"a\"",
+            &[("-", "not JSON, at column 10: EOF while parsing an object")],
+        );
+    }
+
+    #[test]
+    fn a_url_that_no_page_can_have_is_told() {
+        for (url, reason) in [
+            ("nope", "\"nope\": not an absolute URL"),
+            ("/rel", "\"/rel\": not an absolute URL"),
+            ("x#y", "\"x#y\": has a fragment"),
+            (
+                "javascript:alert(1)",
+                "\"javascript:alert(1)\": the scheme javascript is neither http nor https",
+            ),
+            (
+                "https://www.example.com/a#b",
+                "\"https://www.example.com/a#b\": has a fragment",
+            ),
+        ] {
+            let line = serde_json::json!({"id": "a", "type": "post", "url": url});
+            check(line.to_string().as_bytes(), &[("url", reason)]);
+        }
+        // One problem is enough, and settings have no url.
+        check(br#"{"id": "a", "type": "post"}"#, &[("url", "missing")]);
+        check(br#"{"id": "site/www.example.com", "type": "site"}"#, &[]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_says_so_and_the_next_is_read() {
+        let limit = usize::try_from(MAX_LINE_BYTES).unwrap();
+        let file = ["x".repeat(limit + 1), "y".repeat(limit), "z".to_owned()].join("\n");
+        let mut lines = Lines::new(file.as_bytes()).unwrap();
+        let (number, long) = lines.next().unwrap().unwrap();
+        assert_eq!(number, 1);
+        assert!(long.is_err_and(|(_, reason)| reason.contains("longer than 4 MiB")));
+        for (expected, bytes) in [(2, limit + 1), (3, 1)] {
+            let (number, line) = lines.next().unwrap().unwrap();
+            assert_eq!((number, line.unwrap().len()), (expected, bytes));
+        }
+        assert!(lines.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn of_a_gzipped_file_the_compressed_bytes_are_counted() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        io::Write::write_all(&mut gzip, &b"{\"id\": \"a\"}\n".repeat(100_000)).unwrap();
+        let gzip = gzip.finish().unwrap();
+        let (bytes, read) = (gzip.len() as u64, Arc::new(AtomicU64::new(0)));
+        let reader = Counted {
+            reader: Cursor::new(gzip),
+            read: read.clone(),
+        };
+        let mut lines = read_lines(reader).unwrap();
+        let mut count = 0;
+        while lines.blocking_recv().is_some() {
+            count += 1;
+        }
+        assert_eq!((count, read.load(Ordering::Relaxed)), (100_000, bytes));
+    }
+}
