@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, io};
 
 use aws::environment::{EnvironmentError, SourceError};
@@ -122,7 +122,7 @@ pub(super) fn command_errors() -> Vec<String> {
         PublishError::Store(_) => PublishError::Store(store()),
         PublishError::Table(_) => PublishError::Table("PutItem failed: no answer within 10 s".to_owned()),
         PublishError::Host { .. } => PublishError::Host { host: "exa mple".to_owned(), error: LocError::NotAbsolute },
-        PublishError::Late { .. } => PublishError::Late { what: "www.example.com to be published".to_owned(), minutes: 60 },
+        PublishError::Late { .. } => PublishError::Late { what: "www.example.com to be published".to_owned(), limit: "60 minutes".to_owned() },
     }) {
         add(&error);
     }
@@ -155,7 +155,7 @@ pub(super) fn command_errors() -> Vec<String> {
         DiffError::NoSitemaps { .. } => DiffError::NoSitemaps { target: HOST.to_owned(), names: "sitemap_index.xml, sitemap.xml".to_owned() },
         DiffError::TooMany { .. } => DiffError::TooMany { target: HOST.to_owned(), limit: 50_000 },
         DiffError::Table(_) => DiffError::Table(store()),
-        DiffError::Sort { .. } => DiffError::Sort { folder: "/tmp".to_owned(), error: full() },
+        DiffError::Sort(_) => DiffError::Sort(check::sort::SortError::new(Path::new("/tmp"), full())),
         DiffError::Output(_) => DiffError::Output(full()),
     }) {
         add(&error);
