@@ -128,10 +128,7 @@ fn each_verb_has_a_manual_page_with_its_options() {
         assert!(page.contains(&format!(".TH waymark-{verb} 1")), "{page}");
         let help = waymark(&[verb, "--help"]);
         let options = help.lines().filter_map(|line| {
-            let option = line
-                .trim_start()
-                .split_whitespace()
-                .find(|word| word.starts_with("--"));
+            let option = line.split_whitespace().find(|word| word.starts_with("--"));
             option.filter(|_| line.trim_start().starts_with('-'))
         });
         for option in options {
