@@ -27,7 +27,9 @@ SECTIONS = (
     ("docs/guide/first-site.md", "## Change a record", 7),
     ("docs/guide/first-site.md", "## Explain", 1),
     ("docs/cli/explain.md", "# `waymark explain`", 2),
+    ("docs/cli/explain.md", "## Many at once", 1),
     ("docs/cli/status.md", "# `waymark status`", 1),
+    ("docs/cli/status.md", "## Waiting", 1),
     ("docs/cli/audit.md", "# `waymark audit`", 1),
 )
 # Options of every verb, which docs/reference/cli.md has.

@@ -1,11 +1,12 @@
 //! Why is this address listed, or not? What the operator's commands say.
 
-use cli::explain::explain;
+use cli::explain::{Explanation, explain, explain_all};
 use cli::left_out::LeftOut;
-use cli::status::status;
+use cli::status::{Look, look, status};
 use harness::{SITE, World, post, settings, with};
 use local::stack::Options;
 use serde_json::json;
+use sitemap::time::When;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_address_and_every_record_is_explained() {
@@ -113,7 +114,7 @@ async fn the_status_tells_how_far_each_site_and_the_scan_are() {
     let target = world.target();
     assert_eq!(
         &*status(&target).await.unwrap().text(),
-        "no scan of all content\n"
+        "background: idle\n"
     );
     world.put(&settings(json!({"byte_limit": 7}))).await;
     world.put(&post("/a", 1)).await;
@@ -122,5 +123,92 @@ async fn the_status_tells_how_far_each_site_and_the_scan_are() {
     let told = status(&target).await.unwrap().text();
     let expected = format!("{SITE}: live\n  byte_limit: 7 is not a whole number");
     assert!(told.starts_with(&expected), "{told}");
+    let listed = "\n  1 sitemap with 1 URL, last published at ";
+    assert!(told.contains(listed), "{told}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_has_what_changes_next_by_the_clock() {
+    let mut world = World::idle(Options::default()).await;
+    let now = When::at(world.stack.reconciler.env.now());
+    let at = |hours: i64| When::at(now.seconds() + hours * 3_600).to_string();
+    let later = |path: &str, hours| with(&post(path, 1), json!({"published_at": at(hours)}));
+    for record in [
+        settings(json!({})),
+        post("/a", 1),
+        later("/soon", 2),
+        later("/too", 2),
+        later("/then", 3),
+        later("/never", 9_000),
+    ] {
+        world.put(&record).await;
+    }
+    world.begin().await;
+    world.settle().await;
+    let what = Look {
+        site: Some(SITE.to_owned()),
+        clock: true,
+    };
+    let mut status = look(&world.target(), &what).await.unwrap();
+    let site = &status.sites[0];
+    let due = site.next_by_clock.clone().unwrap();
+    assert_eq!((due.at.to_string(), due.pages, due.more), (at(2), 2, false));
+    assert_eq!((site.sitemaps, site.urls), (1, 1));
+    assert!(status.idle && site.last_published.is_some(), "{status:?}");
+    // A look that does not ask for it takes it over from one that did.
+    let quick = Look {
+        clock: false,
+        ..what
+    };
+    let mut without = look(&world.target(), &quick).await.unwrap();
+    assert_eq!(without.sites[0].next_by_clock, None);
+    without.remember_clock(&status);
+    assert_eq!(without.sites[0].next_by_clock, Some(due));
+    status.at = When::at(now.seconds() + 7_200);
+    let before = status.clone();
+    status.remember_clock(&before);
+    assert_eq!(status.sites[0].next_by_clock, None);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_explained_in_its_order_with_one_search() {
+    let records = [
+        post("/a", 1),
+        with(&post("/draft", 2), json!({"status": "draft"})),
+        with(&post("/twin", 3), json!({"id": "twin", "status": "draft"})),
+    ];
+    let world = World::with(Options::default(), &records).await;
+    world.settle().await;
+    let loc = |path: &str| format!("https://{SITE}{path}");
+    let asked = [
+        loc("/draft"),
+        loc("/a"),
+        loc("/no"),
+        "twin".to_owned(),
+        loc("/twin"),
+    ];
+    let mut found = Vec::new();
+    let target = world.target();
+    let explaining = explain_all(&target, &asked, |explanation| found.push(explanation));
+    explaining.await.unwrap();
+    let ids = |explanation: &Explanation| {
+        let pages = explanation.pages.iter();
+        pages.map(|page| page.id.clone()).collect::<Vec<_>>()
+    };
+    let told: Vec<_> = found.iter().map(|one| (one.known, ids(one))).collect();
+    let expected = [
+        (true, vec!["post/draft".to_owned()]),
+        (true, vec!["post/a".to_owned()]),
+        (false, Vec::new()),
+        (true, vec!["twin".to_owned()]),
+        (true, vec!["twin".to_owned()]),
+    ];
+    assert_eq!(told, expected);
+    for (asked, explained) in asked.iter().zip(&found) {
+        let alone = explain(&world.target(), asked).await.unwrap();
+        assert_eq!(alone, *explained, "{asked}");
+    }
     world.stop().await;
 }

@@ -32,3 +32,4 @@ mod store;
 mod template;
 mod time;
 mod translations;
+mod until;

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use engine::error::EngineError;
+use engine::rows::AuditStep;
 use engine::sweep::audit::{Audit, Finding, beginning};
 use objects::all_sites;
 
+use crate::progress::{Progress, Unit};
 use crate::target::{Misread, Target};
 
 /// Audits of one repair: each may bring more to light, and the first is hardly ever the last but one.
@@ -53,6 +55,7 @@ pub async fn audit(
             return Ok(Ended::Busy);
         }
         let mut findings = Vec::new();
+        let (mut bar, mut pages) = (Progress::begin("comparing", Unit::Things("pages"), None), 0);
         let mut progress = beginning(reconciler.env.now());
         let mut new = BTreeSet::from_iter(all_sites(&**objects).await?);
         let mut met = BTreeSet::new();
@@ -61,7 +64,14 @@ pub async fn audit(
                 return Ok(Ended::Misread(misread));
             }
             met.append(&mut new);
-            let page = audit.page(&mut progress).await?;
+            bar.rename(match progress.step {
+                Some(AuditStep::Objects { .. }) => "comparing published files",
+                Some(AuditStep::Records { .. }) => "comparing records",
+                _ => "comparing rows",
+            });
+            let looking = audit.page(&mut progress);
+            let page = bar.while_waiting(pages, looking).await?;
+            pages += 1;
             // The next round finds them again.
             if !only_looks {
                 page.iter().for_each(&mut report);

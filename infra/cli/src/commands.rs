@@ -16,6 +16,7 @@ use cli::load::publish::PublishError;
 use cli::mapping::{self as mappings, ItemError};
 use cli::output::{Color, Format, Output};
 use cli::probe::NoStack;
+use cli::purge::PurgeError;
 use cli::samconfig::SamconfigError;
 use cli::stack::{Difference, StackError};
 use cli::target::Misread;
@@ -35,11 +36,13 @@ mod load;
 mod mapping;
 mod out;
 mod place;
+mod purge;
 mod redrive;
 mod requests;
 mod sample;
 #[cfg(feature = "serve")]
 mod serve;
+mod shell;
 mod status;
 
 use place::Place;
@@ -80,7 +83,7 @@ enum Command {
     Check(Box<check::Check>),
     /// Compare what two sitemaps, sites, folders or content files list; status 1 if it differs
     Diff(Box<diff::Diff>),
-    /// Explain why a page is listed, or why not; status 1 if no record has the address or the id
+    /// Explain why pages are listed, or why not; status 1 if no record has an address or an id
     Explain(explain::Explain),
     /// Make content records of a site's sitemaps, or of what another system exports; status 1 if a source was not whole
     Import(Box<import::Import>),
@@ -88,14 +91,20 @@ enum Command {
     Load(Box<load::Load>),
     /// Print the records of the content table as JSON Lines
     Export(Box<export::Export>),
-    /// Show the state of each site, what is wrong with it, and how far scans are
+    /// Show the state of each site and what goes on, or wait until it is published; status 1 if it is not
     Status(status::Status),
     /// Check a field mapping for a table of your own, and print it in the form for a parameter; status 1 if it is malformed
     Mapping(mapping::Mapping),
     /// Replay failed batches from a deployment's failure bucket; status 1 if some are left
     Redrive(redrive::Redrive),
+    /// Have CloudFront forget what it keeps of a site, for a takedown
+    Purge(purge::Purge),
     /// Print the sample site's content, with its latest dates as of now
     Sample,
+    /// Print a script that completes this command in a shell
+    Completions(shell::Completions),
+    /// Print the manual page, or write one for each verb
+    Man(shell::Man),
 }
 
 fn color(text: &str) -> Result<Color, &'static str> {
@@ -113,9 +122,14 @@ impl Cli {
         let lines = match &self.command {
             Some(Command::Audit(audit)) => audit.jsonl,
             Some(Command::Redrive(redrive)) => redrive.jsonl,
+            Some(Command::Status(status)) => status.jsonl,
             _ => false,
         };
-        let format = match (self.json, lines) {
+        let is_json = match &self.command {
+            Some(Command::Explain(explain)) => self.json || explain.is_json(),
+            _ => self.json,
+        };
+        let format = match (is_json, lines) {
             (_, true) => Format::JsonLines,
             (true, _) => Format::Json,
             _ => Format::Text,
@@ -134,7 +148,10 @@ impl Cli {
             Some(Command::Status(status)) => status.run(&mut output).await,
             Some(Command::Mapping(mapping)) => mapping.run(&mut output),
             Some(Command::Redrive(redrive)) => redrive.run(&mut output).await,
+            Some(Command::Purge(purge)) => purge.run(&mut output).await,
             Some(Command::Sample) => sample::run(&mut output),
+            Some(Command::Completions(completions)) => completions.run(&mut output),
+            Some(Command::Man(man)) => man.run(&mut output),
             #[cfg(feature = "serve")]
             Some(Command::Serve(serve)) => serve.run(&mut output).await,
             #[cfg(feature = "serve")]
@@ -178,8 +195,28 @@ pub(crate) enum Failure {
         "--region and --profile are for a deployment: give --stack NAME, --config-env ENV or --deployment too"
     )]
     NoPlace,
+    #[error(
+        "there is no site {0} here: `waymark status` without --site shows those that there are"
+    )]
+    NoSite(String),
     #[error("redrive looks at a deployment: give --stack NAME, --config-env ENV or --deployment")]
     NoDeployment,
+    #[error(
+        "purge is for the CDN of a deployment: give --stack NAME or --config-env ENV. The local stack has none: its answers are \
+         not kept anywhere but in a browser"
+    )]
+    NoCdn,
+    #[error(
+        "stack {name} in {region} has no distribution of its own (parameter Distribution): purge your CDN, of what has the tag \
+         site:{site} or the site's paths (docs/CDN.md)"
+    )]
+    NoDistribution {
+        name: String,
+        region: String,
+        site: String,
+    },
+    #[error(transparent)]
+    Purge(#[from] PurgeError),
     #[error("{}", denied::told(.0))]
     Store(#[from] EngineError),
     #[error(transparent)]

@@ -1,25 +1,29 @@
 //! `waymark explain`: why an address is listed, or why not.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use engine::content::RESERVED_ID;
 use engine::error::EngineError;
 use engine::keys::{self, ShardId};
+use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use sitemap::loc::Loc;
-use sitemap::plan::{Address, Claim, Ledger};
+use sitemap::plan::Ledger;
 use sitemap::time::When;
 
-use crate::content::MAX_KEY_BYTES;
 use crate::left_out::shown;
+use crate::progress::{Progress, Unit};
 use crate::target::Target;
 use crate::text::{Text, Tone};
 
-/// Records of one page of the search for an address that is not listed.
-const PAGE: u32 = 500;
-/// Records that wait for an address and are shown.
-const WAITERS: usize = 100;
+mod find;
+pub mod list;
 
+use find::{Found, Named, find, one_sided};
+
+/// Lookups at the same time.
+const READS: usize = 16;
 /// Why an address or a record is listed or left out. Reads as its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
@@ -141,10 +145,93 @@ impl std::fmt::Display for Explanation {
 ///
 /// If a table fails.
 pub async fn explain(target: &Target, what: &str) -> Result<Explanation, EngineError> {
-    let (pages, more) = match Loc::parse_any(what) {
-        Ok(loc) => pages_at(target, &loc).await?,
-        Err(_) => (pages_of(target, what).await?, false),
+    let mut explained = None;
+    explain_all(target, &[what.to_owned()], |explanation| {
+        explained = Some(explanation);
+    })
+    .await?;
+    Ok(explained.unwrap_or_else(|| unreachable!("each of them is explained")))
+}
+
+/// Why each of these is listed or left out, in their order. Records are searched once for all that no page has.
+///
+/// # Errors
+///
+/// If a table fails.
+pub async fn explain_all(
+    target: &Target,
+    asked: &[String],
+    mut explained: impl FnMut(Explanation),
+) -> Result<(), EngineError> {
+    let total = asked.len() as u64;
+    let begin = |what| Progress::begin(what, Unit::Things("addresses"), Some(total));
+    // A few are there at once.
+    let is_long = asked.len() > READS;
+    let mut progress = is_long.then(|| begin("looking up"));
+    let lookups = stream::iter(asked.to_vec()).map(async |what| find(target, what).await);
+    let mut lookups = std::pin::pin!(lookups.buffered(READS));
+    let mut found = Vec::new();
+    while let Some(one) = lookups.try_next().await? {
+        found.push(one);
+        if let Some(progress) = &mut progress {
+            progress.reach(found.len() as u64);
+        }
+    }
+    drop(progress);
+    let nobodys = found.iter().filter_map(|found| match found {
+        Found::Nobody(loc) => Some(loc.as_str().to_owned()),
+        Found::Pages(..) => None,
+    });
+    let named = Named::search(target, nobodys.collect()).await?;
+    let mut progress = is_long.then(|| begin("explaining"));
+    let whats = asked.iter().cloned().zip(found);
+    let whats: Vec<(String, Found)> = whats.collect();
+    let explanations = stream::iter(whats).map(async |(what, found)| {
+        let explanation = explain_found(target, what, found, &named);
+        explanation.await
+    });
+    let mut explanations = std::pin::pin!(explanations.buffered(READS));
+    let mut done = 0;
+    while let Some(explanation) = explanations.try_next().await? {
+        explained(explanation);
+        done += 1;
+        if let Some(progress) = &mut progress {
+            progress.reach(done);
+        }
+    }
+    Ok(())
+}
+
+async fn explain_found(
+    target: &Target,
+    what: String,
+    found: Found,
+    named: &Named,
+) -> Result<Explanation, EngineError> {
+    let (pages, more, reserved) = match found {
+        Found::Pages(pages, more) => {
+            let is_id = Loc::parse_any(&what).is_err();
+            let is_reserved = is_id && target.reconciler.content.is_reserved(&what).await?;
+            (
+                pages,
+                more,
+                is_reserved.then(|| what.clone()).into_iter().collect(),
+            )
+        }
+        Found::Nobody(loc) => {
+            let of = |found: &BTreeMap<String, Vec<String>>| {
+                let found = found.get(loc.as_str());
+                found.cloned().unwrap_or_default()
+            };
+            let pages = of(&named.pages);
+            let reserved = match pages.is_empty() {
+                true => of(&named.reserved),
+                false => Vec::new(),
+            };
+            (pages, false, reserved)
+        }
     };
+    let what = &*what;
     let mut explained = Vec::new();
     for page in &pages {
         let ledger = target.reconciler.table.ledger(page).await?;
@@ -161,7 +248,7 @@ pub async fn explain(target: &Target, what: &str) -> Result<Explanation, EngineE
         more_wait: more,
         // An item that is not a page may still have the ledger of the page that it was.
         mismatch: target.reconciler.content.mismatch(what).await?,
-        reserved: reserved(target, what, pages.is_empty()).await?,
+        reserved,
         pages: explained,
         text: Text::default(),
     };
@@ -195,125 +282,6 @@ impl Explanation {
         }
         text
     }
-}
-
-/// The records with this id, or at this address if nobody else is there, that no function reads because of their ids.
-async fn reserved(target: &Target, what: &str, alone: bool) -> Result<Vec<String>, EngineError> {
-    let content = &target.reconciler.content;
-    match Loc::parse_any(what) {
-        Ok(loc) if alone => {
-            let reserved = content.reserved().await?.into_iter();
-            let here = reserved.filter(|(_, at)| at.as_ref() == Some(&loc));
-            Ok(here.map(|(id, _)| id).collect())
-        }
-        Err(_) if content.is_reserved(what).await? => Ok(vec![what.to_owned()]),
-        _ => Ok(Vec::new()),
-    }
-}
-
-/// The page that has the address, then the first that wait for it; if nobody has it, the records that name it. Also whether
-/// more wait for it.
-async fn pages_at(target: &Target, loc: &Loc) -> Result<(Vec<String>, bool), EngineError> {
-    let address = Address {
-        site: host(loc),
-        loc: loc.clone(),
-    };
-    // No page has an empty name, so whoever has the claim is another.
-    if let Claim::Other(owner) = target.reconciler.table.claim(&address, "").await? {
-        let claim = keys::claim(&address.site, loc.as_str());
-        let table = &target.reconciler.table;
-        let mut waiters = table.waiters(&claim.pk, None, WAITERS as u32 + 1).await?;
-        let more = waiters.len() > WAITERS;
-        waiters.truncate(WAITERS);
-        return Ok(([vec![owner], waiters].concat(), more));
-    }
-    let (mut found, mut after) = (Vec::new(), None);
-    loop {
-        let page = target
-            .reconciler
-            .content
-            .scan(after.as_deref(), PAGE)
-            .await?;
-        let on_site = page
-            .records
-            .into_iter()
-            .filter(|(_, site)| *site == address.site);
-        let ids: Vec<String> = on_site.map(|(id, _)| id).collect();
-        let records = target.reconciler.content.records(&ids).await?;
-        let named = records
-            .values()
-            .filter(|record| Loc::parse_any(&record.url).as_ref() == Ok(loc));
-        found.extend(named.map(|record| keys::page(&record.id, 1)));
-        after = page.next;
-        if after.is_none() {
-            return Ok((found, false));
-        }
-    }
-}
-
-/// A record's page and its other parts, if there is such a record or a ledger of one that is gone.
-async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, EngineError> {
-    if id.is_empty() || id.len() > MAX_KEY_BYTES {
-        return Ok(Vec::new());
-    }
-    let page = keys::page(id, 1);
-    let ledger = target.reconciler.table.ledger(&page).await?;
-    let content = &target.reconciler.content;
-    if ledger.is_none()
-        && (content.item(id).await?.is_none() || content.mismatch(id).await?.is_some())
-    {
-        return Ok(Vec::new());
-    }
-    let parts = ledger.map_or(0, |ledger| ledger.parts);
-    let parts = (2..=parts).map(|part| keys::page(id, part));
-    Ok([page].into_iter().chain(parts).collect())
-}
-
-/// The alternates that a page's record names and whose pages, if they are ours, do not name it. Of a translation group
-/// every member names every other.
-async fn one_sided(
-    target: &Target,
-    page: &str,
-    ledger: Option<&Ledger>,
-) -> Result<Vec<Loc>, EngineError> {
-    let Some(Address { loc, .. }) = ledger.and_then(|ledger| ledger.claim.as_ref()) else {
-        return Ok(Vec::new());
-    };
-    let id = keys::page_parts(page).0.to_owned();
-    let mut records = target
-        .reconciler
-        .content
-        .records(std::slice::from_ref(&id))
-        .await?;
-    let record = records
-        .remove(&id)
-        .filter(|record| record.translation_group.is_none());
-    let mut found = Vec::new();
-    for alternate in record.map(|record| record.alternates).unwrap_or_default() {
-        let address = Address {
-            site: host(&alternate.href),
-            loc: alternate.href,
-        };
-        let Claim::Other(owner) = target.reconciler.table.claim(&address, page).await? else {
-            continue;
-        };
-        let owner = keys::page_parts(&owner).0.to_owned();
-        let others = target.reconciler.content.records(&[owner]).await?;
-        let mut links = others.values().flat_map(|other| &other.alternates);
-        if !links.any(|link| link.href == *loc) {
-            found.push(address.loc);
-        }
-    }
-    Ok(found)
-}
-
-/// The host, and the port if it is not the scheme's own, by which the site of an address is named.
-fn host(loc: &Loc) -> String {
-    loc.as_str()
-        .split('/')
-        .nth(2)
-        .unwrap_or_default()
-        .to_owned()
 }
 
 impl Page {

@@ -34,12 +34,14 @@ mod urls;
 mod wordpress;
 mod xml;
 
+pub(crate) use input::Input;
+pub(crate) use table::Rows;
+
 pub use self::options::{ImportError, Options};
 pub use self::report::{Report, SourceReport};
 pub use self::source::{Place, STDIN_NAME, SourceKind};
 
 use self::entry::{PAGE, type_of};
-use self::input::Input;
 use self::sink::Sink;
 use self::sitemaps::{Document, Sitemaps};
 use self::source::Opener;

@@ -10,6 +10,7 @@ use engine::rows::Holds;
 use serde::{Serialize, Serializer};
 use sitemap::plan::Ledger;
 
+use crate::progress::{Progress, Unit};
 use crate::text::Text;
 
 /// The reason of a record that no function reads.
@@ -43,7 +44,8 @@ impl Pages {
             }
         }
         let more = self.count - self.examples.len() as u64;
-        if more > 0 {
+        // Without any example there is nothing that this would go on.
+        if more > 0 && !self.examples.is_empty() {
             text.line(format!("{indent}… and {more} more"));
         }
     }
@@ -89,8 +91,12 @@ impl LeftOut {
         let Reconciler { content, table, .. } = reconciler;
         let mut found = Self::default();
         let mut after = None;
+        let what = "reading the sitemap table";
+        let (mut progress, mut read) = (Progress::begin(what, Unit::Things("rows"), None), 0);
         loop {
             let (rows, next) = table.rows(after.as_ref(), PAGE).await?;
+            read += rows.len() as u64;
+            progress.reach(read);
             for row in rows {
                 if let (Some(RowKey::Ledger(page)), Ok(Holds::Ledger(mut ledger))) =
                     (row.kind, row.holds)

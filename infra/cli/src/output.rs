@@ -13,6 +13,9 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::text::{Text, Tone, json_escaped};
 
+/// Puts the cursor into the first place and erases the screen (ECMA-48, CUP and ED).
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+
 /// In what form results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
@@ -122,6 +125,19 @@ impl Output {
         } else {
             self.document(text)
         }
+    }
+
+    /// Prints lines in place of all that the terminal shows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::line`].
+    pub fn redraw(&mut self, text: &Text) -> io::Result<()> {
+        let text = match self.colours {
+            true => text.coloured(),
+            false => text.to_string(),
+        };
+        self.document(&format!("{CLEAR}{text}"))
     }
 
     /// Prints a document for a program, byte for byte: of the user's own or of ours.

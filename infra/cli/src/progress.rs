@@ -100,6 +100,17 @@ impl Progress {
 }
 
 impl Progress {
+    /// Says from now on that something else is under way.
+    pub fn rename(&mut self, what: &str) {
+        if self.what == what {
+            return;
+        }
+        what.clone_into(&mut self.what);
+        if let Shown::Bar(bar) = &self.shown {
+            bar.set_prefix(escaped(what).into_owned());
+        }
+    }
+
     /// Waits for something, and shows meanwhile that so much is done.
     pub async fn while_waiting<T>(&mut self, done: u64, future: impl Future<Output = T>) -> T {
         let mut future = std::pin::pin!(future);

@@ -2,18 +2,20 @@
 //!
 //! The SDK's client for CloudFormation is not used for this one call: unoptimised, it took some 40 s of a processor to build, and
 //! its library is 91 MB, DynamoDB's 65 MB (measured with 1.136). The request is a form, signed by the SDK's own signer
-//! (`request`), and the answer a few elements (`answer`).
+//! (`signed`), and the answer a few elements (`answer`).
 
 use std::collections::BTreeMap;
-use std::error::Error;
 
 use aws::Aws;
+
+use crate::signed::{chain, credentials, is_rejected};
 
 mod answer;
 mod request;
 
 use answer::Answer;
 pub use answer::Unreadable;
+pub(crate) use answer::elements;
 
 /// The permission that finding a stack needs.
 const ACTION: &str = "cloudformation:DescribeStacks";
@@ -26,6 +28,9 @@ const OUTPUTS: [&str; 4] = [
 ];
 /// The output with the version of the template and of the functions that were deployed with it.
 const VERSION: &str = "Version";
+
+/// The output with the id of the distribution, if the stack has one.
+const DISTRIBUTION: &str = "DistributionId";
 
 /// What CloudFormation says of a stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,6 +77,8 @@ pub struct Parts {
     pub source_table: String,
     /// That table's field mapping; empty without one.
     pub source_mapping: String,
+    /// The id of its CloudFront distribution, if it has one.
+    pub distribution: Option<String>,
 }
 
 /// Why a stack cannot be looked at.
@@ -223,8 +230,8 @@ impl Stack {
             endpoint: endpoint.clone(),
             reason,
         };
-        let credentials = request::credentials(config).await;
-        let credentials = credentials.map_err(|error| StackError::Credentials {
+        let found = credentials(config).await;
+        let credentials = found.map_err(|error| StackError::Credentials {
             name: name.to_owned(),
             region: region.clone(),
             reason: chain(&*error),
@@ -279,6 +286,7 @@ impl Stack {
                 sites: parameter("Sites"),
                 source_table: parameter("SourceTable"),
                 source_mapping: parameter("SourceMapping"),
+                distribution: outputs.remove(DISTRIBUTION),
             },
         })
     }
@@ -321,15 +329,7 @@ fn refused(name: &str, region: &str, endpoint: &str, code: String, message: Stri
             region,
             message,
         },
-        "ExpiredToken"
-        | "ExpiredTokenException"
-        | "RequestExpired"
-        | "InvalidClientTokenId"
-        | "UnrecognizedClientException"
-        | "SignatureDoesNotMatch"
-        | "IncompleteSignature"
-        | "MissingAuthenticationToken"
-        | "OptInRequired" => StackError::Rejected {
+        code_here if is_rejected(code_here) => StackError::Rejected {
             name,
             region,
             code,
@@ -342,20 +342,6 @@ fn refused(name: &str, region: &str, endpoint: &str, code: String, message: Stri
             reason: format!("{code}: {message}"),
         },
     }
-}
-
-/// An error and its causes, in a line.
-fn chain(error: &dyn Error) -> String {
-    let mut texts = vec![error.to_string()];
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !texts.iter().any(|before| before.contains(&text)) {
-            texts.push(text);
-        }
-        cause = error.source();
-    }
-    texts.join(": ")
 }
 
 #[cfg(test)]
@@ -372,7 +358,7 @@ mod tests {
         Description {
             status: status.to_owned(),
             reason: None,
-            outputs: pairs(&[&OUTPUTS[..], &[VERSION, "HttpFunctionUrl"]].concat()),
+            outputs: pairs(&[&OUTPUTS[..], &[VERSION, DISTRIBUTION, "HttpFunctionUrl"]].concat()),
             parameters: pairs(&["Sites", "SourceTable", "SourceMapping", "Monitoring"]),
         }
     }
@@ -394,6 +380,7 @@ mod tests {
             sites: "the Sites".to_owned(),
             source_table: "the SourceTable".to_owned(),
             source_mapping: "the SourceMapping".to_owned(),
+            distribution: Some("the DistributionId".to_owned()),
         };
         assert_eq!(stack.parts, parts);
     }

@@ -1,153 +1,65 @@
-//! `waymark status`: the state of each site, what is wrong with it, and how far scans are.
+//! `waymark status`: the state of each site, what is wrong with it, and what goes on in the background.
+//!
+//! It reads what the functions note of their own work: of each site its row, a row for each sitemap and the list of its files. So
+//! its cost follows the number of sites and sitemaps, and not that of pages. What no row says, it does not say: how far `ingest`
+//! is behind the content table is known to Lambda alone.
 
 use std::collections::BTreeSet;
 
 use engine::error::EngineError;
-use engine::notices::Pause;
-use engine::scans::{self, ContentScan, SiteStep, Step};
-use engine::sites::Hold;
-use engine::sweep::notices::refusal_reason;
+use engine::keys::Mark;
+use futures::{StreamExt, TryStreamExt, stream};
+use indicatif::HumanCount;
 use objects::all_sites;
 use serde::Serialize;
-use sitemap::site::SiteSettings;
 use sitemap::time::When;
 
+use crate::progress::{Progress, Unit};
 use crate::target::Target;
 use crate::text::{Text, Tone};
 
+pub mod clock;
+mod scans;
+mod site;
+
+pub use scans::{Scan, SiteScan};
+pub use site::{IndexNow, Paused, Refusal, SettingProblem, Site, State};
+
 /// Scans of sites that are shown.
 const SCANS: u32 = 100;
+/// Reads at the same time.
+const READS: usize = 16;
+/// Batches in the failure bucket that are counted: a page of S3's listing.
+pub const FAILURES: u64 = 1_000;
 
 /// What a deployment is at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Status {
+    /// When it was looked at.
+    pub at: When,
     /// Its sites, by host: those that have something published or are scanned.
     pub sites: Vec<Site>,
+    /// Whether nothing goes on in the background, as far as the tables show.
+    pub idle: bool,
     /// How far the scan of all content is; `null` without one.
     pub content_scan: Option<Scan>,
     /// How far the scans of sites are, by host.
     pub site_scans: Vec<SiteScan>,
     /// Whether there are more scans of sites than these.
     pub more_site_scans: bool,
+    /// Whether more pages are due by the clock than one look at it handles.
+    pub more_are_due: bool,
+    /// Batches in the failure bucket, up to [`FAILURES`]; `null` where there is none, or if it may not be listed.
+    pub failures_waiting: Option<u64>,
 }
 
-/// A site.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Site {
-    /// Its host.
-    pub host: String,
-    /// What is published of it.
-    pub state: State,
-    /// What is wrong with its settings.
-    pub problems: Vec<SettingProblem>,
-    /// How telling search engines goes; `null` if all went well.
-    pub indexnow: Option<IndexNow>,
-}
-
-/// What is published of a site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// It is no longer known. What was published is still served.
-    Unknown,
-    /// Its first load has begun, and nothing is published yet.
-    Loading,
-    /// Its first load is being published.
-    Publishing,
-    /// It is published as it changes.
-    Live,
-    /// Its settings say that it is not public.
-    Private,
-}
-
-impl State {
-    /// In words, and how good it is.
-    fn text(self) -> (Tone, &'static str) {
-        match self {
-            Self::Unknown => (
-                Tone::Notable,
-                "no longer known; what was published is still served",
-            ),
-            Self::Loading => (Tone::Notable, "first load: nothing is published yet"),
-            Self::Publishing => (
-                Tone::Notable,
-                "first load: its sitemaps are being published",
-            ),
-            Self::Live => (Tone::Good, "live"),
-            Self::Private => (Tone::Notable, "private"),
-        }
-    }
-}
-
-/// Something that is wrong with a site's settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SettingProblem {
-    /// The setting.
-    pub field: String,
-    /// The reason, for people.
-    pub reason: String,
-}
-
-/// How telling search engines goes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct IndexNow {
-    /// The last URLs that were refused.
-    pub refused: Option<Refusal>,
-    /// A pause after failed tries.
-    pub paused: Option<Paused>,
-}
-
-/// URLs that were refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Refusal {
-    /// How many.
-    pub urls: u64,
-    /// When.
-    pub at: When,
-    /// The HTTP status.
-    pub status: u16,
-    /// What the status means.
-    pub reason: String,
-}
-
-/// A pause after failed tries.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Paused {
-    /// How many failed in a row.
-    pub tries: u32,
-    /// When the next is made.
-    pub until: When,
-}
-
-/// How far the scan of all content is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Scan {
-    /// What it does: `waiting`, `reading` or `publishing`.
-    pub step: &'static str,
-    /// Records that it has processed.
-    pub records: u64,
-    /// The last of them.
-    pub last: Option<String>,
-    /// When it was last seen to go on; `null` before it has begun.
-    pub at: Option<When>,
-}
-
-/// How far the scan of a site is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SiteScan {
-    /// The site's host.
-    pub host: String,
-    /// What it does: `left_out`, `listed` or `publishing`. `null` if its row cannot be read.
-    pub step: Option<&'static str>,
-    /// The record, the sitemap or the object that it is at; `null` at the beginning.
-    pub last: Option<String>,
-    /// When it was last seen to go on.
-    pub at: Option<When>,
-    /// Why its row cannot be read.
-    pub error: Option<String>,
-    /// In words.
-    #[serde(skip)]
-    said: String,
+/// What is looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// This site alone.
+    pub site: Option<String>,
+    /// Also what changes next by the clock: some queries for each hour of a day.
+    pub clock: bool,
 }
 
 /// Each published site's state, and how far scans are.
@@ -156,302 +68,229 @@ pub struct SiteScan {
 ///
 /// If a table or the bucket fails.
 pub async fn status(target: &Target) -> Result<Status, EngineError> {
+    look(target, &Look::default()).await
+}
+
+/// What a deployment is at. Without a site if there is none of the name that is looked for.
+///
+/// # Errors
+///
+/// If a table or the bucket fails.
+pub async fn look(target: &Target, look: &Look) -> Result<Status, EngineError> {
     let table = &target.reconciler.table;
     let content = table.content_scan().await?;
-    let mut scans = table.site_scans(None, SCANS + 1).await?;
+    let mut scans = match &look.site {
+        Some(host) => {
+            let scan = match table.site_scan(host).await {
+                Err(error @ EngineError::Damaged { .. }) => Some(Err(error)),
+                scan => scan?.map(Ok),
+            };
+            scan.map(|scan| (host.clone(), scan)).into_iter().collect()
+        }
+        None => table.site_scans(None, SCANS + 1).await?,
+    };
     let more_site_scans = scans.len() > SCANS as usize;
     scans.truncate(SCANS as usize);
-    let mut hosts: BTreeSet<String> = all_sites(&*target.objects).await?.into_iter().collect();
+    let mut hosts: BTreeSet<String> = match &look.site {
+        None => all_sites(&*target.objects).await?.into_iter().collect(),
+        Some(host) => {
+            let is_known =
+                table.site(host).await?.is_some() || target.objects.last_put(host).await?.is_some();
+            is_known.then(|| host.clone()).into_iter().collect()
+        }
+    };
     hosts.extend(scans.iter().map(|(host, _)| host.clone()));
-    let mut sites = Vec::new();
-    for host in hosts {
-        let Some(row) = table.site(&host).await? else {
-            sites.push(Site {
-                host,
-                state: State::Unknown,
-                problems: Vec::new(),
-                indexnow: None,
-            });
-            continue;
-        };
-        let state = match row.hold {
-            Hold::Loading => State::Loading,
-            Hold::Publishing => State::Publishing,
-            Hold::Released if row.settings.public => State::Live,
-            Hold::Released => State::Private,
-        };
-        let robots = row.settings.robots_problems();
-        let told = row.settings.problems.iter().chain(&robots);
-        let told = told.map(|problem| SettingProblem {
-            field: problem.field.clone(),
-            reason: problem.reason.clone(),
-        });
-        let problems = told.chain(without_news_name(&row.settings)).collect();
-        let pause = match row.settings.indexnow_key {
-            Some(_) => table.pause(&host).await?,
-            None => None,
-        };
-        let indexnow = pause.and_then(|pause| notices(pause, target.reconciler.env.now()));
-        sites.push(Site {
-            host,
-            state,
-            problems,
-            indexnow,
-        });
+    let marks = table.marks(Mark::Notices).await?;
+    let marked: BTreeSet<&str> = marks.iter().map(|marked| marked.site.as_str()).collect();
+    let mut due = match look.clock {
+        true => clock::next(target, &hosts).await?,
+        false => Default::default(),
+    };
+    let total = hosts.len();
+    let begin = || {
+        Progress::begin(
+            "looking at sites",
+            Unit::Things("sites"),
+            Some(total as u64),
+        )
+    };
+    // A few are there at once.
+    let mut progress = (total > READS).then(begin);
+    let whats = hosts.into_iter().map(|host| {
+        let is_marked = marked.contains(host.as_str());
+        let due = due.remove(&host);
+        (host, is_marked, due)
+    });
+    let whats: Vec<_> = whats.collect();
+    let sites = stream::iter(whats).map(async |(host, is_marked, due)| {
+        let site = Site::of(target, host, is_marked, due);
+        site.await
+    });
+    let mut sites = std::pin::pin!(sites.buffered(READS));
+    let mut looked_at = Vec::new();
+    while let Some(site) = sites.try_next().await? {
+        looked_at.push(site);
+        if let Some(progress) = &mut progress {
+            progress.reach(looked_at.len() as u64);
+        }
     }
-    Ok(Status {
-        sites,
-        content_scan: content.as_ref().and_then(content_scan),
-        site_scans: scans
-            .into_iter()
-            .map(|(host, scan)| match scan {
-                Ok(scan) => site_scan(host, &scan),
-                Err(error) => SiteScan {
-                    host,
-                    step: None,
-                    last: None,
-                    at: None,
-                    error: Some(error.to_string()),
-                    said: error.to_string(),
-                },
-            })
-            .collect(),
+    drop(progress);
+    let scans = scans
+        .into_iter()
+        .map(|(host, scan)| scans::site_scan(host, scan));
+    let mut status = Status {
+        at: When::at(target.reconciler.env.now()),
+        sites: looked_at,
+        idle: false,
+        content_scan: content.as_ref().and_then(scans::content_scan),
+        site_scans: scans.collect(),
         more_site_scans,
-    })
+        more_are_due: table.is_ringing().await?,
+        failures_waiting: None,
+    };
+    status.idle = status.under_way().is_empty();
+    Ok(status)
 }
 
 impl Status {
+    /// What goes on in the background, in words.
+    #[must_use]
+    pub fn under_way(&self) -> Vec<String> {
+        let mut what = Vec::new();
+        if let Some(scan) = &self.content_scan {
+            what.push(format!("scan of all content: {}", scan.said()));
+        }
+        let scans = self.site_scans.iter();
+        what.extend(scans.map(|scan| format!("scan of {}: {}", scan.host, scan.said)));
+        if self.more_site_scans {
+            what.push(format!(
+                "more than {SCANS} scans of sites: these are the first"
+            ));
+        }
+        let is_held = |site: &&Site| matches!(site.state, State::Loading | State::Publishing);
+        let is_scanned = |site: &&Site| self.site_scans.iter().any(|scan| scan.host == site.host);
+        let held = self.sites.iter().filter(is_held);
+        let held = held.filter(|site| !is_scanned(site));
+        what.extend(held.map(|site| format!("first load of {}: waiting for a scan", site.host)));
+        if self.more_are_due {
+            what.push("pages that are due by the clock".to_owned());
+        }
+        what
+    }
+
+    /// What is left to a person, in words: problems of settings, refusals of IndexNow, rows that cannot be read, batches in the
+    /// failure bucket.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let sites = self.sites.iter().filter(|site| site.is_bad());
+        let mut problems: Vec<String> = sites.map(|site| site.host.clone()).collect();
+        let scans = self.site_scans.iter().filter(|scan| scan.error.is_some());
+        problems.extend(scans.map(|scan| format!("the scan of {}", scan.host)));
+        if self.failures_waiting.is_some_and(|waiting| waiting > 0) {
+            problems.push("the failure bucket".to_owned());
+        }
+        problems
+    }
+
+    /// Takes over from an earlier look what changes next by the clock, as far as it has not come yet.
+    pub fn remember_clock(&mut self, before: &Self) {
+        for site in &mut self.sites {
+            let mut known = before.sites.iter();
+            let known = known.find(|known| known.host == site.host);
+            let due = known.and_then(|known| known.next_by_clock.clone());
+            site.next_by_clock = due.filter(|due| due.at > self.at);
+        }
+    }
+
     /// In lines for people.
     #[must_use]
     pub fn text(&self) -> Text {
         let mut text = Text::default();
         for site in &self.sites {
-            site.write(&mut text);
+            site.write(&mut text, self.at.seconds());
         }
-        match &self.content_scan {
-            Some(scan) => text.line(format!("scan of all content: {}", scan.said())),
-            None => text.line("no scan of all content"),
+        let under_way = self.under_way();
+        if under_way.is_empty() {
+            text.line("background: idle");
         }
-        for scan in &self.site_scans {
-            text.line(format!("scan of {}: {}", scan.host, scan.said));
+        for what in under_way {
+            text.toned(Tone::Notable, what);
         }
-        if self.more_site_scans {
-            text.line(format!(
-                "more than {SCANS} scans of sites: these are the first"
-            ));
+        if let Some(waiting) = self.failures_waiting {
+            let tone = if waiting == 0 { Tone::Good } else { Tone::Bad };
+            text.toned(tone, format!("failures waiting: {}", of_failures(waiting)));
         }
         text
     }
-}
 
-impl Site {
-    fn write(&self, text: &mut Text) {
-        let (tone, state) = self.state.text();
-        text.toned(tone, format!("{}: {state}", self.host));
-        for SettingProblem { field, reason } in &self.problems {
-            text.toned(Tone::Bad, format!("  {field}: {reason}"));
-        }
-        if let Some(indexnow) = &self.indexnow {
-            indexnow.write(text);
-        }
-    }
-}
-
-impl IndexNow {
-    fn write(&self, text: &mut Text) {
-        if let Some(Refusal {
-            urls,
-            at,
-            status,
-            reason,
-        }) = &self.refused
-        {
-            let line =
-                format!("  IndexNow: refused {urls} URLs at {at} with status {status}: {reason}");
-            text.toned(Tone::Bad, line);
-        }
-        if let Some(Paused { tries, until }) = &self.paused {
-            let line =
-                format!("  IndexNow: failed {tries} times in a row; next attempt at {until}");
-            text.toned(Tone::Notable, line);
-        }
-    }
-}
-
-/// Says that types are news and the publication has no name.
-fn without_news_name(settings: &SiteSettings) -> Option<SettingProblem> {
-    let types = settings.types.iter().filter(|(_, settings)| settings.news);
-    let types: Vec<&str> = types.map(|(name, _)| name.as_str()).collect();
-    (settings.news_name.is_none() && !types.is_empty()).then(|| SettingProblem {
-        field: "news_name".to_owned(),
-        reason: format!(
-            "missing, so no page of type {} is listed as news",
-            types.join(", ")
-        ),
-    })
-}
-
-/// How telling search engines goes, if it does not go well.
-fn notices(pause: Pause, now: i64) -> Option<IndexNow> {
-    let refused = pause.refused.map(|refused| Refusal {
-        urls: refused.urls,
-        at: When::at(refused.at),
-        status: refused.status,
-        reason: refusal_reason(refused.status).to_owned(),
-    });
-    let paused = (pause.until > now).then(|| Paused {
-        tries: pause.tries,
-        until: When::at(pause.until),
-    });
-    (refused.is_some() || paused.is_some()).then_some(IndexNow { refused, paused })
-}
-
-fn content_scan(scan: &ContentScan) -> Option<Scan> {
-    let Some(pass) = &scan.pass else {
-        return scan.is_active().then_some(Scan {
-            step: "waiting",
-            records: 0,
-            last: None,
-            at: None,
-        });
-    };
-    let (step, last) = match &pass.step {
-        Step::Content { after } => ("reading", after.clone()),
-        Step::Sites { .. } => ("publishing", None),
-    };
-    Some(Scan {
-        step,
-        records: pass.records,
-        last,
-        at: Some(When::at(pass.at)),
-    })
-}
-
-impl Scan {
-    /// In words.
-    fn said(&self) -> String {
-        let Some(at) = self.at else {
-            return "about to begin".to_owned();
+    /// In one line, for a log.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let count = |state: State| self.sites.iter().filter(|site| site.state == state).count();
+        let states = [
+            (State::Live, "live"),
+            (State::Loading, "loading"),
+            (State::Publishing, "publishing"),
+            (State::Private, "private"),
+            (State::Unknown, "no longer known"),
+        ];
+        let states = states.map(|(state, name)| (count(state), name));
+        let states = states.iter().filter(|(count, _)| *count > 0);
+        let states: Vec<String> = states
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+        let sites = match states.as_slice() {
+            [] => "no site".to_owned(),
+            states => format!("sites: {}", states.join(", ")),
         };
-        let records = self.records;
-        let step = match (self.step, &self.last) {
-            ("publishing", _) => format!("{records} records processed, publishing"),
-            (_, None) => "about to read records".to_owned(),
-            (_, Some(id)) => format!("{records} records processed, the last is {id}"),
+        let sitemaps = counted(self.sites.iter().map(|site| site.sitemaps).sum(), "sitemap");
+        let urls = counted(self.sites.iter().map(|site| site.urls).sum(), "URL");
+        let background = match self.under_way().as_slice() {
+            [] => "idle".to_owned(),
+            under_way => under_way.join("; "),
         };
-        format!("{step}, at {at}")
+        let mut line = format!(
+            "{} {sites}; {sitemaps}, {urls}; background: {background}",
+            self.at
+        );
+        if let Some(waiting) = self.failures_waiting {
+            line += &format!("; failures waiting: {}", of_failures(waiting));
+        }
+        line
     }
 }
 
-fn site_scan(host: String, scan: &scans::SiteScan) -> SiteScan {
-    let (step, last, said) = match &scan.step {
-        SiteStep::LeftOut { after: None } | SiteStep::LeftOutAgain { after: None } => (
-            "left_out",
-            None,
-            "about to look at what is left out, or waiting for the scan of all content".to_owned(),
-        ),
-        SiteStep::LeftOut { after: Some(id) } | SiteStep::LeftOutAgain { after: Some(id) } => (
-            "left_out",
-            Some(id.clone()),
-            format!("at what is left out, the last is {id}"),
-        ),
-        SiteStep::Entries { after: None } => {
-            ("listed", None, "about to look at what is listed".to_owned())
-        }
-        SiteStep::Entries {
-            after: Some((series, n, _)),
-        } => (
-            "listed",
-            Some(format!("{series} {n}")),
-            format!("at what sitemap {n} of {series} lists"),
-        ),
-        SiteStep::Publish { after: None } => ("publishing", None, "about to publish".to_owned()),
-        SiteStep::Publish { after: Some(path) } => (
-            "publishing",
-            Some(path.clone()),
-            format!("published up to {path}"),
-        ),
-    };
-    let at = When::at(scan.at);
-    SiteScan {
-        host,
-        step: Some(step),
-        last,
-        at: Some(at),
-        error: None,
-        said: format!("{said}, at {at}"),
+/// So many things of a name.
+fn counted(count: u64, name: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{} {name}{end}", HumanCount(count))
+}
+
+fn of_failures(waiting: u64) -> String {
+    match waiting {
+        FAILURES.. => format!("{FAILURES} or more"),
+        waiting => waiting.to_string(),
+    }
+}
+
+/// How long ago a moment was.
+fn ago(now: i64, at: When) -> String {
+    match now.saturating_sub(at.seconds()).max(0) {
+        seconds @ ..120 => format!("{seconds} s ago"),
+        seconds @ ..7_200 => format!("{} min ago", seconds / 60),
+        seconds @ ..172_800 => format!("{} h ago", seconds / 3_600),
+        seconds => format!("{} days ago", seconds / 86_400),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use engine::notices::Refused;
-    use engine::scans::Pass;
+    use engine::scans::{ContentScan, Pass, Step};
     use serde_json::json;
 
     use super::*;
 
-    #[test]
-    fn types_of_news_without_the_publications_name_are_told() {
-        for (settings, expected) in [
-            (json!({"types": {"notice": {"news": true}}}), Some("notice")),
-            (
-                json!({"types": {"notice": {"news": true}}, "news_name": "N"}),
-                None,
-            ),
-            (json!({"types": {"notice": {"news": false}}}), None),
-        ] {
-            let settings = SiteSettings::parse("www.example.com", &settings).unwrap();
-            let problem = without_news_name(&settings);
-            assert_eq!(problem.is_some(), expected.is_some(), "{problem:?}");
-            assert!(problem.is_none_or(|problem| problem.reason.contains("of type notice is")));
-        }
-    }
-
-    #[test]
-    fn what_indexnow_refuses_is_told_and_a_pause_while_it_lasts() {
-        let refused = Some(Refused {
-            status: 403,
-            urls: 3,
-            at: 0,
-        });
-        for (pause, expected) in [
-            (None, ""),
-            (
-                Some(Pause {
-                    tries: 2,
-                    until: 50,
-                    refused: None,
-                }),
-                "",
-            ),
-            (
-                Some(Pause {
-                    tries: 2,
-                    until: 51,
-                    refused: None,
-                }),
-                "  IndexNow: failed 2 times in a row; next attempt at 1970-01-01T00:00:51+00:00\n",
-            ),
-            (
-                Some(Pause {
-                    tries: 0,
-                    until: 0,
-                    refused,
-                }),
-                "  IndexNow: refused 3 URLs at 1970-01-01T00:00:00+00:00 with status 403: the key is not valid: its file is not found, or does not hold it\n",
-            ),
-        ] {
-            let mut text = Text::default();
-            if let Some(indexnow) = pause.and_then(|pause| notices(pause, 50)) {
-                indexnow.write(&mut text);
-            }
-            assert_eq!(&*text, expected);
-        }
-    }
-
-    #[test]
-    fn the_json_has_the_shape_of_the_readme() {
+    fn status() -> Status {
         let content = ContentScan {
             pass: Some(Pass {
                 revision: String::new(),
@@ -463,44 +302,123 @@ mod tests {
             }),
             ..ContentScan::default()
         };
-        let refused = Some(Refused {
-            status: 403,
-            urls: 3,
-            at: 0,
-        });
-        let pause = Pause {
-            tries: 0,
-            until: 0,
-            refused,
-        };
-        let status = Status {
+        Status {
+            at: When::at(60),
             sites: vec![Site {
                 host: "www.example.com".to_owned(),
                 state: State::Live,
+                sitemaps: 2,
+                urls: 1_500,
+                last_published: Some(When::at(0)),
+                next_by_clock: Some(clock::Due {
+                    at: When::at(0),
+                    pages: 2,
+                    more: false,
+                }),
                 problems: vec![SettingProblem {
                     field: "public".to_owned(),
                     reason: "not a boolean".to_owned(),
                 }],
-                indexnow: notices(pause, 50),
+                indexnow: Some(IndexNow {
+                    waiting: 14,
+                    more_waiting: false,
+                    refused: Some(Refusal {
+                        urls: 3,
+                        at: When::at(0),
+                        status: 403,
+                        reason: "the key".to_owned(),
+                    }),
+                    paused: None,
+                }),
             }],
-            content_scan: content_scan(&content),
+            idle: false,
+            content_scan: scans::content_scan(&content),
             site_scans: Vec::new(),
             more_site_scans: false,
-        };
+            more_are_due: false,
+            failures_waiting: Some(0),
+        }
+    }
+
+    #[test]
+    fn the_json_has_the_documented_shape() {
+        let zero = "1970-01-01T00:00:00+00:00";
         let expected = json!({
+            "at": "1970-01-01T00:01:00+00:00",
             "sites": [{
                 "host": "www.example.com",
                 "state": "live",
+                "sitemaps": 2,
+                "urls": 1_500,
+                "last_published": zero,
+                "next_by_clock": {"at": zero, "pages": 2, "more": false},
                 "problems": [{"field": "public", "reason": "not a boolean"}],
                 "indexnow": {
-                    "refused": {"urls": 3, "at": "1970-01-01T00:00:00+00:00", "status": 403, "reason": refusal_reason(403)},
+                    "waiting": 14,
+                    "more_waiting": false,
+                    "refused": {"urls": 3, "at": zero, "status": 403, "reason": "the key"},
                     "paused": null,
                 },
             }],
-            "content_scan": {"step": "reading", "records": 7, "last": "post/7", "at": "1970-01-01T00:00:00+00:00"},
+            "idle": false,
+            "content_scan": {"step": "reading", "records": 7, "last": "post/7", "at": zero},
             "site_scans": [],
             "more_site_scans": false,
+            "more_are_due": false,
+            "failures_waiting": 0,
         });
-        assert_eq!(serde_json::to_value(&status).unwrap(), expected);
+        assert_eq!(serde_json::to_value(status()).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_line_has_the_sums_and_what_goes_on() {
+        let mut status = status();
+        let scan = "scan of all content: 7 records processed, the last is post/7, at 1970-01-01T00:00:00+00:00";
+        assert_eq!(
+            status.line(),
+            format!(
+                "1970-01-01T00:01:00+00:00 sites: 1 live; 2 sitemaps, 1,500 URLs; background: {scan}; failures waiting: 0"
+            )
+        );
+        assert_eq!(status.problems(), ["www.example.com"]);
+        status.content_scan = None;
+        status.failures_waiting = Some(FAILURES);
+        status.sites.clear();
+        assert_eq!(
+            status.line(),
+            "1970-01-01T00:01:00+00:00 no site; 0 sitemaps, 0 URLs; background: idle; failures waiting: 1000 or more"
+        );
+        assert_eq!(status.problems(), ["the failure bucket"]);
+        assert_eq!(
+            &*status.text(),
+            "background: idle\nfailures waiting: 1000 or more\n"
+        );
+    }
+
+    #[test]
+    fn a_site_on_hold_without_a_scan_is_under_way() {
+        let mut status = status();
+        status.content_scan = None;
+        assert_eq!(status.under_way(), [""; 0]);
+        status.sites[0].state = State::Loading;
+        status.more_are_due = true;
+        let expected = [
+            "first load of www.example.com: waiting for a scan",
+            "pages that are due by the clock",
+        ];
+        assert_eq!(status.under_way(), expected);
+    }
+
+    #[test]
+    fn a_moment_is_told_in_its_unit() {
+        for (seconds, expected) in [
+            (-5, "0 s ago"),
+            (119, "119 s ago"),
+            (120, "2 min ago"),
+            (7_200, "2 h ago"),
+            (172_800, "2 days ago"),
+        ] {
+            assert_eq!(ago(1_000_000, When::at(1_000_000 - seconds)), expected);
+        }
     }
 }

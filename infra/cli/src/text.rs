@@ -57,6 +57,18 @@ pub fn json_escaped(document: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// A cell of CSV (RFC 4180). One that a spreadsheet would take for a formula gets a mark before it
+/// (<https://owasp.org/www-community/attacks/CSV_Injection>).
+#[must_use]
+pub fn csv_cell(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let mark = if is_formula { "'" } else { "" };
+    match text.contains(['"', ',', '\r', '\n']) {
+        true => format!("\"{mark}{}\"", text.replace('"', "\"\"")),
+        false => format!("{mark}{text}"),
+    }
+}
+
 /// What a line says, for a terminal with colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {

@@ -198,7 +198,7 @@ fn usage_and_version() {
     );
     let (status, _, errors) = run(&["explain", ""]);
     assert_eq!(status, Some(2));
-    assert!(errors.contains("<URL|ID>"), "{errors}");
+    assert!(errors.contains("URL|ID"), "{errors}");
     for of_the_local_stack in [
         &["--dynamodb-port", "8000"][..],
         &["--source-table", "t", "--source-mapping", "m"],

@@ -4,6 +4,9 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use cli::purge::CloudFront;
 
 mod double;
 mod limited;
@@ -48,6 +51,11 @@ fn stacks() -> Stacks {
             members("Output", &[("BucketName", "b")]),
         ),
         ("mapped", "UPDATE_COMPLETE", whole(VERSION) + &half),
+        (
+            "cdn",
+            "UPDATE_COMPLETE",
+            whole(VERSION) + &members("Output", &[("DistributionId", "E1")]),
+        ),
     ]
 }
 
@@ -325,6 +333,61 @@ fn two_places_at_once_are_an_error() {
         "redrive looks at a deployment: give --stack NAME, ",
     );
     assert_eq!(double.asked(), [""; 0]);
+}
+
+#[test]
+fn what_is_no_distribution_cannot_be_purged() {
+    let double = Double::start(stacks());
+    let purge = |options: &[&str]| {
+        let arguments = [&["purge", "--site", "www.example.com"], options].concat();
+        waymark(&double, &arguments)
+    };
+    for options in [&[][..], &["--deployment"]] {
+        let mut command = purge(options);
+        for name in ["CONTENT_TABLE", "SITEMAP_TABLE", "BUCKET_NAME", "SITES"] {
+            command.env(name, "x");
+        }
+        command.env("SOURCE_TABLE", "").env("SOURCE_MAPPING", "");
+        one_line(command, "purge is for the CDN of a deployment: ");
+    }
+    one_line(
+        purge(&["--stack", "prod"]),
+        "stack prod in eu-central-1 has no distribution of its own ",
+    );
+    one_line(
+        purge(&["--stack", "cdn"]),
+        "no permission for s3:ListBucket: ",
+    );
+    assert_eq!(double.purged(), []);
+}
+
+#[tokio::test]
+async fn every_answer_of_cloudfront_is_told() {
+    let double = Double::start(stacks());
+    // The process's own environment is not changed: the SDK's configuration is.
+    let asked = async |distribution: &str| {
+        let cdn = CloudFront::at(&double.url, distribution);
+        let invalidation = cdn.invalidate("www.example.com", "r").await?;
+        cdn.wait(invalidation, Duration::from_secs(4)).await
+    };
+    assert!(asked("E1").await.is_ok_and(|found| found.is_done()));
+    assert!(asked("ESLOW").await.is_ok_and(|found| !found.is_done()));
+    for (distribution, expected) in [
+        (
+            "EDENIED",
+            "no permission for cloudfront:CreateInvalidation on distribution EDENIED: User: u is not authorized: allow it",
+        ),
+        (
+            "EFULL",
+            "distribution EFULL has too many invalidations under way: ",
+        ),
+    ] {
+        let told = asked(distribution).await.map_err(|error| error.to_string());
+        assert!(
+            told.as_ref().is_err_and(|told| told.starts_with(expected)),
+            "{told:?}"
+        );
+    }
 }
 
 #[test]

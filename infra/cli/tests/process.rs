@@ -193,6 +193,7 @@ fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
         ("SitemapBucketName", aws::local_stack::BUCKET),
         ("FailureBucketName", aws::local_stack::BUCKET),
         ("Version", env!("CARGO_PKG_VERSION")),
+        ("DistributionId", "E1EXAMPLE"),
     ];
     let parameters = [
         ("Sites", "www.example.com"),
@@ -207,6 +208,7 @@ fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
             ("AWS_ACCESS_KEY_ID", "local"),
             ("AWS_SECRET_ACCESS_KEY", "local"),
             ("AWS_ENDPOINT_URL_CLOUDFORMATION", double.url.as_str()),
+            ("AWS_ENDPOINT_URL_CLOUDFRONT", double.url.as_str()),
         ]);
         for (service, port) in [("DYNAMODB", &dynamodb), ("S3", &s3)] {
             let name = format!("AWS_ENDPOINT_URL_{service}");
@@ -221,27 +223,60 @@ fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
         assert_eq!(double.asked().len(), 1, "one call finds a stack");
         out
     };
-    assert!(run(&["status"]).starts_with("www.example.com: live\n"));
+    let version = env!("CARGO_PKG_VERSION");
+    let told = run(&[
+        "status",
+        "--site",
+        "WWW.example.com",
+        "--fail-on",
+        "problems",
+    ]);
+    assert!(
+        told.starts_with("www.example.com: live\n  1 sitemap with 1 URL, last published at "),
+        "{told}"
+    );
+    let rest = format!(
+        "\nbackground: idle\nfailures waiting: 0\nstack prod in {REGION}: {version}; this command: {version}"
+    );
+    assert!(told.ends_with(&rest), "{told}");
     let coloured = run(&["status", "--color", "always"]);
     assert!(
         coloured.starts_with("\u{1b}[32mwww.example.com: live\u{1b}[0m\n"),
         "{coloured:?}"
     );
-    let status = json(&run(&[
+    let mut status = json(&run(&[
         "status",
         "--left-out",
         "--json",
         "--color",
         "always",
     ]));
+    for (place, name) in [("", "at"), ("/sites/0", "last_published")] {
+        let at = status.pointer_mut(place).map(|object| object[name].take());
+        assert!(at.is_some_and(|at| at.is_string()), "{name}: {status}");
+    }
     let version = env!("CARGO_PKG_VERSION");
     let expected = serde_json::json!({
         "version": version,
         "stack": {"name": "prod", "region": REGION, "status": "UPDATE_COMPLETE", "version": version},
-        "sites": [{"host": "www.example.com", "state": "live", "problems": [], "indexnow": null}],
+        "at": null,
+        "sites": [{
+            "host": "www.example.com",
+            "state": "live",
+            "sitemaps": 1,
+            "urls": 1,
+            "last_published": null,
+            "next_by_clock": null,
+            "problems": [],
+            "indexnow": null,
+        }],
+        "idle": true,
         "content_scan": null,
         "site_scans": [],
         "more_site_scans": false,
+        "more_are_due": false,
+        "failures_waiting": 0,
+        "until": null,
         "left_out": {"listed": 1, "parts": 0, "reasons": {}, "incomplete": {"count": 0, "examples": {}}},
     });
     assert_eq!(status, expected);
@@ -278,6 +313,202 @@ fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
     let redriven = serde_json::json!({"left": 0, "objects": []});
     assert_eq!(json(&run(&["redrive", "--json"])), redriven);
     assert_eq!(run(&["redrive", "--jsonl"]), "{\"left\":0}");
+    let only = ["audit", "--only", "object_lost", "--only", "row_lost"];
+    assert_eq!(run(&only), "there is no object_lost, row_lost");
+
+    let purge = ["purge", "--site", "www.example.com"];
+    let mut purged = serde_json::json!({
+        "site": "www.example.com",
+        "distribution": "E1EXAMPLE",
+        "paths": ["#site:www.example.com"],
+        "counted_paths": 1,
+        "invalidation": null,
+        "status": null,
+        "waited_seconds": null,
+    });
+    assert_eq!(
+        json(&run(&[&purge[..], &["--dry-run", "--json"]].concat())),
+        purged
+    );
+    assert_eq!(double.purged(), []);
+    purged["invalidation"] = "I1EXAMPLE".into();
+    purged["status"] = "InProgress".into();
+    assert_eq!(json(&run(&[&purge[..], &["--json"]].concat())), purged);
+    let asked = double.purged();
+    let (request, body) = &asked[0];
+    assert_eq!(
+        request,
+        "POST /2020-05-31/distribution/E1EXAMPLE/invalidation"
+    );
+    assert!(
+        body.contains("<Quantity>1</Quantity><Items><Path>#site:www.example.com</Path></Items>"),
+        "{body}"
+    );
+    let printed = run(&[&purge[..], &["--wait"]].concat());
+    assert_eq!(double.purged().len(), 2, "asked for, and looked at once");
+    let lines: Vec<&str> = printed.lines().collect();
+    let page = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli/purge.md"),
+    );
+    let page = page.expect("its page");
+    for line in &lines[..3] {
+        assert!(page.contains(&format!("    {line}\n")), "{line} in {page}");
+    }
+    assert!(lines[3].starts_with("done after "), "{printed}");
+}
+
+#[test]
+fn a_script_waits_for_what_it_has_written_and_a_list_is_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let content = file(folder.path(), "content.jsonl", RECORD);
+    let (_stack, [dynamodb, s3]) = serve(&["--content", &content]);
+    let ports = ["--dynamodb-port", &dynamodb, "--s3-port", &s3];
+    // A slow machine is told meanwhile what is waited for.
+    let run = |arguments: &[&str]| {
+        let (status, out, err) = ended(waymark(&[arguments, &ports].concat()));
+        (status.code(), out, err)
+    };
+    let more = RECORD.replace("\"a\"", "\"b\"").replace(".com/a", ".com/b");
+    let more = file(folder.path(), "more.jsonl", &more);
+    assert_eq!(run(&["load", &more]).0, Some(0));
+    let (status, out, err) = run(&[
+        "status",
+        "--until",
+        "published",
+        "--json",
+        "--site",
+        "www.example.com",
+    ]);
+    assert_eq!(status, Some(0), "{err}");
+    let found = json(&out);
+    assert_eq!(
+        (
+            &found["sites"][0]["urls"],
+            &found["until"]["goal"],
+            &found["until"]["reached"]
+        ),
+        (&2.into(), &"published".into(), &true.into())
+    );
+    assert_eq!(
+        (&found["until"]["left"], &found["until"]["left_count"]),
+        (&serde_json::json!([]), &0.into())
+    );
+    let (status, out, err) = run(&["status", "--until", "idle"]);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.contains("\nidle after "), "{out}");
+    let (status, out, err) = run(&[
+        "status",
+        "--until",
+        "published",
+        "--site",
+        "www.other.example",
+        "--timeout",
+        "1s",
+    ]);
+    assert_eq!(status, Some(1), "{err}");
+    assert!(
+        out.contains("not published after ")
+            && out.ends_with("Left:\n  www.other.example: it is not known as a site"),
+        "{out}"
+    );
+    let (status, out, err) = run(&["status", "--site", "www.other.example"]);
+    assert_eq!((status, out.as_str()), (Some(2), ""));
+    assert!(
+        err.starts_with("waymark: there is no site www.other.example here: "),
+        "{err}"
+    );
+    let (status, out, _) = run(&["status", "--count"]);
+    assert_eq!(status, Some(0));
+    assert!(
+        out.ends_with("\nlisted: 2 pages, 0 further parts\nleft out: 0"),
+        "{out}"
+    );
+
+    let list = "Url,Last crawled\nhttps://www.example.com/b,2026-11-01\nhttps://,2026\nhttps://www.example.com/no,\n";
+    let list = file(folder.path(), "Table.csv", list);
+    let (status, out, err) = run(&["explain", "--from", &list]);
+    let lines = [
+        "listed         https://www.example.com/b  post-sitemap.xml",
+        "unknown        https://www.example.com/no  no record has this address or this id",
+    ];
+    assert_eq!((status, out.as_str()), (Some(1), &*lines.join("\n")));
+    let counts = "1 listed, 0 left out, 0 not looked at, 1 unknown, 1 malformed";
+    assert!(
+        err.contains("Table.csv:3: ") && err.ends_with(counts),
+        "{err}"
+    );
+    let (_, out, _) = run(&["explain", "--from", &list, "--format", "csv"]);
+    let lines = [
+        "asked,state,reason,detail,id,sitemap",
+        "https://www.example.com/b,listed,,,b,post-sitemap.xml",
+        "https://www.example.com/no,unknown,,no record has this address or this id,,",
+    ];
+    assert_eq!(out, lines.join("\n"));
+    for form in [&["--format", "json"][..], &["--json"]] {
+        let (status, out, _) = run(&[&["explain", "--from", &list], form].concat());
+        assert_eq!(status, Some(1));
+        let found = json(&out);
+        assert_eq!(found["known"], false);
+        assert_eq!(
+            found["counts"],
+            serde_json::json!({"listed": 1, "left_out": 0, "not_looked_at": 0, "unknown": 1, "malformed": 1})
+        );
+        assert_eq!(
+            (
+                &found["malformed"][0]["line"],
+                &found["explained"][0]["pages"][0]["id"]
+            ),
+            (&3.into(), &"b".into())
+        );
+    }
+    let (status, _, err) = run(&["audit", "--only", "nothing"]);
+    assert_eq!(status, Some(2));
+    assert!(
+        err.contains("object_lost") && err.contains("row_stray"),
+        "{err}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_watch_prints_a_line_a_look_until_it_is_interrupted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let content = file(folder.path(), "content.jsonl", RECORD);
+    let (_stack, [dynamodb, s3]) = serve(&["--content", &content]);
+    let ports = ["--dynamodb-port", &dynamodb, "--s3-port", &s3];
+    for form in [&[][..], &["--jsonl"]] {
+        let mut command = waymark(&[&["status", "--watch=1s"], form, &ports].concat());
+        let mut process = Process(command.spawn().expect("it starts"));
+        let out = lines(process.0.stdout.take().expect("piped"));
+        for _ in 0..2 {
+            let line = out.recv_timeout(PATIENCE).expect("a look");
+            match form {
+                [] => assert!(
+                    line.contains(" sites: 1 live; 1 sitemap, 1 URL; background: idle"),
+                    "{line}"
+                ),
+                _ => assert_eq!(json(&line)["sites"][0]["urls"], 1),
+            }
+        }
+        let kill = format!("kill -INT {}", process.0.id());
+        let killed = Command::new("sh").args(["-c", &kill]).status();
+        assert!(killed.expect("sh").success());
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = process.0.try_wait().expect("a process of ours") {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        assert_eq!(status.code(), Some(0));
+    }
+    // One JSON document has no end here.
+    let (status, _, err) = ended(waymark(
+        &[&["status", "--watch", "--json"], &ports[..]].concat(),
+    ));
+    assert_eq!(status.code(), Some(2));
+    assert!(err.contains("--jsonl"), "{err}");
 }
 
 #[test]
@@ -289,6 +520,23 @@ fn what_needs_no_stack_has_json_too() {
             && json(&out)
                 .as_array()
                 .is_some_and(|records| records.len() > 10)
+    );
+    let (status, out, _) = ended(waymark(&["completions", "bash", "--json"]));
+    let completions = json(&out);
+    assert!(status.success());
+    assert_eq!(completions["shell"], "bash");
+    assert!(
+        completions["script"]
+            .as_str()
+            .is_some_and(|script| script.contains("complete "))
+    );
+    let (status, out, _) = ended(waymark(&["man", "--json"]));
+    assert!(status.success());
+    assert!(
+        json(&out)["page"]
+            .as_str()
+            .is_some_and(|page| page.contains(".TH waymark 1")),
+        "{out}"
     );
     let good = file(folder.path(), "good.json", MAPPING);
     let (status, out, _) = ended(waymark(&["mapping", &good, "--json"]));

@@ -5,6 +5,7 @@ use std::error::Error;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::Object;
 use bytes::Bytes;
 use objects::{
     BodyStream, Document, MAX_OBJECT_BYTES, ObjectError, ObjectKey, ObjectMeta, Objects,
@@ -127,6 +128,25 @@ fn meta(
         etag: etag.unwrap_or_default().to_owned(),
         length,
         document,
+    }
+}
+
+impl S3Objects {
+    /// Calls `each` with every object of a site's folder.
+    async fn each_object(
+        &self,
+        site: &str,
+        mut each: impl FnMut(&Object),
+    ) -> Result<(), ObjectError> {
+        let prefix = format!("{PUBLISHED_PREFIX}{site}/");
+        let request = self.aws.s3().await.list_objects_v2();
+        let request = request.bucket(&self.bucket).prefix(prefix);
+        let mut pages = request.into_paginator().send();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(failed("ListObjectsV2"))?;
+            page.contents().iter().for_each(&mut each);
+        }
+        Ok(())
     }
 }
 
@@ -257,26 +277,23 @@ impl Objects for S3Objects {
 
     fn list<'a>(&'a self, site: &'a str) -> Reply<'a, Vec<ObjectKey>> {
         Box::pin(async move {
-            let prefix = format!("{PUBLISHED_PREFIX}{site}/");
-            let mut pages = self
-                .aws
-                .s3()
-                .await
-                .list_objects_v2()
-                .bucket(&self.bucket)
-                .prefix(prefix)
-                .into_paginator()
-                .send();
             let mut keys = Vec::new();
-            while let Some(page) = pages.next().await {
-                let page = page.map_err(failed("ListObjectsV2"))?;
-                keys.extend(
-                    page.contents()
-                        .iter()
-                        .filter_map(|object| ObjectKey::from_path(object.key()?)),
-                );
-            }
+            self.each_object(site, |object| {
+                keys.extend(object.key().and_then(ObjectKey::from_path));
+            })
+            .await?;
             Ok(keys)
+        })
+    }
+
+    fn last_put<'a>(&'a self, site: &'a str) -> Reply<'a, Option<i64>> {
+        Box::pin(async move {
+            let mut last = None;
+            self.each_object(site, |object| {
+                last = last.max(object.last_modified().map(|at| at.secs()));
+            })
+            .await?;
+            Ok(last)
         })
     }
 

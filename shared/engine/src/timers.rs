@@ -120,6 +120,15 @@ impl SitemapTable {
         Ok(items.iter().filter_map(ringing).collect())
     }
 
+    /// Whether more pages are due than a sweep does: slices of their own do the rest.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
+    pub async fn is_ringing(&self) -> Result<bool, EngineError> {
+        Ok(!self.ringing(&HASH_DIGITS).await?.is_empty())
+    }
+
     /// Writes the row again if more is left, which is the event for the next slice, and deletes it if not. Nothing happens if
     /// another slice was faster.
     async fn advance_ringing(

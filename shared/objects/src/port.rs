@@ -117,6 +117,13 @@ pub trait Objects: fmt::Debug + Send + Sync {
     /// The keys of a site's objects, in no particular order.
     fn list<'a>(&'a self, site: &'a str) -> Reply<'a, Vec<ObjectKey>>;
 
+    /// When the newest of a site's objects was written, in Unix seconds; `None` if there is none, or if the bucket does not keep
+    /// such times.
+    fn last_put<'a>(&'a self, site: &'a str) -> Reply<'a, Option<i64>> {
+        let _ = site;
+        Box::pin(async { Ok(None) })
+    }
+
     /// Up to `most` hosts of sites that have objects, from behind `after`, in the order of their objects' paths.
     fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> Reply<'a, Vec<String>>;
 }

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use cli::audit::{Ended, audit};
 use cli::output::{Format, Output, note};
 use cli::text::Tone;
-use engine::sweep::audit::Finding;
+use engine::sweep::audit::{Finding, Problem};
 use serde::Serialize;
 
 use super::place::Purpose;
@@ -27,6 +28,10 @@ pub(super) struct Audit {
     /// Repair although the stack is of another version than this command
     #[arg(long, requires = "repair")]
     ignore_version: bool,
+    /// Tell of this problem alone, such as object_lost; repeatable. Everything is looked at all the same
+    #[arg(long, value_name = "PROBLEM", value_parser = PossibleValuesParser::new(Problem::ALL.map(Problem::name)),
+        conflicts_with = "repair", hide_possible_values = true)]
+    only: Vec<String>,
     /// Print each finding as a line of JSON as soon as it is found, then the summary
     #[arg(long, conflicts_with = "json")]
     pub(super) jsonl: bool,
@@ -71,6 +76,25 @@ struct Summary {
 impl Audit {
     /// Status 0: nothing is wrong, or nothing any more. 1: something is. 2: nothing was looked at.
     pub(super) async fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let repair = self.repair;
+        tokio::select! {
+            done = self.audit(output) => done,
+            interrupt = tokio::signal::ctrl_c() => {
+                interrupt.map_err(Failure::Signal)?;
+                note(match repair {
+                    false => "interrupted: nothing was changed. The same command begins again",
+                    true => "interrupted: what was repaired stays. The same command finds and repairs the rest",
+                });
+                Ok(ExitCode::from(COULD_NOT_TELL))
+            }
+        }
+    }
+
+    fn tells(&self, problem: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == problem)
+    }
+
+    async fn audit(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let purpose = match self.repair {
             false => Purpose::Read,
             true => Purpose::Change {
@@ -84,7 +108,7 @@ impl Audit {
         let mut findings = Vec::new();
         let report = |finding: &Finding| {
             // Each round of a repair finds what the one before has left.
-            if !found.insert(name(finding)) {
+            if !self.tells(finding.problem.name()) || !found.insert(name(finding)) {
                 return;
             }
             // A full disk does not keep anything from being repaired.
@@ -115,6 +139,7 @@ impl Audit {
         };
         let remaining: BTreeSet<_> = left.iter().map(name).collect();
         let wrong = left.iter().filter(|finding| !finding.problem.is_harmless());
+        let wrong = wrong.filter(|finding| self.tells(finding.problem.name()));
         let wrong: Vec<_> = wrong.map(name).collect();
         let repaired = if self.repair {
             counted(found.difference(&remaining))
@@ -127,7 +152,10 @@ impl Audit {
             if !repaired.is_empty() {
                 output.toned(Tone::Good, format!("repaired: {}", listed(&repaired)))?;
             }
-            if ok {
+            if ok && !self.only.is_empty() {
+                let only = self.only.join(", ");
+                output.toned(Tone::Good, format!("there is no {only}"))?;
+            } else if ok {
                 output.toned(Tone::Good, "everything is as it should be")?;
             } else {
                 output.toned(Tone::Bad, format!("wrong: {}", listed(&wrong)))?;

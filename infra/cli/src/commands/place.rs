@@ -221,6 +221,11 @@ impl Located {
         }
     }
 
+    /// The failure bucket, where something names one.
+    pub(super) fn failures_if_any(&self) -> Option<FailureBucket> {
+        self.failures().ok()
+    }
+
     /// Its stack, for JSON.
     pub(super) fn named(&self) -> Option<Named<'_>> {
         let stack = self.stack.as_ref()?;

@@ -14,7 +14,7 @@ const HEAD_BYTES: usize = 16 * 1024;
 pub(super) const MAX_PIECE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A source's bytes.
-pub(super) struct Input {
+pub(crate) struct Input {
     read: BufReader<Box<dyn Read>>,
     head: Vec<u8>,
     line: u64,
@@ -26,7 +26,7 @@ pub(super) struct Input {
 
 impl Input {
     /// Opens a body, of which at most `limit` bytes are read, inflated.
-    pub(super) fn open(body: impl Read + 'static, limit: u64) -> io::Result<Self> {
+    pub(crate) fn open(body: impl Read + 'static, limit: u64) -> io::Result<Self> {
         let mut body = BufReader::with_capacity(BUFFER_BYTES, body);
         let plain: Box<dyn Read> = if body.fill_buf()?.starts_with(&GZIP) {
             Box::new(MultiGzDecoder::new(body))
@@ -54,12 +54,12 @@ impl Input {
     }
 
     /// Its first bytes.
-    pub(super) fn head(&self) -> &[u8] {
+    pub(crate) fn head(&self) -> &[u8] {
         &self.head
     }
 
     /// The number of the line that is being read, from 1.
-    pub(super) fn line(&self) -> u64 {
+    pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
@@ -69,7 +69,7 @@ impl Input {
     }
 
     /// The next line without its end; nothing at the end.
-    pub(super) fn read_line(&mut self, line: &mut Vec<u8>) -> io::Result<bool> {
+    pub(crate) fn read_line(&mut self, line: &mut Vec<u8>) -> io::Result<bool> {
         line.clear();
         self.begin_piece();
         if self.read_until(b'\n', line)? == 0 {

@@ -128,13 +128,13 @@ fn of_columns(mut row: Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Im
 }
 
 /// The rows of a table.
-struct Rows {
+pub(crate) struct Rows {
     input: Input,
     separator: u8,
 }
 
 impl Rows {
-    fn new(input: Input) -> Self {
+    pub(crate) fn new(input: Input) -> Self {
         let first = input.head().split(|byte| *byte == b'\n').next();
         let first = first.unwrap_or_default();
         let count = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
@@ -145,8 +145,13 @@ impl Rows {
         }
     }
 
+    /// The number of the line at which the next row begins, from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.input.line()
+    }
+
     /// The next row; nothing at the end.
-    fn next(&mut self) -> io::Result<Option<Vec<String>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Vec<String>>> {
         let (mut cells, mut cell) = (Vec::new(), Vec::new());
         let mut line = Vec::new();
         self.input.begin_piece();

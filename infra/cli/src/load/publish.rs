@@ -19,7 +19,6 @@ use crate::attributes::plain;
 use crate::content::Item;
 use crate::progress::{Progress, Unit};
 use crate::refusal::told;
-use crate::status::status;
 use crate::target::Target;
 
 /// How many of the last records are looked for. DynamoDB's streams keep the order within a partition, and so many ids are spread over
@@ -200,7 +199,7 @@ async fn is_published(
     if row.settings != *wanted || row.hold != Hold::Released {
         return Ok(false);
     }
-    let status = status(target).await?;
-    let is_scanned = status.site_scans.iter().any(|scan| scan.host == host);
-    Ok(!is_scanned && !status.more_site_scans && status.content_scan.is_none())
+    let content = table.content_scan().await?;
+    let is_scanning = content.is_some_and(|scan| scan.is_active());
+    Ok(!is_scanning && table.site_scan(host).await?.is_none())
 }

@@ -87,7 +87,10 @@ pub(super) fn read(xml: &str) -> Result<Answer, Unreadable> {
 
 /// Calls `ended` at the end of each element, with the names of it and of those around it, outermost first, and with the text
 /// since the last tag: all of a leaf's.
-fn elements(xml: &str, mut ended: impl FnMut(&[&str], String)) -> Result<(), Unreadable> {
+pub(crate) fn elements(
+    xml: &str,
+    mut ended: impl FnMut(&[&str], String),
+) -> Result<(), Unreadable> {
     let mut reader = Reader::from_str(xml);
     let (mut path, mut text) = (Vec::<String>::new(), String::new());
     loop {

@@ -1,5 +1,8 @@
-//! A double of CloudFormation on loopback, which knows a few stacks of eu-central-1. Whatever else is asked of it, as of DynamoDB
-//! and of S3, is not permitted.
+//! A double of CloudFormation on loopback, which knows a few stacks of eu-central-1, and of CloudFront, where a distribution
+//! `EDENIED` may not be invalidated, `EFULL` has too many invalidations, and `ESLOW` never comes to an end. Whatever else is asked
+//! of it, as of DynamoDB and of S3, is not permitted.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -17,7 +20,11 @@ pub(crate) struct Double {
     pub(crate) url: String,
     /// The `Authorization` headers of what was asked of CloudFormation.
     asked: Arc<Mutex<Vec<String>>>,
+    /// What was asked of CloudFront: method and path, and the body.
+    purged: Purged,
 }
+
+type Purged = Arc<Mutex<Vec<(String, String)>>>;
 
 impl Double {
     /// Begins to listen.
@@ -25,16 +32,23 @@ impl Double {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let asked = Arc::<Mutex<Vec<String>>>::default();
-        let (seen, stacks) = (Arc::clone(&asked), Arc::new(stacks));
+        let purged = Purged::default();
+        let (seen, stacks, cdn) = (Arc::clone(&asked), Arc::new(stacks), Arc::clone(&purged));
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (seen, stacks) = (Arc::clone(&seen), Arc::clone(&stacks));
+                let (seen, stacks, cdn) =
+                    (Arc::clone(&seen), Arc::clone(&stacks), Arc::clone(&cdn));
                 // A client that goes is no failure of the double's.
-                std::thread::spawn(move || drop(answer(stream, &stacks, &seen)));
+                std::thread::spawn(move || drop(answer(stream, &stacks, &seen, &cdn)));
             }
         });
         let url = format!("http://127.0.0.1:{port}");
-        Self { url, asked }
+        Self { url, asked, purged }
+    }
+
+    /// What was asked of CloudFront since the last look: method and path, and the body.
+    pub(crate) fn purged(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.purged.lock().expect("not poisoned"))
     }
 
     /// The signatures of what was asked of CloudFormation since the last look.
@@ -57,8 +71,12 @@ fn answer(
     mut stream: TcpStream,
     stacks: &Stacks,
     seen: &Mutex<Vec<String>>,
+    cdn: &Purged,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
+    let mut request = String::new();
+    reader.read_line(&mut request)?;
+    let request = request.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
     let (mut length, mut authorization, mut is_dynamodb) = (0, String::new(), false);
     loop {
         let mut line = String::new();
@@ -87,6 +105,12 @@ fn answer(
             400,
             format!(r#"{{"__type": "x#AccessDeniedException", "message": "{message}"}}"#),
         )
+    } else if request.contains(" /2020-05-31/distribution/") {
+        let is_signed = authorization.contains("/us-east-1/cloudfront/aws4_request");
+        cdn.lock()
+            .expect("not poisoned")
+            .push((request.clone(), form.to_string()));
+        invalidate(&request, is_signed)
     } else if form.contains("Action=DescribeStacks") {
         seen.lock()
             .expect("not poisoned")
@@ -103,6 +127,34 @@ fn answer(
         "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     )
+}
+
+/// CloudFront's answers, as its API reference shows them.
+fn invalidate(request: &str, is_signed: bool) -> (u16, String) {
+    let state = |state: &str| {
+        format!(
+            "<?xml version=\"1.0\"?>\n<Invalidation xmlns=\"http://cloudfront.amazonaws.com/doc/2020-05-31/\"><Id>I1EXAMPLE</Id>\
+             <Status>{state}</Status><CreateTime>2026-11-25T04:00:00.000Z</CreateTime></Invalidation>"
+        )
+    };
+    if !is_signed {
+        return (403, error("SignatureDoesNotMatch", "another scope"));
+    }
+    match request.split_once(' ') {
+        Some((_, path)) if path.contains("/EDENIED/") => {
+            (403, error("AccessDenied", "User: u is not authorized"))
+        }
+        Some((_, path)) if path.contains("/EFULL/") => {
+            let message = "Processing your request will cause you to exceed the maximum";
+            (400, error("TooManyInvalidationsInProgress", message))
+        }
+        Some(("POST", path)) if path.ends_with("/invalidation") => (201, state("InProgress")),
+        Some(("GET", path)) if path.contains("/ESLOW/") => (200, state("InProgress")),
+        Some(("GET", path)) if path.ends_with("/invalidation/I1EXAMPLE") => {
+            (200, state("Completed"))
+        }
+        _ => (404, error("NoSuchInvalidation", "there is none")),
+    }
 }
 
 fn describe(name: &str, authorization: &str, stacks: &Stacks, tries: usize) -> (u16, String) {

@@ -122,7 +122,7 @@ pub(super) fn command_errors() -> Vec<String> {
         PublishError::Store(_) => PublishError::Store(store()),
         PublishError::Table(_) => PublishError::Table("PutItem failed: no answer within 10 s".to_owned()),
         PublishError::Host { .. } => PublishError::Host { host: "exa mple".to_owned(), error: LocError::NotAbsolute },
-        PublishError::Late { .. } => PublishError::Late { what: "www.example.com to be published".to_owned(), limit: "60 minutes".to_owned() },
+        PublishError::Late { .. } => PublishError::Late { what: "www.example.com to be published".to_owned(), limit: std::time::Duration::from_secs(3_600) },
     }) {
         add(&error);
     }

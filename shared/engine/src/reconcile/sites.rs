@@ -77,7 +77,7 @@ impl Reconciler {
     /// # Errors
     ///
     /// If a table fails.
-    pub(crate) async fn unsettled_sites<'h>(
+    pub async fn unsettled_sites<'h>(
         &self,
         hosts: &'h BTreeSet<String>,
     ) -> Result<Vec<&'h str>, EngineError> {

@@ -74,6 +74,25 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::RowUnknown,
+        Self::RowDamaged,
+        Self::RowLost,
+        Self::RowStray,
+        Self::RecordGone,
+        Self::FenceLeft,
+        Self::RecordBehind,
+        Self::RecordUnseen,
+        Self::SiteUnserved,
+        Self::SlotTaken,
+        Self::SlotsLeaked,
+        Self::CounterBehind,
+        Self::ObjectLost,
+        Self::ObjectDiffers,
+        Self::SummaryDiffers,
+    ];
+
     /// Its stable name, for counts and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -186,7 +205,8 @@ pub struct Audit<'a> {
     pub objects: &'a dyn Objects,
     /// Whether findings are repaired.
     pub repair: bool,
-    /// The pause before what seems wrong is looked at again: longer than a change usually takes.
+    /// The pause before what seems wrong is looked at again: longer than a change usually takes. Without one nothing is: also
+    /// what is on its way is a finding.
     pub second_look: Duration,
 }
 
@@ -258,7 +278,7 @@ impl Audit<'_> {
         suspects: Vec<Suspect>,
         again: impl Future<Output = Result<Vec<Suspect>, EngineError>> + Send,
     ) -> Result<Vec<Suspect>, EngineError> {
-        if suspects.is_empty() {
+        if suspects.is_empty() || self.second_look.is_zero() {
             return Ok(suspects);
         }
         self.reconciler.env.sleep(self.second_look).await;

@@ -1,0 +1,172 @@
+//! Which pages have an address or wait for it, and which records name it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::error::EngineError;
+use engine::keys;
+use sitemap::loc::Loc;
+use sitemap::plan::{Address, Claim, Ledger};
+
+use crate::content::MAX_KEY_BYTES;
+use crate::progress::{Progress, Unit};
+use crate::target::Target;
+
+/// Records of one page of the search for an address that is not listed.
+const PAGE: u32 = 500;
+/// Records that wait for an address and are shown.
+const WAITERS: usize = 100;
+
+/// The pages that an address or an id has, or whether all records have to be searched for it.
+pub(super) enum Found {
+    Pages(Vec<String>, bool),
+    Nobody(Loc),
+}
+
+pub(super) async fn find(target: &Target, what: String) -> Result<Found, EngineError> {
+    match Loc::parse_any(&what) {
+        Ok(loc) => pages_at(target, loc).await,
+        Err(_) => Ok(Found::Pages(pages_of(target, &what).await?, false)),
+    }
+}
+
+/// The page that has the address, then the first that wait for it, and whether more do.
+async fn pages_at(target: &Target, loc: Loc) -> Result<Found, EngineError> {
+    let address = Address {
+        site: host(&loc),
+        loc,
+    };
+    let table = &target.reconciler.table;
+    // No page has an empty name, so whoever has the claim is another.
+    let Claim::Other(owner) = table.claim(&address, "").await? else {
+        return Ok(Found::Nobody(address.loc));
+    };
+    let claim = keys::claim(&address.site, address.loc.as_str());
+    let mut waiters = table.waiters(&claim.pk, None, WAITERS as u32 + 1).await?;
+    let more = waiters.len() > WAITERS;
+    waiters.truncate(WAITERS);
+    Ok(Found::Pages([vec![owner], waiters].concat(), more))
+}
+
+/// The records that name addresses which no page has.
+#[derive(Default)]
+pub(super) struct Named {
+    /// Their pages, by the address.
+    pub(super) pages: BTreeMap<String, Vec<String>>,
+    /// The ids of those that no function reads because of them, by the address.
+    pub(super) reserved: BTreeMap<String, Vec<String>>,
+}
+
+impl Named {
+    /// Reads the whole content table, if there is an address to search for.
+    pub(super) async fn search(
+        target: &Target,
+        locs: BTreeSet<String>,
+    ) -> Result<Self, EngineError> {
+        let mut named = Self::default();
+        if locs.is_empty() {
+            return Ok(named);
+        }
+        let sites: BTreeSet<String> = locs
+            .iter()
+            .filter_map(|loc| Loc::parse_any(loc).ok())
+            .map(|loc| host(&loc))
+            .collect();
+        let content = &target.reconciler.content;
+        let what = "searching the records for addresses that no page has";
+        let mut progress = Progress::begin(what, Unit::Things("records"), None);
+        let (mut read, mut after) = (0, None);
+        loop {
+            let page = content.scan(after.as_deref(), PAGE).await?;
+            read += page.records.len() as u64;
+            progress.reach(read);
+            let on_sites = page
+                .records
+                .into_iter()
+                .filter(|(_, site)| sites.contains(site));
+            let ids: Vec<String> = on_sites.map(|(id, _)| id).collect();
+            for record in content.records(&ids).await?.values() {
+                let loc = Loc::parse_any(&record.url).ok();
+                if let Some(loc) = loc.filter(|loc| locs.contains(loc.as_str())) {
+                    let pages = named.pages.entry(loc.as_str().to_owned()).or_default();
+                    pages.push(keys::page(&record.id, 1));
+                }
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        for (id, loc) in content.reserved().await? {
+            if let Some(loc) = loc.filter(|loc| locs.contains(loc.as_str())) {
+                let ids = named.reserved.entry(loc.as_str().to_owned()).or_default();
+                ids.push(id);
+            }
+        }
+        Ok(named)
+    }
+}
+
+/// A record's page and its other parts, if there is such a record or a ledger of one that is gone.
+async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, EngineError> {
+    if id.is_empty() || id.len() > MAX_KEY_BYTES {
+        return Ok(Vec::new());
+    }
+    let page = keys::page(id, 1);
+    let ledger = target.reconciler.table.ledger(&page).await?;
+    let content = &target.reconciler.content;
+    if ledger.is_none()
+        && (content.item(id).await?.is_none() || content.mismatch(id).await?.is_some())
+    {
+        return Ok(Vec::new());
+    }
+    let parts = ledger.map_or(0, |ledger| ledger.parts);
+    let parts = (2..=parts).map(|part| keys::page(id, part));
+    Ok([page].into_iter().chain(parts).collect())
+}
+
+/// The alternates that a page's record names and whose pages, if they are ours, do not name it. Of a translation group
+/// every member names every other.
+pub(super) async fn one_sided(
+    target: &Target,
+    page: &str,
+    ledger: Option<&Ledger>,
+) -> Result<Vec<Loc>, EngineError> {
+    let Some(Address { loc, .. }) = ledger.and_then(|ledger| ledger.claim.as_ref()) else {
+        return Ok(Vec::new());
+    };
+    let id = keys::page_parts(page).0.to_owned();
+    let mut records = target
+        .reconciler
+        .content
+        .records(std::slice::from_ref(&id))
+        .await?;
+    let record = records
+        .remove(&id)
+        .filter(|record| record.translation_group.is_none());
+    let mut found = Vec::new();
+    for alternate in record.map(|record| record.alternates).unwrap_or_default() {
+        let address = Address {
+            site: host(&alternate.href),
+            loc: alternate.href,
+        };
+        let Claim::Other(owner) = target.reconciler.table.claim(&address, page).await? else {
+            continue;
+        };
+        let owner = keys::page_parts(&owner).0.to_owned();
+        let others = target.reconciler.content.records(&[owner]).await?;
+        let mut links = others.values().flat_map(|other| &other.alternates);
+        if !links.any(|link| link.href == *loc) {
+            found.push(address.loc);
+        }
+    }
+    Ok(found)
+}
+
+/// The host, and the port if it is not the scheme's own, by which the site of an address is named.
+fn host(loc: &Loc) -> String {
+    loc.as_str()
+        .split('/')
+        .nth(2)
+        .unwrap_or_default()
+        .to_owned()
+}

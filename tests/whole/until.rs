@@ -1,0 +1,88 @@
+//! `waymark status --until`: what it waits for is so when it ends, and what is not so is named.
+
+use std::time::Duration;
+
+use cli::until::{Goal, Waited, until};
+use harness::{SITE, World, post, settings, with};
+use local::stack::Options;
+use serde_json::json;
+
+/// Longer than anything takes here on a loaded machine.
+const LONG: Duration = Duration::from_secs(120);
+/// Long enough for a look, and too short for what never comes.
+const SHORT: Duration = Duration::from_secs(6);
+
+async fn wait(world: &World, goal: Goal, timeout: Duration) -> Waited {
+    until(&world.target(), goal, Some(SITE), timeout)
+        .await
+        .unwrap()
+}
+
+async fn published(world: &World) {
+    let waited = wait(world, Goal::Published, LONG).await;
+    assert!(waited.reached, "{waited:?}");
+}
+
+/// Whether a page is in the public files, without waiting.
+async fn is_listed(world: &World, path: &str) -> bool {
+    let loc = format!("https://{SITE}{path}");
+    world.crawler.entries().await.contains_key(&loc)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn published_is_when_all_that_was_written_before_is_in_the_files() {
+    let mut world = World::idle(Options::default()).await;
+    world.put(&post("/a", 1)).await;
+    // No function runs yet.
+    let waited = wait(&world, Goal::Published, SHORT).await;
+    assert!(!waited.reached && waited.left_count > 0, "{waited:?}");
+    let unknown = format!("{SITE}: it is not known as a site");
+    assert_eq!(waited.left, [unknown]);
+    let everywhere = until(&world.target(), Goal::Published, None, SHORT).await;
+    let everywhere = everywhere.unwrap();
+    assert_eq!(everywhere.left, ["post/a: record_unseen"]);
+
+    world.begin().await;
+    published(&world).await;
+    assert!(is_listed(&world, "/a").await);
+    for round in 0..5 {
+        let path = format!("/{round}");
+        // Of a type of its own: there is a new sitemap, which the index has to name, too.
+        let kind = with(&post(&path, 2), json!({"type": format!("kind{round}")}));
+        world.put(&kind).await;
+        published(&world).await;
+        assert!(is_listed(&world, &path).await, "{round}");
+        world.delete(kind["id"].as_str().unwrap()).await;
+        world.put(&with(&post("/a", round + 3), json!({}))).await;
+        published(&world).await;
+        assert!(!is_listed(&world, &path).await, "{round}");
+        let loc = format!("https://{SITE}/a");
+        let entry = &world.crawler.entries().await[&loc];
+        let day = format!("2026-01-{:02}", round + 3);
+        assert!(format!("{entry:?}").contains(&day), "{round}: {entry:?}");
+    }
+    world.put(&settings(json!({"public": false}))).await;
+    published(&world).await;
+    assert!(!is_listed(&world, "/a").await);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_not_what_its_rows_say_is_waited_for_and_named() {
+    for (file, problem) in [
+        ("post-sitemap.xml", "object_lost"),
+        ("sitemap_index.xml", "object_lost"),
+        ("robots.txt", "object_lost"),
+    ] {
+        let world = World::with(Options::default(), &[post("/a", 1)]).await;
+        published(&world).await;
+        let key = format!("published/{SITE}/{file}");
+        world.lose_object(&key, 0).await;
+        let waited = wait(&world, Goal::Published, SHORT).await;
+        assert!(!waited.reached, "{waited:?}");
+        assert_eq!(waited.left, [format!("{key}: {problem}")]);
+        // Nothing goes on because of it.
+        assert!(wait(&world, Goal::Idle, SHORT).await.reached);
+        world.stop().await;
+    }
+}
