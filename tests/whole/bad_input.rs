@@ -280,7 +280,9 @@ async fn an_empty_file_loads_nothing_and_a_missing_one_is_an_error() {
         .await
         .unwrap_err();
     assert!(
-        error.to_string().starts_with("/no/such/file.jsonl: "),
+        error
+            .to_string()
+            .starts_with("failed to read /no/such/file.jsonl: "),
         "{error}"
     );
     stack.stop().await.unwrap();

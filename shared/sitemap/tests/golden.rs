@@ -29,7 +29,7 @@ use sitemap::time::When;
 
 /// The `RENDER_VERSION` and the digest of [`documents`] under it.
 /// A new document among them, or a new input, needs a new digest alone: the documents that were there keep their texts.
-const GOLDEN: (u32, &str) = (2, "f2d78b07162d3f892d415fba26bfe6a1");
+const GOLDEN: (u32, &str) = (3, "ee57faff899036a8d98899edc5de66b7");
 
 const HOST: &str = "www.example.com";
 /// 2027-01-15T08:00:00+00:00
