@@ -1,4 +1,4 @@
-// Draws docs/images/view.png, the view of a sitemap of the sample site, in Chromium. `run.sh` installs what this needs.
+// Draws docs/images/view.png, the view of the index of the sample site, in Chromium. `run.sh` installs what this needs.
 //
 //     WAYMARK=target/debug/waymark node tests/browser/picture.mjs [FILE]
 

@@ -101,7 +101,7 @@ fn faults_of(operation: &str) -> Vec<Fault> {
 }
 
 /// What happens to a try of a call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     fault: Option<Fault>,
     lasting: bool,
@@ -130,6 +130,7 @@ pub struct Chaos {
 #[derive(Debug)]
 struct State {
     random: u64,
+    lifted: bool,
     injected: BTreeMap<&'static str, u64>,
 }
 
@@ -139,6 +140,7 @@ impl Chaos {
     pub fn seeded(seed: u64, probability: f64) -> Self {
         let state = State {
             random: seed | 1,
+            lifted: false,
             injected: BTreeMap::new(),
         };
         Self {
@@ -151,6 +153,11 @@ impl Chaos {
     #[must_use]
     pub fn interceptor(&self) -> SharedInterceptor {
         SharedInterceptor::new(self.clone())
+    }
+
+    /// Lets every call pass from now on.
+    pub fn lift(&self) {
+        self.state.lock().expect("not poisoned").lifted = true;
     }
 
     /// Faults so far.
@@ -177,6 +184,9 @@ impl Chaos {
     }
 
     fn fate(&self, operation: &str, before: Option<Fate>) -> Fate {
+        if self.state.lock().expect("not poisoned").lifted {
+            return Fate::default();
+        }
         if let Some(lasting) = before.filter(|fate| fate.lasting) {
             return lasting;
         }
