@@ -43,6 +43,7 @@ LINE = "%-20s %-8s %s"
 IDS = {
     "robots.status": "GET /robots.txt is 200 text/plain",
     "robots.sitemap": "robots.txt has absolute, same-host Sitemap: lines, no BOM / inline comment (USP and Scrapy lose those)",
+    "llms.form": "an llms.txt is UTF-8 text of at most 100,000 bytes: a title, then links to pages that a sitemap lists",
     "index.reachable": "the index answers 200 and is a <sitemapindex>",
     "index.in_robots": "robots.txt names the index",
     "index.nested": "no index inside an index",
@@ -284,6 +285,7 @@ class Checker:
             self.shards(root)
             self.locs()
             self.headers()
+            self.llms()
         self.routes()
         self.compare()
 
@@ -313,6 +315,28 @@ class Checker:
         if not self.sitemap_lines:
             bad.append("no Sitemap: line")
         self.rec("robots.sitemap", not bad, "; ".join(bad[:3]), "/robots.txt")
+
+    def llms(self):
+        """Nothing is said of a site that has none."""
+        r = self.fetch(self.public + "/llms.txt", Accept_Encoding="identity")
+        if r.status == 404:
+            return
+        bad = [] if r.status == 200 else ["status %d" % r.status]
+        if not r.h("Content-Type").lower().startswith("text/"):
+            bad.append("Content-Type %s" % r.h("Content-Type"))
+        if len(r.body) > 100_000:
+            bad.append("%d bytes" % len(r.body))
+        title, *lines = r.body.decode("utf-8", "replace").split("\n")
+        if "\ufffd" in r.body.decode("utf-8", "replace") or not re.match(r"# \S", title):
+            bad.append("begins with %r" % title[:80])
+        listed = {e["loc"] for e in self.entries}
+        for l in lines:
+            link = re.match(r"- \[[^\[\]]+\]\(([^()\s]+)\)(: .+)?$", l)
+            if link and link.group(1) not in listed:
+                bad.append("%s is in no sitemap" % link.group(1))
+            if not link and l and not re.match(r"(> |## )\S", l):
+                bad.append("a line that is no link: %r" % l[:80])
+        self.rec("llms.form", not bad, "; ".join(bad[:3]), "/llms.txt")
 
     def index(self):
         want = self.public + self.a.index

@@ -46,6 +46,7 @@ def settings():
         "byte_limit": 2_000_000, "name": "The Tidewater Times & Gazette", "language": "en-GB", "news_name": "Tidewater Times",
         # The checker refuses news that were published earlier and only modified within 48 hours.
         "news_published_only": True, "video_series": "films", "stylesheet": "xsl", "feed": True, "cascaded_index": False,
+        "llms": {"summary": "News of the tidewater [and beyond]", "types": ["post", "product"]},
         "indexnow_key": "tidewater-times-2f1c7a90",
         "robots": ["User-agent: *", "Disallow: /search", "", "# A comment", "User-agent: Example", "Crawl-delay: 5"],
         "types": {

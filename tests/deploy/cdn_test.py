@@ -62,7 +62,7 @@ PAGES = """
 
 def parameters(**changed):
     return {"HttpFunctionArn": "arn", "HttpFunctionUrl": "https://f.lambda-url.r.on.aws/", "HttpAuth": "AWS_IAM", "Aliases": SITE,
-            "CertificateArn": "arn", "SiteOrigin": "origin.example.com", "RobotsTxt": "generated", "IndexNowKey": KEY, "LogBucket": "",
+            "CertificateArn": "arn", "SiteOrigin": "origin.example.com", "RobotsTxt": "generated", "LlmsTxt": "site", "IndexNowKey": KEY, "LogBucket": "",
             "CdnPaths": "all", "CdnCachePolicy": OWN, "CdnHeadersPolicy": "own", "CdnWebAclArn": "",
             "CdnPriceClass": "PriceClass_All"} | changed
 
@@ -149,6 +149,14 @@ class Paths(unittest.TestCase):
         without = Cdn(stack(RobotsTxt="site", IndexNowKey=""), None)
         for path in ["/robots.txt", f"/{KEY}.txt"]:
             self.assertEqual(without.behaviour(path)["TargetOriginId"], "site", path)
+
+    def test_llms_txt_is_the_sites_unless_asked_for(self):
+        for choice in CHOICES:
+            for who, target in [("site", "site"), ("generated", "waymark")]:
+                cdn = Cdn(stack(CdnPaths=choice, LlmsTxt=who), None)
+                self.assertEqual(cdn.behaviour("/llms.txt")["TargetOriginId"], target, choice)
+                self.assertEqual(cdn.behaviour("/blog/llms.txt")["TargetOriginId"], "site", choice)
+        self.assertLessEqual(len(Cdn(stack(LlmsTxt="generated"), None).behaviours()), PRO_BEHAVIOURS)
 
     def test_a_managed_policy_takes_the_place_of_our_own(self):
         for choice in CHOICES:

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use sitemap::loc::Origin;
 use sitemap::record::is_type_name;
-use sitemap::site::{FOREIGN_INDEX_SERIES, MAX_BYTES, MAX_ENTRIES, MIN_BYTES, SiteSettings};
+use sitemap::site::{
+    FOREIGN_INDEX_SERIES, MAX_BYTES, MAX_ENTRIES, MAX_LLMS_TYPES, MIN_BYTES, SiteSettings,
+};
 
 /// Bytes that a site's settings may take: they stand in one item with a few short attributes (DynamoDB: 400 KB).
 const MAX_STORED_BYTES: usize = 380_000;
@@ -49,6 +51,10 @@ pub(crate) fn are_sound(settings: &SiteSettings, host: &str) {
             .all(|line| !line.contains(['\n', '\r', '\0'])),
         "one line of robots.txt becomes several"
     );
+    if let Some(llms) = &settings.llms {
+        assert!((1..=MAX_LLMS_TYPES).contains(&llms.types.len()));
+        assert!(llms.types.iter().all(|name| is_type_name(name)));
+    }
     types_share_no_series(settings);
     let stored = serde_json::to_string(settings).expect("settings have text keys alone");
     assert!(stored.len() <= MAX_STORED_BYTES, "{} bytes", stored.len());

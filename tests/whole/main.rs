@@ -14,6 +14,7 @@ mod explain;
 mod feed;
 mod histories;
 mod limits;
+mod llms;
 mod loss;
 mod media;
 mod metrics;

@@ -616,6 +616,7 @@ async fn equal_texts_of_two_stamps_are_two_objects_and_one_document() {
     for key in [
         ObjectKey::Robots { site: site() },
         ObjectKey::Feed { site: site() },
+        ObjectKey::Llms { site: site() },
     ] {
         let (mut precondition, mut etags) = (Precondition::Absent, Vec::new());
         for stamp in ["e-1", "e-2", "e-1"] {

@@ -67,6 +67,8 @@ pub struct Page {
     pub waits_for_group: Option<String>,
     /// Since when it is in the feed.
     pub in_feed_since: Option<When>,
+    /// Whether llms.txt lists it, if it is among the newest.
+    pub for_llms: bool,
     /// When time alone will change what is listed of it.
     pub next_check: Option<When>,
     /// What else of it is left out, and why.
@@ -329,6 +331,7 @@ impl Page {
             translation,
             waits_for_group: ledger.waits_in.clone(),
             in_feed_since: ledger.feed.map(When::at),
+            for_llms: ledger.llms.is_some(),
             next_check: ledger.next_check_at.map(When::at),
             notes: ledger.notes.clone(),
             one_sided_alternates,
@@ -372,6 +375,9 @@ impl Page {
         }
         if let Some(at) = self.in_feed_since {
             line(format!("in the feed since {at}"));
+        }
+        if self.for_llms {
+            line("in llms.txt, if it is among the newest that fit".to_owned());
         }
         if let Some(at) = self.next_check {
             line(format!("next check at {at}"));
@@ -425,6 +431,7 @@ mod tests {
                 "translation": null,
                 "waits_for_group": null,
                 "in_feed_since": null,
+                "for_llms": false,
                 "next_check": "1970-01-01T00:00:00+00:00",
                 "notes": ["title: cut"],
                 "one_sided_alternates": [],

@@ -17,6 +17,7 @@ pub mod feed;
 pub mod ingest;
 pub mod keys;
 pub mod ledgers;
+pub mod llms;
 pub mod marks;
 pub mod metrics;
 pub mod notices;

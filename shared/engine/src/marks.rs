@@ -9,6 +9,8 @@ use crate::sitemap_table::{SitemapTable, item_key};
 /// A site that has a mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marked {
+    /// Which mark.
+    pub mark: Mark,
     /// Its host.
     pub site: String,
     /// From when on it is to be done, in Unix seconds.
@@ -36,16 +38,17 @@ impl SitemapTable {
         Ok(item.map(|item| due(&item)))
     }
 
-    /// Sites that have this mark.
+    /// Sites that have this mark, or the other of the same partition.
     pub async fn marks(&self, mark: Mark) -> Result<Vec<Marked>, EngineError> {
         // One page, of 1 MB, which holds thousands: those behind it come when some of them are done.
         let items = self.first(Query::of(keys::marks_partition(mark))).await?;
         let marked = |item: &Item| {
             let key = item_key(item)?;
-            let RowKey::Mark(_, site) = RowKey::parse(&key.pk, &key.sk)? else {
+            let RowKey::Mark(mark, site) = RowKey::parse(&key.pk, &key.sk)? else {
                 return None;
             };
             Some(Marked {
+                mark,
                 site,
                 due: due(item),
                 token: item.text("token").unwrap_or_default().to_owned(),
@@ -54,9 +57,9 @@ impl SitemapTable {
         Ok(items.iter().filter_map(marked).collect())
     }
 
-    /// Deletes the mark of a site's feed. The deletion is the event that has the feed published.
-    pub(crate) async fn end_feed_mark(&self, site: &str) -> Result<(), EngineError> {
-        self.delete(&keys::mark(Mark::Feed, site)).await
+    /// Deletes the mark of a site's feed or llms.txt. The deletion is the event that has the file published.
+    pub(crate) async fn end_mark(&self, marked: &Marked) -> Result<(), EngineError> {
+        self.delete(&keys::mark(marked.mark, &marked.site)).await
     }
 
     /// Deletes a mark, unless it was made again since it was read.
@@ -80,7 +83,7 @@ mod tests {
     #[tokio::test]
     async fn a_mark_that_is_made_again_stays() {
         let table = Repeating::default().engine();
-        for mark in [Mark::Notices, Mark::Feed] {
+        for mark in [Mark::Notices, Mark::Feed, Mark::Llms] {
             table.mark(mark, "a.example", 1).await.unwrap();
             let read = table.marks(mark).await.unwrap();
             // Something changes while what was marked is done.

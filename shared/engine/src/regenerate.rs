@@ -1,7 +1,8 @@
 //! What follows from a changed row of the sitemap table: publish what it is part of.
 //!
 //! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
-//!   ([`site_files`]) and feed. `FEED#`, and a mark of `JOB#feeds` that was taken off: the feed ([`mod@feed`]).
+//!   ([`site_files`]), feed and [llms.txt](llms). `FEED#`, and a mark of `JOB#feeds` that was taken off: the feed ([`mod@feed`])
+//!   or llms.txt.
 //! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
 //! - `LOC#`: the records that wait for an address that its owner gave up. `SCAN#`: the next slice of a site's scan
 //!   ([`site_scan`]). `JOB#`: of the scan of all content ([`content_scan`]), or of due timers.
@@ -30,6 +31,7 @@ use self::index::IndexLimits;
 pub mod content_scan;
 pub mod feed;
 pub mod index;
+pub mod llms;
 pub mod publish;
 mod put;
 pub mod site_files;
@@ -78,7 +80,9 @@ pub fn subject(record: &StreamRecord) -> Option<Subject> {
         // A new waiter waits for nothing but that. One that is written again is where the calls go on.
         Subject::Claim(_, Some(_)) => (record.event == EventName::Modify).then_some(subject),
         // The end of the mark says that the time has come.
-        Subject::MarkedFeed(_) => (record.event == EventName::Remove).then_some(subject),
+        Subject::MarkedFeed(_) | Subject::MarkedLlms(_) => {
+            (record.event == EventName::Remove).then_some(subject)
+        }
         _ => Some(subject),
     }
 }
@@ -246,9 +250,15 @@ impl Regenerator {
                 // The site file first: a site that has become private is closed by it alone.
                 self.publish_site_files(site).await?;
                 self.publish_index(site).await?;
-                self.publish_feed(site, true).await
+                if self.publish_feed(site, true).await? {
+                    self.publish_llms(site, true).await?;
+                }
+                Ok(())
             }
-            Subject::Feed(site) | Subject::MarkedFeed(site) => self.publish_feed(site, false).await,
+            Subject::Feed(site) | Subject::MarkedFeed(site) => {
+                self.publish_feed(site, false).await.map(drop)
+            }
+            Subject::Llms(site) | Subject::MarkedLlms(site) => self.publish_llms(site, false).await,
             Subject::Claim(pk, from) => self.hand_over(pk, from.as_deref()).await,
             Subject::ContentScan => self.scan_content().await,
             Subject::Term(pk) => {

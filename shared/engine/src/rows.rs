@@ -14,6 +14,7 @@ use crate::error::EngineError;
 use crate::feed;
 use crate::keys::{self, Key, RowKey, ShardId};
 use crate::ledgers::read_ledger;
+use crate::llms;
 use crate::relations::read_translation;
 use crate::scans::{ContentScan, SiteScan, read_content_scan, read_site_scan};
 use crate::segments::{Summary, read_rendered, read_summary};
@@ -48,6 +49,8 @@ pub enum Holds {
     Series(Extent),
     /// What a page is in a translation group.
     Translation(Translation),
+    /// The digest of what llms.txt may say of a page.
+    Llms(String),
     /// A published shard.
     Summary(Summary),
     /// A site.
@@ -134,6 +137,10 @@ fn read(item: &Item) -> Option<Row> {
         }
         Some(RowKey::Feed(..)) => match feed::read(item) {
             Some(_) => Ok(Holds::Key),
+            None => Err(damaged(&key, "digest")),
+        },
+        Some(RowKey::Llms(..)) => match llms::read(item) {
+            Some((_, digest)) => Ok(Holds::Llms(digest)),
             None => Err(damaged(&key, "digest")),
         },
         Some(RowKey::Notice(_)) => attribute("loc").and_then(|_| {

@@ -50,6 +50,8 @@ pub struct SiteRow {
     pub indexes: u32,
     /// Indexes that may have an object, never fewer than [`SiteRow::indexes`]: what is beyond those is empty.
     pub index_objects: u32,
+    /// Whether its llms.txt may have an object: also if it wants none any more.
+    pub llms_object: bool,
     /// When the settings closed and reopened what they did.
     pub closings: Closings,
 }
@@ -79,6 +81,7 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, EngineError>
             .and_then(|json| serde_json::from_str(json).ok())
             .ok_or_else(|| damaged("closings"))?,
     };
+    let settings: SiteSettings = serde_json::from_str(settings).map_err(|_| damaged("settings"))?;
     Ok(SiteRow {
         epoch: item.number("epoch").ok_or_else(|| damaged("epoch"))?,
         hold: match item.text("hold") {
@@ -90,7 +93,8 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, EngineError>
         version: item.number("version").ok_or_else(|| damaged("version"))?,
         render: item.number("render").ok_or_else(|| damaged("render"))?,
         source: item.text("source").unwrap_or(NO_SOURCE).to_owned(),
-        settings: serde_json::from_str(settings).map_err(|_| damaged("settings"))?,
+        llms_object: settings.llms.is_some() || item.get("llms_object").is_some(),
+        settings,
         indexes,
         index_objects: count("index_objects")?.max(indexes),
         closings,
@@ -187,13 +191,16 @@ impl SitemapTable {
             row.render == RENDER_VERSION && stylesheet::same_frames(&row.settings, settings);
         let epoch = if framed { row.epoch } else { self.env.random() };
         let closings = row.closings.changed(&row.settings, settings, now);
-        let update = Update::new()
+        let mut update = Update::new()
             .set("settings", settings_json(settings))
             .set("render", RENDER_VERSION)
             .set("source", source)
             .set("epoch", epoch)
             .set("closings", closings_json(&closings))
             .add("version", 1);
+        if row.llms_object {
+            update = update.set("llms_object", true);
+        }
         let change = Action::update(&keys::site(&settings.host), update)
             .when(Condition::equals("token", token));
         let mut actions = vec![change];
@@ -223,6 +230,14 @@ impl SitemapTable {
         let key = keys::site(host);
         let counted = self.update_if(&key, update, unchanged);
         Ok(counted.await?.is_some())
+    }
+
+    /// Remembers that a site's llms.txt has an object.
+    pub async fn note_llms_object(&self, host: &str) -> Result<(), EngineError> {
+        let update = Update::new().set("llms_object", true);
+        let is_there = Condition::has("pk");
+        let key = keys::site(host);
+        self.update_if(&key, update, is_there).await.map(drop)
     }
 
     /// Moves a site's hold on. Nothing happens if it is not `from`.

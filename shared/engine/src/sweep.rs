@@ -211,13 +211,13 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
     Ok(())
 }
 
-/// Has the feeds published that have waited for their time.
+/// Has the feeds and llms.txt published that have waited for their time.
 async fn publish_feeds(reconciler: &Reconciler) -> Result<(), EngineError> {
     let Reconciler { table, env, .. } = reconciler;
     let now = env.now();
     let marks = table.marks(Mark::Feed).await?;
     let due = marks.iter().filter(|marked| marked.due <= now);
-    let ended = concurrently(CALLS, due.map(|marked| table.end_feed_mark(&marked.site))).await;
+    let ended = concurrently(CALLS, due.map(|marked| table.end_mark(marked))).await;
     ended.into_iter().collect()
 }
 

@@ -242,6 +242,10 @@ impl SiteFront {
 fn closure(file: &SiteFile, key: &ObjectKey) -> Closure {
     match key.closing() {
         Closing::Never => Closure::Open(None),
+        // A site that wants none may still have the object of one, empty or about to be.
+        Closing::AtOnce if matches!(key, ObjectKey::Llms { .. }) && !file.llms => {
+            Closure::Closed(None)
+        }
         Closing::AtOnce if file.public => Closure::Open(None),
         Closing::AtOnce => Closure::Closed(None),
         Closing::AfterGrace => file.closure(match key {

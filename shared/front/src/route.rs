@@ -128,10 +128,12 @@ mod tests {
         let site = || SITE.to_owned();
         let robots = ObjectKey::Robots { site: site() };
         let feed = ObjectKey::Feed { site: site() };
+        let llms = ObjectKey::Llms { site: site() };
         let long_key = "k".repeat(128);
         let cases = [
             ("/robots.txt", Some(Route::Object(robots, Form::Stored))),
             ("/feed.atom", Some(Route::Object(feed, Form::Compressed))),
+            ("/llms.txt", Some(Route::Object(llms, Form::Compressed))),
             ("/sitemap.css", Some(Route::Asset(Asset::Css))),
             ("/sitemap.xsl", Some(Route::Asset(Asset::Xsl))),
             ("/video-sitemap.xsl", Some(Route::Asset(Asset::VideoXsl))),
@@ -188,6 +190,7 @@ mod tests {
         for path in [
             "/robots.txt",
             "/feed.atom",
+            "/llms.txt",
             "/sitemap_index.xml",
             "/sitemap_index12.xml.gz",
             "/post-sitemap12.txt.gz",

@@ -38,7 +38,7 @@ pub async fn run<O: Objects>(new_bucket: impl AsyncFn() -> O) {
 }
 
 /// One object of each kind.
-fn keys(site: &str) -> [ObjectKey; 6] {
+fn keys(site: &str) -> [ObjectKey; 7] {
     let site = || site.to_owned();
     let shard = |n| ObjectKey::Shard {
         site: site(),
@@ -50,6 +50,7 @@ fn keys(site: &str) -> [ObjectKey; 6] {
         shard(2),
         ObjectKey::Index { site: site(), n: 1 },
         ObjectKey::Feed { site: site() },
+        ObjectKey::Llms { site: site() },
         ObjectKey::Robots { site: site() },
         ObjectKey::SiteFile { site: site() },
     ]

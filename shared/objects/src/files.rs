@@ -69,6 +69,8 @@ pub enum Source {
     Settings,
     /// The rows of the feed, which are deleted. So the stamp is a token, which says nothing.
     Changes,
+    /// The rows of the newest pages, which are deleted too. Only a site whose settings ask for the file has one.
+    Newest,
 }
 
 /// What happens to a file when settings close its site or its series.
@@ -100,7 +102,7 @@ pub enum Form {
 }
 
 /// The table.
-pub static FILES: [&PublishedFile; 5] = [&SHARD, &INDEX, &ROBOTS, &SITE_FILE, &FEED];
+pub static FILES: [&PublishedFile; 6] = [&SHARD, &INDEX, &ROBOTS, &SITE_FILE, &FEED, &LLMS];
 
 static SHARD: PublishedFile = PublishedFile {
     name: "<series>-sitemap<n>.xml",
@@ -167,6 +169,19 @@ static FEED: PublishedFile = PublishedFile {
     closing: Closing::AtOnce,
 };
 
+static LLMS: PublishedFile = PublishedFile {
+    name: "llms.txt",
+    is_numbered: false,
+    key: |site, _| ObjectKey::Llms { site },
+    // It is Markdown. Its name says text, as which every reader and browser shows it.
+    content_type: "text/plain; charset=utf-8",
+    storage: Storage::Sealed("<!-- ", " -->\n"),
+    cache_control: SHARED_CACHE,
+    made_from: Source::Newest,
+    forms: &[Form::Compressed],
+    closing: Closing::AtOnce,
+};
+
 /// A published object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKey {
@@ -191,6 +206,11 @@ pub enum ObjectKey {
         /// The site's host.
         site: String,
     },
+    /// `published/<site>/llms.txt`: the newest pages, in Markdown.
+    Llms {
+        /// The site's host.
+        site: String,
+    },
     /// `published/<site>/robots.txt`.
     Robots {
         /// The site's host.
@@ -211,6 +231,7 @@ impl ObjectKey {
             Self::Shard { .. } => &SHARD,
             Self::Index { .. } => &INDEX,
             Self::Feed { .. } => &FEED,
+            Self::Llms { .. } => &LLMS,
             Self::Robots { .. } => &ROBOTS,
             Self::SiteFile { .. } => &SITE_FILE,
         }
@@ -223,6 +244,7 @@ impl ObjectKey {
             Self::Shard { site, .. }
             | Self::Index { site, .. }
             | Self::Feed { site }
+            | Self::Llms { site }
             | Self::Robots { site }
             | Self::SiteFile { site } => site,
         }

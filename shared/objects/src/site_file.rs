@@ -31,6 +31,9 @@ pub struct SiteFile {
     /// The IndexNow key, whose file is served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexnow_key: Option<String>,
+    /// Whether it has an llms.txt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub llms: bool,
     /// Seconds for which a shard that was emptied or closed is still served, empty: longer than any cached index lives.
     pub emptied_grace_seconds: i64,
 }
@@ -179,6 +182,7 @@ mod tests {
             hidden: settings.hidden_series(),
             closings,
             indexnow_key: None,
+            llms: false,
             emptied_grace_seconds: 1,
         }
     }

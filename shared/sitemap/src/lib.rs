@@ -71,6 +71,7 @@ pub mod entry;
 pub mod feed;
 pub mod index;
 pub mod language;
+pub mod llms;
 pub mod loc;
 pub mod mapping;
 pub mod member;

@@ -16,7 +16,7 @@ mod render;
 mod tests;
 mod translation;
 
-pub use self::change::{Change, FeedItem, Plan, Rendered, Reuse};
+pub use self::change::{Change, FeedItem, LlmsItem, Plan, Rendered, Reuse};
 pub use self::group::MAX_GROUP;
 pub use self::holding::Holding;
 pub use self::inputs::{Assessed, Claim, Inputs, Page};

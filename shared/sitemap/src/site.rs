@@ -39,6 +39,8 @@ pub const MAX_TYPES: usize = 1_000;
 pub const MAX_NEWS_ENTRIES: u32 = 1_000;
 /// Bytes of a site's name, of its news' name and of a pattern of URLs.
 pub const MAX_TEXT_BYTES: usize = 300;
+/// Types that llms.txt may list: each has a heading there.
+pub const MAX_LLMS_TYPES: usize = 20;
 /// Characters of an IndexNow key (<https://www.indexnow.org/documentation>).
 pub const INDEXNOW_KEY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
 /// The placeholder of the page's URL in a pattern of its parts' URLs.
@@ -88,6 +90,19 @@ impl Default for TypeSettings {
             part_url: None,
         }
     }
+}
+
+/// What a site says of its llms.txt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Llms {
+    /// Its title; the site's name if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the site is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The types whose pages it lists, in the order of its sections: at least one.
+    pub types: Vec<String>,
 }
 
 /// What a sitemap names for a browser that opens it raw.
@@ -152,6 +167,9 @@ pub struct SiteSettings {
     pub stylesheet: Stylesheet,
     /// Whether it has a feed of what has changed.
     pub feed: bool,
+    /// Its llms.txt; nothing if it wants none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llms: Option<Llms>,
     /// The key by which IndexNow knows the site. Without a key, search engines are not notified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexnow_key: Option<String>,
@@ -186,6 +204,7 @@ impl SiteSettings {
             video_series: "video".to_owned(),
             stylesheet: Stylesheet::default(),
             feed: true,
+            llms: None,
             indexnow_key: None,
             cascaded_index: false,
             problems: Vec::new(),
@@ -196,6 +215,12 @@ impl SiteSettings {
     #[must_use]
     pub fn type_settings(&self, name: &str) -> TypeSettings {
         self.types.get(name).cloned().unwrap_or_default()
+    }
+
+    /// The llms.txt that is published: none of a site that is private.
+    #[must_use]
+    pub fn public_llms(&self) -> Option<&Llms> {
+        self.llms.as_ref().filter(|_| self.public)
     }
 
     /// The series that lists a type's pages. It has the type's name unless that is reserved: pages must not mix with the

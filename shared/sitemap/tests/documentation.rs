@@ -7,7 +7,7 @@ use sitemap::eligibility::NEWS_SECONDS;
 use sitemap::loc::MAX_LOC_BYTES;
 use sitemap::record::schema::{FIELDS, Role};
 use sitemap::site::SiteSettings;
-use sitemap::{feed, mapping, plan, record, site, video};
+use sitemap::{feed, llms, mapping, plan, record, site, video};
 
 /// The rows of the first table after `heading`, each as its cells.
 fn table<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
@@ -131,6 +131,9 @@ fn the_limits_are_those_of_the_code() {
         ("parts a page", u64::from(record::MAX_PARTS)),
         ("entries of the feed", size(feed::MAX_FEED_ENTRIES)),
         ("bytes of the feed", size(feed::MAX_FEED_BYTES)),
+        ("pages of llms.txt", size(llms::MAX_LLMS_PAGES)),
+        ("bytes of llms.txt", size(llms::MAX_LLMS_BYTES)),
+        ("types of llms.txt", size(site::MAX_LLMS_TYPES)),
         ("URLs a request of IndexNow", urls_a_request()),
         ("bytes of a field mapping", size(mapping::MAX_MAPPING_BYTES)),
     ];

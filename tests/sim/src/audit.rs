@@ -106,7 +106,7 @@ pub fn audit(
         match rows.get(&keys::site(host)) {
             Some(row) => {
                 settings(row, oracle, site)?;
-                tally.indexes += objects::objects(published, rows, row, oracle, site)? - 1;
+                tally.indexes += objects::objects(published, rows, row, oracle, &truth, site)? - 1;
             }
             None if site < KNOWN || oracle.settings[site].is_some() => {
                 return Err(format!("{host} has no row"));
@@ -176,6 +176,7 @@ fn settings(row: &Row, oracle: &Oracle, site: usize) -> Result<(), String> {
     for field in [
         "stylesheet",
         "feed",
+        "llms",
         "video_series",
         "news_series",
         "news_name",

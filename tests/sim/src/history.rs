@@ -250,6 +250,8 @@ pub struct Settings {
     pub part_url: Option<(usize, usize)>,
     /// Whether it has a feed.
     pub feed: bool,
+    /// A type whose pages its llms.txt lists, before those of the first; nothing if it has none.
+    pub llms: Option<usize>,
     /// Which of [`STYLESHEETS`].
     pub stylesheet: usize,
     /// Whether search engines are told of changes.
@@ -271,10 +273,23 @@ pub const DEFAULT: Settings = Settings {
     language: false,
     part_url: None,
     feed: true,
+    llms: None,
     stylesheet: 0,
     told: false,
     cascaded: false,
 };
+
+impl Settings {
+    /// The types whose pages its llms.txt lists, in the order of its sections.
+    #[must_use]
+    pub fn llms_kinds(&self) -> Vec<usize> {
+        match self.llms {
+            None => Vec::new(),
+            Some(0) => vec![0],
+            Some(kind) => vec![kind, 0],
+        }
+    }
+}
 
 impl Page {
     /// How many parts of it may be listed: of an archive the first alone.
@@ -428,10 +443,11 @@ fn settings() -> impl Strategy<Value = Settings> {
     let limits = (capacity, public, hidden, any::<bool>());
     let news = (publication, news, any::<bool>(), likely());
     let stylesheet = prop_oneof![2 => Just(0), 1 => 0..STYLESHEETS.len()];
-    let flags = (any::<bool>(), any::<bool>());
+    let llms = proptest::option::weighted(0.5, 0..TYPES.len());
+    let flags = (any::<bool>(), any::<bool>(), llms);
     let more = (series, part_url, likely(), stylesheet, flags);
     (limits, news, more).prop_map(|(limits, news, more)| {
-        let (series, part_url, feed, stylesheet, (told, cascaded)) = more;
+        let (series, part_url, feed, stylesheet, (told, cascaded, llms)) = more;
         let (capacity, public, hidden, tight) = limits;
         let (publication, news, published_only, language) = news;
         Settings {
@@ -446,6 +462,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             language,
             part_url,
             feed,
+            llms,
             stylesheet,
             told,
             cascaded,

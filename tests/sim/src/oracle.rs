@@ -10,10 +10,13 @@ mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::keys;
 use sitemap::plan::{Term, Translation};
 use sitemap::time::When;
 
-use crate::history::{Changed, DEFAULT, Film, KNOWN, Page, SERIES, SITES, Settings, State, TERMS};
+use crate::history::{
+    Changed, DEFAULT, Film, KNOWN, Page, SERIES, SITES, Settings, State, TERMS, TYPES,
+};
 
 /// The lowest byte limit that a site can ask for.
 pub const LOW_BYTE_LIMIT: usize = 1_000_000;
@@ -25,6 +28,10 @@ const INDEX_LINES: usize = 50_000;
 const GROUP_MEMBERS: usize = 200;
 /// Entries of a sitemap of news (Google).
 const NEWS_ENTRIES: usize = 1_000;
+/// Pages of llms.txt.
+const LLMS_PAGES: usize = 500;
+/// The title of every page that has one, as llms.txt has it.
+const LLMS_TITLE: &str = "Rust & &lt;more&gt;";
 /// Hours for which a page is news, and a change stands in the feed.
 const RECENT_HOURS: i64 = 48;
 /// Hours between two rounds in which all feeds are published, and that of the round.
@@ -95,6 +102,8 @@ pub struct Listed {
     pub waits_in: Option<String>,
     /// Whether its changes stand in the feed.
     pub fed: bool,
+    /// Its lastmod, if llms.txt may list it.
+    pub llms: Option<Option<When>>,
 }
 
 /// An entry.
@@ -317,11 +326,46 @@ impl Oracle {
                 terms: terms.map(|term| (term, *lastmod)).collect(),
                 group,
                 waits_in,
+                llms: self
+                    .settings(page.site)
+                    .filter(|site| is_page && site.llms_kinds().contains(&page.kind))
+                    .map(|_| *lastmod),
                 fed: is_member && self.settings(page.site).is_some_and(|site| site.feed),
             };
             truth.listed.insert(((*id).clone(), *part), one);
         }
         Ok(truth)
+    }
+
+    /// The llms.txt that a site must have; nothing if it must have none.
+    #[must_use]
+    pub fn llms(&self, site: usize, truth: &Truth) -> Option<String> {
+        let settings = self.settings(site).filter(|settings| settings.public)?;
+        settings.llms?;
+        let mut pages = Vec::new();
+        for ((id, part), listed) in &truth.listed {
+            let page = &self.pages[id];
+            if let Some(lastmod) = listed.llms.filter(|_| page.site == site) {
+                let key = keys::llms(SITES[site], lastmod, &keys::page(id, *part));
+                pages.push((key.sk, page, &listed.address.1));
+            }
+        }
+        pages.sort_by(|(a, ..), (b, ..)| b.cmp(a));
+        pages.truncate(LLMS_PAGES);
+        let [title, summary] = records::LLMS;
+        let mut text = format!("# {title}\n\n> {summary}\n");
+        for kind in settings.llms_kinds() {
+            let of_kind = pages.iter().filter(|(_, page, _)| page.kind == kind);
+            let line = |(_, page, loc): &(String, &Page, &String)| {
+                let title = if page.titled { LLMS_TITLE } else { loc };
+                format!("- [{title}]({loc})\n")
+            };
+            let lines: String = of_kind.map(line).collect();
+            if !lines.is_empty() {
+                text += &format!("\n## {}\n\n{lines}", TYPES[kind]);
+            }
+        }
+        Some(text)
     }
 
     /// When a page that is not to come last changed.

@@ -49,7 +49,6 @@ fn the_distribution_brings_the_function_its_paths_and_no_others() {
         "/sitemap",
         "/sitemap/",
         "/about.xml",
-        "/llms.txt",
         "/app.js",
         "/style.css",
         "/feed",

@@ -132,6 +132,13 @@ impl World {
                 {
                     1
                 }
+                ObjectKey::Llms { .. }
+                    if settings
+                        .as_ref()
+                        .is_some_and(|settings| settings.public_llms().is_some()) =>
+                {
+                    1
+                }
                 ObjectKey::Robots { .. } => 2,
                 // Only caches ask for what is empty. The site file is not public.
                 _ => continue,

@@ -1,7 +1,7 @@
 //! What has changed on a site in the last days, by day. `FEED#<site>#<day>`, time and page.
 
 use super::timer::timer_parts;
-use super::{Key, RowKey, escape, id_part, key, unescape};
+use super::{Key, RowKey, escape, id_part, key, llms, unescape};
 
 /// Their partitions.
 pub const PREFIX: &str = "FEED#";
@@ -22,7 +22,11 @@ pub fn feed(site: &str, at: i64, id: &str) -> Key {
 }
 
 pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
-    let (site, _) = rest.split_once('#')?;
+    let (site, day) = rest.split_once('#')?;
+    let site = unescape(site)?;
+    if day == llms::PARTITION {
+        return llms::parse(site, sk);
+    }
     let (at, id) = timer_parts(sk)?;
-    Some(RowKey::Feed(unescape(site)?, at, id.to_owned()))
+    Some(RowKey::Feed(site, at, id.to_owned()))
 }

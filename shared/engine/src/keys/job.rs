@@ -13,6 +13,8 @@ const SUMS: &str = "sums";
 const SWEEP: &str = "sweep";
 const NOTICES: &str = "notices";
 const FEEDS: &str = "feeds";
+/// Follows the site in the mark of its llms.txt. No site's name ends so.
+const LLMS: &str = "#llms";
 
 /// What `sweep` has to do for a site that is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub enum Mark {
     Notices,
     /// Delete the mark when its time has come: that is the event that has the feed published.
     Feed,
+    /// The same of llms.txt. It stands beside that of the feed.
+    Llms,
 }
 
 /// The scan of all content.
@@ -58,7 +62,7 @@ pub fn sweep() -> Key {
 pub fn marks_partition(mark: Mark) -> String {
     let name = match mark {
         Mark::Notices => NOTICES,
-        Mark::Feed => FEEDS,
+        Mark::Feed | Mark::Llms => FEEDS,
     };
     format!("{PREFIX}{name}")
 }
@@ -66,13 +70,24 @@ pub fn marks_partition(mark: Mark) -> String {
 /// A site's mark.
 #[must_use]
 pub fn mark(mark: Mark, site: &str) -> Key {
-    key(marks_partition(mark), escape(site))
+    let site = escape(site);
+    let sk = match mark {
+        Mark::Notices | Mark::Feed => site,
+        Mark::Llms => site + LLMS,
+    };
+    key(marks_partition(mark), sk)
 }
 
 pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     let row = match rest {
         NOTICES => return unescape(sk).map(|site| RowKey::Mark(Mark::Notices, site)),
-        FEEDS => return unescape(sk).map(|site| RowKey::Mark(Mark::Feed, site)),
+        FEEDS => {
+            let (mark, site) = match sk.strip_suffix(LLMS) {
+                Some(site) => (Mark::Llms, site),
+                None => (Mark::Feed, sk),
+            };
+            return unescape(site).map(|site| RowKey::Mark(mark, site));
+        }
         SCAN => RowKey::ContentScan,
         AUDIT => RowKey::Audit,
         SUMS => RowKey::Sums,

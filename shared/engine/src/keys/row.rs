@@ -35,6 +35,10 @@ pub enum Subject {
     Feed(String),
     /// The mark of a site whose feed is to be published.
     MarkedFeed(String),
+    /// What llms.txt may say of a site's pages.
+    Llms(String),
+    /// The mark of a site whose llms.txt is to be published.
+    MarkedLlms(String),
 }
 
 impl Subject {
@@ -58,6 +62,8 @@ impl Subject {
             RowKey::GroupWaiter(_) => Some(Self::GroupWaiters(pk.to_owned())),
             RowKey::Feed(site, ..) => Some(Self::Feed(site)),
             RowKey::Mark(Mark::Feed, site) => Some(Self::MarkedFeed(site)),
+            RowKey::Llms(site, _) => Some(Self::Llms(site)),
+            RowKey::Mark(Mark::Llms, site) => Some(Self::MarkedLlms(site)),
             _ => None,
         }
     }
@@ -94,6 +100,8 @@ pub enum RowKey {
     GroupWaiter(String),
     /// The site, the time in Unix seconds, and the id of the record that has changed.
     Feed(String, i64, String),
+    /// The site, and the id of the record that its llms.txt may list.
+    Llms(String, String),
     /// The site of a URL that is still to be sent to search engines.
     Notice(String),
     /// Until when nothing of a site is sent to search engines.
@@ -130,7 +138,8 @@ impl RowKey {
             | Self::LeftOut(id)
             | Self::GroupMember(id)
             | Self::GroupWaiter(id)
-            | Self::Feed(_, _, id) => Some(id),
+            | Self::Feed(_, _, id)
+            | Self::Llms(_, id) => Some(id),
             _ => None,
         }
     }

@@ -32,23 +32,26 @@ pub fn term_partition(term: &Term) -> String {
     )
 }
 
-/// A page of an archive, by its lastmod: the last of the partition is the newest.
-#[must_use]
-pub fn term_member(term: &Term, lastmod: Option<When>, id: &str) -> Key {
+/// A lastmod as the beginning of a sort key: in the order of time, and one that is not known before all others.
+pub(super) fn time(lastmod: Option<When>) -> String {
     // A date is older than the first second of its day, and so it sorts.
     let (seconds, precision) = match lastmod {
         None => (0, DATE),
         Some(at) if at.is_date() => (at.seconds() + SECONDS_OFFSET, DATE),
         Some(at) => (at.seconds() + SECONDS_OFFSET, SECOND),
     };
-    key(
-        term_partition(term),
-        format!("{seconds:012}{precision}#{}", id_part(id)),
-    )
+    format!("{seconds:012}{precision}")
 }
 
-/// The lastmod and the page that [`term_member`] wrote as a sort key.
-fn term_parts(sk: &str) -> Option<(Option<When>, &str)> {
+/// A page of an archive, by its lastmod: the last of the partition is the newest.
+#[must_use]
+pub fn term_member(term: &Term, lastmod: Option<When>, id: &str) -> Key {
+    let sk = format!("{}#{}", time(lastmod), id_part(id));
+    key(term_partition(term), sk)
+}
+
+/// The lastmod of a sort key that begins with [`time`], and what follows it.
+pub(super) fn time_parts(sk: &str) -> Option<(Option<When>, &str)> {
     let (at, id) = sk.split_once('#')?;
     let (seconds, precision) = at.split_at_checked(at.len().checked_sub(1)?)?;
     let seconds = seconds.parse::<i64>().ok()?;
@@ -71,6 +74,6 @@ pub(super) fn parse(sk: &str) -> Option<RowKey> {
     if let Some(id) = sk.strip_prefix(ARCHIVE) {
         return Some(RowKey::Archive(id.to_owned()));
     }
-    let (lastmod, id) = term_parts(sk)?;
+    let (lastmod, id) = time_parts(sk)?;
     Some(RowKey::TermMember(lastmod, id.to_owned()))
 }

@@ -82,6 +82,18 @@ fn keys_are_read_as_they_were_written() {
             RowKey::Mark(Mark::Feed, "a.example:1".to_owned()),
         ),
         (
+            mark(Mark::Llms, "a.example:1"),
+            RowKey::Mark(Mark::Llms, "a.example:1".to_owned()),
+        ),
+        (
+            llms("a.example:1", When::parse("2026-01-02").ok(), "a#b"),
+            RowKey::Llms("a.example:1".to_owned(), "a#b".to_owned()),
+        ),
+        (
+            feed("a.example:1", 1_800_000_000, "a#b"),
+            RowKey::Feed("a.example:1".to_owned(), 1_800_000_000, "a#b".to_owned()),
+        ),
+        (
             mark(Mark::Notices, "b.example"),
             RowKey::Mark(Mark::Notices, "b.example".to_owned()),
         ),

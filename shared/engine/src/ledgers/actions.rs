@@ -8,6 +8,7 @@ use table::{Action, Condition, Item, Update};
 use super::{holding, ledger_body};
 use crate::feed;
 use crate::keys::{self, Key, RowKey};
+use crate::llms;
 
 /// The actions of a transaction in the making. Every condition is on the item that it protects.
 #[derive(Default)]
@@ -82,6 +83,10 @@ impl Actions {
             Change::Feed(at, item) => {
                 let key = keys::feed(&item.address.site, *at, id);
                 self.push(&key, Action::put(feed::row(*at, id, item)));
+            }
+            Change::Llms(item) => {
+                let key = keys::llms(&item.site, item.lastmod, id);
+                self.push(&key, Action::put(llms::row(id, item)));
             }
             Change::Notify(Address { site, loc }, at) => {
                 // Keeps the time of the first change that was not sent, so that a URL that keeps changing is sent too.

@@ -34,6 +34,7 @@ pub(crate) fn key(page: &str, holding: &Holding) -> Key {
         Holding::GroupMember(group, _) => keys::group_member(group, page),
         Holding::GroupWaiter(group) => keys::group_waiter(group, page),
         Holding::Feed(site, at) => keys::feed(site, *at, page),
+        Holding::Llms(site, lastmod, _) => keys::llms(site, *lastmod, page),
         Holding::Timer(due) => keys::timer(*due, page),
         Holding::Part(part) => keys::ledger(&keys::page(keys::page_parts(page).0, *part)),
     }
@@ -69,6 +70,9 @@ pub(crate) fn loss(page: &str, holding: &Holding, row: Option<&Row>) -> Option<L
         }
         (Holding::GroupMember(_, translation), Ok(Holds::Translation(other))) => {
             (translation != other).then(|| Loss::Differs(String::new()))
+        }
+        (Holding::Llms(_, _, digest), Ok(Holds::Llms(other))) => {
+            (digest != other).then(|| Loss::Differs(String::new()))
         }
         _ => None,
     }

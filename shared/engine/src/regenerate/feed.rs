@@ -28,17 +28,18 @@ const CLOCK_SKEW_SECONDS: i64 = 300;
 
 impl Regenerator {
     /// Publishes a site's feed: of a site that is private or wants none, an empty one, since an object is never deleted. One that
-    /// has changed within a minute waits, unless it is to be published at once.
+    /// has changed within a minute waits, unless it is to be published at once. Says whether the site may have an llms.txt, as
+    /// its row was read for this: so no other call has to be made of a site that never wanted one.
     ///
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_feed(&self, site: &str, at_once: bool) -> Result<(), EngineError> {
+    pub async fn publish_feed(&self, site: &str, at_once: bool) -> Result<bool, EngineError> {
         let table = &self.reconciler.table;
         if !at_once {
             let due = table.marked(Mark::Feed, site).await?;
             if due.is_some_and(|due| due > self.reconciler.env.now()) {
-                return Ok(());
+                return Ok(false);
             }
         }
         let key = &ObjectKey::Feed {
@@ -46,7 +47,7 @@ impl Regenerator {
         };
         let build = |(), stored: Option<Stored>| async move {
             let Some(row) = self.released(site).await? else {
-                return Ok(Build::Keep(None));
+                return Ok(Build::Keep((None, false)));
             };
             let settings = &row.settings;
             let now = self.reconciler.env.now();
@@ -55,7 +56,7 @@ impl Regenerator {
             let changed = published.as_ref().map(|document| document.changed.min(now));
             let due = changed.map_or(0, |changed| changed + FEED_PERIOD);
             if is_open && due > now && !at_once {
-                return Ok(Build::Keep(Some(due)));
+                return Ok(Build::Keep((Some(due), row.llms_object)));
             }
             let changes = if is_open {
                 let day = |at: i64| at.div_euclid(SECONDS_PER_DAY);
@@ -88,11 +89,12 @@ impl Regenerator {
                 entries: entries as u64,
                 stamp: self.reconciler.env.token(),
             };
-            Ok(Build::Put(text.into(), document, None))
+            Ok(Build::Put(text.into(), document, (None, row.llms_object)))
         };
-        if let Some(due) = self.compare_and_put(key, (), build).await? {
+        let (due, may_have_llms) = self.compare_and_put(key, (), build).await?;
+        if let Some(due) = due {
             table.mark(Mark::Feed, site, due).await?;
         }
-        Ok(())
+        Ok(may_have_llms)
     }
 }

@@ -308,6 +308,7 @@ mod tests {
             settings: SiteSettings::parse(HOST, settings).expect("a host"),
             indexes: 1,
             index_objects: 1,
+            llms_object: false,
             closings: objects::Closings::default(),
         }
     }

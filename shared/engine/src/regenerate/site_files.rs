@@ -105,6 +105,7 @@ fn site_file(row: &SiteRow) -> String {
         hidden: row.settings.hidden_series(),
         closings: row.closings.clone(),
         indexnow_key: row.settings.indexnow_key.clone(),
+        llms: row.settings.llms.is_some(),
         emptied_grace_seconds: EMPTIED_GRACE_SECONDS,
     };
     serde_json::to_string(&file).expect("a site file has text keys alone")

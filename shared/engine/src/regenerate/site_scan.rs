@@ -203,7 +203,7 @@ impl Regenerator {
                 return up_to(done);
             }
         }
-        step_over(site, self.take_over_indexes(site).await)?;
+        step_over(site, self.take_over_objects(site).await)?;
         table
             .move_hold(site, Hold::Publishing, Hold::Released)
             .await?;
@@ -211,15 +211,22 @@ impl Regenerator {
         Ok(Next::Done)
     }
 
-    /// Writes into the row of a site on hold how many indexes a dropped table has left, so that they are emptied.
-    async fn take_over_indexes(&self, site: &str) -> Result<(), EngineError> {
+    /// Writes into the row of a site on hold how many indexes a dropped table has left, and whether it has left an llms.txt, so
+    /// that they are emptied.
+    async fn take_over_objects(&self, site: &str) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
         let row = table.site(site).await?;
         let Some(row) = row.filter(|row| row.hold == Hold::Publishing) else {
             return Ok(());
         };
-        let objects = self.objects.list(site).await?.into_iter();
-        let indexes = objects.filter_map(|key| match key {
+        let objects = self.objects.list(site).await?;
+        let has_llms = objects
+            .iter()
+            .any(|key| matches!(key, ObjectKey::Llms { .. }));
+        if has_llms && !row.llms_object {
+            table.note_llms_object(site).await?;
+        }
+        let indexes = objects.into_iter().filter_map(|key| match key {
             ObjectKey::Index { n, .. } => Some(n),
             _ => None,
         });

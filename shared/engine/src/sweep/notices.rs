@@ -408,6 +408,7 @@ mod tests {
             source: crate::content::NO_SOURCE.to_owned(),
             indexes: 1,
             index_objects: 1,
+            llms_object: false,
             closings: objects::Closings::default(),
             settings,
         };

@@ -142,6 +142,35 @@ async fn a_closed_site_is_empty_for_a_grace_period() {
 }
 
 #[tokio::test]
+async fn llms_txt_is_served_while_its_site_asks_for_it() {
+    let llms = ObjectKey::Llms {
+        site: SITE.to_owned(),
+    };
+    for (fields, public, is_served) in [
+        ("", true, false),
+        (r#""llms":true,"#, true, true),
+        (r#""llms":true,"#, false, false),
+    ] {
+        let fixture = Fixture::new();
+        fixture
+            .bucket
+            .insert(&llms, stored(LLMS.into(), LLMS.len(), 0));
+        fixture.bucket.site_file_with(SITE, public, fields);
+        let answer = fixture.get("/llms.txt", &[]).await;
+        assert_eq!(answer.status == 200, is_served, "{fields} {public}");
+        if is_served {
+            assert_eq!(answer.text(), LLMS);
+            assert_eq!(answer.header("content-type"), Some(TEXT_TYPE));
+            let answer = fixture.get("/llms.txt", &[GZIP]).await;
+            assert_eq!(answer.gunzip(), LLMS);
+            for path in ["/llms.txt.gz", "/LLMS.txt", "/a/llms.txt", "/llms.txt/"] {
+                assert_eq!(fixture.get(path, &[]).await.status, 404, "{path}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_was_never_published_is_not_revealed_by_its_closing() {
     let fixture = closed(Some("secret"));
     is_not_found(&fixture, &["/secret-sitemap.xml", "/secret-sitemap.txt"]).await;

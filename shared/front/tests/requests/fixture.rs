@@ -30,6 +30,7 @@ pub(crate) const URLSET: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ur
 pub(crate) const URLS: &str = "https://www.example.com/?a=1&b=2\nhttps://www.example.com/b\n";
 pub(crate) const INDEX: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex/>\n";
 pub(crate) const FEED: &str = "<feed xmlns=\"http://www.w3.org/2005/Atom\"/>\n";
+pub(crate) const LLMS: &str = "# Larch\n";
 pub(crate) const ROBOTS: &str = "User-agent: *\nDisallow:\n";
 
 /// A front before a public site with an index, `post-sitemap.xml`, `post-sitemap2.xml` and robots.txt.

@@ -13,7 +13,7 @@ use crate::fixture::*;
 const EVIL: &str = "evil.example";
 
 /// Every kind of answer.
-const PATHS: [&str; 17] = [
+const PATHS: [&str; 18] = [
     "/sitemap_index.xml",
     "/sitemap_index.xml.gz",
     "/post-sitemap.xml",
@@ -27,6 +27,7 @@ const PATHS: [&str; 17] = [
     "/sitemap-view.js",
     "/sitemap_index2.xml",
     "/feed.atom",
+    "/llms.txt",
     "/0123abcd.txt",
     "/sitemap.xml",
     "/site.json",

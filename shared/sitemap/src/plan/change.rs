@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::holding::Holding;
 use super::ledger::{Address, Ledger, Placement, Slot};
+use crate::llms;
 use crate::series::Series;
 use crate::time::When;
 
@@ -46,6 +47,31 @@ pub struct FeedItem {
     pub published: Option<When>,
 }
 
+/// What llms.txt may say of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LlmsItem {
+    /// The host of its site.
+    pub site: String,
+    /// Its lastmod.
+    pub lastmod: Option<When>,
+    /// What is said of it.
+    pub page: llms::Page,
+}
+
+impl LlmsItem {
+    /// The digest by which a ledger knows what a row says.
+    #[must_use]
+    pub fn digest_of(page: &llms::Page) -> String {
+        let llms::Page {
+            loc,
+            type_name,
+            title,
+            description,
+        } = page;
+        digest([format!("{loc:?} {type_name:?} {title:?} {description:?}").as_str()])
+    }
+}
+
 /// One change that a plan asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -63,6 +89,8 @@ pub enum Change {
     Require(Address, String),
     /// Put the page into the feed, as changed at this time (Unix seconds).
     Feed(i64, FeedItem),
+    /// Write what llms.txt may say of the page.
+    Llms(LlmsItem),
     /// Put a notice for search engines into the queue: the address has changed at this time.
     Notify(Address, i64),
 }

@@ -1,6 +1,6 @@
 //! From what is placed and what is wanted, the changes.
 
-use super::change::{Change, FeedItem, Plan, Rendered, Reuse};
+use super::change::{Change, FeedItem, LlmsItem, Plan, Rendered, Reuse};
 use super::holding::Holding;
 use super::inputs::Inputs;
 use super::ledger::{Address, Ledger, Placement};
@@ -14,6 +14,8 @@ pub(super) struct Wanted {
     pub(super) owner: String,
     /// What the feed says of it, if that is to be written.
     pub(super) feed: Option<FeedItem>,
+    /// What llms.txt may say of it.
+    pub(super) llms: Option<LlmsItem>,
     /// The address of which search engines are to be notified.
     pub(super) notify: Option<Address>,
 }
@@ -74,6 +76,7 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
             }
             // It is written with what the feed says of the page, see below.
             Holding::Feed(..) => {}
+            Holding::Llms(..) => changes.extend(wanted.llms.take().map(Change::Llms)),
             row => changes.push(Change::Hold(row)),
         }
     }

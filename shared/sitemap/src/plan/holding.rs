@@ -29,6 +29,8 @@ pub enum Holding {
     /// The page is in a site's feed, as changed at this time (Unix seconds). The row goes by itself when it is over
     /// ([`super::FEED_SECONDS`]), and nobody waits for that.
     Feed(String, i64),
+    /// The page may be listed in a site's llms.txt, by this lastmod; with the digest of what its row says.
+    Llms(String, Option<When>, String),
     /// The page is planned again at this time (Unix seconds).
     Timer(i64),
     /// The ledger of another part of the page.
@@ -40,6 +42,7 @@ impl Holding {
     pub(super) fn is_same_row(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::GroupMember(group, _), Self::GroupMember(other, _)) => group == other,
+            (Self::Llms(site, at, _), Self::Llms(other, when, _)) => (site, at) == (other, when),
             _ => self == other,
         }
     }
@@ -60,6 +63,8 @@ impl Ledger {
         let group_waiter = self.waits_in.clone().map(Holding::GroupWaiter);
         let feed = self.feed.filter(|at| !is_over(*at, now));
         let feed = feed.map(|at| Holding::Feed(self.site.clone(), at));
+        let llms = self.llms.clone();
+        let llms = llms.map(|(at, digest)| Holding::Llms(self.site.clone(), at, digest));
         let timer = self.next_check_at.map(Holding::Timer);
         let parts = (2..=self.parts).map(Holding::Part);
         let alone = [
@@ -70,6 +75,7 @@ impl Ledger {
             group,
             group_waiter,
             feed,
+            llms,
             timer,
         ];
         entries
@@ -92,6 +98,7 @@ impl Ledger {
             Holding::GroupMember(..) => self.group = None,
             Holding::GroupWaiter(_) => self.waits_in = None,
             Holding::Feed(..) => self.feed = None,
+            Holding::Llms(..) => self.llms = None,
             Holding::Timer(_) => self.next_check_at = None,
             Holding::Part(_) => {}
         }

@@ -83,6 +83,9 @@ pub struct Ledger {
     /// The time (Unix seconds) of its row in the feed: when it last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<i64>,
+    /// Its row for llms.txt: its lastmod there, and the digest of what the row says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llms: Option<(Option<When>, String)>,
     /// The number of its highest part that may have anything placed; 0 for a page without parts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub parts: u32,

@@ -1,10 +1,11 @@
 //! What follows from a page's being listed.
 
-use super::change::{FeedItem, digest};
+use super::change::{FeedItem, LlmsItem, digest};
 use super::difference::Wanted;
 use super::inputs::Inputs;
 use super::ledger::{Address, Ledger, Term};
 use crate::eligibility;
+use crate::llms;
 use crate::loc::Loc;
 use crate::record::ContentRecord;
 use crate::site::SiteSettings;
@@ -14,6 +15,13 @@ use crate::time::When;
 pub const FEED_SECONDS: i64 = 48 * 3_600;
 /// Characters of a page's title and description in the feed.
 const MAX_FEED_CHARS: usize = 1_000;
+
+/// The same in llms.txt: more than is shown of them, since white space is taken out only then.
+const MAX_LLMS_CHARS: usize = 400;
+const _: () = assert!(
+    MAX_LLMS_CHARS > llms::MAX_TITLE_CHARS && MAX_LLMS_CHARS > llms::MAX_DESCRIPTION_CHARS,
+    "a text that was cut is seen to be"
+);
 
 /// A page that is listed.
 pub(super) struct Listing<'a> {
@@ -56,6 +64,33 @@ impl Listing<'_> {
         let alternates = self.alternates(after);
         self.render(lastmod, &alternates, after, wanted, due);
         self.remember_change(lastmod, after, wanted);
+        if let Some(item) = self.llms_item(lastmod).filter(|_| is_page) {
+            after.llms = Some((lastmod, LlmsItem::digest_of(&item.page)));
+            wanted.llms = Some(item);
+        }
+    }
+
+    /// What llms.txt may say of the page, if it lists the page's type.
+    fn llms_item(&self, lastmod: Option<When>) -> Option<LlmsItem> {
+        let Self {
+            record, site, loc, ..
+        } = *self;
+        let types = &site.llms.as_ref()?.types;
+        let is_chosen = types.contains(&record.type_name);
+        let cut = |text: &Option<String>, most| {
+            let text: String = text.as_deref()?.chars().take(most).collect();
+            (!text.is_empty()).then_some(text)
+        };
+        is_chosen.then(|| LlmsItem {
+            site: site.host.clone(),
+            lastmod,
+            page: llms::Page {
+                loc: loc.to_string(),
+                type_name: record.type_name.clone(),
+                title: cut(&record.title, MAX_LLMS_CHARS),
+                description: cut(&record.description, MAX_LLMS_CHARS),
+            },
+        })
     }
 
     /// Whether its readers would see a change, and what follows from one.

@@ -4,7 +4,7 @@ use super::*;
 use crate::eligibility::Newest;
 use crate::loc::Loc;
 use crate::record::ContentRecord;
-use crate::site::SiteSettings;
+use crate::site::{Llms, SiteSettings};
 use crate::time::When;
 
 const NOW: i64 = 1_800_000_000;
@@ -782,5 +782,65 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     assert_eq!(
         names(&gone),
         ["+LeftOut", "-Claim", "-Feed", "Notify", "Remove"]
+    );
+}
+
+#[test]
+fn a_page_of_a_chosen_type_has_a_row_for_llms_txt() {
+    let mut site = site();
+    let first = record(json!({"title": "A", "description": "B"}));
+    let planned = |record: &ContentRecord, site: &SiteSettings, ledger: &Ledger| {
+        plan(
+            "post/1",
+            &Inputs::of(&page(Some(record), site), ledger, &Claim::Free),
+        )
+    };
+    let nothing = Ledger::default();
+    let without = planned(&first, &site, &nothing);
+    assert_eq!(names(&without), ["+Claim", "Insert"]);
+    site.llms = Some(Llms {
+        title: None,
+        summary: None,
+        types: vec!["post".to_owned()],
+    });
+    let mut plan = planned(&first, &site, &nothing);
+    assert_eq!(names(&plan), ["+Claim", "Insert", "Llms"]);
+    let Some(Change::Llms(item)) = plan
+        .changes
+        .iter()
+        .find(|change| matches!(change, Change::Llms(_)))
+        .cloned()
+    else {
+        panic!("no row");
+    };
+    assert_eq!(item.page.title.as_deref(), Some("A"));
+    let series = plan.needs_slots().next().cloned().unwrap();
+    plan.place(&series, Slot { n: 1, i: 0 });
+    let ledger = plan.ledger.unwrap();
+    assert!(planned(&first, &site, &ledger).is_empty());
+
+    // The same row says something else; another lastmod is another row.
+    let retitled = record(json!({"title": "C", "description": "B"}));
+    assert_eq!(names(&planned(&retitled, &site, &ledger)), ["Llms"]);
+    let modified = record(json!({"title": "A", "description": "B", "modified_at": "2026-01-02"}));
+    assert_eq!(
+        names(&planned(&modified, &site, &ledger)),
+        ["-Llms", "Llms", "Replace"]
+    );
+    // A row that is lost is written again, and another type's settings release it.
+    let lost = Ledger {
+        llms: None,
+        ..ledger.clone()
+    };
+    assert_eq!(names(&planned(&first, &site, &lost)), ["Llms"]);
+    site.llms = None;
+    let left = planned(&first, &site, &ledger);
+    assert_eq!(names(&left), ["-Llms"]);
+    assert_eq!(left.ledger.unwrap().llms, None);
+    let none = record(json!({"type": "page", "title": "A"}));
+    assert!(
+        names(&planned(&none, &site, &nothing))
+            .iter()
+            .all(|name| name != "Llms")
     );
 }

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 use strsim::levenshtein;
 
 use super::{
-    FOREIGN_INDEX_SERIES, INDEXNOW_KEY_CHARS, MAX_BYTES, MAX_ENTRIES, MAX_TEXT_BYTES, MAX_TYPES,
-    MIN_BYTES, PART_PLACE, SITE_TYPE, SiteSettings, TypeSettings, URL_PLACE, is_indexnow_key,
-    robots,
+    FOREIGN_INDEX_SERIES, INDEXNOW_KEY_CHARS, Llms, MAX_BYTES, MAX_ENTRIES, MAX_LLMS_TYPES,
+    MAX_TEXT_BYTES, MAX_TYPES, MIN_BYTES, PART_PLACE, SITE_TYPE, SiteSettings, TypeSettings,
+    URL_PLACE, is_indexnow_key, robots,
 };
 use crate::entry::{ChangeFreq, Priority};
 use crate::language;
@@ -17,7 +17,7 @@ use crate::series::{MAX_TYPE_BYTES, is_type_name};
 /// Problems kept for one site; the rest is counted.
 pub(super) const MAX_PROBLEMS: usize = 20;
 /// The fields of a settings record, except `id` and `type`.
-pub const SETTINGS: [&str; 16] = [
+pub const SETTINGS: [&str; 17] = [
     "base_url",
     "public",
     "entries_per_sitemap",
@@ -32,11 +32,14 @@ pub const SETTINGS: [&str; 16] = [
     "news_series",
     "stylesheet",
     "feed",
+    "llms",
     "indexnow_key",
     "cascaded_index",
 ];
 /// The fields of a type's settings.
 const TYPE_SETTINGS: [&str; 5] = ["public", "changefreq", "priority", "news", "part_url"];
+/// The fields of the settings of llms.txt.
+const LLMS_SETTINGS: [&str; 3] = ["title", "summary", "types"];
 /// A misspelt setting differs from a known one by at most this part of its characters: a third.
 const MISSPELT_PART: usize = 3;
 /// Characters of an unknown setting that are compared: more than the longest known one has.
@@ -145,6 +148,7 @@ impl SiteSettings {
             "news_series" => self.news_series = series_name(value)?,
             "video_series" => self.video_series = series_name(value)?,
             "feed" => self.feed = flag(value)?,
+            "llms" => self.set_llms(value)?,
             "cascaded_index" => self.cascaded_index = flag(value)?,
             "stylesheet" => {
                 self.stylesheet = serde_json::from_value(value.clone())
@@ -190,6 +194,59 @@ impl SiteSettings {
                 .push(Problem::new(&field, &reason, line.may_open));
         }
         self.robots = if opens { robots::disallow_all() } else { lines };
+    }
+
+    /// Without a type that it may list there is no llms.txt. What else is wrong costs its own field alone.
+    fn set_llms(&mut self, value: &Value) -> Result<(), String> {
+        let fields = value
+            .as_object()
+            .ok_or("not an object: there is no llms.txt")?;
+        let mut llms = Llms {
+            title: None,
+            summary: None,
+            types: Vec::new(),
+        };
+        let mut bad = |field: &str, reason: &str| {
+            let field = format!("llms.{field}");
+            self.problems.push(Problem::new(&field, reason, false));
+        };
+        for (field, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+            match field.as_str() {
+                "title" | "summary" => match short_text(value) {
+                    Ok(text) if field == "title" => llms.title = Some(text),
+                    Ok(text) => llms.summary = Some(text),
+                    Err(reason) => bad(field, &reason),
+                },
+                "types" => {
+                    for (at, name) in value.as_array().into_iter().flatten().enumerate() {
+                        let name = name.as_str().filter(|name| is_type_name(name));
+                        match name.map(str::to_owned) {
+                            _ if llms.types.len() == MAX_LLMS_TYPES => {
+                                bad(
+                                    field,
+                                    &format!("more than {MAX_LLMS_TYPES}; the first are kept"),
+                                );
+                                break;
+                            }
+                            Some(name) if !llms.types.contains(&name) => llms.types.push(name),
+                            Some(_) => {}
+                            None => {
+                                let field = format!("types[{at}]");
+                                bad(&field, "no page can have a type of this name");
+                            }
+                        }
+                    }
+                }
+                _ => bad(field, &unknown(field, &LLMS_SETTINGS)),
+            }
+        }
+        if llms.types.is_empty() {
+            return Err(
+                "its types are not a list of types of pages: there is no llms.txt".to_owned(),
+            );
+        }
+        self.llms = Some(llms);
+        Ok(())
     }
 
     /// What is wrong with one type costs no other, and a type that may have been meant to be private is.

@@ -48,6 +48,10 @@ fn a_bad_field_keeps_its_default() {
         json!({"news_series": "video"}),
         json!({"feed": "yes"}),
         json!({"language": "en_US"}),
+        json!({"llms": true}),
+        json!({"llms": {"title": "A"}}),
+        json!({"llms": {"types": "post"}}),
+        json!({"llms": {"types": []}}),
         json!({"name": ""}),
     ] {
         let settings = SiteSettings::parse("www.example.com", &item).unwrap();
@@ -66,6 +70,52 @@ fn a_bad_field_keeps_its_default() {
             .unwrap()
             .public
     );
+}
+
+#[test]
+fn what_is_wrong_with_llms_costs_its_own_field_alone() {
+    let parse = |llms: Value| {
+        let settings = SiteSettings::parse("www.example.com", &json!({ "llms": llms })).unwrap();
+        let problems = settings.problems.iter();
+        let fields: Vec<String> = problems.map(|problem| problem.field.clone()).collect();
+        (settings.llms.unwrap(), fields)
+    };
+    let whole = json!({"title": " A ", "summary": "B", "types": ["post", "page", "post"]});
+    let llms = Llms {
+        title: Some("A".to_owned()),
+        summary: Some("B".to_owned()),
+        types: vec!["post".to_owned(), "page".to_owned()],
+    };
+    assert_eq!(parse(whole), (llms.clone(), Vec::new()));
+    let (read, fields) =
+        parse(json!({"title": "A\nB", "summery": "B", "types": ["post", "a/b", 7, "page"]}));
+    assert_eq!(
+        fields,
+        [
+            "llms.summery",
+            "llms.title",
+            "llms.types[1]",
+            "llms.types[2]"
+        ]
+    );
+    let (title, summary) = (None, None);
+    assert_eq!(
+        read,
+        Llms {
+            title,
+            summary,
+            ..llms
+        }
+    );
+    let many: Vec<String> = (0..MAX_LLMS_TYPES + 5).map(|n| format!("t{n}")).collect();
+    let (read, fields) = parse(json!({ "types": many }));
+    assert_eq!(
+        (read.types.len(), fields),
+        (MAX_LLMS_TYPES, vec!["llms.types".to_owned()])
+    );
+    let private = json!({"public": false, "llms": {"types": ["post"]}});
+    let private = SiteSettings::parse("www.example.com", &private).unwrap();
+    assert!(private.llms.is_some() && private.public_llms().is_none());
 }
 
 #[test]

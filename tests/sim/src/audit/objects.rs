@@ -15,7 +15,7 @@ use sitemap::time::When;
 
 use super::{Objects, Row, Rows, check, text_of};
 use crate::history::SITES;
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, Truth};
 
 /// What a site's documents name as their style sheet, by its row.
 struct Framing {
@@ -79,6 +79,7 @@ pub(super) fn objects(
     rows: &Rows,
     row: &Row,
     oracle: &Oracle,
+    truth: &Truth,
     site: usize,
 ) -> Result<u64, String> {
     let host = SITES[site];
@@ -172,6 +173,7 @@ pub(super) fn objects(
         )?;
     }
     feed(objects, rows, oracle, host)?;
+    llms(objects, host, oracle.llms(site, truth))?;
     let stamp = format!("{epoch:016x}-{version}");
     let named = if cascaded { 1 } else { needed };
     let named = oracle.is_public(site).then_some(named);
@@ -210,6 +212,19 @@ fn feed(objects: &Objects, rows: &Rows, oracle: &Oracle, host: &str) -> Result<(
     changes.reverse();
     changes.truncate(MAX_FEED_ENTRIES);
     check(&format!("the feed of {host}"), &recent, &changes)
+}
+
+/// llms.txt has the newest pages, or nothing on a site that wants none.
+fn llms(objects: &Objects, host: &str, expected: Option<String>) -> Result<(), String> {
+    let key = ObjectKey::Llms {
+        site: host.to_owned(),
+    };
+    let found = match expected {
+        None if !objects.contains_key(&key) => None,
+        _ => Some(text(objects, &key)?),
+    };
+    let expected = found.is_some().then(|| expected.unwrap_or_default());
+    check(&format!("llms.txt of {host}"), &found, &expected)
 }
 
 fn between<'a>(xml: &'a str, element: &str) -> Option<&'a str> {

@@ -194,6 +194,8 @@ fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<
                     .then(|| keys::feed(&ledger.site, at, &name)),
             );
         }
+        let llms = listed.and_then(|listed| listed.llms);
+        wanted.extend(llms.map(|lastmod| keys::llms(&ledger.site, lastmod, &name)));
         let terms = listed.into_iter().flat_map(|listed| &listed.terms);
         wanted.extend(terms.map(|(term, at)| keys::term_member(term, *at, &name)));
         let group = listed.and_then(|listed| listed.group.as_ref());

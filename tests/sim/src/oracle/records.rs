@@ -16,6 +16,8 @@ use crate::history::{
 
 /// The title of every page that has one.
 pub(super) const TITLE: &str = "Rust & <more>";
+/// The title and the summary of every llms.txt.
+pub(super) const LLMS: [&str; 2] = ["The Lantern", "Bread & more"];
 /// The picture and the file of every video.
 pub(super) const FILM: [&str; 2] = ["https://i.example/film.jpg", "https://i.example/film.mp4"];
 /// The alternate of the pages that name another page.
@@ -181,6 +183,10 @@ impl Oracle {
             "stylesheet": STYLESHEETS[settings.stylesheet], "cascaded_index": settings.cascaded,
             "news_name": settings.publication.map(publication),
             "language": settings.language.then_some(SITE_LANGUAGE),
+            "llms": settings.llms.map(|_| {
+                let kinds = settings.llms_kinds().into_iter().map(|kind| TYPES[kind]);
+                json!({"title": LLMS[0], "summary": LLMS[1], "types": kinds.collect::<Vec<_>>()})
+            }),
             "indexnow_key": settings.told.then(|| key_of(SITES[site])),
         })
     }

@@ -105,13 +105,16 @@ impl Audit<'_> {
         Ok((suspects, Some(AuditStep::Objects { after })))
     }
 
-    /// Marks the site, so that its feed is published and its notices are looked for. A lost mark cannot be detected: an old feed, or a
-    /// notice, may only be waiting for its time.
+    /// Marks the site, so that its feed and llms.txt are published and its notices are looked for. A lost mark cannot be
+    /// detected: an old file, or a notice, may only be waiting for its time.
     async fn mark_again(&self, site: &Site) -> Result<(), EngineError> {
         let Reconciler { table, env, .. } = self.reconciler;
         let settings = &site.row.settings;
         let now = env.now();
         table.mark(Mark::Feed, &settings.host, now).await?;
+        if settings.public_llms().is_some() {
+            table.mark(Mark::Llms, &settings.host, now).await?;
+        }
         if settings.indexnow_key.is_some() {
             table.mark(Mark::Notices, &settings.host, now).await?;
         }
@@ -261,6 +264,7 @@ impl Audit<'_> {
                 Source::Entries => 0,
                 Source::Summaries => row.index_objects,
                 Source::Settings | Source::Changes => 1,
+                Source::Newest => u32::from(row.llms_object),
             };
             for n in 1..=last {
                 let key = (file.key)(host.to_owned(), n);
@@ -270,7 +274,11 @@ impl Audit<'_> {
                     Source::Entries => None,
                     Source::Summaries => wrong_index(object, &site),
                     Source::Settings => wrong_text(object, Some(&wanted)),
-                    Source::Changes => wrong_text(object, None),
+                    // One that is not wanted may never have been published.
+                    Source::Newest if object.is_none() && row.settings.public_llms().is_none() => {
+                        None
+                    }
+                    Source::Changes | Source::Newest => wrong_text(object, None),
                 };
                 let remedy = Remedy::LiftSite(host.to_owned());
                 suspects.extend(wrong.map(|(problem, why)| Suspect {

@@ -191,6 +191,7 @@ fn said(holds: &Holds) -> String {
     match holds {
         Holds::Entry(Some((_, digest))) => digest.clone(),
         Holds::Translation(translation) => format!("{translation:?}"),
+        Holds::Llms(digest) => digest.clone(),
         _ => String::new(),
     }
 }
@@ -200,6 +201,7 @@ fn said_of(holding: &Holding) -> String {
     match holding {
         Holding::Entry(placed) => placed.digest.clone(),
         Holding::GroupMember(_, translation) => format!("{translation:?}"),
+        Holding::Llms(_, _, digest) => digest.clone(),
         _ => String::new(),
     }
 }
