@@ -210,7 +210,7 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
         ("GROUP#about", "m#post/1"),
         ("GROUP#about", "w#post/1"),
         ("FEED#a.example#20833", "001800000000#post/1"),
-        ("FEED#a.example#llms", "063902908800d#post/1"),
+        ("FEED#a.example#llms", "000000000000d#post/1"),
         ("JOB#feeds", "a.example"),
         ("JOB#feeds", "a.example#llms"),
         ("JOB#notices", "a.example"),

@@ -161,6 +161,7 @@ fn each_row_that_is_lost_is_made_good() {
 #[test]
 fn a_mark_that_is_lost_is_made_good() {
     const HANDLED: Duration = Duration::from_secs(25);
+    const QUIET: Duration = Duration::from_secs(120);
     let deployment = Deployment {
         endpoint: true,
         ..PLAIN
@@ -172,6 +173,8 @@ fn a_mark_that_is_lost_is_made_good() {
             changed: Changed::Day(1 + images),
             ..PAGE
         });
+        // What was published within a minute would have the first edit leave the marks, and a sweep take them off.
+        run.world.sim.sleep(QUIET).await;
         for edited in edits {
             let put = run.step(&Step::Put(7, edited)).await;
             put.expect("an edit");
