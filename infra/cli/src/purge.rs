@@ -33,8 +33,9 @@ const ELSEWHERE: (&str, &str) = ("https://cloudfront.amazonaws.com", "us-east-1"
 const MAX_BYTES: usize = 64 * 1024;
 /// The time between two looks whether an invalidation is done.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
-/// Items of invalidations that an account does not pay for in a month. A tag counts as one, whatever it covers
-/// (<https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/PayingForInvalidation.html>).
+/// Items of invalidations that an account does not pay for in a month. A tag counts as one, whatever it covers.
+///
+/// Source: <https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/PayingForInvalidation.html>.
 pub const FREE_ITEMS: u32 = 1_000;
 /// What each further one costs (<https://aws.amazon.com/cloudfront/pricing/>).
 pub const DOLLARS_AN_ITEM: f64 = 0.005;

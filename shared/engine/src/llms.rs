@@ -11,6 +11,10 @@ use crate::sitemap_table::SitemapTable;
 
 impl SitemapTable {
     /// The newest of a site's pages, at most so many; read consistently. A row that cannot be read costs its own page alone.
+    ///
+    /// # Errors
+    ///
+    /// If the table fails.
     pub async fn llms_pages(&self, site: &str, most: usize) -> Result<Vec<Page>, EngineError> {
         let newest = Query::of(keys::llms_partition(site)).reversed();
         let (mut pages, mut after) = (Vec::new(), None);
