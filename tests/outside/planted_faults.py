@@ -292,7 +292,11 @@ FAULTS = {
     "robots.txt is without its stamp": [
         (FILES, 'Storage::Sealed("\\n# ", "\\n")', "Storage::Text")],
     "the feed is without its token": [
-        (FILES, 'Storage::Sealed("<!-- ", " -->\\n")', "Storage::Text")],
+        (FILES, 'Storage::Sealed("<!-- ", " -->\\n"),\n    cache_control: SHARED_CACHE,\n    made_from: Source::Changes',
+         "Storage::Text,\n    cache_control: SHARED_CACHE,\n    made_from: Source::Changes")],
+    "llms.txt is without its token": [
+        (FILES, 'Storage::Sealed("<!-- ", " -->\\n"),\n    cache_control: SHARED_CACHE,\n    made_from: Source::Newest',
+         "Storage::Text,\n    cache_control: SHARED_CACHE,\n    made_from: Source::Newest")],
     "what settings close is not found at once": [
         (FRONT, "since.is_none_or(|since| is_over(since, &file, now))", "true")],
     # The hold and the scan.
@@ -353,13 +357,16 @@ FAULTS = {
     "the audit makes up for no mark that was lost": [
         (OBJECTS, "                self.mark_again(&site).await?;", "")],
     "a feed is not published when its mark ends": [
-        (REGENERATE, "Subject::MarkedFeed(_) => (record.event == EventName::Remove).then_some(subject),",
-         "Subject::MarkedFeed(_) => None,")],
+        (REGENERATE, "Subject::MarkedFeed(_) | Subject::MarkedLlms(_) => {\n            (record.event",
+         "Subject::MarkedFeed(_) => None,\n        Subject::MarkedLlms(_) => {\n            (record.event")],
+    "llms.txt is not published when its mark ends": [
+        (REGENERATE, "Subject::MarkedFeed(_) | Subject::MarkedLlms(_) => {\n            (record.event",
+         "Subject::MarkedLlms(_) => None,\n        Subject::MarkedFeed(_) => {\n            (record.event")],
     "a cursor that cannot be read stays": [
         (SWEEP, "table.begin_timers_again(now)", "table.begin_timers(now)")],
     "the audit does not look at site files": [
         (OBJECTS, "Source::Settings => wrong_text(object, Some(&wanted)),", "Source::Settings => None,"),
-        (OBJECTS, "Source::Changes => wrong_text(object, None),", "Source::Changes => None,")],
+        (OBJECTS, "Source::Changes | Source::Newest => wrong_text(object, None),", "Source::Changes | Source::Newest => None,")],
     "an audit adds up keys alone": [
         (SUMS, "tally.add(&ledger, &name(&row.key), &said(holds));", 'let _ = said(holds); tally.add(&ledger, &name(&row.key), "");'),
         (SUMS, "tally.subtract(key, &name(&row), &said_of(&held));", 'let _ = said_of(&held); tally.subtract(key, &name(&row), "");')],
