@@ -84,7 +84,7 @@ impl Asset {
         When::parse(at).ok().map(When::seconds)
     }
 
-    /// What its ETag is made from: other texts have others.
+    /// The digest that its ETag is made from.
     #[must_use]
     pub fn digest(self) -> String {
         let mut crc = Crc::new();

@@ -20,18 +20,19 @@ use sitemap::member::{PLAIN_HEADER, payload_offset};
 use crate::inflater::{Inflater, STEP_BYTES, TRAILER_BYTES};
 use crate::locs::{LINE_END, Locs};
 
-/// A response's body, streamed if it is a document's. It cannot fail: one that breaks off ends early.
+/// A response's body. A document is streamed. Reading a body never gives an error: if the object turns out to be damaged, the body
+/// ends early.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// What is held back of a document at least: more than the tag that ends it and a line break, so that a document
-/// without it is not well-formed.
+/// At least so many bytes at the end of a document are held back until it has been checked. They are more than the closing tag and a
+/// line break, so that a document without them is not well-formed.
 const HELD_BYTES: usize = 64;
 
-/// zlib's default level. What is compressed here is text of up to some megabytes, at each request that no cache answers:
-/// the levels above cost more time than they save bytes.
+/// zlib's default level. Texts of up to some megabytes are compressed with it, once for each request that no cache answers. Higher
+/// levels would take much more time and save few bytes.
 const LEVEL: u32 = 6;
 
-/// The bytes of a member's header that tell where its payload begins: ten, and XLEN (RFC 1952, section 2.3.1).
+/// Bytes at the start of a member's header that tell where its payload begins: the ten fixed ones, and XLEN (RFC 1952, section 2.3.1).
 const HEADER_START_BYTES: usize = 12;
 
 /// No body.
@@ -62,7 +63,7 @@ pub(crate) fn stored(
     }
 }
 
-/// These bytes as one gzip member: equal ones are equal members, however they were cut.
+/// Compresses these bytes into one gzip member, which does not depend on how they were cut into chunks.
 pub(crate) fn gzip(
     key: ObjectKey,
     chunks: impl Stream<Item = Result<Bytes, ObjectError>> + Send,
@@ -134,7 +135,7 @@ impl StoredMember {
         PLAIN_HEADER.len() as u64 + self.payload_bytes
     }
 
-    /// The member with the plain header in place of the directory: equal documents are equal bytes.
+    /// The member with a plain header in place of the one that has the directory. So equal documents are sent as equal bytes.
     pub(crate) fn gzip(self) -> impl Stream<Item = Result<Bytes, ObjectError>> + Send {
         stream::iter([Ok(Bytes::from_static(&PLAIN_HEADER))]).chain(self.payload())
     }
@@ -170,8 +171,8 @@ impl StoredMember {
         }
     }
 
-    /// The document's locs, one a line: of this many entries in this many bytes. A document without any is one line
-    /// break, and a text without one at its end is not whole.
+    /// The document's locs, one a line. The document must have this many bytes and entries. If it has no entries, the text is one
+    /// line break: a text that does not end with a line break counts as broken off.
     pub(crate) fn text(
         self,
         bytes: u64,

@@ -21,7 +21,7 @@ fn built(key: &ObjectKey) -> &'static Built {
     }
 }
 
-/// What the metadata of the empty document say, which has been so since `changed`.
+/// The metadata of the empty document that has been sent since `changed`.
 pub(crate) fn meta(key: &ObjectKey, changed: i64) -> ObjectMeta {
     let Built { bytes, directory } = built(key);
     ObjectMeta {

@@ -9,10 +9,9 @@
 //! ```
 //!
 //! - A request with [`SITE_HOST_HEADER`] is not read this way: its path is the viewer's, who must not name a site.
-//! - The function prefixes every path, also one that a viewer sent with this prefix. One prefix is taken off here, and what
-//!   is left has no route.
-//! - Of the headers only those are kept that a cache handles itself: nothing else may change an answer that is kept under
-//!   the path.
+//! - The function prefixes every path, even if the viewer's own path begins with this prefix. Only one prefix is taken off here. What
+//!   is left of such a path has no route, so the answer is a 404.
+//! - Only the headers that a cache handles itself are kept. No other header may change an answer that is cached under the path.
 //! - The rest of the front does not see the prefix. So it is in no redirect, no ETag and no log.
 
 use http::Request;
@@ -30,7 +29,7 @@ const VIEW: &str = "view";
 /// The part behind the host in all other requests.
 const DOCUMENT: &str = "document";
 
-/// What CloudFront puts into its cache's key by itself, and what it asks with whether its copy is current.
+/// The headers that CloudFront puts into its cache's key by itself, and those with which it asks whether its copy is current.
 const KEPT: [HeaderName; 3] = [ACCEPT_ENCODING, IF_NONE_MATCH, IF_MODIFIED_SINCE];
 
 /// Returns the request that a CDN with headers of its own would have sent, and its path. Returns `None` if the request

@@ -39,7 +39,7 @@ impl Variant {
         }
     }
 
-    /// What tells its ETag from the document's.
+    /// What is added to the document's ETag, so that each variant has an ETag of its own.
     #[must_use]
     pub fn tag_suffix(self) -> &'static str {
         match self {

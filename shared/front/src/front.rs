@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LAST_MODIFIED, LOCATION, RETRY_AFTER,
+    VARY,
 };
 use http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
@@ -22,7 +23,7 @@ use crate::edge;
 use crate::form::Variant;
 use crate::host;
 use crate::negotiation::Gzip;
-use crate::representation::Representation;
+use crate::representation::{Representation, VARY_VALUE};
 use crate::route::Route;
 use crate::runtime::Runtime;
 use crate::sending::Sending;
@@ -35,23 +36,23 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// A sitemap is no search result, but its links are to be followed.
 const X_ROBOTS_TAG_VALUE: HeaderValue = HeaderValue::from_static("noindex, follow");
 
-/// By this CloudFront invalidates all that is kept of one site: `site:www.example.com`.
+/// The tag by which CloudFront invalidates everything that it has cached of one site: `site:www.example.com`.
 const CACHE_TAG: HeaderName = HeaderName::from_static("cache-tag");
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
-/// Redirects, 404s and the IndexNow key: what is published next may be found a minute later.
+/// For redirects, 404s and the IndexNow key. A document that is published next may be hidden by a cached 404 for this minute.
 const BRIEF: HeaderValue = HeaderValue::from_static("public, max-age=60, s-maxage=60");
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// Assets change with a deployment alone, and a stale style sheet does no harm. The view's are asked for by their
-/// content, but by a CDN that does not key by the query, the old ones could be kept under the new names: so there a minute.
+/// Assets change only with a deployment, and an old style sheet does no harm. The query of the view's assets has their digest. But a CDN
+/// whose cache ignores the query could keep an old asset under a new address, so CDNs may keep it for a minute only.
 const ASSET_CACHE_CONTROL: HeaderValue =
     HeaderValue::from_static("public, max-age=86400, s-maxage=60");
 
-/// When to ask again what could not be answered: longer than a throttled bucket takes to recover, far shorter than a
-/// crawler waits of itself.
+/// When a client should ask again after a 503. It is longer than a throttled bucket takes to recover, and far shorter than crawlers
+/// wait by themselves.
 const RETRY_AFTER_SECONDS: u64 = 30;
 
 const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -91,7 +92,7 @@ impl SiteFront {
         }
     }
 
-    /// The same, but that sends gzip here alone.
+    /// Returns the same front, but with this choice of where gzip is sent.
     #[must_use]
     pub fn with_gzip(mut self, gzip: Gzip) -> Self {
         self.gzip = gzip;
@@ -197,9 +198,9 @@ impl SiteFront {
         Ok(lookup.shown(meta)?.map(|_| ok(headers, body::full(page))))
     }
 
-    /// The answer from a published object, or nothing if there is none to show. One call on the bucket, two only for
-    /// a conditional request whose copy has changed. HEAD does what GET does, so that it says what GET would. Of what is
-    /// closed the body is not read.
+    /// The answer from a published object, or nothing if there is none to show. It takes one call on the bucket, and two only for a
+    /// conditional request whose copy is out of date. HEAD makes the same calls as GET, so that both say the same. The body of a
+    /// closed object is not read.
     async fn published(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, ObjectError> {
         let is_closed = matches!(lookup.closure, Closure::Closed(_));
         if is_closed || validators::is_conditional(&lookup.request.headers) {
@@ -255,7 +256,7 @@ fn closure(file: &SiteFile, key: &ObjectKey) -> Closure {
     }
 }
 
-/// Whether no cache names any more what has been empty since then.
+/// Whether a document that has been empty since then is in no cached index any more.
 fn is_over(since: i64, file: &SiteFile, now: i64) -> bool {
     now >= since.saturating_add(file.emptied_grace_seconds)
 }
@@ -271,9 +272,9 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// The object as it is sent, or nothing if it has been empty for too long. The first index may be empty for ever:
-    /// robots.txt names it always. One that is closed is sent empty. Its Last-Modified, and that of one that is open
-    /// again, is the later of the object's and of the settings': before each of both a reader may have seen something else.
+    /// The object as it is sent, or nothing if it has been empty for too long. The first index may be empty for ever, because
+    /// robots.txt always names it. A closed object is sent empty. If settings have closed it or opened it again, its Last-Modified is
+    /// the later one of two times: when the object changed, and when these settings did. Before either, readers saw something else.
     fn shown(&self, mut meta: ObjectMeta) -> Result<Option<Representation>, ObjectError> {
         let found = Representation::new(self.key, self.variant, meta.clone())?;
         let document = found.document();
@@ -320,7 +321,7 @@ fn not_modified(headers: HeaderMap) -> Response<Body> {
 
 fn moved(location: &str) -> Response<Body> {
     let mut response = plain(StatusCode::MOVED_PERMANENTLY, BRIEF, "Moved permanently\n");
-    // A route's path is ASCII without controls; were it not, a 301 without an address would mislead nobody.
+    // A route's path is ASCII without control characters, so this always works. If it did not, a 404 would be right.
     match HeaderValue::try_from(location) {
         Ok(location) => response.headers_mut().insert(LOCATION, location),
         Err(_) => return not_found(),
@@ -332,11 +333,16 @@ fn not_found() -> Response<Body> {
     plain(StatusCode::NOT_FOUND, BRIEF, "Not found\n")
 }
 
-/// The answer where no object is to be seen. Whoever would see its view gets the page all the same, which says what to do.
-/// What is closed looks like what never was.
+/// The 404. A person who opens a sitemap in a browser gets the view with it, which says what to do. A closed object looks the same as
+/// one that never existed.
 fn absent(request: &Parts, variant: Variant) -> Response<Body> {
-    if !(variant.is_document() && view::is_wanted(request)) {
+    if !variant.is_document() {
         return not_found();
+    }
+    if !view::is_wanted(request) {
+        let mut response = not_found();
+        response.headers_mut().insert(VARY, VARY_VALUE);
+        return response;
     }
     let (mut headers, page) = view::page();
     headers.insert(CACHE_CONTROL, view::PRIVATE);

@@ -3,7 +3,7 @@
 use bytes::{Buf, Bytes};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-/// The most that one step puts out: deflate may turn a kilobyte into a megabyte, and a step must not.
+/// The most bytes that one step gives: deflate may turn a kilobyte into a megabyte, and memory must stay bounded.
 pub const STEP_BYTES: usize = 64 * 1024;
 
 /// CRC-32 and length, after the deflate data.
@@ -21,7 +21,7 @@ pub struct Inflater {
 }
 
 impl Inflater {
-    /// For a document of so many bytes.
+    /// Returns an inflater for a document that must have so many bytes.
     #[must_use]
     pub fn new(expected: u64) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Inflater {
         }
     }
 
-    /// The next bytes of the document, or nothing if that takes more input.
+    /// The next bytes of the document, or nothing if more input is needed for them.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Inflater {
         Ok(None)
     }
 
-    /// That all of it came, and as it was.
+    /// Checks that the whole document has come, with the right length and checksum.
     ///
     /// # Errors
     ///

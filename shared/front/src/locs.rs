@@ -26,7 +26,7 @@ const ENTITIES: [(&[u8], u8); 5] = [
 /// Finds the locs of a document that comes in pieces.
 #[derive(Debug, Default)]
 pub struct Locs {
-    /// From the last tag that may go on in the next piece.
+    /// The end of the last piece, from the first tag on that may go on in the next piece.
     unread: Vec<u8>,
     found: u64,
 }
@@ -43,7 +43,7 @@ impl Locs {
         loop {
             let rest = &self.unread[done..];
             let Some(open) = memmem::find(rest, OPEN) else {
-                // A tag may have been cut: all but its last byte may be there.
+                // The piece may end within a tag, at worst before the tag's last byte.
                 done += rest.len().saturating_sub(OPEN.len() - 1);
                 break;
             };
@@ -67,7 +67,7 @@ impl Locs {
         Ok(())
     }
 
-    /// That there were as many as there should be, and none is cut.
+    /// Checks that there were as many locs as there should be, and that none is cut off.
     ///
     /// # Errors
     ///

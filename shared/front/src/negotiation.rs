@@ -18,7 +18,7 @@ pub enum Gzip {
     Files,
 }
 
-/// The name of no [`Gzip`].
+/// A text that is the name of no [`Gzip`].
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not encoded or files")]
 pub struct UnknownGzip(String);
@@ -69,7 +69,7 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
                 } else {
                     continue;
                 };
-            // Said twice, the refusal counts: identity can be read by all.
+            // If a coding is named twice, the refusal counts: everybody can read identity.
             *slot = Some(slot.map_or(weight, |earlier: Weight| earlier.min(weight)));
         }
     }

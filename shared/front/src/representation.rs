@@ -42,7 +42,7 @@ impl Representation {
         let document = meta
             .document
             .ok_or_else(|| damaged("no document in its metadata"))?;
-        // Nothing that is published is empty, and a 200 without a body may hang on a streamed function URL.
+        // No published object is empty. And on a streamed function URL a 200 without a body may hang.
         if document.bytes == 0 || meta.length == 0 {
             return Err(damaged("it is empty"));
         }
@@ -58,8 +58,8 @@ impl Representation {
         };
         let validators = Validators::new(&tag, Some(document.changed))
             .ok_or_else(|| damaged("its digest cannot stand in an ETag"))?;
-        // A streamed function URL is said to undo the encoding, and leaves the ETag: a strong one would then be that of
-        // two sequences of bytes.
+        // A streamed function URL is said to undo the encoding and to leave the ETag as it is. A strong ETag would then belong to two
+        // different sequences of bytes.
         let validators = if variant.is_encoded() {
             validators.weak()
         } else {

@@ -54,7 +54,7 @@ impl Route {
             .or_else(|| is_key().then(|| Self::KeyFile(stem.to_owned())))
     }
 
-    /// The route of a shard or an index. One spelling a number: nothing for `02`, `+2` or one that nothing can have.
+    /// The route of a shard or an index. Each number has one spelling: there is no route for `02`, `+2` or a number that is too large.
     fn numbered(site: &str, stem: &str, form: Form) -> Option<Self> {
         let key = ObjectKey::from_stem(site, stem)?;
         if let ObjectKey::Shard { series, .. } = &key

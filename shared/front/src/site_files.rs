@@ -1,4 +1,4 @@
-//! What must be known of a site.
+//! The site files, which say what the front must know of each site.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,20 +7,20 @@ use futures::TryStreamExt;
 use objects::{ObjectError, ObjectKey, Objects, SiteFile};
 use tracing::warn;
 
-/// For how long a site file is believed: a site that turns private is so here after this many seconds.
+/// Seconds for which a site file that was read is used. A site that becomes private is closed here after at most this time.
 pub const SITE_FILE_TTL_SECONDS: i64 = 5;
 
 /// The most sites remembered at a time; the one read longest ago makes room. A file is a few hundred bytes.
 pub const MAX_CACHED_SITES: usize = 1_000;
 
-/// The most that is read of a site file: more than one with the names of as many types as a site may have.
+/// The most bytes that are read of a site file. One that names as many types as a site may have is shorter.
 pub const MAX_SITE_FILE_BYTES: usize = 128 * 1024;
 
 /// The site files that were read recently.
 ///
 /// - A missing one is not remembered: a new site is served as soon as it is published, and names that are no site's
 ///   take up no room.
-/// - One that has expired serves on while the bucket fails.
+/// - One that is too old is still used while the bucket fails.
 #[derive(Debug, Default)]
 pub(crate) struct SiteFiles {
     read: Mutex<BTreeMap<String, Read>>,
@@ -34,8 +34,8 @@ struct Read {
 }
 
 impl SiteFiles {
-    /// The site's file as it is, or was at most [`SITE_FILE_TTL_SECONDS`] ago, or nothing if there is no such site. One
-    /// that `closes` what was asked for is not believed for so long: the index may list by now what was closed then.
+    /// The site's file as it is, or as it was at most [`SITE_FILE_TTL_SECONDS`] ago, or nothing if there is no such site. A remembered
+    /// file that `closes` what was asked for is read again: by now the index may list what was closed then.
     pub(crate) async fn get(
         &self,
         objects: &dyn Objects,
@@ -91,7 +91,7 @@ impl SiteFiles {
         files.insert(site.to_owned(), read);
     }
 
-    /// Every change is one call on the map, so a panic elsewhere cannot have left it half-changed.
+    /// Locks the map. Each change is one call on it, so a thread that panicked cannot have left it half changed.
     fn read(&self) -> MutexGuard<'_, BTreeMap<String, Read>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -31,8 +31,8 @@ impl Validators {
         Some(Self { etag, changed })
     }
 
-    /// The same with a weak ETag: for bytes that somebody on the way may encode otherwise. A copy is as current as before,
-    /// but no parts of two copies are put together.
+    /// The same with a weak ETag, for bytes that a server on the way may encode differently. With it a client can still ask whether its
+    /// copy is current, but must not join parts of two copies.
     #[must_use]
     pub fn weak(mut self) -> Self {
         let weak = [WEAK.as_bytes(), self.opaque()].concat();
@@ -64,7 +64,7 @@ impl Validators {
         .ok()
     }
 
-    /// Whether the copy that a conditional request speaks of is this one.
+    /// Whether the copy that a conditional request names is this one.
     #[must_use]
     pub fn match_request(&self, headers: &HeaderMap) -> bool {
         if headers.contains_key(IF_NONE_MATCH) {

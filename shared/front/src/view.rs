@@ -41,7 +41,7 @@ const BOTS: [&str; 7] = [
 /// is not checked: all that it brings is the XML, which is anybody's.
 const SIGNATURE_AGENT: &str = "signature-agent";
 
-/// Nothing from elsewhere and nothing inline. The page makes no markup of texts, and may not.
+/// Allows nothing from other hosts and nothing inline. The page's script never makes markup of texts, and with this it cannot.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
@@ -58,7 +58,7 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
     named(named(page, Asset::ViewCss), Asset::ViewScript)
 });
 
-/// Whether a browser asks for what it will show by itself.
+/// Whether this is a browser's navigation, whose answer the browser shows as a page.
 pub(crate) fn is_navigation(headers: &HeaderMap) -> bool {
     headers
         .get("sec-fetch-dest")
@@ -82,7 +82,7 @@ fn is_bot(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The page's headers, but for what every answer to a navigation has, and its text.
+/// The page's text, and its headers without those that every answer to a navigation has.
 pub(crate) fn page() -> (HeaderMap, &'static str) {
     let page = PAGE.as_str();
     let headers = HeaderMap::from_iter([

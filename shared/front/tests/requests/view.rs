@@ -180,6 +180,8 @@ async fn what_is_not_shown_is_a_404_with_the_page_that_says_what_to_do() {
                 (crawled.status.as_u16(), crawled.text()),
                 (404, "Not found\n")
             );
+            // A cache between must not give it to a person.
+            assert_eq!(crawled.header("vary"), get.header("vary"), "{path}");
         }
         get.status.as_u16()
     };
