@@ -329,10 +329,11 @@ class Checker:
         title, *lines = r.body.decode("utf-8", "replace").split("\n")
         if "\ufffd" in r.body.decode("utf-8", "replace") or not re.match(r"# \S", title):
             bad.append("begins with %r" % title[:80])
-        listed = {e["loc"] for e in self.entries}
+        # In a link's target these end the link, so they are percent-encoded there.
+        listed = {re.sub(r"[()\[\]<>\\]", lambda m: "%%%02X" % ord(m.group()), e["loc"]) for e in self.entries}
         for l in lines:
             link = re.match(r"- \[[^\[\]]+\]\(([^()\s]+)\)(: .+)?$", l)
-            if link and link.group(1) not in listed:
+            if link and link.group(1).replace("&amp;", "&") not in listed:
                 bad.append("%s is in no sitemap" % link.group(1))
             if not link and l and not re.match(r"(> |## )\S", l):
                 bad.append("a line that is no link: %r" % l[:80])
