@@ -122,6 +122,9 @@ pub enum Step {
     DropTable,
     /// A row of the sitemap table is lost, whichever this number falls on.
     LoseRow(usize),
+    /// When all is published, an attribute of a row is lost or damaged, or a ledger forgets something, whichever this number falls
+    /// on. Then all is compared.
+    DamageRow(usize),
     /// When all is published, an object is lost or damaged, whichever this number falls on. Then all is compared.
     LoseObject(usize),
     /// Nothing happens until all is published. Then it is compared.
@@ -496,6 +499,7 @@ fn step() -> impl Strategy<Value = Step> {
         5 => PASSING.prop_map(Step::Pass),
         1 => Just(Step::DropTable),
         2 => any::<usize>().prop_map(Step::LoseRow),
+        1 => any::<usize>().prop_map(Step::DamageRow),
         1 => any::<usize>().prop_map(Step::LoseObject),
         3 => Just(Step::Rest),
     ]

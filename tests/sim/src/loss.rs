@@ -13,12 +13,10 @@ use table::Item;
 use crate::audit::kind;
 use crate::deployment::{Deployment, PLAIN};
 use crate::history::{Changed, DEFAULT, Film, PAGE, Page, RECORDED, SITES, Settings, State, Step};
-use crate::run::Run;
+use crate::run::{GARBAGE, Run};
 use crate::runtime::Sim;
 use crate::world::Options;
 
-/// Text that no attribute has.
-const GARBAGE: &str = "\u{1}{";
 /// Kinds of rows: all but a notice, and a site's scan, which stands while it goes on.
 const KINDS: usize = 13;
 

@@ -6,9 +6,11 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::keys::{RowKey, ShardId};
+use engine::keys::{RowKey, ShardId, prefix};
 use engine::sweep::TURN_SECONDS;
 use engine::sweep::audit::Finding;
+use serde_json::Value as Json;
+use table::Item;
 
 use crate::audit::{Tally, audit, check, kind};
 use crate::deployment::{Deployment, PLAIN};
@@ -44,6 +46,9 @@ const LONGEST_PAUSE_HOURS: i64 = 7;
 const AUDITED: u64 = 4;
 /// Repairs until one that finds nothing: what the faults have hindered, the next one does.
 const REPAIRS: u32 = 6;
+
+/// Text that no attribute has.
+pub(crate) const GARBAGE: &str = "\u{1}{";
 
 /// What runs were.
 #[derive(Clone, Debug, Default)]
@@ -194,6 +199,29 @@ pub(crate) struct Run {
     report: Report,
 }
 
+/// The fields of a ledger's body.
+fn forgettable(item: &Item) -> Vec<String> {
+    let is_ledger = item
+        .text("pk")
+        .is_some_and(|pk| pk.starts_with(prefix::LEDGER));
+    let body = item.text("body").filter(|_| is_ledger);
+    let body: Option<Json> = body.and_then(|body| serde_json::from_str(body).ok());
+    let fields = body.as_ref().and_then(Json::as_object);
+    fields
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+/// Takes a field out of a ledger's body.
+fn forget(item: &mut Item, field: &str) {
+    let body = item.text("body").unwrap_or_default();
+    let mut body: Json = serde_json::from_str(body).expect("a ledger's body");
+    body.as_object_mut().expect("an object").remove(field);
+    item.set("body", body.to_string());
+}
+
 impl Run {
     /// A deployment in which nothing has happened yet, and whose functions do not run.
     pub(crate) fn new(sim: &Sim, options: Options, deployment: Deployment) -> Self {
@@ -224,7 +252,11 @@ impl Run {
             // Nothing is published yet.
             let needs_functions = matches!(
                 step,
-                Step::DropTable | Step::LoseRow(_) | Step::LoseObject(_) | Step::Rest
+                Step::DropTable
+                    | Step::LoseRow(_)
+                    | Step::DamageRow(_)
+                    | Step::LoseObject(_)
+                    | Step::Rest
             );
             if !needs_functions {
                 self.step(step).await?;
@@ -268,6 +300,11 @@ impl Run {
             Step::Pass(hours) => self.pass(*hours).await?,
             Step::DropTable => self.drop_table().await?,
             Step::LoseRow(at) => self.lose_row(*at).await,
+            Step::DamageRow(at) => {
+                self.rest().await?;
+                self.damage_row(*at).await;
+                self.rest().await?;
+            }
             Step::LoseObject(at) => self.lose_object(*at).await,
             Step::Rest => self.rest().await?,
         }
@@ -411,6 +448,48 @@ impl Run {
             self.rowless = true;
             self.orphaned |= self.oracle.settings[RECORDED].is_none();
         }
+    }
+
+    /// Takes an attribute off a row or damages it, or takes a field out of a ledger's body.
+    async fn damage_row(&mut self, at: usize) {
+        // Each kind of row, and each attribute of it, as often as any other.
+        let mut kinds: BTreeMap<(String, String), Vec<Item>> = BTreeMap::new();
+        for item in self.world.items().await {
+            let pk = item.text("pk").unwrap_or_default().to_owned();
+            // As with a row that is lost, nobody would know the site any more.
+            if pk == engine::keys::site(SITES[RECORDED]).pk {
+                continue;
+            }
+            let names = item.iter().map(|(name, _)| name.to_string());
+            let mut names: Vec<_> = names
+                .filter(|name| !["pk", "sk"].contains(&&**name))
+                .collect();
+            names.extend(
+                forgettable(&item)
+                    .into_iter()
+                    .map(|field| format!("body.{field}")),
+            );
+            for name in names {
+                let of_kind = kinds.entry((kind(&pk).to_owned(), name)).or_default();
+                of_kind.push(item.clone());
+            }
+        }
+        let kinds: Vec<_> = kinds.into_iter().collect();
+        if kinds.is_empty() {
+            return;
+        }
+        let ((_, name), items) = &kinds[at % kinds.len()];
+        let at = at / kinds.len();
+        let mut item = items[at % items.len()].clone();
+        match name.strip_prefix("body.") {
+            Some(field) => forget(&mut item, field),
+            None if at / items.len() % 2 == 0 => drop(item.remove(name)),
+            None => item.set(name.clone(), GARBAGE),
+        }
+        self.board.break_all().await;
+        self.world.damage_row(item).await;
+        self.report.lost += 1;
+        self.lost = true;
     }
 
     async fn lose_object(&mut self, at: usize) {

@@ -257,7 +257,11 @@ impl Run {
             // Nothing is published yet.
             let needs_functions = matches!(
                 step,
-                Step::DropTable | Step::LoseRow(_) | Step::LoseObject(_) | Step::Rest
+                Step::DropTable
+                    | Step::LoseRow(_)
+                    | Step::DamageRow(_)
+                    | Step::LoseObject(_)
+                    | Step::Rest
             );
             if !needs_functions {
                 self.step(step).await?;
@@ -306,7 +310,8 @@ impl Run {
             Step::Restore => self.restore().await,
             Step::Pass(hours) => self.pass(*hours).await,
             Step::DropTable => self.drop_table().await,
-            Step::LoseRow(at) => self.lose_row(*at).await,
+            // Here rows are only lost.
+            Step::LoseRow(at) | Step::DamageRow(at) => self.lose_row(*at).await,
             Step::LoseObject(at) => {
                 self.rest().await?;
                 self.lose_object(*at).await;
