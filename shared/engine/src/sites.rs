@@ -18,7 +18,7 @@ use crate::error::EngineError;
 use crate::keys::{self, RowKey};
 use crate::scans::SiteStep;
 use crate::sitemap_table::{SitemapTable, damaged, item_key};
-use objects::Closings;
+use objects::{Closings, ObjectKey, Objects};
 
 /// Whether a site may be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,32 @@ pub struct SiteRow {
     pub llms_object: bool,
     /// When the settings closed and reopened what they did.
     pub closings: Closings,
+}
+
+/// What a site's row has to know of its objects, by a listing of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublishedCounts {
+    /// The highest number of an index.
+    pub indexes: u32,
+    /// Whether there is an llms.txt.
+    pub llms: bool,
+}
+
+impl PublishedCounts {
+    /// By the keys of a site's objects.
+    #[must_use]
+    pub fn of(keys: &[ObjectKey]) -> Self {
+        let indexes = keys.iter().filter_map(|key| match key {
+            ObjectKey::Index { n, .. } => Some(*n),
+            _ => None,
+        });
+        Self {
+            indexes: indexes.max().unwrap_or_default(),
+            llms: keys
+                .iter()
+                .any(|key| matches!(key, ObjectKey::Llms { .. })),
+        }
+    }
 }
 
 fn hold_name(hold: Hold) -> Option<&'static str> {
@@ -238,6 +264,29 @@ impl SitemapTable {
         let is_there = Condition::has("pk");
         let key = keys::site(host);
         self.update_if(&key, update, is_there).await.map(drop)
+    }
+
+    /// Writes into a site's row how many indexes there are of it, and whether there is an llms.txt, if the row says less: a dropped
+    /// table has left them, or a count was lost. So those that are not needed are emptied.
+    pub async fn count_objects(&self, host: &str, objects: &dyn Objects) -> Result<(), EngineError> {
+        let Some(row) = self.site(host).await? else {
+            return Ok(());
+        };
+        let found = PublishedCounts::of(&objects.list(host).await?);
+        if found.llms && !row.llms_object {
+            self.note_llms_object(host).await?;
+        }
+        if found.indexes <= row.index_objects
+            || self
+                .count_indexes(host, row.version, row.indexes, found.indexes)
+                .await?
+        {
+            return Ok(());
+        }
+        Err(EngineError::Contended {
+            what: format!("site {host}"),
+            tries: 1,
+        })
     }
 
     /// Moves a site's hold on. Nothing happens if it is not `from`.

@@ -12,7 +12,6 @@
 
 use std::collections::BTreeSet;
 
-use objects::ObjectKey;
 use tracing::info;
 
 use super::{Regenerator, end_early, step_over};
@@ -203,44 +202,11 @@ impl Regenerator {
                 return up_to(done);
             }
         }
-        step_over(site, self.take_over_objects(site).await)?;
+        step_over(site, table.count_objects(site, &*self.objects).await)?;
         table
             .move_hold(site, Hold::Publishing, Hold::Released)
             .await?;
         info!(site, "the scan has published the site");
         Ok(Next::Done)
-    }
-
-    /// Writes into the row of a site on hold how many indexes a dropped table has left, and whether it has left an llms.txt, so
-    /// that they are emptied.
-    async fn take_over_objects(&self, site: &str) -> Result<(), EngineError> {
-        let table = &self.reconciler.table;
-        let row = table.site(site).await?;
-        let Some(row) = row.filter(|row| row.hold == Hold::Publishing) else {
-            return Ok(());
-        };
-        let objects = self.objects.list(site).await?;
-        let has_llms = objects
-            .iter()
-            .any(|key| matches!(key, ObjectKey::Llms { .. }));
-        if has_llms && !row.llms_object {
-            table.note_llms_object(site).await?;
-        }
-        let indexes = objects.into_iter().filter_map(|key| match key {
-            ObjectKey::Index { n, .. } => Some(n),
-            _ => None,
-        });
-        let last = indexes.max().unwrap_or_default();
-        if last <= row.index_objects
-            || table
-                .count_indexes(site, row.version, row.indexes, last)
-                .await?
-        {
-            return Ok(());
-        }
-        Err(EngineError::Contended {
-            what: format!("site {site}"),
-            tries: 1,
-        })
     }
 }

@@ -63,7 +63,7 @@ pub enum Problem {
     SlotTaken,
     /// Slots that were offered, never used and not given back. Harmless: a crash leaves some.
     SlotsLeaked,
-    /// A series' counter that has not come to where entries are.
+    /// A series' counter that has not come to where entries are, or a site's row that does not count all indexes that there are.
     CounterBehind,
     /// There is no object, or it is of a dropped table, or its bytes are not what was written.
     ObjectLost,
@@ -170,6 +170,8 @@ enum Remedy {
     Lift(ShardId, BTreeMap<u32, u64>),
     /// Raise the version of the site's settings.
     LiftSite(String),
+    /// Count the site's indexes and its llms.txt again.
+    CountObjects(String),
     /// Create the site's row.
     CreateSite(String),
     /// Have the site scanned.
@@ -313,6 +315,7 @@ impl Audit<'_> {
                 Remedy::GiveBack(shard, positions) => self.give_back(shard, positions).await,
                 Remedy::Lift(shard, segments) => self.lift(shard, segments).await,
                 Remedy::LiftSite(host) => table.lift_site(host).await,
+                Remedy::CountObjects(host) => table.count_objects(host, self.objects).await,
                 Remedy::CreateSite(host) => self.reconciler.ensure_site(host).await.map(drop),
                 Remedy::Scan(host) => {
                     let now = self.reconciler.env.now();

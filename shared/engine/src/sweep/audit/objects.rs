@@ -10,7 +10,7 @@ use crate::keys::{Mark, ShardId, sha256_hex};
 use crate::reconcile::Reconciler;
 use crate::rows::AuditStep;
 use crate::segments::Summary;
-use crate::sites::{Hold, SiteRow};
+use crate::sites::{Hold, PublishedCounts, SiteRow};
 use crate::slots::{Extent, shards_of};
 use bytes::Bytes;
 use objects::{FILES, ObjectMeta, Source, stamp};
@@ -259,6 +259,14 @@ impl Audit<'_> {
         let row = &site.row;
         let wanted = stamp(row.epoch, row.version);
         let mut suspects = Vec::new();
+        let found = PublishedCounts::of(&self.objects.list(host).await?);
+        if found.indexes > row.index_objects || (found.llms && !row.llms_object) {
+            let what = format!("site {host}");
+            let llms = if found.llms { " and an llms.txt" } else { "" };
+            let detail = format!("{} indexes{llms} are published", found.indexes);
+            let remedy = Remedy::CountObjects(host.to_owned());
+            suspects.push(Suspect::new(Problem::CounterBehind, what, detail, remedy));
+        }
         for file in FILES {
             let last = match file.made_from {
                 Source::Entries => 0,
@@ -272,7 +280,7 @@ impl Audit<'_> {
                 let state = state_of(object.as_ref());
                 let wrong = match file.made_from {
                     Source::Entries => None,
-                    Source::Summaries => wrong_index(object, &site),
+                    Source::Summaries => wrong_index(object, n, &site),
                     Source::Settings => wrong_text(object, Some(&wanted)),
                     // One that is not wanted may never have been published.
                     Source::Newest if object.is_none() && row.settings.public_llms().is_none() => {
@@ -296,8 +304,8 @@ fn state_of(object: Option<&(ObjectMeta, Bytes)>) -> String {
     object.map_or_else(String::new, |(meta, _)| meta.etag.clone())
 }
 
-/// What is wrong with an index.
-fn wrong_index(object: Option<(ObjectMeta, Bytes)>, site: &Site) -> Option<(Problem, String)> {
+/// What is wrong with an index, the site's nth.
+fn wrong_index(object: Option<(ObjectMeta, Bytes)>, n: u32, site: &Site) -> Option<(Problem, String)> {
     let Site { row, summaries, .. } = site;
     let generations = summaries.values().map(|summary| summary.generation);
     let generation = row.version + generations.sum::<u64>();
@@ -310,6 +318,11 @@ fn wrong_index(object: Option<(ObjectMeta, Bytes)>, site: &Site) -> Option<(Prob
     };
     if directory.generation() != generation {
         let why = "not what the summaries say".to_owned();
+        return Some((Problem::ObjectDiffers, why));
+    }
+    // The first one may be empty, too.
+    if n > 1 && (directory.entries() > 0) != (n <= row.indexes) {
+        let why = format!("the site's row counts {} indexes", row.indexes);
         return Some((Problem::ObjectDiffers, why));
     }
     // Equal generations are equal counts.
