@@ -1,6 +1,6 @@
 //! Ledgers, claims and entries: what a reconcile reads and the one transaction in which it writes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sitemap::plan::{Address, Change, Claim, Ledger, Plan};
 use table::{Condition, Item, MAX_ACTIONS, Query, Update};
@@ -8,7 +8,7 @@ use table::{Condition, Item, MAX_ACTIONS, Query, Update};
 use self::actions::Actions;
 use crate::error::EngineError;
 use crate::keys::{self, Key};
-use crate::sitemap_table::{SitemapTable, Transacted, damaged};
+use crate::sitemap_table::{SitemapTable, Transacted, damaged, item_key};
 use crate::slots::Offer;
 
 mod actions;
@@ -139,20 +139,32 @@ impl SitemapTable {
 
     /// Which other page than `id` has the claim of an address.
     pub async fn claim(&self, address: &Address, id: &str) -> Result<Claim, EngineError> {
-        let key = keys::claim(&address.site, address.loc.as_str());
-        let Some(item) = self.item(&key).await? else {
-            return Ok(Claim::Free);
+        let item = self.item(&claim_key(address)).await?;
+        read_claim(item.as_ref(), address, id)
+    }
+
+    /// The same for several pages in one call, in their order; of a page without an address [`Claim::Unread`].
+    pub async fn claims(
+        &self,
+        wanted: &[Option<(&Address, &str)>],
+    ) -> Vec<Result<Claim, EngineError>> {
+        // Pages may want the same address.
+        let addresses = wanted.iter().flatten();
+        let keys: BTreeSet<Key> = addresses.map(|(address, _)| claim_key(address)).collect();
+        let found = self.items(&keys).await;
+        let found = found.map(|items| {
+            let keyed = items.into_iter();
+            let keyed = keyed.filter_map(|item| Some((item_key(&item)?, item)));
+            keyed.collect::<BTreeMap<_, _>>()
+        });
+        let claim = |wanted: &Option<(&Address, &str)>| match (wanted, &found) {
+            (None, _) => Ok(Claim::Unread),
+            (Some(_), Err(error)) => Err(error.shared()),
+            (Some((address, id)), Ok(found)) => {
+                read_claim(found.get(&claim_key(address)), address, id)
+            }
         };
-        let owner = item.text("owner").ok_or_else(|| damaged(&key, "owner"))?;
-        // The key holds a hash: two addresses under one key would be one of SHA-256's collisions, or a damaged item.
-        if item.text("loc") != Some(address.loc.as_str()) {
-            return Err(damaged(&key, "loc"));
-        }
-        Ok(if owner == id {
-            Claim::Free
-        } else {
-            Claim::Other(owner.to_owned())
-        })
+        wanted.iter().map(claim).collect()
     }
 
     /// Whether anybody has the address of a claim's partition.
@@ -270,6 +282,28 @@ impl SitemapTable {
 }
 
 /// The row of one that waits for an address.
+fn claim_key(address: &Address) -> Key {
+    keys::claim(&address.site, address.loc.as_str())
+}
+
+/// Which other page than `id` has an address, by the row of its claim.
+fn read_claim(item: Option<&Item>, address: &Address, id: &str) -> Result<Claim, EngineError> {
+    let Some(item) = item else {
+        return Ok(Claim::Free);
+    };
+    let damaged = |name| damaged(&claim_key(address), name);
+    let owner = item.text("owner").ok_or_else(|| damaged("owner"))?;
+    // The key holds a hash: two addresses under one key would be one of SHA-256's collisions, or a damaged item.
+    if item.text("loc") != Some(address.loc.as_str()) {
+        return Err(damaged("loc"));
+    }
+    Ok(if owner == id {
+        Claim::Free
+    } else {
+        Claim::Other(owner.to_owned())
+    })
+}
+
 fn waiter(claim_pk: &str, id: &str) -> Key {
     Key {
         pk: claim_pk.to_owned(),

@@ -179,9 +179,10 @@ impl Reconciler {
     ) -> Result<Option<Plan>, EngineError> {
         let (id, part) = keys::page_parts(page);
         let assessed = plan::Page { record, part, site }.assess(self.env.now());
-        let read = match self.read(page, &assessed, ledger).await {
-            Err(EngineError::Damaged { .. }) => return Ok(None),
-            read => read?,
+        let mut read = self.read(&[(page, &assessed, ledger)]).await;
+        let read = match read.pop() {
+            None | Some(Err(EngineError::Damaged { .. })) => return Ok(None),
+            Some(read) => read?,
         };
         let group = match assessed.wanted_group(read.newest) {
             Some(group) => self.table.translations(group).await?,

@@ -75,9 +75,7 @@ impl PublishedCounts {
         });
         Self {
             indexes: indexes.max().unwrap_or_default(),
-            llms: keys
-                .iter()
-                .any(|key| matches!(key, ObjectKey::Llms { .. })),
+            llms: keys.iter().any(|key| matches!(key, ObjectKey::Llms { .. })),
         }
     }
 }
@@ -268,7 +266,11 @@ impl SitemapTable {
 
     /// Writes into a site's row how many indexes there are of it, and whether there is an llms.txt, if the row says less: a dropped
     /// table has left them, or a count was lost. So those that are not needed are emptied.
-    pub async fn count_objects(&self, host: &str, objects: &dyn Objects) -> Result<(), EngineError> {
+    pub async fn count_objects(
+        &self,
+        host: &str,
+        objects: &dyn Objects,
+    ) -> Result<(), EngineError> {
         let Some(row) = self.site(host).await? else {
             return Ok(());
         };

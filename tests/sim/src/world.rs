@@ -660,7 +660,7 @@ impl World {
         audit.expect("the operator's own calls")
     }
 
-    /// Audits everything: what was found that is not harmless. `None` if a scan is under way.
+    /// Audits everything: what was found, if it does not repair only what is not harmless. `None` if a scan is under way.
     ///
     /// # Errors
     ///
@@ -710,7 +710,8 @@ impl World {
                 progress = saved.ok_or("the audit's progress cannot be read")?;
             }
         }
-        findings.retain(|finding| !finding.problem.is_harmless());
+        // A repair leaves nothing: not what is harmless either.
+        findings.retain(|finding| repair || !finding.problem.is_harmless());
         Ok(Some(findings))
     }
 }

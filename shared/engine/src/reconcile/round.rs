@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures::future::try_join;
+use futures::future::join;
 use sitemap::eligibility::Newest;
 use sitemap::mapping::SOURCE_MARK;
 use sitemap::plan::{
@@ -180,10 +180,9 @@ impl Reconciler {
             .iter()
             .map(|(page, fenced)| truth.page(page, &fenced.ledger).assess(now));
         let assessed: Vec<Assessed<'_>> = assessed.collect();
-        let reads = fenced.iter().zip(&assessed);
-        let reads =
-            reads.map(|((page, fenced), assessed)| self.read(page, assessed, &fenced.ledger));
-        let reads = concurrently(CONCURRENCY, reads).await;
+        let pages = fenced.iter().zip(&assessed);
+        let pages = pages.map(|((page, fenced), assessed)| (*page, assessed, &fenced.ledger));
+        let reads = self.read(&pages.collect::<Vec<_>>()).await;
         let groups = assessed.iter().zip(&reads).filter_map(|(assessed, read)| {
             let newest = read.as_ref().ok()?.newest;
             assessed.wanted_group(newest)
@@ -373,37 +372,43 @@ impl Reconciler {
         overtaken
     }
 
-    /// What a page's plan needs to know beside its record and ledger. Read after its fence.
+    /// What each page's plan needs to know beside its record and ledger, in the order of the pages. Read after their fences.
     pub(super) async fn read(
         &self,
-        page: &str,
-        assessed: &Assessed<'_>,
-        ledger: &Ledger,
-    ) -> Result<Read, EngineError> {
+        pages: &[(&str, &Assessed<'_>, &Ledger)],
+    ) -> Vec<Result<Read, EngineError>> {
         let listing = async {
-            let newest = match assessed.wanted_term() {
-                Some(term) => self.table.newest(&term).await?,
-                None => Newest::Unread,
-            };
-            let claim = match assessed.wanted_address(newest, ledger) {
-                Some(address) => self.table.claim(address, page).await?,
-                None => Claim::Unread,
-            };
-            Ok::<_, EngineError>((newest, claim))
+            let newest = pages
+                .iter()
+                .map(async |(_, assessed, _)| match assessed.wanted_term() {
+                    Some(term) => self.table.newest(&term).await,
+                    None => Ok(Newest::Unread),
+                });
+            let newest = concurrently(CONCURRENCY, newest).await;
+            let wanted = pages.iter().zip(&newest);
+            let wanted = wanted.map(|((page, assessed, ledger), newest)| {
+                let address = assessed.wanted_address(*newest.as_ref().ok()?, ledger)?;
+                Some((address, *page))
+            });
+            let claims = self.table.claims(&wanted.collect::<Vec<_>>()).await;
+            newest.into_iter().zip(claims)
         };
-        let left = async {
+        let left = pages.iter().map(async |(page, assessed, ledger)| {
             let Some(last) = assessed.last_part(ledger) else {
                 return Ok::<_, EngineError>(0);
             };
             let highest = self.table.highest_part(keys::page_parts(page).0).await?;
             Ok(if highest > last { highest } else { 0 })
+        });
+        let (listing, left) = join(listing, concurrently(CONCURRENCY, left)).await;
+        let read = |((newest, claim), left)| {
+            Ok(Read {
+                newest: newest?,
+                claim: claim?,
+                left: left?,
+            })
         };
-        let ((newest, claim), left) = try_join(listing, left).await?;
-        Ok(Read {
-            newest,
-            claim,
-            left,
-        })
+        listing.zip(left).map(read).collect()
     }
 
     /// The rows of the records' sites, and of those that pages leave; nothing for one that is not known. Read after all

@@ -305,7 +305,11 @@ fn state_of(object: Option<&(ObjectMeta, Bytes)>) -> String {
 }
 
 /// What is wrong with an index, the site's nth.
-fn wrong_index(object: Option<(ObjectMeta, Bytes)>, n: u32, site: &Site) -> Option<(Problem, String)> {
+fn wrong_index(
+    object: Option<(ObjectMeta, Bytes)>,
+    n: u32,
+    site: &Site,
+) -> Option<(Problem, String)> {
     let Site { row, summaries, .. } = site;
     let generations = summaries.values().map(|summary| summary.generation);
     let generation = row.version + generations.sum::<u64>();
