@@ -5,7 +5,7 @@ use tracing::warn;
 
 use crate::error::EngineError;
 use crate::keys::{self, HASH_DIGITS};
-use crate::sitemap_table::SitemapTable;
+use crate::sitemap_table::{SitemapTable, item_key};
 
 /// Notices read of one partition at a time: all partitions together make up one request of IndexNow, 10,000 URLs
 /// (<https://www.indexnow.org/documentation>).
@@ -55,18 +55,31 @@ impl SitemapTable {
         let limit = u32::try_from(PAGE).unwrap_or(u32::MAX);
         let mut notices = Vec::new();
         for item in self.first(Query::of(pk).limited(limit)).await? {
-            match (item.number("at"), item.text("loc")) {
-                (Some(at), Some(loc)) => notices.push(Notice {
-                    since: item.number("since").unwrap_or(at),
-                    at,
-                    loc: loc.to_owned(),
-                }),
-                _ => {
-                    warn!(site, row = ?item.get("sk"), "search engines are not notified: its row is damaged")
-                }
+            match read_notice(site, &item) {
+                Some(notice) => notices.push(notice),
+                None => self.drop_unreadable(site, &item).await?,
             }
         }
         Ok(notices)
+    }
+
+    /// Deletes a notice that cannot be read, unless it was written again since. It would never be sent; or an engine would refuse
+    /// what is sent with it, too.
+    async fn drop_unreadable(&self, site: &str, item: &Item) -> Result<(), EngineError> {
+        let Some(key) = item_key(item) else {
+            return Ok(());
+        };
+        warn!(
+            site,
+            row = key.sk,
+            "search engines are not notified: its row is damaged, and deleted"
+        );
+        let same = |name: &'static str| match item.get(name) {
+            Some(value) => Condition::equals(name, value.clone()),
+            None => Condition::lacks(name),
+        };
+        let unchanged = same("at").and(same("loc"));
+        self.delete_if(&key, unchanged).await.map(drop)
     }
 
     /// Deletes a notice, unless its URL has changed since.
@@ -107,10 +120,61 @@ impl SitemapTable {
     }
 }
 
+/// A notice; nothing if an attribute is missing, or the URL is not the key's.
+fn read_notice(site: &str, item: &Item) -> Option<Notice> {
+    let (at, loc) = (item.number("at")?, item.text("loc")?);
+    (item_key(item)? == keys::notice(site, loc)).then(|| Notice {
+        since: item.number("since").unwrap_or(at),
+        at,
+        loc: loc.to_owned(),
+    })
+}
+
 fn read_refused(item: &Item) -> Option<Refused> {
     Some(Refused {
         status: item.number("refused_status")?,
         urls: item.number("refused_urls")?,
         at: item.number("refused_at")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use table::Table;
+
+    use super::*;
+    use crate::doubles::Repeating;
+
+    #[tokio::test]
+    async fn a_damaged_notice_is_deleted_and_the_others_are_read() {
+        let (site, loc) = ("a.example", "https://a.example/one");
+        let rows = Repeating::default();
+        let table = rows.engine();
+        let sound = Item::from(&keys::notice(site, loc))
+            .with("loc", loc)
+            .with("at", 7);
+        let partition = keys::notice(site, loc).pk;
+        let beside = |sk: &str| {
+            Item::new()
+                .with("pk", partition.as_str())
+                .with("sk", sk)
+                .with("loc", "https://elsewhere.example/")
+                .with("at", 7)
+        };
+        let (mut no_url, mut no_time) = (beside("2"), beside("3"));
+        no_url.remove("loc");
+        no_time.set("at", "\u{1}{");
+        for row in [&sound, &beside("1"), &no_url, &no_time] {
+            rows.table.put(row.clone(), None).await.unwrap();
+        }
+        let digit = partition.chars().next_back().unwrap();
+        let read = table.notices(site, digit).await.unwrap();
+        let notice = Notice {
+            since: 7,
+            at: 7,
+            loc: loc.to_owned(),
+        };
+        assert_eq!(read, [notice]);
+        assert_eq!(table.partition(&partition).await.unwrap(), [sound]);
+    }
 }

@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::keys::{RowKey, ShardId, prefix};
+use engine::keys::{ALONE, RowKey, ShardId, prefix};
 use engine::sweep::TURN_SECONDS;
 use engine::sweep::audit::Finding;
 use serde_json::Value as Json;
@@ -457,7 +457,10 @@ impl Run {
         for item in self.world.items().await {
             let pk = item.text("pk").unwrap_or_default().to_owned();
             // As with a row that is lost, nobody would know the site any more.
-            if pk == engine::keys::site(SITES[RECORDED]).pk {
+            let is_site = pk == engine::keys::site(SITES[RECORDED]).pk;
+            // A damaged notice is deleted, but no sooner than its engines are asked. It is a lost one then.
+            let is_notice = pk.starts_with(prefix::NOTICE) && item.text("sk") != Some(ALONE);
+            if is_site || is_notice {
                 continue;
             }
             let names = item.iter().map(|(name, _)| name.to_string());
@@ -548,7 +551,7 @@ impl Run {
                 let partitions = format!("{}{host}#", engine::keys::prefix::NOTICE);
                 let rows = self.world.rows().await.0;
                 let notices = rows.keys().filter(|(pk, _)| pk.starts_with(&partitions));
-                let is_pause = |sk: &str| sk == engine::keys::ALONE;
+                let is_pause = |sk: &str| sk == ALONE;
                 // A change that came with this rest is not settled yet.
                 let left: Vec<_> = notices.filter(|(_, sk)| !is_pause(sk)).collect();
                 if !left.is_empty() && status == 200 {

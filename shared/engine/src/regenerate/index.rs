@@ -287,14 +287,18 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::{Value, json};
     use sitemap::plan::Series;
-    use table::{Item, Update};
+    use table::{Item, Table, Update};
 
     use super::*;
     use crate::doubles::{self, Repeating};
     use crate::keys;
+    use crate::rows::{AuditProgress, AuditStep};
     use crate::sites::Hold;
+    use crate::sweep::audit::{Audit, Problem, beginning};
 
     const HOST: &str = "www.example.com";
 
@@ -352,15 +356,9 @@ mod tests {
         pages
     }
 
-    /// A site turns private just before a publisher counts the two indexes that it needs.
-    #[tokio::test]
-    async fn no_index_is_put_that_its_site_does_not_count() {
-        let rows = Repeating::default();
+    /// A released site, each of whose indexes has room for one sitemap.
+    async fn of_one_line(rows: &Repeating) -> Regenerator {
         let regenerator = doubles::regenerator(rows.engine(), doubles::still());
-        let regenerator = Regenerator {
-            limits: limits(1, MAX_BYTES),
-            ..regenerator
-        };
         let table = &regenerator.reconciler.table;
         let site = row(&json!({})).settings;
         table.create_site(&site, "", 0).await.unwrap();
@@ -373,6 +371,17 @@ mod tests {
         for (shard, summary) in shards("post", 2, 1) {
             table.summarise(&shard, &summary).await.unwrap();
         }
+        Regenerator {
+            limits: limits(1, MAX_BYTES),
+            ..regenerator
+        }
+    }
+
+    /// A site turns private just before a publisher counts the two indexes that it needs.
+    #[tokio::test]
+    async fn no_index_is_put_that_its_site_does_not_count() {
+        let rows = Repeating::default();
+        let regenerator = of_one_line(&rows).await;
         let private = row(&json!({"public": false})).settings;
         let private = Update::new()
             .set("settings", serde_json::to_string(&private).unwrap())
@@ -382,6 +391,48 @@ mod tests {
         let published = regenerator.objects.list(HOST).await.unwrap();
         assert!(published.contains(&key(HOST, 1)), "{published:?}");
         assert!(!published.contains(&key(HOST, 2)), "{published:?}");
+    }
+
+    /// A count that is not there is read as one.
+    #[tokio::test]
+    async fn indexes_that_a_site_s_row_does_not_count_are_found_and_counted_again() {
+        let rows = Repeating::default();
+        let regenerator = of_one_line(&rows).await;
+        regenerator.publish_index(HOST).await.unwrap();
+        let table = &regenerator.reconciler.table;
+        for (lost, problem) in [
+            (&["indexes", "index_objects"][..], Problem::CounterBehind),
+            (&["indexes"], Problem::ObjectDiffers),
+        ] {
+            let forget = lost.iter().fold(Update::new(), |forget, name| {
+                forget.set_or_remove(*name, None::<u32>)
+            });
+            rows.table
+                .update(Item::from(&keys::site(HOST)), forget, None)
+                .await
+                .unwrap();
+            let audit = Audit {
+                reconciler: &regenerator.reconciler,
+                objects: &*regenerator.objects,
+                repair: true,
+                second_look: Duration::ZERO,
+            };
+            // Behind every sitemap.
+            let after = Some((HOST.to_owned(), "published/~".to_owned()));
+            let mut progress = AuditProgress {
+                sites: [HOST.to_owned()].into(),
+                step: Some(AuditStep::Objects { after }),
+                ..beginning(0)
+            };
+            let found = audit.page(&mut progress).await.unwrap();
+            assert!(
+                found.iter().any(|finding| finding.problem == problem),
+                "{lost:?}: {found:?}"
+            );
+            regenerator.publish_index(HOST).await.unwrap();
+            let row = table.site(HOST).await.unwrap().unwrap();
+            assert_eq!((row.indexes, row.index_objects), (2, 2), "{lost:?}");
+        }
     }
 
     #[test]

@@ -265,7 +265,8 @@ pub(super) fn notices(rows: &Rows, oracle: &Oracle) -> Result<(), String> {
     let notices = rows.of(prefix::NOTICE);
     for (pk, sk, row) in notices.filter(|(pk, sk, _)| !is_pause(pk, sk)) {
         let on = |host: &str| row["loc"].starts_with(&format!("https://{host}/"));
-        let site = SITES.iter().position(|host| on(host)).ok_or("a site")?;
+        let site = SITES.iter().position(|host| on(host));
+        let site = site.ok_or_else(|| format!("{pk} {sk} is of no site: {row:?}"))?;
         let at: i64 = row["at"].parse().map_err(text_of)?;
         let key = keys::notice(SITES[site], &row["loc"]);
         let ours = (pk, sk) == (&key.pk, &key.sk) && oracle.ever_told[site];
@@ -296,7 +297,7 @@ pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(
         let number = SITES
             .iter()
             .position(|host| *host == site)
-            .ok_or("a site")?;
+            .ok_or_else(|| format!("{pk} {sk} is of no site: {row:?}"))?;
         let capacity = oracle.series_limit(number, &series);
         if taken && i as usize >= capacity {
             return Err(format!("{site} {series} {n}: {i} is beyond {capacity}"));
