@@ -13,7 +13,8 @@ use table::Item;
 use crate::audit::kind;
 use crate::deployment::{Deployment, PLAIN};
 use crate::history::{Changed, DEFAULT, Film, PAGE, Page, RECORDED, SITES, Settings, State, Step};
-use crate::run::{GARBAGE, Run};
+use crate::run::Run;
+use crate::run::losses::GARBAGE;
 use crate::runtime::Sim;
 use crate::world::Options;
 
