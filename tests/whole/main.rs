@@ -22,6 +22,7 @@ mod notices;
 mod pages;
 mod parts;
 mod poison;
+mod price;
 mod privileges;
 mod publishing;
 mod races;

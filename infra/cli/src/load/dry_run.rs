@@ -16,8 +16,8 @@ const UNIT_BYTES: u64 = 1_024;
 /// a first load (docs/OPERATIONS.md).
 const UNITS_OF_PAGE: f64 = 11.0;
 const UNITS_OF_TERM: f64 = 1.4;
-/// Dollars of a million write units, on demand, in us-east-1 (docs/COSTS.md).
-const DOLLARS: f64 = 0.625;
+/// Dollars of a write unit, on demand, in us-east-1 (docs/COSTS.md). A test holds it to the price of the simulated costs.
+pub const WRITE_UNIT: f64 = 0.625e-6;
 
 /// What a load would do.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -84,7 +84,7 @@ pub async fn dry_run(sources: &[Source], now: i64) -> Result<DryRun, LoadError> 
     }
     run.predicted = prediction.finish();
     run.sitemap_units = units as u64;
-    run.dollars = (run.content_units as f64 + units) * DOLLARS / 1e6;
+    run.dollars = (run.content_units as f64 + units) * WRITE_UNIT;
     Ok(run)
 }
 

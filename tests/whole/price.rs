@@ -1,0 +1,7 @@
+//! One price model: what the command says of costs is what the simulated costs are multiplied by.
+
+#[test]
+fn a_dry_run_s_write_unit_costs_what_the_counted_ones_cost() {
+    let (said, counted) = (cli::load::dry_run::WRITE_UNIT, sim::price::WRITE_UNIT);
+    assert!((said - counted).abs() < f64::EPSILON, "{said} {counted}");
+}
