@@ -9,14 +9,13 @@ use std::collections::BTreeSet;
 use engine::error::EngineError;
 use engine::keys::Mark;
 use futures::{StreamExt, TryStreamExt, stream};
-use indicatif::HumanCount;
 use objects::all_sites;
 use serde::Serialize;
 use sitemap::time::When;
 
 use crate::progress::{Progress, Unit};
 use crate::target::Target;
-use crate::text::{Text, Tone};
+use crate::text::{Text, Tone, counted};
 
 pub mod clock;
 mod scans;
@@ -258,12 +257,6 @@ impl Status {
         }
         line
     }
-}
-
-/// So many things of a name.
-fn counted(count: u64, name: &str) -> String {
-    let end = if count == 1 { "" } else { "s" };
-    format!("{} {name}{end}", HumanCount(count))
 }
 
 fn of_failures(waiting: u64) -> String {
