@@ -398,6 +398,15 @@ pub fn daily(now: i64) -> AuditProgress {
     }
 }
 
+/// The same, of one process that stores nothing: the clock may have an audit under way. `seed`: a random text.
+#[must_use]
+pub fn sifting(now: i64, seed: String) -> AuditProgress {
+    AuditProgress {
+        sums: Some(sums::Sums::unstored(now, seed)),
+        ..daily(now)
+    }
+}
+
 /// Goes on behind what can never succeed, with false: it must not keep the audit from the rest.
 fn step_over(what: &str, outcome: Result<(), EngineError>) -> Result<bool, EngineError> {
     match outcome {

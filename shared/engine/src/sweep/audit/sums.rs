@@ -45,6 +45,8 @@ pub(crate) struct Sums {
     place: Place,
     sums: Vec<u64>,
     seen: Seen,
+    /// Whether there may be a row of them.
+    is_stored: bool,
 }
 
 /// What is known of the sums beside themselves.
@@ -86,6 +88,14 @@ struct Tally<'a> {
 }
 
 impl Sums {
+    /// Those of an audit that is never stored.
+    pub(super) fn unstored(began: i64, seed: String) -> Self {
+        Self {
+            is_stored: false,
+            ..Self::new(began, seed)
+        }
+    }
+
     fn new(began: i64, seed: String) -> Self {
         Self {
             place: Place {
@@ -97,6 +107,7 @@ impl Sums {
             },
             sums: vec![0; SUMS],
             seen: Seen::default(),
+            is_stored: true,
         }
     }
 
@@ -117,6 +128,7 @@ impl Sums {
             place: serde_json::from_str(place).ok()?,
             sums,
             seen: Seen::default(),
+            is_stored: true,
         })
     }
 
@@ -284,7 +296,9 @@ impl Audit<'_> {
             progress.sums = Some(sums);
             return Ok(AuditStep::Sums);
         }
-        self.reconciler.table.drop_row(&keys::sums()).await?;
+        if sums.is_stored {
+            self.reconciler.table.drop_row(&keys::sums()).await?;
+        }
         let suspected = sums.suspected();
         let is_done = suspected.is_empty() && !sums.place.looks_on;
         let too_many = suspected.len() > MAX_SUSPECTED;
@@ -459,7 +473,11 @@ fn name(Key { pk, sk }: &Key) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::{daily, sifting};
     use super::*;
+    use crate::doubles::{NOW, Repeating, regenerator, still};
 
     #[test]
     fn what_is_stored_is_read_again_and_nothing_else() {
@@ -472,6 +490,28 @@ mod tests {
         assert_eq!(sums.suspected(), BTreeSet::from([1, 9, 32_767]));
         assert_eq!(Sums::read(&place, &bytes[1..]), None);
         assert_eq!(Sums::read("{}", &bytes), None);
+    }
+
+    #[tokio::test]
+    async fn an_audit_that_stores_nothing_leaves_the_clocks_sums() {
+        for (mut progress, is_left) in
+            [(sifting(NOW, "seed".to_owned()), true), (daily(NOW), false)]
+        {
+            let regenerator = regenerator(Repeating::default().engine(), still());
+            let audit = Audit {
+                reconciler: &regenerator.reconciler,
+                objects: &*regenerator.objects,
+                repair: false,
+                second_look: Duration::ZERO,
+            };
+            let table = &regenerator.reconciler.table;
+            let clocks = Sums::new(NOW, "the clock's".to_owned());
+            table.note_sums(&clocks).await.unwrap();
+            while progress.step == Some(AuditStep::Sums) {
+                audit.page(&mut progress).await.unwrap();
+            }
+            assert_eq!(table.sums().await.unwrap().is_some(), is_left);
+        }
     }
 
     #[test]
