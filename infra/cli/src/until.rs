@@ -22,6 +22,7 @@ use sitemap::record::ContentRecord;
 use sitemap::site::host_of_site_id;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::comparing::Comparing;
 use crate::progress::{Progress, Unit};
 use crate::status::{Look, Site, look};
 use crate::target::Target;
@@ -103,20 +104,16 @@ pub async fn until(
         left: None,
         pace: Pace::new(begun),
         told: vec!["files may still be written".to_owned()],
+        progress: Progress::begin(
+            &format!("waiting until {}", goal.name()),
+            Unit::Things("seconds"),
+            None,
+        ),
     };
     let mut left = vec!["the first look took longer than that".to_owned()];
-    let mut progress = Progress::begin(
-        &format!("waiting until {}", goal.name()),
-        Unit::Things("seconds"),
-        None,
-    );
     let reached = loop {
         let looking = Instant::now();
-        let look = timeout_at(deadline, wait.look());
-        match progress
-            .while_waiting(begun.elapsed().as_secs(), look)
-            .await
-        {
+        match timeout_at(deadline, wait.look()).await {
             Ok(found) => left = found?,
             Err(_) => break false,
         }
@@ -127,8 +124,9 @@ pub async fn until(
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        progress.rename(&format!("waiting until {}: {first}{more}", goal.name()));
-        progress.reach(begun.elapsed().as_secs());
+        let what = format!("waiting until {}: {first}{more}", goal.name());
+        wait.progress.turn(&what, Unit::Things("seconds"), None);
+        wait.progress.reach(begun.elapsed().as_secs());
         let pause = looking.elapsed().max(LOOK_EVERY);
         if Instant::now() + pause >= deadline {
             break false;
@@ -174,6 +172,7 @@ struct Wait<'a> {
     pace: Pace,
     /// What the last comparison has left, in words.
     told: Vec<String>,
+    progress: Progress,
 }
 
 /// When it is time for a comparison: when the sites are at a look as they were at the one before, and not as they were when
@@ -311,7 +310,7 @@ impl Wait<'_> {
     }
 
     /// What is wrong with pages at this moment.
-    async fn pages(&self) -> Result<Vec<Finding>, EngineError> {
+    async fn pages(&mut self) -> Result<Vec<Finding>, EngineError> {
         let env = &self.target.reconciler.env;
         let mut progress = sifting(env.now(), env.token());
         let mut found = self.pass(&mut progress, true).await?;
@@ -327,7 +326,7 @@ impl Wait<'_> {
     }
 
     /// What is wrong with files at this moment: of each site with the sitemaps first.
-    async fn files(&self) -> Result<Vec<Finding>, EngineError> {
+    async fn files(&mut self) -> Result<Vec<Finding>, EngineError> {
         let mut progress = beginning(self.target.reconciler.env.now());
         let after = self.site.map(|host| {
             progress.sites.insert(host.to_owned());
@@ -339,7 +338,7 @@ impl Wait<'_> {
 
     /// What is wrong with pages, or with files, at this moment.
     async fn pass(
-        &self,
+        &mut self,
         progress: &mut AuditProgress,
         pages: bool,
     ) -> Result<Vec<Finding>, EngineError> {
@@ -350,11 +349,15 @@ impl Wait<'_> {
             second_look: Duration::ZERO,
         };
         let mut found = Vec::new();
+        let mut comparing = Comparing::new(self.target, "waiting until published: ");
         loop {
             match &progress.step {
                 None => break,
                 Some(AuditStep::Objects { .. }) if pages => break,
-                Some(_) => found.extend(audit.page(progress).await?),
+                Some(_) => {
+                    let page = comparing.page(&audit, progress, &mut self.progress);
+                    found.extend(page.await?);
+                }
             }
         }
         found.retain(|finding| !finding.problem.is_harmless());

@@ -225,20 +225,14 @@ impl Audit<'_> {
             }
             Some(AuditStep::Rows { after }) => {
                 let after = after.map(|(pk, sk)| Key { pk, sk });
-                let AuditProgress {
-                    sites, suspected, ..
-                } = &mut *progress;
-                self.page_of_rows(after, sites, suspected.as_ref()).await?
+                self.page_of_rows(after, progress).await?
             }
-            Some(AuditStep::Records { after }) => {
-                self.page_of_records(after, progress.suspected.as_ref())
-                    .await?
-            }
+            Some(AuditStep::Records { after }) => self.page_of_records(after, progress).await?,
             Some(AuditStep::Objects { after }) => {
                 if after.is_none() {
                     progress.sites.extend(all_sites(self.objects).await?);
                 }
-                self.page_of_objects(&progress.sites, after).await?
+                self.page_of_objects(after, progress).await?
             }
         };
         if self.repair {
@@ -386,6 +380,7 @@ pub fn beginning(now: i64) -> AuditProgress {
         repaired: 0,
         suspected: None,
         sums: None,
+        read: 0,
     }
 }
 

@@ -85,6 +85,8 @@ struct Tally<'a> {
     added: Vec<(SumNumber, u64)>,
     suspected: BTreeSet<SumNumber>,
     looks_on: bool,
+    /// Rows or records that it has read.
+    read: u64,
 }
 
 impl Sums {
@@ -130,6 +132,11 @@ impl Sums {
             seen: Seen::default(),
             is_stored: true,
         })
+    }
+
+    /// Whether all rows are added.
+    pub(crate) fn is_at_records(&self) -> bool {
+        !matches!(self.place.next, Next::Rows(_))
     }
 
     /// Takes in what a page adds.
@@ -265,8 +272,9 @@ impl Audit<'_> {
             added: Vec::new(),
             suspected: BTreeSet::new(),
             looks_on: false,
+            read: 0,
         };
-        let read = match &place.next {
+        let added_up = match &place.next {
             Next::Rows(after) => {
                 let hosts = &mut progress.sites;
                 self.add_rows(after.clone(), seen, &mut tally, hosts).await
@@ -278,9 +286,11 @@ impl Audit<'_> {
             added,
             mut suspected,
             looks_on,
+            read,
             ..
         } = tally;
-        match read {
+        progress.read += read;
+        match added_up {
             Ok(next) => {
                 sums.place.next = next;
                 sums.place.suspected.append(&mut suspected);
@@ -327,6 +337,7 @@ impl Audit<'_> {
     ) -> Result<Next, EngineError> {
         let after = after.map(|(pk, sk)| Key { pk, sk });
         let (rows, next) = self.reconciler.table.rows(after.as_ref(), PAGE).await?;
+        tally.read = rows.len() as u64;
         for row in &rows {
             match (&row.kind, &row.holds) {
                 (None, _) | (_, Err(_)) => drop(tally.suspected.insert(sum_of_row(row))),
@@ -397,6 +408,7 @@ impl Audit<'_> {
         tally: &mut Tally<'_>,
     ) -> Result<Next, EngineError> {
         let page = self.reconciler.content.scan_records(after, PAGE).await?;
+        tally.read = page.records.len() as u64;
         let mut pages = Vec::new();
         for (id, record) in &page.records {
             if let Some(host) = host_of_site_id(id)
@@ -522,6 +534,7 @@ mod tests {
             added: Vec::new(),
             suspected: BTreeSet::new(),
             looks_on: false,
+            read: 0,
         };
         let ledger = keys::ledger("r");
         for _ in 0..2 {
