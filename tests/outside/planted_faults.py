@@ -148,16 +148,12 @@ FAULTS = {
         ("shared/engine/src/regenerate/feed.rs", "            table.mark(Mark::Feed, site, due).await?;",
          "            let _ = (table, due, Mark::Feed);")],
     "IndexNow's refusal is stored after its notices are dropped": [
-        (NOTICES, """            if pause != next {
-                table.set_pause(host, next).await?;
-                pause = next;
-            }
+        (NOTICES, """            table.set_pause(host, next).await?;
+            pause = Some(next);
             drop_all(table, host, &plan.tell).await?;
 """, """            drop_all(table, host, &plan.tell).await?;
-            if pause != next {
-                table.set_pause(host, next).await?;
-                pause = next;
-            }
+            table.set_pause(host, next).await?;
+            pause = Some(next);
 """)],
     # The content's events.
     "a REMOVE event is believed": [

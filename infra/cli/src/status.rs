@@ -22,7 +22,7 @@ mod scans;
 mod site;
 
 pub use scans::{Scan, SiteScan};
-pub use site::{IndexNow, Paused, Refusal, SettingProblem, Site, State};
+pub use site::{IndexNow, Paused, Refusal, Sent, SettingProblem, Site, State};
 
 /// Scans of sites that are shown.
 const SCANS: u32 = 100;
@@ -315,6 +315,10 @@ mod tests {
                 indexnow: Some(IndexNow {
                     waiting: 14,
                     more_waiting: false,
+                    sent: Some(Sent {
+                        urls: 5,
+                        at: When::at(0),
+                    }),
                     refused: Some(Refusal {
                         urls: 3,
                         at: When::at(0),
@@ -349,6 +353,7 @@ mod tests {
                 "indexnow": {
                     "waiting": 14,
                     "more_waiting": false,
+                    "sent": {"urls": 5, "at": zero},
                     "refused": {"urls": 3, "at": zero, "status": 403, "reason": "the key"},
                     "paused": null,
                 },
