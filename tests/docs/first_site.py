@@ -26,12 +26,15 @@ SECTIONS = (
     ("docs/guide/first-site.md", "## Start", 2),
     ("docs/guide/first-site.md", "## Change a record", 7),
     ("docs/guide/first-site.md", "## Explain", 1),
+    ("docs/guide/first-site.md", "## Check and build", 3),
     ("docs/cli/explain.md", "# `waymark explain`", 2),
     ("docs/cli/explain.md", "## Many at once", 1),
     ("docs/cli/status.md", "# `waymark status`", 1),
     ("docs/cli/status.md", "## Waiting", 1),
     ("docs/cli/audit.md", "# `waymark audit`", 1),
 )
+# Verbs that look at no stack, and so take no ports.
+WITHOUT_STACK = "check|import|build"
 # Options of every verb, which docs/reference/cli.md has.
 EVERYWHERE = {"--json", "--color", "--help"}
 STARTS = "cargo run"
@@ -75,6 +78,7 @@ class Stack:
         shims = {
             "cargo": f'[ "$1 $2 $3" = "run -q --" ] || exit 99; shift 3\n'
             f'[ "$1" != --once ] || exec {shlex.quote(waymark)} "$@" {" ".join(ports)}\n'
+            f'case "$1" in {WITHOUT_STACK}) exec {shlex.quote(waymark)} "$@";; esac\n'
             f'exec {shlex.quote(waymark)} "$@" {own}',
             "aws": f'exec {shlex.quote(aws)} "$@"',
         }
@@ -82,6 +86,7 @@ class Stack:
             (folder / name).write_text(f"#!/bin/sh\n{script}\n")
             (folder / name).chmod(0o755)
         self.environment = {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": str(folder)}
+        self.folder = folder
         self.exports = ""
 
     def own(self, text):
@@ -95,7 +100,13 @@ class Stack:
         script = f"set -o pipefail\n{self.exports}\n{self.own(command)}"
         self.exports += "\n".join(re.findall(r"^export .*", command, re.M)) + "\n"
         done = subprocess.run(
-            ["bash", "-c", script], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
+            ["bash", "-c", script],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
         )
         return done.returncode, done.stdout
 

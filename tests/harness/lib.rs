@@ -20,6 +20,7 @@ use std::time::Duration;
 use aws::environment::{content, sitemap_table};
 use aws::{Aws, Clock, S3Objects};
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
+use cli::comparing::Sizes;
 use cli::target::Target;
 use engine::keys::prefix;
 use engine::metrics::Metrics;
@@ -117,6 +118,7 @@ impl World {
             objects: self.stack.objects.clone(),
             content_table: CONTENT_TABLE.to_owned(),
             sitemap_table: SITEMAP_TABLE.to_owned(),
+            sizes: Sizes::default(),
         }
     }
 

@@ -31,6 +31,7 @@ SCANS = "shared/engine/src/scans.rs"
 AUDIT, OBJECTS, ROWS, SUMS = (
     f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows", "audit/sums"])
 NOTICES, TIMERS = "shared/engine/src/sweep/notices.rs", "shared/engine/src/timers.rs"
+NOTICE_ROWS = "shared/engine/src/notices.rs"
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
 PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/front.rs"
 
@@ -148,16 +149,12 @@ FAULTS = {
         ("shared/engine/src/regenerate/feed.rs", "            table.mark(Mark::Feed, site, due).await?;",
          "            let _ = (table, due, Mark::Feed);")],
     "IndexNow's refusal is stored after its notices are dropped": [
-        (NOTICES, """            if pause != next {
-                table.set_pause(host, next).await?;
-                pause = next;
-            }
+        (NOTICES, """            table.set_pause(host, next).await?;
+            pause = Some(next);
             drop_all(table, host, &plan.tell).await?;
 """, """            drop_all(table, host, &plan.tell).await?;
-            if pause != next {
-                table.set_pause(host, next).await?;
-                pause = next;
-            }
+            table.set_pause(host, next).await?;
+            pause = Some(next);
 """)],
     # The content's events.
     "a REMOVE event is believed": [
@@ -288,7 +285,13 @@ FAULTS = {
     "the indexes are put in the wrong order": [
         (INDEX, "if after >= before {", "if after < before {")],
     "the indexes of an older table stay": [
-        (SITE_SCAN, "if last <= row.index_objects\n", "if last <= last.max(row.index_objects)\n")],
+        (SITES, "if found.indexes <= row.index_objects\n", "if found.indexes <= found.indexes.max(row.index_objects)\n")],
+    "the audit believes a site's row that counts too few indexes": [
+        (OBJECTS, "if found.indexes > row.index_objects", "if found.indexes > found.indexes.max(row.index_objects)")],
+    "the audit believes a site's row that needs too few indexes": [
+        (OBJECTS, "if n > 1 && (directory.entries()", "if n > n.max(1) && (directory.entries()")],
+    "a notice that cannot be read is sent": [
+        (NOTICE_ROWS, "(item_key(item)? == keys::notice(site, loc)).then(", "(item_key(item)?.pk == keys::notice(site, loc).pk).then(")],
     "robots.txt is without its stamp": [
         (FILES, 'Storage::Sealed("\\n# ", "\\n")', "Storage::Text")],
     "the feed is without its token": [

@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use endpoint::{Answer, Engine};
 use engine::content::NO_SOURCE;
 use engine::keys::{self, Mark};
-use engine::notices::Pause;
+use engine::notices::{Pause, Sent};
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::sites::Hold;
 use engine::sweep::notices::SearchEngines;
@@ -209,6 +209,7 @@ async fn a_change_is_told_of_once_it_was_live_for_a_minute() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_taken_or_refused_is_not_told_again() {
     let bench = Bench::start().await;
+    let mut last = 0;
     let statuses = [200, 202, 400, 403, 404, 422].map(Answer::status);
     for answer in statuses.into_iter().chain([Answer::Slow]) {
         bench.changed(&["/a"], 100).await;
@@ -224,19 +225,25 @@ async fn what_is_taken_or_refused_is_not_told_again() {
         assert_eq!(counted, [(metric.to_owned(), 1)].into(), "{answer:?}");
         assert_eq!(bench.told(), [[url("/a")]], "{answer:?}");
         assert_eq!(bench.left().await, [], "{answer:?}");
-        // A refusal is remembered, for `waymark status`, until something is taken.
+        // What was taken last is remembered, for `waymark status`, and a refusal until something is taken.
         let remembered = bench.pause().await.map(|pause| {
             assert!(
                 pause.until <= bench.now(),
                 "{answer:?}: a refusal is no pause"
             );
-            pause.refused.map(|refused| (refused.status, refused.urls))
+            let refused = pause.refused.map(|refused| (refused.status, refused.urls));
+            (refused, pause.sent.unwrap())
         });
+        let (refused, sent) = remembered.unwrap();
         let expected = match &answer {
-            Answer::Status(status @ 400.., _) => Some(Some((*status, 1))),
-            _ => None,
+            Answer::Status(status @ 400.., _) => Some((*status, 1)),
+            _ => {
+                last = bench.now();
+                None
+            }
         };
-        assert_eq!(remembered, expected, "{answer:?}");
+        assert_eq!(refused, expected, "{answer:?}");
+        assert_eq!(sent, Sent { urls: 1, at: last }, "{answer:?}");
     }
     bench.stop().await;
 }
@@ -244,6 +251,7 @@ async fn what_is_taken_or_refused_is_not_told_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_taken_now_is_kept_for_a_pause() {
     let bench = Bench::start().await;
+    let mut taken = None;
     let later = |status, seconds: i64, text: &str| {
         let header = format!("retry-after: {text}\r\n");
         (Answer::Status(status, header), seconds)
@@ -272,7 +280,12 @@ async fn what_is_not_taken_now_is_kept_for_a_pause() {
         assert_eq!(bench.told(), [[url("/a")]], "{answer:?}");
         assert_eq!(bench.left().await, [(url("/a"), at)], "{answer:?}");
         let until = bench.now() + seconds;
-        assert_eq!(bench.pause().await, Some(paused(1, until)), "{answer:?}");
+        let sent = taken.map(|at| Sent { urls: 1, at });
+        let expected = Pause {
+            sent,
+            ..paused(1, until)
+        };
+        assert_eq!(bench.pause().await, Some(expected), "{answer:?}");
         bench.world.clock.advance(seconds - 1);
         bench.sweep().await;
         assert!(
@@ -283,17 +296,19 @@ async fn what_is_not_taken_now_is_kept_for_a_pause() {
         bench.sweep().await;
         assert_eq!(bench.told(), [[url("/a")]], "{answer:?}");
         assert_eq!(bench.left().await, [], "{answer:?}");
-        assert_eq!(bench.pause().await, None, "{answer:?}");
+        taken = Some(bench.now());
+        let ended = bench.pause().await.unwrap();
+        assert_eq!((ended.tries, ended.sent.map(|sent| sent.at)), (0, taken));
     }
     bench.stop().await;
 }
 
 fn paused(tries: u32, until: i64) -> Pause {
-    let refused = None;
     Pause {
         tries,
         until,
-        refused,
+        refused: None,
+        sent: None,
     }
 }
 

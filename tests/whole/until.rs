@@ -1,8 +1,11 @@
 //! `waymark status --until`: what it waits for is so when it ends, and what is not so is named.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use cli::comparing::Sizes;
 use cli::until::{Goal, Waited, until};
+use engine::sweep::audit::{Audit, beginning, sifting};
 use harness::{SITE, World, post, settings, with};
 use local::stack::Options;
 use serde_json::json;
@@ -85,4 +88,37 @@ async fn a_file_that_is_not_what_its_rows_say_is_waited_for_and_named() {
         assert!(wait(&world, Goal::Idle, SHORT).await.reached);
         world.stop().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_estimate_knows_what_there_is_to_read() {
+    let pages: Vec<_> = (1..=3).map(|day| post(&format!("/{day}"), day)).collect();
+    let world = World::with(Options::default(), &pages).await;
+    published(&world).await;
+    let target = world.target();
+    let sizes = Sizes::of(&world.stack.aws, &target).await;
+    let audit = Audit {
+        reconciler: &target.reconciler,
+        objects: &*target.objects,
+        repair: false,
+        second_look: Duration::ZERO,
+    };
+    let env = &target.reconciler.env;
+    for mut at in [beginning(env.now()), sifting(env.now(), env.token())] {
+        let mut read = BTreeMap::<String, u64>::new();
+        while let Some(reading) = at.reading() {
+            let before = at.read;
+            audit.page(&mut at).await.unwrap();
+            *read.entry(format!("{reading:?}")).or_default() += at.read - before;
+        }
+        assert_eq!(read["Sitemaps"], 1);
+        // The clock writes rows of its own meanwhile.
+        let rows = sizes.rows.unwrap();
+        assert!(
+            rows > 9 && rows.abs_diff(read["Rows"]) < 5,
+            "{rows} {read:?}"
+        );
+        assert_eq!((sizes.records, read["Records"]), (Some(3), 3));
+    }
+    world.stop().await;
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use engine::error::EngineError;
-use engine::rows::AuditStep;
 use engine::sweep::audit::{Audit, Finding, beginning};
 use objects::all_sites;
 
+use crate::comparing::Comparing;
 use crate::progress::{Progress, Unit};
 use crate::target::{Misread, Target};
 
@@ -55,7 +55,8 @@ pub async fn audit(
             return Ok(Ended::Busy);
         }
         let mut findings = Vec::new();
-        let (mut bar, mut pages) = (Progress::begin("comparing", Unit::Things("pages"), None), 0);
+        let mut bar = Progress::begin("comparing", Unit::Things("rows"), None);
+        let mut comparing = Comparing::new(target, "");
         let mut progress = beginning(reconciler.env.now());
         let mut new = BTreeSet::from_iter(all_sites(&**objects).await?);
         let mut met = BTreeSet::new();
@@ -64,14 +65,7 @@ pub async fn audit(
                 return Ok(Ended::Misread(misread));
             }
             met.append(&mut new);
-            bar.rename(match progress.step {
-                Some(AuditStep::Objects { .. }) => "comparing published files",
-                Some(AuditStep::Records { .. }) => "comparing records",
-                _ => "comparing rows",
-            });
-            let looking = audit.page(&mut progress);
-            let page = bar.while_waiting(pages, looking).await?;
-            pages += 1;
+            let page = comparing.page(&audit, &mut progress, &mut bar).await?;
             // The next round finds them again.
             if !only_looks {
                 page.iter().for_each(&mut report);

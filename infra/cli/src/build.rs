@@ -17,7 +17,7 @@ use engine::error::EngineError;
 use objects::ObjectError;
 use serde::Serialize;
 
-use crate::content::{LoadError, Loaded, Source, read};
+use crate::content::{LoadError, Loaded, NoRecords, Source, read};
 use crate::progress::{Progress, Unit};
 
 mod folder;
@@ -61,6 +61,9 @@ pub enum BuildError {
         /// The front's status.
         status: u16,
     },
+    /// No line of the files is a record.
+    #[error("nothing was built: {0}")]
+    NoRecords(#[from] NoRecords),
     /// There is no site.
     #[error("nothing was built: no record names a site by its url, its site or its settings")]
     Empty,

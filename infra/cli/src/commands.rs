@@ -8,13 +8,13 @@ use ::check::sort::SortError;
 use aws::environment::EnvironmentError;
 use clap::{Args, Parser, Subcommand};
 use cli::build::BuildError;
-use cli::content::LoadError;
+use cli::content::{LineProblem, LoadError, STDIN_NAME, Source};
 use cli::diff::DiffError;
 use cli::export::ExportError;
 use cli::import::ImportError;
 use cli::load::publish::PublishError;
 use cli::mapping::{self as mappings, ItemError};
-use cli::output::{Color, Format, Output};
+use cli::output::{Color, Format, Output, note};
 use cli::probe::NoStack;
 use cli::purge::PurgeError;
 use cli::samconfig::SamconfigError;
@@ -46,6 +46,9 @@ mod shell;
 mod status;
 
 use place::Place;
+
+/// Problems of content files that are shown; the rest is counted.
+const MAX_PROBLEMS_SHOWN: usize = 50;
 
 #[derive(Parser)]
 #[command(name = "waymark", about = "Keeps a site's sitemaps true")]
@@ -292,6 +295,24 @@ fn read_file(file: &Path) -> Result<String, Failure> {
         file: file.to_owned(),
         error,
     })
+}
+
+/// Content of a file, or of standard input.
+fn source(file: &Path) -> Source {
+    match file.as_os_str() == STDIN_NAME {
+        true => Source::Stdin,
+        false => Source::File(file.to_owned()),
+    }
+}
+
+/// Says what is wrong with content files.
+fn show_problems(problems: &[LineProblem]) {
+    for problem in problems.iter().take(MAX_PROBLEMS_SHOWN) {
+        note(problem);
+    }
+    if let Some(more @ 1..) = problems.len().checked_sub(MAX_PROBLEMS_SHOWN) {
+        note(format!("… and {more} more problems"));
+    }
 }
 
 /// The local stack's usual ports.

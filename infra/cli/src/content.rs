@@ -108,6 +108,19 @@ impl Loaded {
         self.ids.contains(&digest(id))
     }
 
+    /// What is wrong if no line of all that was read is a record. `next`: the command that records go to.
+    #[must_use]
+    pub fn no_records(&self, sources: &[Source], next: &'static str) -> Option<NoRecords> {
+        let is_none = self.malformed > 0 && self.ids.is_empty();
+        is_none.then(|| {
+            let names: Vec<String> = sources.iter().map(Source::name).collect();
+            NoRecords {
+                files: names.join(" "),
+                next,
+            }
+        })
+    }
+
     pub(crate) fn note_id(&mut self, id: &str) {
         self.ids.insert(digest(id));
     }
@@ -116,6 +129,19 @@ impl Loaded {
         self.malformed += 1;
         self.problems.push(problem);
     }
+}
+
+/// No line of what was read is a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{files}: not JSON Lines, since no line is a record. `waymark import {files} | waymark {next}` makes records of CSV, of \
+     sitemaps and of other systems' exports first"
+)]
+pub struct NoRecords {
+    /// The files.
+    pub files: String,
+    /// The command that records go to.
+    pub next: &'static str,
 }
 
 /// Why a file could not be loaded to its end.

@@ -88,11 +88,26 @@ impl LeftOut {
     ///
     /// If a table fails.
     pub async fn of(reconciler: &Reconciler, examples: usize) -> Result<Self, EngineError> {
+        Self::of_about(reconciler, examples, None).await
+    }
+
+    /// The same of a sitemap table that has about so many rows.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails.
+    pub async fn of_about(
+        reconciler: &Reconciler,
+        examples: usize,
+        rows: Option<u64>,
+    ) -> Result<Self, EngineError> {
         let Reconciler { content, table, .. } = reconciler;
         let mut found = Self::default();
         let mut after = None;
         let what = "reading the sitemap table";
-        let (mut progress, mut read) = (Progress::begin(what, Unit::Things("rows"), None), 0);
+        let mut progress = Progress::begin(what, Unit::Things("rows"), None);
+        progress.turn_about(what, Unit::Things("rows"), rows);
+        let mut read = 0;
         loop {
             let (rows, next) = table.rows(after.as_ref(), PAGE).await?;
             read += rows.len() as u64;

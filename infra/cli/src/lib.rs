@@ -4,6 +4,7 @@ mod attributes;
 pub mod audit;
 pub mod build;
 pub mod check;
+pub mod comparing;
 pub mod content;
 pub mod diff;
 pub mod explain;

@@ -9,21 +9,20 @@ use std::collections::BTreeSet;
 use engine::error::EngineError;
 use engine::keys::Mark;
 use futures::{StreamExt, TryStreamExt, stream};
-use indicatif::HumanCount;
 use objects::all_sites;
 use serde::Serialize;
 use sitemap::time::When;
 
 use crate::progress::{Progress, Unit};
 use crate::target::Target;
-use crate::text::{Text, Tone};
+use crate::text::{Text, Tone, counted};
 
 pub mod clock;
 mod scans;
 mod site;
 
 pub use scans::{Scan, SiteScan};
-pub use site::{IndexNow, Paused, Refusal, SettingProblem, Site, State};
+pub use site::{IndexNow, Paused, Refusal, Sent, SettingProblem, Site, State};
 
 /// Scans of sites that are shown.
 const SCANS: u32 = 100;
@@ -260,12 +259,6 @@ impl Status {
     }
 }
 
-/// So many things of a name.
-fn counted(count: u64, name: &str) -> String {
-    let end = if count == 1 { "" } else { "s" };
-    format!("{} {name}{end}", HumanCount(count))
-}
-
 fn of_failures(waiting: u64) -> String {
     match waiting {
         FAILURES.. => format!("{FAILURES} or more"),
@@ -322,6 +315,10 @@ mod tests {
                 indexnow: Some(IndexNow {
                     waiting: 14,
                     more_waiting: false,
+                    sent: Some(Sent {
+                        urls: 5,
+                        at: When::at(0),
+                    }),
                     refused: Some(Refusal {
                         urls: 3,
                         at: When::at(0),
@@ -356,6 +353,7 @@ mod tests {
                 "indexnow": {
                     "waiting": 14,
                     "more_waiting": false,
+                    "sent": {"urls": 5, "at": zero},
                     "refused": {"urls": 3, "at": zero, "status": 403, "reason": "the key"},
                     "paused": null,
                 },

@@ -12,6 +12,7 @@ use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
 use objects::Objects;
 
+use crate::comparing::Sizes;
 use crate::stack::Parts;
 
 /// The limits of a command's calls of a deployment: a redrive may put 50 MB over a slow line.
@@ -31,6 +32,8 @@ pub struct Target {
     pub content_table: String,
     /// The name of the sitemap table.
     pub sitemap_table: String,
+    /// About how many items the tables have, if that was asked for.
+    pub sizes: Sizes,
 }
 
 /// This command does not read the content that a site is made from. It would take pages for gone that it only cannot see,
@@ -149,6 +152,7 @@ impl Target {
             objects,
             content_table: CONTENT_TABLE.to_owned(),
             sitemap_table: SITEMAP_TABLE.to_owned(),
+            sizes: Sizes::default(),
         }
     }
 
@@ -167,6 +171,7 @@ impl Target {
             objects: Arc::new(environment::objects(aws)?),
             content_table: environment::variable(environment::CONTENT_TABLE)?,
             sitemap_table: environment::variable(environment::SITEMAP_TABLE)?,
+            sizes: Sizes::default(),
         })
     }
 
@@ -191,6 +196,7 @@ impl Target {
             objects: Arc::new(S3Objects::new(aws.clone(), parts.bucket.clone())),
             content_table: content_table.clone(),
             sitemap_table: sitemap_table_name.clone(),
+            sizes: Sizes::default(),
         })
     }
 }

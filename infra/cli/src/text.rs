@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Write as _};
 use std::ops::Deref;
 
+use indicatif::HumanCount;
+
 /// Whether a terminal would act on a character, or show text in another order or nothing because of it.
 fn is_active(character: char) -> bool {
     character.is_control()
@@ -67,6 +69,17 @@ pub fn csv_cell(text: &str) -> String {
         true => format!("\"{mark}{}\"", text.replace('"', "\"\"")),
         false => format!("{mark}{text}"),
     }
+}
+
+/// So many things of a name: `1 entry`, `2 entries`.
+#[must_use]
+pub fn counted(count: u64, name: &str) -> String {
+    let (name, end) = match (count, name.strip_suffix('y')) {
+        (1, _) => (name, ""),
+        (_, Some(begin)) => (begin, "ies"),
+        (_, None) => (name, "s"),
+    };
+    format!("{} {name}{end}", HumanCount(count))
 }
 
 /// What a line says, for a terminal with colours.

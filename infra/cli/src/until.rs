@@ -1,9 +1,12 @@
 //! `waymark status --until`: waits until a deployment is idle, or until every change from before is published.
 //!
-//! Nothing notes that a change has arrived, since no event is counted. So it is compared, as an audit does, in stages: each page's
-//! ledger and rows with its record; then each sitemap and its summary with its rows; then the index and the site's other files
+//! Nothing notes that a change has arrived, since no event is counted. So it is compared, as the clock's audit does, in stages: each
+//! page's ledger and rows with its record; then each sitemap and its summary with its rows; then the index and the site's other files
 //! with the summaries and the settings. What differs is compared again until it was once the same; what comes to differ later has
 //! changed after that. The order matters: once a page's rows are right, a sitemap that is right after that has them.
+//!
+//! A comparison reads both tables. So most looks only read what the sites' rows say, and a comparison waits until that rests
+//! ([`Pace`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,15 +15,16 @@ use engine::error::EngineError;
 use engine::keys;
 use engine::rows::{AuditProgress, AuditStep};
 use engine::sites::SiteRow;
-use engine::sweep::audit::{Audit, Finding, Problem, beginning};
+use engine::sweep::audit::{Audit, Finding, Problem, beginning, sifting};
 use objects::{ObjectKey, all_sites};
 use serde::Serialize;
 use sitemap::record::ContentRecord;
 use sitemap::site::host_of_site_id;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::comparing::Comparing;
 use crate::progress::{Progress, Unit};
-use crate::status::{Look, look};
+use crate::status::{Look, Site, look};
 use crate::target::Target;
 
 /// The time between two looks, at least. After a look that took longer, as long as that.
@@ -29,6 +33,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.ReadConsistency.html>), usually by less than a
 /// second.
 const SCAN_AFTER: Duration = Duration::from_secs(2);
+/// A comparison waits no longer than this for sites to rest: one that changes all the time never does.
+const RESTS_WITHIN: Duration = Duration::from_secs(60);
+/// The longest time between two comparisons if nothing seems to change, but for one that took long.
+const COMPARE_EVERY: Duration = Duration::from_secs(30);
+/// The time between two comparisons, at least, in times of what the first one took.
+const PAUSES: u32 = 4;
 /// How often pages are compared from the beginning, since other pages depend on those that differed: an archive on its newest page,
 /// a translation on its group, a page on the one that leaves its address; and then others on these. A comparison without any
 /// difference is the last one.
@@ -92,20 +102,18 @@ pub async fn until(
         begun,
         stage: Stage::BEGINNING,
         left: None,
+        pace: Pace::new(begun),
+        told: vec!["files may still be written".to_owned()],
+        progress: Progress::begin(
+            &format!("waiting until {}", goal.name()),
+            Unit::Things("seconds"),
+            None,
+        ),
     };
     let mut left = vec!["the first look took longer than that".to_owned()];
-    let mut progress = Progress::begin(
-        &format!("waiting until {}", goal.name()),
-        Unit::Things("seconds"),
-        None,
-    );
     let reached = loop {
         let looking = Instant::now();
-        let look = timeout_at(deadline, wait.look());
-        match progress
-            .while_waiting(begun.elapsed().as_secs(), look)
-            .await
-        {
+        match timeout_at(deadline, wait.look()).await {
             Ok(found) => left = found?,
             Err(_) => break false,
         }
@@ -116,8 +124,9 @@ pub async fn until(
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        progress.rename(&format!("waiting until {}: {first}{more}", goal.name()));
-        progress.reach(begun.elapsed().as_secs());
+        let what = format!("waiting until {}: {first}{more}", goal.name());
+        wait.progress.turn(&what, Unit::Things("seconds"), None);
+        wait.progress.reach(begun.elapsed().as_secs());
         let pause = looking.elapsed().max(LOOK_EVERY);
         if Instant::now() + pause >= deadline {
             break false;
@@ -160,12 +169,52 @@ struct Wait<'a> {
     stage: Stage,
     /// What has differed at each look of this stage so far; nothing before the first.
     left: Option<Names>,
+    pace: Pace,
+    /// What the last comparison has left, in words.
+    told: Vec<String>,
+    progress: Progress,
+}
+
+/// When it is time for a comparison: when the sites are at a look as they were at the one before, and not as they were when
+/// the last comparison found something. Not all that is waited for shows there: so after a while in any case.
+struct Pace {
+    seen: Option<Vec<Site>>,
+    compared: Option<Vec<Site>>,
+    /// When it is time in any case.
+    latest: Instant,
+    pause: Duration,
+}
+
+impl Pace {
+    fn new(now: Instant) -> Self {
+        Self {
+            seen: None,
+            compared: None,
+            latest: now + RESTS_WITHIN,
+            pause: LOOK_EVERY,
+        }
+    }
+
+    /// Whether it is time, with the sites as they are at this look.
+    fn is_time(&mut self, sites: Vec<Site>, now: Instant) -> bool {
+        let rests = self.seen.as_ref() == Some(&sites);
+        let is_new = self.compared.as_ref() != Some(&sites);
+        self.seen = Some(sites);
+        (rests && is_new) || now >= self.latest
+    }
+
+    /// A comparison that took so long has found something.
+    fn found(&mut self, took: Duration, now: Instant) {
+        self.compared.clone_from(&self.seen);
+        self.pause = (self.pause * 2).min(COMPARE_EVERY).max(took * PAUSES);
+        self.latest = now + self.pause;
+    }
 }
 
 impl Wait<'_> {
     /// What is left to wait for.
     async fn look(&mut self) -> Result<Vec<String>, EngineError> {
-        let (rows, under_way) = self.background().await?;
+        let (rows, sites, under_way) = self.background().await?;
         if !under_way.is_empty() || self.goal == Goal::Idle {
             return Ok(under_way);
         }
@@ -175,12 +224,19 @@ impl Wait<'_> {
             let told = |host: &str| format!("{host}: its settings are being applied");
             return Ok(unsettled.into_iter().map(told).collect());
         }
+        if !self.pace.is_time(sites, Instant::now()) {
+            return Ok(self.told.clone());
+        }
+        tokio::time::sleep_until(self.begun + SCAN_AFTER).await;
+        let began = Instant::now();
         let left = self.differences().await?;
         if !left.is_empty() {
+            self.pace.found(began.elapsed(), Instant::now());
+            self.told.clone_from(&left);
             return Ok(left);
         }
         // While a site is scanned, its pages are not compared.
-        let (rows_by_now, under_way) = self.background().await?;
+        let (rows_by_now, _, under_way) = self.background().await?;
         let is_same = rows.len() == rows_by_now.len()
             && rows.iter().zip(&rows_by_now).all(|(before, now)| {
                 (before.epoch, before.version, before.hold) == (now.epoch, now.version, now.hold)
@@ -195,8 +251,8 @@ impl Wait<'_> {
         })
     }
 
-    /// The rows of the sites, by host, and what goes on in the background.
-    async fn background(&self) -> Result<(Vec<SiteRow>, Vec<String>), EngineError> {
+    /// The rows of the sites, by host, their state, and what goes on in the background.
+    async fn background(&self) -> Result<(Vec<SiteRow>, Vec<Site>, Vec<String>), EngineError> {
         let table = &self.target.reconciler.table;
         let what = Look {
             site: self.site.map(str::to_owned),
@@ -211,12 +267,11 @@ impl Wait<'_> {
         if let Some(host) = self.site.filter(|_| rows.is_empty()) {
             under_way.push(format!("{host}: it is not known as a site"));
         }
-        Ok((rows, under_way))
+        Ok((rows, status.sites, under_way))
     }
 
     /// What differs, of the first stage in which something does.
     async fn differences(&mut self) -> Result<Vec<String>, EngineError> {
-        tokio::time::sleep_until(self.begun + SCAN_AFTER).await;
         loop {
             let found = match self.stage {
                 Stage::Pages(_) => self.pages().await?,
@@ -255,8 +310,9 @@ impl Wait<'_> {
     }
 
     /// What is wrong with pages at this moment.
-    async fn pages(&self) -> Result<Vec<Finding>, EngineError> {
-        let mut progress = beginning(self.target.reconciler.env.now());
+    async fn pages(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let env = &self.target.reconciler.env;
+        let mut progress = sifting(env.now(), env.token());
         let mut found = self.pass(&mut progress, true).await?;
         if let Some(site) = self.site.filter(|_| !found.is_empty()) {
             let of_records = found.iter().filter(|finding| is_of_record(finding));
@@ -270,7 +326,7 @@ impl Wait<'_> {
     }
 
     /// What is wrong with files at this moment: of each site with the sitemaps first.
-    async fn files(&self) -> Result<Vec<Finding>, EngineError> {
+    async fn files(&mut self) -> Result<Vec<Finding>, EngineError> {
         let mut progress = beginning(self.target.reconciler.env.now());
         let after = self.site.map(|host| {
             progress.sites.insert(host.to_owned());
@@ -282,7 +338,7 @@ impl Wait<'_> {
 
     /// What is wrong with pages, or with files, at this moment.
     async fn pass(
-        &self,
+        &mut self,
         progress: &mut AuditProgress,
         pages: bool,
     ) -> Result<Vec<Finding>, EngineError> {
@@ -293,11 +349,15 @@ impl Wait<'_> {
             second_look: Duration::ZERO,
         };
         let mut found = Vec::new();
+        let mut comparing = Comparing::new(self.target, "waiting until published: ");
         loop {
             match &progress.step {
                 None => break,
                 Some(AuditStep::Objects { .. }) if pages => break,
-                Some(_) => found.extend(audit.page(progress).await?),
+                Some(_) => {
+                    let page = comparing.page(&audit, progress, &mut self.progress);
+                    found.extend(page.await?);
+                }
             }
         }
         found.retain(|finding| !finding.problem.is_harmless());
@@ -365,9 +425,52 @@ fn told(left: &Names, found: &[Finding]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::status::State;
 
     fn names(names: &[&str]) -> Names {
         names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_comparison_waits_until_the_sites_rest_but_not_for_ever() {
+        let sites = |urls: u64| {
+            vec![Site {
+                host: "www.example.com".to_owned(),
+                state: State::Live,
+                sitemaps: 1,
+                urls,
+                last_published: None,
+                next_by_clock: None,
+                problems: Vec::new(),
+                indexnow: None,
+            }]
+        };
+        let (begun, second) = (Instant::now(), Duration::from_secs(1));
+        let at = |seconds: u32| begun + second * seconds;
+        let mut pace = Pace::new(begun);
+        // A busy site.
+        for now in 0..60 {
+            assert!(!pace.is_time(sites(now), at(now as u32)), "{now}");
+        }
+        assert!(pace.is_time(sites(60), at(60)));
+        pace.found(second, at(61));
+        // Nothing seems to change: four seconds later, and then ever later.
+        for (now, expected) in [(62, false), (64, false), (65, true)] {
+            assert_eq!(pace.is_time(sites(60), at(now)), expected, "{now}");
+        }
+        pace.found(second / 100, at(65));
+        assert!(!pace.is_time(sites(60), at(72)));
+        assert!(pace.is_time(sites(60), at(73)));
+        pace.found(second / 100, at(73));
+        // What has changed rests by now.
+        assert!(!pace.is_time(sites(61), at(74)));
+        assert!(pace.is_time(sites(61), at(75)));
+        for _ in 0..9 {
+            pace.found(second / 100, at(75));
+        }
+        assert_eq!(pace.latest, at(75) + COMPARE_EVERY);
+        pace.found(COMPARE_EVERY, at(75));
+        assert_eq!(pace.latest, at(75) + COMPARE_EVERY * PAUSES);
     }
 
     #[test]

@@ -245,6 +245,13 @@ fn several_sites_have_a_folder_each_and_bad_lines_make_the_status_1() {
         "{}",
         outcome.errors
     );
+    assert!(
+        outcome
+            .output
+            .starts_with("a.example: 1 sitemap, 1 entry; "),
+        "{}",
+        outcome.output
+    );
     let files = files(&folder.join("out"));
     let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
     assert!(text("a.example/post-sitemap.xml").contains("<loc>https://a.example/2</loc>"));
@@ -253,12 +260,21 @@ fn several_sites_have_a_folder_each_and_bad_lines_make_the_status_1() {
     assert!(!files.contains_key("b.example/post-sitemap.xml"));
     // A private site has no sitemap.
     assert!(!files.keys().any(|name| name.starts_with("c.example/post")));
+    fs::write(folder.join("pages.csv"), "url\nhttps://a.example/1\n").unwrap();
     for (arguments, told) in [
         (
             &["build", "nowhere.jsonl", "--out", "x"][..],
             "nowhere.jsonl: No such file",
         ),
-        (&["build", "/dev/null", "--out", "x"], "nothing was built"),
+        (
+            &["build", "/dev/null", "--out", "x"],
+            "nothing was built: no record names a site",
+        ),
+        (
+            &["build", "pages.csv", "--out", "x"],
+            "nothing was built: pages.csv: not JSON Lines, since no line is a record. `waymark import pages.csv | waymark build - \
+             --out DIR` makes",
+        ),
         (
             &["build", "content.jsonl", "--out", "content.jsonl"],
             "failed to write content.jsonl",

@@ -225,6 +225,35 @@ fn a_mapped_origin_is_asked_elsewhere_with_its_own_host() {
 }
 
 #[test]
+fn a_server_on_this_machine_that_names_public_addresses_is_told_how_to_be_asked() {
+    // No name server knows a host of .invalid.
+    let public = "https://www.example.invalid";
+    let origin = serve(move |path, _, stream| match path {
+        "/robots.txt" => robots(stream, public),
+        _ => xml(stream, &urlset(public, &["/1"])),
+    });
+    let target = format!("{origin}/");
+    let map = format!("{public}={origin}");
+    let outcome = waymark(&[&target, "--retries", "0", "--fail-on", "never"]);
+    let first = outcome.output.lines().next().unwrap();
+    let begin = format!("{public}/sitemap.xml: error index.reachable: cannot be read: ");
+    let end = format!(". If {origin} has it, add --map {map}");
+    assert!(
+        first.starts_with(&begin) && first.ends_with(&end),
+        "{first}"
+    );
+    // What it says is right, and is not said to who did it.
+    assert_eq!(rules(&target, &["--map", &map]), (Vec::new(), 0));
+    let dead = format!("{public}=http://127.0.0.1:1");
+    let outcome = waymark(&[&target, "--retries", "0", "--map", &dead]);
+    let first = outcome.output.lines().next().unwrap();
+    assert!(
+        first.contains("index.reachable") && !first.contains("--map"),
+        "{first}"
+    );
+}
+
+#[test]
 fn a_dead_host_is_a_finding() {
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()

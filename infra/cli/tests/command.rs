@@ -14,6 +14,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+mod limited;
+
+use limited::Limited as _;
+
 /// Far longer than anything here takes, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(240);
 /// The options of a stack beside others.
@@ -329,6 +333,28 @@ fn content() -> String {
         ),
     ]
     .join("\n")
+}
+
+#[test]
+fn content_that_is_not_json_lines_is_told_how_to_become_records() {
+    let mut command = waymark(&["--content", "-", "--once"]);
+    command.args(ANY_PORTS).stdin(Stdio::piped());
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"url\nhttps://www.example.com/\n").unwrap();
+    drop(stdin);
+    let output = child.output_in_time();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        errors.contains("nothing was loaded: -: not JSON Lines")
+            && errors.contains("waymark serve --content -`"),
+        "{errors}"
+    );
+    assert_eq!(output.status.code(), Some(1), "{errors}");
 }
 
 #[test]

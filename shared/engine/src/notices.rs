@@ -22,15 +22,26 @@ pub struct Notice {
     pub loc: String,
 }
 
-/// What went wrong with telling search engines of a site. There is no such row once they were told.
+/// How telling search engines of a site goes. There is no such row before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// Tries that have failed, one after the other.
     pub tries: u32,
     /// When the next may be, in Unix seconds.
     pub until: i64,
-    /// The last request that was refused: its URLs were dropped.
+    /// The last request, if it was refused: its URLs were dropped.
     pub refused: Option<Refused>,
+    /// The last request that was accepted.
+    pub sent: Option<Sent>,
+}
+
+/// A request that a search engine accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its URLs.
+    pub urls: u64,
+    /// When, in Unix seconds.
+    pub at: i64,
 }
 
 /// A request that a search engine refused.
@@ -98,23 +109,24 @@ impl SitemapTable {
                 tries: item.number("tries")?,
                 until: item.number("until")?,
                 refused: read_refused(&item),
+                sent: read_sent(&item),
             })
         }))
     }
 
-    /// Begins a site's pause, or ends it and forgets what was refused.
-    pub async fn set_pause(&self, site: &str, pause: Option<Pause>) -> Result<(), EngineError> {
-        let key = keys::notice_pause(site);
-        let Some(pause) = pause else {
-            return self.delete(&key).await;
-        };
-        let mut item = Item::from(&key)
+    /// Notes how telling search engines of a site goes.
+    pub async fn set_pause(&self, site: &str, pause: Pause) -> Result<(), EngineError> {
+        let mut item = Item::from(&keys::notice_pause(site))
             .with("tries", pause.tries)
             .with("until", pause.until);
         if let Some(Refused { status, urls, at }) = pause.refused {
             item.set("refused_status", status);
             item.set("refused_urls", urls);
             item.set("refused_at", at);
+        }
+        if let Some(Sent { urls, at }) = pause.sent {
+            item.set("sent_urls", urls);
+            item.set("sent_at", at);
         }
         self.put(item).await
     }
@@ -127,6 +139,13 @@ fn read_notice(site: &str, item: &Item) -> Option<Notice> {
         since: item.number("since").unwrap_or(at),
         at,
         loc: loc.to_owned(),
+    })
+}
+
+fn read_sent(item: &Item) -> Option<Sent> {
+    Some(Sent {
+        urls: item.number("sent_urls")?,
+        at: item.number("sent_at")?,
     })
 }
 

@@ -83,6 +83,35 @@ pub struct AuditProgress {
     /// The sums as far as they are. They have a row of their own.
     #[serde(skip)]
     pub(crate) sums: Option<Sums>,
+    /// Rows, records and sitemaps that this process has read.
+    #[serde(skip)]
+    pub read: u64,
+}
+
+/// What an audit reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The sitemap table.
+    Rows,
+    /// The content table, and the user's.
+    Records,
+    /// The sites' sitemaps.
+    Sitemaps,
+}
+
+impl AuditProgress {
+    /// What comes next; nothing once it has ended.
+    #[must_use]
+    pub fn reading(&self) -> Option<Reading> {
+        Some(match self.step.as_ref()? {
+            AuditStep::Sums if self.sums.as_ref().is_some_and(Sums::is_at_records) => {
+                Reading::Records
+            }
+            AuditStep::Sums | AuditStep::Rows { .. } => Reading::Rows,
+            AuditStep::Records { .. } => Reading::Records,
+            AuditStep::Objects { .. } => Reading::Sitemaps,
+        })
+    }
 }
 
 /// A place in an audit.

@@ -47,6 +47,8 @@ struct State {
     dropped: Vec<(String, String, i64)>,
     /// By host the last request, if it was refused.
     refused: BTreeMap<String, Refused>,
+    /// By host when a request was last taken, in Unix seconds.
+    taken: BTreeMap<String, i64>,
     /// Requests that were taken or refused.
     requests: u64,
     /// The status of every answer, once it is in order.
@@ -103,6 +105,12 @@ impl Endpoint {
     #[must_use]
     pub fn refused(&self, host: &str) -> Option<Refused> {
         self.lock().refused.get(host).copied()
+    }
+
+    /// When a request of a site was last taken, in Unix seconds.
+    #[must_use]
+    pub fn taken(&self, host: &str) -> Option<i64> {
+        self.lock().taken.get(host).copied()
     }
 
     /// Requests that were taken or refused.
@@ -165,6 +173,7 @@ impl Endpoint {
         let mut state = self.lock();
         if TAKEN.contains(&status) {
             state.refused.remove(&host);
+            state.taken.insert(host, now);
             return Answer::Taken;
         }
         if REFUSED.contains(&status) {

@@ -439,6 +439,12 @@ impl Run {
                 if !left.is_empty() && status == 200 {
                     return Err(format!("{host}: nobody was told of {left:?}"));
                 }
+                if status == 200 && endpoint.taken(host).is_some_and(|at| at >= begun) {
+                    let pause = self.world.pause(host).await?;
+                    let sent = pause.and_then(|pause| pause.sent);
+                    let is_shown = sent.is_some_and(|sent| sent.at >= begun);
+                    check(&format!("taken of {host}"), &is_shown, &true)?;
+                }
                 let refused = endpoint.refused(host);
                 if refused.is_some_and(|refused| refused.at >= begun && refused.status == status) {
                     let pause = self.world.pause(host).await?;

@@ -178,12 +178,16 @@ async fn notices(world: &World, engine: &Engine) {
     world.clock.advance(SETTLED);
     let paused = async || {
         let rows = world.rows(prefix::NOTICE).await;
-        rows.keys().any(|(pk, _)| pk.ends_with("#pause"))
+        rows.values()
+            .any(|row| row.get("tries").is_some_and(|tries| tries != "0"))
     };
     until("nobody is told for a while", paused).await;
     engine.status.store(200, Ordering::SeqCst);
     world.clock.advance(A_DAY / 2);
-    let told = async || world.rows(prefix::NOTICE).await.is_empty();
+    let told = async || {
+        let rows = world.rows(prefix::NOTICE).await;
+        rows.keys().all(|(pk, _)| pk.ends_with("#pause"))
+    };
     until("everything was told", told).await;
 }
 

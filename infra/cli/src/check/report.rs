@@ -10,7 +10,7 @@ use check::rules::{Rule, Severity};
 use check::site::Totals;
 use serde::Serialize;
 
-use crate::text::{Text, Tone};
+use crate::text::{Text, Tone, counted};
 
 mod github;
 mod json;
@@ -196,14 +196,10 @@ impl Report {
     #[must_use]
     pub fn summary(&self) -> String {
         let work = &self.work;
-        let many = |count: u64, one: &str| {
-            let s = if count == 1 { "" } else { "s" };
-            format!("{} {one}{s}", indicatif::HumanCount(count))
-        };
-        let mut text = many(work.sitemaps, "sitemap");
+        let mut text = counted(work.sitemaps, "sitemap");
         let mut add = |count: u64, one: &str| {
             // A string takes whatever is written to it.
-            let _ = write!(text, ", {}", many(count, one));
+            let _ = write!(text, ", {}", counted(count, one));
         };
         add(work.urls, "URL");
         if work.pages > 0 {
@@ -221,7 +217,7 @@ impl Report {
             let _ = write!(
                 text,
                 " ({}, {megabytes:.1} MB)",
-                many(work.requests, "request")
+                counted(work.requests, "request")
             );
         }
         text

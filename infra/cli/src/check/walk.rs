@@ -17,6 +17,7 @@ use check::site::{Listing, Site, Totals};
 use check::sort::SortError;
 use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
+use url::{Host, Url};
 
 use super::bucket::Bucket;
 use super::fetch::{Client, Fetched};
@@ -124,6 +125,8 @@ pub async fn check(
     };
     let mut walk = Walk {
         origin,
+        client,
+        local: local(target),
         limits,
         site,
         robots: None,
@@ -187,8 +190,24 @@ pub async fn check(
     })
 }
 
+/// The origin of a target that is a server on this machine.
+fn local(target: &Target) -> Option<String> {
+    let (Target::Site(url) | Target::Sitemap(url)) = target else {
+        return None;
+    };
+    let is_local = match Url::parse(url).ok()?.host()? {
+        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
+    origin_of(url).filter(|_| is_local).map(str::to_owned)
+}
+
 struct Walk<'a> {
     origin: Origin<'a>,
+    client: &'a Client,
+    /// The target's origin, if it is a server on this machine.
+    local: Option<String>,
     limits: &'a Limits,
     site: Site,
     robots: Option<Arc<Robots>>,
@@ -475,8 +494,12 @@ impl Walk<'_> {
         let Some(document) = fetched.document else {
             let is_gone = fetched
                 .response
+                .as_ref()
                 .is_some_and(|response| matches!(response.status, 404 | 410));
-            let failure = fetched.failure;
+            let failure = match fetched.response {
+                None => fetched.failure + &self.remedy(&next.url),
+                Some(_) => fetched.failure,
+            };
             let listing = next.listing.as_ref();
             match listing.filter(|_| next.depth > 0) {
                 Some(listing) if is_gone => {
@@ -523,6 +546,18 @@ impl Walk<'_> {
         }
         let listing = next.listing.as_ref().filter(|_| next.depth > 0);
         self.site.add(document, listing)
+    }
+
+    /// What to do about a document that does not answer. A server on this machine may have it: it names the public addresses.
+    fn remedy(&self, url: &str) -> String {
+        match (&self.local, origin_of(url)) {
+            (Some(local), Some(origin))
+                if origin != local && self.client.asked(origin) == origin =>
+            {
+                format!(". If {local} has it, add --map {origin}={local}")
+            }
+            _ => String::new(),
+        }
     }
 
     /// What is in an index has a name of Yoast's form.

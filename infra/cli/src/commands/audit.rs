@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use cli::audit::{Ended, audit};
+use cli::comparing::Sizes;
 use cli::output::{Format, Output, note};
 use cli::text::Tone;
 use engine::sweep::audit::{Finding, Problem};
@@ -101,7 +102,8 @@ impl Audit {
                 ignore_version: self.ignore_version,
             },
         };
-        let located = self.place.locate(purpose).await?;
+        let mut located = self.place.locate(purpose).await?;
+        located.target.sizes = Sizes::of(&located.clients, &located.target).await;
         let format = output.format();
         let mut written: io::Result<()> = Ok(());
         let mut found = BTreeSet::new();

@@ -5,17 +5,15 @@ use std::process::ExitCode;
 
 use aws::Clock;
 use clap::Args;
-use cli::build::{Content, Site};
-use cli::content::{Loaded, STDIN_NAME, Source};
+use cli::build::{BuildError, Content, Site};
+use cli::content::{Loaded, Source};
 use cli::left_out::LeftOut;
 use cli::output::{Format, Output, note};
+use cli::text::counted;
 use serde::Serialize;
 use sitemap::time::When;
 
-use super::Failure;
-
-/// Problems of content files that are shown; the rest is counted.
-const MAX_PROBLEMS_SHOWN: usize = 50;
+use super::{Failure, show_problems, source};
 
 #[derive(Args)]
 pub(super) struct Build {
@@ -58,18 +56,13 @@ impl Build {
         let now = self.at.unwrap_or_else(|| Clock::system().now());
         let mut content = Content::begin(now).await?;
         let mut loaded = Loaded::default();
-        for file in &self.files {
-            let source = match file.as_os_str() == STDIN_NAME {
-                true => Source::Stdin,
-                false => Source::File(file.clone()),
-            };
-            loaded.add(content.read(&source).await?);
+        let sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();
+        for source in &sources {
+            loaded.add(content.read(source).await?);
         }
-        for problem in loaded.problems.iter().take(MAX_PROBLEMS_SHOWN) {
-            note(problem);
-        }
-        if let Some(more @ 1..) = loaded.problems.len().checked_sub(MAX_PROBLEMS_SHOWN) {
-            note(format!("… and {more} more problems"));
+        show_problems(&loaded.problems);
+        if let Some(none) = loaded.no_records(&sources, "build - --out DIR") {
+            return Err(BuildError::from(none).into());
         }
         let world = content.publish().await?;
         let sites = world.write(&self.out).await?;
@@ -108,13 +101,12 @@ impl Build {
 }
 
 fn line(site: &Site) -> String {
-    let count = |number: u64| indicatif::HumanCount(number);
     format!(
-        "{}: {} sitemaps, {} entries; {} files in {}",
+        "{}: {}, {}; {} in {}",
         site.host,
-        count(site.sitemaps),
-        count(site.entries),
-        count(site.files),
+        counted(site.sitemaps, "sitemap"),
+        counted(site.entries, "entry"),
+        counted(site.files, "file"),
         site.folder.display()
     )
 }

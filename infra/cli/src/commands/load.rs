@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws::Clock;
 use clap::Args;
-use cli::content::{LineProblem, Loaded, STDIN_NAME, Source};
+use cli::content::{Loaded, STDIN_NAME, Source};
 use cli::export::Scope;
 use cli::load::delete::{Deleted, Limit, delete_missing};
 use cli::load::dry_run::{DryRun, dry_run};
@@ -16,15 +16,12 @@ use cli::load::{Loader, malformed_path};
 use cli::output::{Format, Output, note};
 use serde::Serialize;
 
-use super::Failure;
 use super::import::host;
 use super::out::failed;
 use super::place::{Place, Purpose};
 use super::requests::{Rate, duration, rate};
+use super::{Failure, show_problems, source};
 use crate::COULD_NOT_TELL;
-
-/// Problems of content files that are shown; the rest is counted.
-const MAX_PROBLEMS_SHOWN: usize = 50;
 
 #[derive(Args)]
 pub(super) struct Load {
@@ -127,10 +124,14 @@ impl Load {
         loader.beside = true;
         let mut loaded = Loaded::default();
         let mut held = self.publish.as_deref().map(Held::of);
-        for source in self.sources() {
-            loaded.add(loader.load_holding(&source, held.as_mut()).await?);
+        let sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();
+        for source in &sources {
+            loaded.add(loader.load_holding(source, held.as_mut()).await?);
         }
-        show(&loaded.problems);
+        show_problems(&loaded.problems);
+        if let Some(none) = loaded.no_records(&sources, "load -") {
+            note(format!("nothing was loaded: {none}"));
+        }
         let mut is_ok = loaded.malformed == 0;
         let deleted = match &self.scope {
             Some(_) if !is_ok => {
@@ -168,14 +169,6 @@ impl Load {
             })?;
         }
         Ok(ExitCode::from(u8::from(!is_ok)))
-    }
-
-    fn sources(&self) -> Vec<Source> {
-        let source = |file: &PathBuf| match file.as_os_str() == STDIN_NAME {
-            true => Source::Stdin,
-            false => Source::File(file.clone()),
-        };
-        self.files.iter().map(source).collect()
     }
 
     fn say(
@@ -218,7 +211,7 @@ impl Load {
     async fn foretell(&self, output: &mut Output) -> Result<ExitCode, Failure> {
         // Standard input is read twice, too.
         let spool = tempfile::NamedTempFile::new()?;
-        let mut sources = self.sources();
+        let mut sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();
         for source in &mut sources {
             if *source == Source::Stdin {
                 let mut file = spool.reopen()?;
@@ -260,13 +253,4 @@ fn say_dry_run(output: &mut Output, run: &DryRun) -> io::Result<()> {
         "dollars for both, about",
         format!("{:.2}", run.dollars)
     ))
-}
-
-fn show(problems: &[LineProblem]) {
-    for problem in problems.iter().take(MAX_PROBLEMS_SHOWN) {
-        note(problem);
-    }
-    if let Some(more @ 1..) = problems.len().checked_sub(MAX_PROBLEMS_SHOWN) {
-        note(format!("… and {more} more problems"));
-    }
 }

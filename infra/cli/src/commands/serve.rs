@@ -1,11 +1,11 @@
 //! `waymark serve`: the local stack.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use cli::content::{LineProblem, Loaded, STDIN_NAME, Source, load};
+use cli::content::{Loaded, Source, load};
 use cli::left_out::LeftOut;
 use cli::output::{Format, Output, note};
 use local::stack::{Options, Stack, StackError, local_address};
@@ -13,7 +13,7 @@ use local::tables::CONTENT_TABLE;
 use serde::Serialize;
 use sweep::Endpoint;
 
-use super::{DYNAMODB_PORT, Failure, S3_PORT, SourceArgs};
+use super::{DYNAMODB_PORT, Failure, S3_PORT, SourceArgs, show_problems, source};
 use crate::COULD_NOT_TELL;
 
 mod publishing;
@@ -24,8 +24,6 @@ use publishing::Publishing;
 use report::Report;
 use signals::Ends;
 
-/// Problems of content files that are shown; the rest is counted.
-const MAX_PROBLEMS_SHOWN: usize = 50;
 /// Pages left out that are shown after a load.
 const MAX_LEFT_OUT_SHOWN: usize = 20;
 
@@ -168,7 +166,10 @@ impl Serve {
         if is_sample && !loaded.problems.is_empty() {
             note("the sample site has mistakes on purpose, to show what becomes of them:");
         }
-        report_problems(&loaded.problems);
+        show_problems(&loaded.problems);
+        if let Some(none) = loaded.no_records(&sources, "serve --content -") {
+            note(format!("nothing was loaded: {none}"));
+        }
         Ok(loaded)
     }
 
@@ -275,14 +276,6 @@ fn place(stack: &Stack) -> String {
     options.collect()
 }
 
-fn source(file: &Path) -> Source {
-    if file.as_os_str() == STDIN_NAME {
-        Source::Stdin
-    } else {
-        Source::File(file.to_owned())
-    }
-}
-
 async fn run(stack: &mut Stack) -> Result<(), StackError> {
     stack.run().await?;
     stack.settled().await
@@ -307,13 +300,4 @@ fn summary(loaded: &Loaded) -> String {
         lines => summary += &format!("; {lines} malformed lines were not loaded"),
     }
     summary
-}
-
-fn report_problems(problems: &[LineProblem]) {
-    for problem in problems.iter().take(MAX_PROBLEMS_SHOWN) {
-        note(problem);
-    }
-    if let Some(more @ 1..) = problems.len().checked_sub(MAX_PROBLEMS_SHOWN) {
-        note(format!("… and {more} more problems"));
-    }
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use cli::comparing::Sizes;
 use cli::left_out::LeftOut;
 use cli::output::{Format, Output, note};
 use cli::status::{Look, look};
@@ -98,6 +99,10 @@ impl Status {
                 // What is made from other content would look wrong for ever.
                 located = located.readable().await?;
             }
+            let reads_tables = self.count || self.left_out.is_some();
+            if reads_tables || matches!(self.until, Some(State::Published)) {
+                located.target.sizes = Sizes::of(&located.clients, &located.target).await;
+            }
             match self.watch {
                 Some(period) => self.watch(&located, period, output).await,
                 None => self.once(&located, output).await,
@@ -141,7 +146,10 @@ impl Status {
             (None, false) => None,
         };
         let left_out = match examples {
-            Some(examples) => Some(LeftOut::of(&target.reconciler, examples).await?),
+            Some(examples) => {
+                let rows = target.sizes.rows;
+                Some(LeftOut::of_about(&target.reconciler, examples, rows).await?)
+            }
             None => None,
         };
         if is_text {

@@ -86,10 +86,21 @@ pub struct IndexNow {
     pub waiting: u64,
     /// Whether there are more of them than were counted.
     pub more_waiting: bool,
-    /// The last URLs that were refused.
+    /// The last URLs that were taken.
+    pub sent: Option<Sent>,
+    /// The last URLs, if they were refused.
     pub refused: Option<Refusal>,
     /// A pause after failed tries.
     pub paused: Option<Paused>,
+}
+
+/// URLs that were taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sent {
+    /// How many.
+    pub urls: u64,
+    /// When.
+    pub at: When,
 }
 
 /// URLs that were refused.
@@ -193,7 +204,7 @@ impl Site {
             text.line(format!("  next change by the clock: {due}"));
         }
         if let Some(indexnow) = &self.indexnow {
-            indexnow.write(text);
+            indexnow.write(text, now);
         }
     }
 }
@@ -228,7 +239,12 @@ async fn waiting(target: &Target, host: &str) -> Result<(u64, bool), EngineError
 }
 
 impl IndexNow {
-    fn write(&self, text: &mut Text) {
+    /// In lines for people, as of a time in Unix seconds.
+    fn write(&self, text: &mut Text, now: i64) {
+        if let Some(Sent { urls, at }) = &self.sent {
+            let (urls, ago) = (counted(*urls, "URL"), ago(now, *at));
+            text.line(format!("  IndexNow: last took {urls} at {at} ({ago})"));
+        }
         if self.waiting > 0 {
             let more = if self.more_waiting { "or more " } else { "" };
             let waiting = counted(self.waiting, &format!("{more}URL"));
@@ -268,6 +284,10 @@ fn without_news_name(settings: &SiteSettings) -> Option<SettingProblem> {
 
 /// How telling search engines goes.
 fn indexnow((waiting, more_waiting): (u64, bool), pause: Option<Pause>, now: i64) -> IndexNow {
+    let sent = pause.and_then(|pause| pause.sent).map(|sent| Sent {
+        urls: sent.urls,
+        at: When::at(sent.at),
+    });
     let refused = pause.and_then(|pause| pause.refused);
     let refused = refused.map(|refused| Refusal {
         urls: refused.urls,
@@ -283,6 +303,7 @@ fn indexnow((waiting, more_waiting): (u64, bool), pause: Option<Pause>, now: i64
     IndexNow {
         waiting,
         more_waiting,
+        sent,
         refused,
         paused,
     }
@@ -326,6 +347,7 @@ mod tests {
                     tries: 2,
                     until: 50,
                     refused: None,
+                    sent: None,
                 }),
                 "",
             ),
@@ -334,6 +356,7 @@ mod tests {
                     tries: 2,
                     until: 51,
                     refused: None,
+                    sent: None,
                 }),
                 "  IndexNow: failed 2 times in a row; next attempt at 1970-01-01T00:00:51+00:00\n",
             ),
@@ -342,12 +365,22 @@ mod tests {
                     tries: 0,
                     until: 0,
                     refused,
+                    sent: None,
                 }),
                 "  IndexNow: refused 3 URLs at 1970-01-01T00:00:00+00:00 with status 403: the key is not valid: its file is not found, or does not hold it\n",
             ),
+            (
+                Some(Pause {
+                    tries: 0,
+                    until: 8,
+                    refused: None,
+                    sent: Some(engine::notices::Sent { urls: 3, at: 8 }),
+                }),
+                "  IndexNow: last took 3 URLs at 1970-01-01T00:00:08+00:00 (42 s ago)\n",
+            ),
         ] {
             let mut text = Text::default();
-            indexnow((0, false), pause, 50).write(&mut text);
+            indexnow((0, false), pause, 50).write(&mut text, 50);
             assert_eq!(&*text, expected);
         }
     }
@@ -360,7 +393,7 @@ mod tests {
             ((10_000, true), "  IndexNow: 10,000 or more URLs waiting\n"),
         ] {
             let mut text = Text::default();
-            indexnow(waiting, None, 0).write(&mut text);
+            indexnow(waiting, None, 0).write(&mut text, 0);
             assert_eq!(&*text, expected);
         }
     }

@@ -449,6 +449,14 @@ async fn what_is_missing_is_deleted_in_its_scope_and_within_limits() {
     let wider = [&scope[..], &["--max-deletes", "100%"]].concat();
     status(load(&bad, &wider), 1);
     assert_eq!(stack.items("bulk").await.len(), 20);
+    let csv = stack.file("pages.csv", "url\nhttps://www.example.com/\n");
+    let output = load(&csv, &[]).output_in_time();
+    let (told, csv) = (errors(&output), csv.display());
+    let expected = format!(
+        "nothing was loaded: {csv}: not JSON Lines, since no line is a record. `waymark import {csv} | waymark load -`"
+    );
+    assert!(told.contains(&expected), "{told}");
+    assert_eq!(output.status.code(), Some(1), "{told}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{env, io};
 
 use aws::environment::{EnvironmentError, SourceError};
 use cli::build::BuildError;
-use cli::content::LoadError;
+use cli::content::{LoadError, NoRecords};
 use cli::diff::DiffError;
 use cli::export::ExportError;
 use cli::import::ImportError;
@@ -146,6 +146,7 @@ pub(super) fn command_errors() -> Vec<String> {
         BuildError::Unserved { .. } => BuildError::Unserved {
             site: HOST.to_owned(), path: "/post-sitemap.xml".to_owned(), status: 503,
         },
+        BuildError::NoRecords(_) => BuildError::NoRecords(NoRecords { files: "pages.csv".to_owned(), next: "build - --out DIR" }),
         BuildError::Empty => BuildError::Empty,
     }) {
         add(&error);

@@ -135,7 +135,8 @@ fn page() -> String {
     table(&mut out, ["message", "kind"], rows);
     section(&mut out, "The command", COMMAND);
     for error in command_errors() {
-        writeln!(out, "- {}", code(error)).unwrap();
+        // Outside of a table a bar needs no mark.
+        writeln!(out, "- {}", code(error).replace("\\|", "|")).unwrap();
     }
     out.push('\n');
     section(&mut out, "Wrong use of the command", USAGE);

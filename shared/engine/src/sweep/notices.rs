@@ -15,7 +15,7 @@ use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys::{HASH_DIGITS, Mark};
 use crate::metrics;
-use crate::notices::{Notice, PAGE, Pause, Refused};
+use crate::notices::{Notice, PAGE, Pause, Refused, Sent};
 use crate::reconcile::Reconciler;
 use crate::sites::{Hold, SiteRow};
 use tracing::{error, info, warn};
@@ -120,6 +120,7 @@ fn next_pause(before: Option<Pause>, after: Option<i64>, now: i64) -> Pause {
         tries,
         until: now + own.min(MAX_PAUSE_SECONDS).max(asked),
         refused: before.and_then(|pause| pause.refused),
+        sent: before.and_then(|pause| pause.sent),
     }
 }
 
@@ -249,7 +250,13 @@ impl Site<'_> {
                 Answer::Taken => {
                     metrics.note(&metrics::NOTICES_SENT, urls as u64);
                     info!(site = host, urls, "search engines were told");
-                    None
+                    let urls = urls as u64;
+                    Pause {
+                        tries: 0,
+                        until: now,
+                        refused: None,
+                        sent: Some(Sent { urls, at: now }),
+                    }
                 }
                 Answer::Refused(status) => {
                     metrics.note(&metrics::NOTICES_REFUSED, urls as u64);
@@ -266,11 +273,12 @@ impl Site<'_> {
                         urls: urls as u64,
                         at: now,
                     };
-                    Some(Pause {
+                    Pause {
                         tries: 0,
                         until: now,
                         refused: Some(refused),
-                    })
+                        sent: pause.and_then(|pause| pause.sent),
+                    }
                 }
                 Answer::Later { reason, after } => {
                     let next = next_pause(pause, after, now);
@@ -283,15 +291,13 @@ impl Site<'_> {
                         seconds,
                         "IndexNow does not take it now"
                     );
-                    table.set_pause(host, Some(next)).await?;
+                    table.set_pause(host, next).await?;
                     return Ok(false);
                 }
             };
             // First, so that a sweep that ends here loses no refusal. The next sweep sends the URLs again.
-            if pause != next {
-                table.set_pause(host, next).await?;
-                pause = next;
-            }
+            table.set_pause(host, next).await?;
+            pause = Some(next);
             drop_all(table, host, &plan.tell).await?;
             if !more {
                 return Ok(false);
@@ -387,13 +393,14 @@ mod tests {
             (u32::MAX, 7_200, 7_200),
             (0, i64::MAX, 21_600),
         ] {
-            let refused = None;
             let before = Pause {
                 tries,
                 until: 0,
-                refused,
+                refused: None,
+                sent: Some(Sent { urls: 1, at: 7 }),
             };
-            assert_eq!(next_pause(Some(before), Some(after), 0).until, seconds);
+            let next = next_pause(Some(before), Some(after), 0);
+            assert_eq!((next.until, next.sent), (seconds, before.sent));
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::EngineError;
 use crate::keys::{Mark, ShardId, sha256_hex};
 use crate::reconcile::Reconciler;
-use crate::rows::AuditStep;
+use crate::rows::{AuditProgress, AuditStep};
 use crate::segments::Summary;
 use crate::sites::{Hold, PublishedCounts, SiteRow};
 use crate::slots::{Extent, shards_of};
@@ -48,9 +48,11 @@ impl Audit<'_> {
     /// The next shards behind a place, or the site's own files, and the next place.
     pub(super) async fn page_of_objects(
         &self,
-        sites: &BTreeSet<String>,
         after: Option<(String, String)>,
+        progress: &mut AuditProgress,
     ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
+        let AuditProgress { sites, read, .. } = progress;
+        let sites = &*sites;
         let (host, path) = match after {
             Some((host, path)) => (sites.range(host.clone()..).next(), (host, path)),
             None => (sites.first(), Default::default()),
@@ -83,6 +85,7 @@ impl Audit<'_> {
                 .await?;
             return Ok((suspects, next_site(sites, host)));
         };
+        *read += shards.len() as u64;
         let (mut suspects, mut suspicious) = (Vec::new(), Vec::new());
         for (_, shard) in &shards {
             let found = self.look_at_shard(&site, shard).await?;

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::EngineError;
 use crate::keys::{self, Key, RowKey};
 use crate::ledgers::{holding, ledger_body, rows_of};
-use crate::rows::{AuditStep, Holds, Row};
+use crate::rows::{AuditProgress, AuditStep, Holds, Row};
 use crate::sites::Hold;
 use crate::slots::Extent;
 use sitemap::plan::{Ledger, Series, Slot, is_over};
 use sitemap::record::ContentRecord;
 use sitemap::site::host_of_site_id;
 
-use super::sums::{SumNumber, is_record_suspected, is_suspected};
+use super::sums::{is_record_suspected, is_suspected};
 use super::{Audit, PAGE, Problem, Remedy, SIFTED, Settled, Suspect};
 use crate::sweep::STUCK_SECONDS;
 
@@ -26,12 +26,18 @@ impl Audit<'_> {
     pub(super) async fn page_of_rows(
         &self,
         after: Option<Key>,
-        sites: &mut BTreeSet<String>,
-        suspected: Option<&BTreeSet<SumNumber>>,
+        progress: &mut AuditProgress,
     ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
+        let AuditProgress {
+            sites,
+            suspected,
+            read,
+            ..
+        } = progress;
         let table = &self.reconciler.table;
-        let most = suspected.map_or(PAGE, |_| SIFTED);
+        let most = suspected.as_ref().map_or(PAGE, |_| SIFTED);
         let (mut rows, next) = table.rows(after.as_ref(), most).await?;
+        *read += rows.len() as u64;
         for row in &rows {
             if let Some(RowKey::Site(host)) = &row.kind {
                 sites.insert(host.clone());
@@ -62,10 +68,12 @@ impl Audit<'_> {
     pub(super) async fn page_of_records(
         &self,
         after: Option<String>,
-        suspected: Option<&BTreeSet<SumNumber>>,
+        progress: &mut AuditProgress,
     ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
+        let suspected = progress.suspected.as_ref();
         let most = suspected.map_or(PAGE, |_| SIFTED);
         let page = self.reconciler.content.scan(after.as_deref(), most).await?;
+        progress.read += page.records.len() as u64;
         let pages = page.records.into_iter().map(|(id, _)| keys::page(&id, 1));
         let is_looked_at =
             |page: &String| suspected.is_none_or(|sums| is_record_suspected(page, sums));

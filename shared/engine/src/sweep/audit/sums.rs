@@ -45,6 +45,8 @@ pub(crate) struct Sums {
     place: Place,
     sums: Vec<u64>,
     seen: Seen,
+    /// Whether there may be a row of them.
+    is_stored: bool,
 }
 
 /// What is known of the sums beside themselves.
@@ -83,9 +85,19 @@ struct Tally<'a> {
     added: Vec<(SumNumber, u64)>,
     suspected: BTreeSet<SumNumber>,
     looks_on: bool,
+    /// Rows or records that it has read.
+    read: u64,
 }
 
 impl Sums {
+    /// Those of an audit that is never stored.
+    pub(super) fn unstored(began: i64, seed: String) -> Self {
+        Self {
+            is_stored: false,
+            ..Self::new(began, seed)
+        }
+    }
+
     fn new(began: i64, seed: String) -> Self {
         Self {
             place: Place {
@@ -97,6 +109,7 @@ impl Sums {
             },
             sums: vec![0; SUMS],
             seen: Seen::default(),
+            is_stored: true,
         }
     }
 
@@ -117,7 +130,13 @@ impl Sums {
             place: serde_json::from_str(place).ok()?,
             sums,
             seen: Seen::default(),
+            is_stored: true,
         })
+    }
+
+    /// Whether all rows are added.
+    pub(crate) fn is_at_records(&self) -> bool {
+        !matches!(self.place.next, Next::Rows(_))
     }
 
     /// Takes in what a page adds.
@@ -253,8 +272,9 @@ impl Audit<'_> {
             added: Vec::new(),
             suspected: BTreeSet::new(),
             looks_on: false,
+            read: 0,
         };
-        let read = match &place.next {
+        let added_up = match &place.next {
             Next::Rows(after) => {
                 let hosts = &mut progress.sites;
                 self.add_rows(after.clone(), seen, &mut tally, hosts).await
@@ -266,9 +286,11 @@ impl Audit<'_> {
             added,
             mut suspected,
             looks_on,
+            read,
             ..
         } = tally;
-        match read {
+        progress.read += read;
+        match added_up {
             Ok(next) => {
                 sums.place.next = next;
                 sums.place.suspected.append(&mut suspected);
@@ -284,7 +306,9 @@ impl Audit<'_> {
             progress.sums = Some(sums);
             return Ok(AuditStep::Sums);
         }
-        self.reconciler.table.drop_row(&keys::sums()).await?;
+        if sums.is_stored {
+            self.reconciler.table.drop_row(&keys::sums()).await?;
+        }
         let suspected = sums.suspected();
         let is_done = suspected.is_empty() && !sums.place.looks_on;
         let too_many = suspected.len() > MAX_SUSPECTED;
@@ -313,6 +337,7 @@ impl Audit<'_> {
     ) -> Result<Next, EngineError> {
         let after = after.map(|(pk, sk)| Key { pk, sk });
         let (rows, next) = self.reconciler.table.rows(after.as_ref(), PAGE).await?;
+        tally.read = rows.len() as u64;
         for row in &rows {
             match (&row.kind, &row.holds) {
                 (None, _) | (_, Err(_)) => drop(tally.suspected.insert(sum_of_row(row))),
@@ -383,6 +408,7 @@ impl Audit<'_> {
         tally: &mut Tally<'_>,
     ) -> Result<Next, EngineError> {
         let page = self.reconciler.content.scan_records(after, PAGE).await?;
+        tally.read = page.records.len() as u64;
         let mut pages = Vec::new();
         for (id, record) in &page.records {
             if let Some(host) = host_of_site_id(id)
@@ -459,7 +485,11 @@ fn name(Key { pk, sk }: &Key) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::{daily, sifting};
     use super::*;
+    use crate::doubles::{NOW, Repeating, regenerator, still};
 
     #[test]
     fn what_is_stored_is_read_again_and_nothing_else() {
@@ -474,6 +504,28 @@ mod tests {
         assert_eq!(Sums::read("{}", &bytes), None);
     }
 
+    #[tokio::test]
+    async fn an_audit_that_stores_nothing_leaves_the_clocks_sums() {
+        for (mut progress, is_left) in
+            [(sifting(NOW, "seed".to_owned()), true), (daily(NOW), false)]
+        {
+            let regenerator = regenerator(Repeating::default().engine(), still());
+            let audit = Audit {
+                reconciler: &regenerator.reconciler,
+                objects: &*regenerator.objects,
+                repair: false,
+                second_look: Duration::ZERO,
+            };
+            let table = &regenerator.reconciler.table;
+            let clocks = Sums::new(NOW, "the clock's".to_owned());
+            table.note_sums(&clocks).await.unwrap();
+            while progress.step == Some(AuditStep::Sums) {
+                audit.page(&mut progress).await.unwrap();
+            }
+            assert_eq!(table.sums().await.unwrap().is_some(), is_left);
+        }
+    }
+
     #[test]
     fn what_is_said_twice_and_unsaid_twice_is_not_suspected() {
         let mut sums = Sums::new(0, "seed".to_owned());
@@ -482,6 +534,7 @@ mod tests {
             added: Vec::new(),
             suspected: BTreeSet::new(),
             looks_on: false,
+            read: 0,
         };
         let ledger = keys::ledger("r");
         for _ in 0..2 {
