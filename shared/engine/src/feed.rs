@@ -49,7 +49,7 @@ impl SitemapTable {
                     match read(&item) {
                         Some(change) => changes.push(change),
                         None => {
-                            warn!(site, row = ?item.get("sk"), "not in the feed: its row is damaged");
+                            warn!(site, row = ?item.get("sk"), "a change is not in the feed: its row is damaged");
                         }
                     }
                 }

@@ -29,7 +29,7 @@ impl SitemapTable {
                 match read(&item) {
                     Some((page, _)) => pages.push(page),
                     None => {
-                        warn!(site, row = ?item.get("sk"), "not in llms.txt: its row is damaged");
+                        warn!(site, row = ?item.get("sk"), "a page is not in llms.txt: its row is damaged");
                     }
                 }
             }

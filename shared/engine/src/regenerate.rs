@@ -339,7 +339,7 @@ fn end_early(error: &EngineError) {
 fn step_over<T>(what: &str, outcome: Result<T, EngineError>) -> Result<Option<T>, EngineError> {
     match outcome {
         Err(error) if error.is_permanent() => {
-            error!(what, %error, "stepped over");
+            error!(what, %error, "passed over: it cannot succeed until it is corrected");
             Ok(None)
         }
         outcome => outcome.map(Some),

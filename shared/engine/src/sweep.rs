@@ -164,7 +164,7 @@ async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineErr
     let Some(row) = reconciler.refresh_site(host).await? else {
         warn!(
             site = host,
-            "no longer known; what was published is still served"
+            "the site is no longer known: what was published is still served"
         );
         return Ok(());
     };
@@ -173,7 +173,7 @@ async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineErr
         // If it was released meanwhile, one more look does no harm.
         let now = reconciler.env.now();
         table.begin_site_scan(host, now).await?;
-        warn!(site = host, "on hold and without a scan: it has one now");
+        warn!(site = host, "the site was on hold without a scan: it has one now");
     }
     Ok(())
 }
@@ -194,7 +194,7 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
                     ..scan.clone()
                 };
                 let woken = table.advance_content_scan(scan, &next).await?;
-                info!(woken, "the scan of all content stood still");
+                info!(woken, "the scan of all content stood still: it is woken");
             }
         }
         Some(scan) if scan.is_complete(revision) => {}
@@ -205,7 +205,7 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
         // What cannot be read is the audit's to mend.
         if scan.is_ok_and(|scan| now - scan.touched() > STALLED_SECONDS) {
             table.wake_site_scan(&host, now).await?;
-            info!(site = host, "its scan stood still");
+            info!(site = host, "the site's scan stood still: it is woken");
         }
     }
     Ok(())

@@ -157,7 +157,7 @@ is written by a test (`infra/cli/tests/messages/`), which fails if the code says
 
 - the rules of `waymark check`, which are in [its own page](../cli/check.md#rules), and the findings of
   [`waymark audit`](../cli/audit.md#findings);
-- the lines that the functions log: [Alarms](../OPERATIONS.md#alarms) names those that matter;
+- the lines that the functions log, which are in [a page of their own](log.md);
 - what AWS and the operating system say, which messages quote;
 - problems that `waymark import` and `waymark load` report of a line or a source.
 

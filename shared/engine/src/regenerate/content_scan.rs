@@ -85,7 +85,7 @@ impl Regenerator {
             };
             is_done = true;
             pass.records += records;
-            info!(records = pass.records, "scanned");
+            info!(records = pass.records, "a slice of the scan of all content is done");
             pass.step = match next {
                 None => Step::Sites { after: None },
                 Some(next) if until.has_passed() => Step::Content { after: Some(next) },
@@ -134,7 +134,7 @@ impl Regenerator {
                 for (host, slice) in hosts.iter().zip(slices) {
                     let Err(error) = slice else { continue };
                     // It holds up no other: a slice of its own begins where this one did.
-                    warn!(site = host, %error, "a slice of its scan failed");
+                    warn!(site = host, %error, "a slice of the site's scan failed");
                     let now = self.reconciler.env.now();
                     step_over(host, table.wake_site_scan(host, now).await)?;
                 }

@@ -258,7 +258,7 @@ fn readable<'a>(
             (member.directory().epoch == epoch && meta.document.is_some()).then_some(member)
         }
         Err(error) => {
-            warn!(object = %key, %error, "not a member of ours: building it again");
+            warn!(object = %key, %error, "the stored sitemap is damaged: it is built again");
             None
         }
     }

@@ -409,7 +409,7 @@ pub fn sifting(now: i64, seed: String) -> AuditProgress {
 fn step_over(what: &str, outcome: Result<(), EngineError>) -> Result<bool, EngineError> {
     match outcome {
         Err(error) if error.is_permanent() => {
-            warn!(what, %error, "not repaired");
+            warn!(what, %error, "the audit could not repair it");
             Ok(false)
         }
         outcome => outcome.map(|()| true),

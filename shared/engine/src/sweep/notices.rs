@@ -238,7 +238,7 @@ impl Site<'_> {
                 warn!(
                     site = host,
                     urls = plan.drop.len(),
-                    "no longer news: search engines are not told"
+                    "changes are no longer news: search engines are not told of them"
                 );
             }
             if plan.tell.is_empty() {
@@ -289,7 +289,7 @@ impl Site<'_> {
                         reason,
                         tries = next.tries,
                         seconds,
-                        "IndexNow does not take it now"
+                        "IndexNow does not take the URLs now: they are sent again later"
                     );
                     table.set_pause(host, next).await?;
                     return Ok(false);
