@@ -179,6 +179,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_cell_is_quoted_and_no_formula() {
+        for (text, expected) in [
+            ("https://a.example/", "https://a.example/"),
+            ("a,\"b\"", "\"a,\"\"b\"\"\""),
+            ("=1+1", "'=1+1"),
+        ] {
+            assert_eq!(csv_cell(text), expected);
+        }
+    }
+
+    #[test]
     fn what_a_terminal_would_act_on_is_made_visible() {
         for (text, expected) in [
             (

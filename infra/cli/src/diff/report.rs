@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::check::report::markdown::markdown;
 use crate::output::Output;
-use crate::text::{Text, Tone, json_escaped};
+use crate::text::{Text, Tone, csv_cell, json_escaped};
 
 use super::Files;
 
@@ -332,7 +332,7 @@ impl<'o> Report<'o> {
             if at > 0 {
                 self.document.push(',');
             }
-            self.document.push_str(&cell(text.unwrap_or_default()));
+            self.document.push_str(&csv_cell(text.unwrap_or_default()));
         }
         for amount in [entry.images, entry.alternates, entry.videos, entry.news] {
             let Amount { added, removed } = amount.unwrap_or(Amount {
@@ -399,20 +399,6 @@ fn entry<'a>(files: &'a Files, loc: &'a str, change: &'a Change) -> Entry<'a> {
     entry
 }
 
-/// A cell of RFC 4180. What a spreadsheet would take for a formula is marked as text.
-fn cell(text: &str) -> String {
-    let mark = if text.starts_with(['=', '+', '-', '@', '\t']) {
-        "'"
-    } else {
-        ""
-    };
-    if text.contains(['"', ',', '\r', '\n']) {
-        format!("\"{mark}{}\"", text.replace('"', "\"\""))
-    } else {
-        format!("{mark}{text}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -460,16 +446,5 @@ mod tests {
             summary(&Counts::default()),
             "0 the same, 0 gone, 0 new, 0 changed"
         );
-    }
-
-    #[test]
-    fn a_cell_is_quoted_and_no_formula() {
-        for (text, expected) in [
-            ("https://a.example/", "https://a.example/"),
-            ("a,\"b\"", "\"a,\"\"b\"\"\""),
-            ("=1+1", "'=1+1"),
-        ] {
-            assert_eq!(cell(text), expected);
-        }
     }
 }
