@@ -82,7 +82,10 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
     }
     let late = &ids[outcomes.len()..];
     if !late.is_empty() {
-        warn!(records = late.len(), "no time was left for some records: they come again");
+        warn!(
+            records = late.len(),
+            "no time was left for some records: they come again"
+        );
         let late = late.iter().collect::<BTreeSet<_>>();
         failed.extend(batch.subjects().filter(|subject| late.contains(subject)));
     }

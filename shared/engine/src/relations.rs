@@ -85,7 +85,10 @@ impl SitemapTable {
             let id = item.text("sk")?.strip_prefix(keys::MEMBER)?.to_owned();
             let translation = read_translation(item);
             if translation.is_none() {
-                warn!(group, id, "the row of a translation is damaged: passed over");
+                warn!(
+                    group,
+                    id, "the row of a translation is damaged: passed over"
+                );
             }
             Some((id, translation?))
         };

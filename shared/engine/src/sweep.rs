@@ -173,7 +173,10 @@ async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineErr
         // If it was released meanwhile, one more look does no harm.
         let now = reconciler.env.now();
         table.begin_site_scan(host, now).await?;
-        warn!(site = host, "the site was on hold without a scan: it has one now");
+        warn!(
+            site = host,
+            "the site was on hold without a scan: it has one now"
+        );
     }
     Ok(())
 }

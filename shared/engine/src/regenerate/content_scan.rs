@@ -85,7 +85,10 @@ impl Regenerator {
             };
             is_done = true;
             pass.records += records;
-            info!(records = pass.records, "a slice of the scan of all content is done");
+            info!(
+                records = pass.records,
+                "a slice of the scan of all content is done"
+            );
             pass.step = match next {
                 None => Step::Sites { after: None },
                 Some(next) if until.has_passed() => Step::Content { after: Some(next) },
