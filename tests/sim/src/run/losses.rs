@@ -83,7 +83,7 @@ impl Run {
         let mut item = items[at % items.len()].clone();
         match name.strip_prefix("body.") {
             Some(field) => forget(&mut item, field),
-            None if at / items.len() % 2 == 0 => drop(item.remove(name)),
+            None if (at / items.len()).is_multiple_of(2) => drop(item.remove(name)),
             None => item.set(name.clone(), GARBAGE),
         }
         self.board.break_all().await;

@@ -1,6 +1,8 @@
 //! The way of a body from a connection to the thread that reads it.
 
+use std::fmt::Display;
 use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use aws_smithy_types::body::SdkBody;
@@ -9,10 +11,13 @@ use check::response::{End, Response};
 use http_body_util::BodyExt;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// Pieces of a body that wait to be read.
 const PIECES: usize = 8;
+/// Bytes of a body that is read once all of it has come. To have a thread wait for so few takes longer than to read them.
+const SMALL: usize = 64 * 1024;
 
 /// Until when a body may come, and how long that is.
 #[derive(Clone, Copy, Debug)]
@@ -33,17 +38,23 @@ pub(crate) async fn read<T: Send + 'static>(
     reader: impl FnOnce(Box<dyn Read + Send>) -> T + Send + 'static,
     deadline: Deadline,
 ) -> Result<T, String> {
-    let (send, receive) = mpsc::channel(PIECES);
-    let reading = tokio::task::spawn_blocking(move || {
+    let is_small = (body.content_length()).is_some_and(|bytes| bytes <= SMALL as u64);
+    // A piece has a byte at least. One more says that the body was cut.
+    let (send, receive) = mpsc::channel(if is_small { SMALL + 1 } else { PIECES });
+    let read = move || {
         reader(Box::new(Pipe {
             receive,
             piece: Bytes::new(),
         }))
-    });
+    };
+    let broke_off = |error: &dyn Display| format!("the reader broke off: {error}");
+    if is_small {
+        pump(body, response, send, deadline, limit).await;
+        return catch_unwind(AssertUnwindSafe(read)).map_err(|_| broke_off(&"it panicked"));
+    }
+    let reading = tokio::task::spawn_blocking(read);
     pump(body, response, send, deadline, limit).await;
-    reading
-        .await
-        .map_err(|error| format!("the reader broke off: {error}"))
+    reading.await.map_err(|error| broke_off(&error))
 }
 
 /// A body for a thread that may wait: it is read as it comes, and is an error where it is cut. A reader may take its time: of the
@@ -127,9 +138,10 @@ async fn pump(
             Ok(Some(Err(error))) => break told(&*error),
             Ok(Some(Ok(frame))) => frame,
         };
-        let Ok(piece) = frame.into_data() else {
+        let piece = frame.into_data().unwrap_or_default();
+        if piece.is_empty() {
             continue;
-        };
+        }
         response.received += piece.len() as u64;
         if send.send(Ok(piece)).await.is_err() || response.received > limit {
             // The reader has what it wants; a body over the limit is cut there.
@@ -169,7 +181,13 @@ struct Pipe {
 impl Read for Pipe {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         while self.piece.is_empty() {
-            match self.receive.blocking_recv() {
+            // What is there already is taken where nobody may wait.
+            let piece = match self.receive.try_recv() {
+                Ok(piece) => Some(piece),
+                Err(TryRecvError::Disconnected) => None,
+                Err(TryRecvError::Empty) => self.receive.blocking_recv(),
+            };
+            match piece {
                 None => return Ok(0),
                 Some(Ok(piece)) => self.piece = piece,
                 Some(Err(())) => return Err(io::Error::other("the body ended early")),
