@@ -120,6 +120,12 @@ fn color(text: &str) -> Result<Color, &'static str> {
 }
 
 impl Cli {
+    /// Threads for its tasks; nothing for one a core. Those of `check` are short: to wake another thread takes longer than they do
+    /// (docs/BENCHMARKS.md). What is long has a thread of its own.
+    pub(crate) fn workers(&self) -> Option<usize> {
+        matches!(self.command, Some(Command::Check(_))).then_some(1)
+    }
+
     /// Does what was asked for.
     pub(crate) async fn run(self) -> Result<ExitCode, Failure> {
         let lines = match &self.command {

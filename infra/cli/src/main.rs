@@ -25,11 +25,12 @@ fn main() -> ExitCode {
         .with_writer(|| Log)
         .init();
     let command = commands::Cli::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .thread_stack_size(STACK_BYTES)
-        .enable_all()
-        .build();
-    let outcome = match runtime {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.thread_stack_size(STACK_BYTES).enable_all();
+    if let Some(workers) = command.workers() {
+        runtime.worker_threads(workers);
+    }
+    let outcome = match runtime.build() {
         // On a worker: the main thread's stack is the system's.
         Ok(runtime) => runtime.block_on(async {
             let running = tokio::spawn(command.run());
