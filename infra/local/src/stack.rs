@@ -78,7 +78,7 @@ pub struct Options {
     pub faults: Faults,
     /// Whether `sweep` runs by itself: not where a test calls it and nothing may be done beside it.
     pub sweeps: bool,
-    /// As how many stream shards each table's stream is read.
+    /// The number of stream shards that each table's stream is read as.
     pub stream_shards: usize,
     /// Batches of a stream shard under way at the same time.
     pub parallel: usize,

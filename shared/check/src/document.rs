@@ -23,24 +23,25 @@ mod xml;
 
 /// Seconds of a day.
 const DAY: i64 = 86_400;
-/// A lastmod may be so far ahead: clocks and zones differ.
+/// Seconds by which a lastmod may be in the future: clocks and time zones differ.
 const AHEAD: i64 = DAY;
 /// News count for two days (<https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap>); an hour
 /// for sitemaps that are made on the hour.
 const NEWS_AGE: i64 = 2 * DAY + 3_600;
-/// A lastmod so near to the fetch was made for it.
+/// A lastmod within so many seconds of the fetch is taken for the time of the fetch, and not of a change.
 const NOW: i64 = 10;
-/// So many of one stamp, in percent, of at least so many.
+/// If so many percent of the lastmods are the same time, and there are at least `SAME_LEAST`, they are taken for the time of a build.
 const SAME_PERCENT: u64 = 90;
 const SAME_LEAST: u64 = 50;
-/// A document is near a limit from so many percent of it on.
+/// From so many percent of a limit on, a document is near it.
 const NEAR_PERCENT: u64 = 95;
 /// What a document's beginning is recognised by.
 const HEAD_BYTES: usize = 1024;
-/// Links between languages that are compared with those of other documents, of one document: more than the bytes of a sitemap
-/// have room for. They are held until they are sorted, in 32 bytes each.
+/// Links between languages, of one document, that are kept to be compared with those of other documents. A sitemap has no room for
+/// so many. Each takes 32 bytes until it is sorted.
 pub(crate) const MAX_LINKS: usize = 1_000_000;
-/// Bytes of a document's URLs that are kept until they were compared with those of others. Messages do without the rest.
+/// Bytes of URLs, of one document, that are kept until they were compared with those of other documents. A message about a URL beyond
+/// that does not show it.
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
 /// What is known of a document before it is read.

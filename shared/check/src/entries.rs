@@ -73,7 +73,7 @@ pub struct Reading {
     pub is_encoded: bool,
     /// The most bytes of it, uncompressed.
     pub max_bytes: u64,
-    /// What begins with the first is taken for what begins with the second.
+    /// Origins: a URL of the first is compared as if it were of the second.
     pub maps: Vec<(String, String)>,
 }
 
@@ -82,7 +82,7 @@ impl Reading {
     #[must_use]
     pub fn mapped<'t>(&self, text: &'t str) -> std::borrow::Cow<'t, str> {
         for (from, to) in &self.maps {
-            // An origin is whole: another host may begin as it does.
+            // The whole origin: `https://a.example` also begins `https://a.example.org`.
             if let Some(rest) = text.strip_prefix(from.as_str())
                 && (rest.is_empty() || rest.starts_with(['/', '?', '#']))
             {
@@ -205,9 +205,9 @@ struct Pages<'r, F> {
     text: String,
     /// Elements that are open.
     depth: usize,
-    /// What is being read of a page's parts.
+    /// The image, link, video or news that is being read.
     part: Option<Part>,
-    /// Of that.
+    /// Its digest so far.
     hasher: DefaultHasher,
     /// The link that is open is RSS's, whose text is the address.
     rss_link: bool,

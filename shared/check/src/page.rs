@@ -38,7 +38,7 @@ pub fn judge(page: &Page, response: &Response, body: &[u8], findings: &mut Findi
         return judge.found(Rule::PageStatus, message);
     }
     if !response.redirects.is_empty() {
-        // What it says is said of another page.
+        // The answer is another page's, and so is what it says.
         return;
     }
     let Ok(url) = Url::parse(&page.loc) else {

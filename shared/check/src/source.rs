@@ -47,7 +47,7 @@ pub(crate) struct Source<'a> {
     bytes: u64,
     limit: u64,
     piece: u64,
-    /// Where the buffer's byte at `counted` is. What follows is counted when somebody asks for its place.
+    /// The line and column of the buffer's byte at `counted`. The bytes behind it are counted once a position there is asked for.
     position: Position,
     counted: usize,
     stop: Rc<Cell<Option<Stop>>>,

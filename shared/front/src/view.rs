@@ -4,8 +4,8 @@
 //! Accept decides nothing, since crawlers ask for text/html too. A program that drives a browser is recognised by its User-Agent, or
 //! by `SIGNATURE_AGENT`.
 //!
-//! - The page is the same for every sitemap, also for one that does not exist (a 404). It has nothing of a document or a request, so there is nothing to escape. Its script
-//!   reads the XML and makes elements of it.
+//! - The page is the same for every sitemap, also for one that does not exist (a 404). It has nothing of a document or a request, so
+//!   there is nothing to escape. Its script reads the XML and makes elements of it.
 //! - No cache stores the page, nor the XML that a navigation gets. So no cache can give the answer for a person to a crawler, or the
 //!   reverse. What the page fetches is no navigation, and is cached as for every crawler.
 

@@ -80,7 +80,7 @@ impl Delivery {
                         self.counters.failing().take();
                         continue;
                     }
-                    // What comes first now has failed once, whatever came before it.
+                    // If some were done, another record is the first now, and this was its first failure.
                     part.tries = if done > 0 { 0 } else { part.tries };
                     "reported by the function".to_owned()
                 }

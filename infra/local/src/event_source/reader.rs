@@ -20,7 +20,7 @@ use super::{Lane, Mapping, Starting};
 const IDLE_PAUSE: Duration = Duration::from_millis(25);
 /// The same if nothing for its function has come for [`QUIET`]. The difference is too short to notice when editing by hand.
 const QUIET_PAUSE: Duration = Duration::from_millis(250);
-/// A test that is done sooner is as fast as with the shorter pause.
+/// For so long without records the shorter pause holds: most tests take less.
 const QUIET: Duration = Duration::from_secs(20);
 /// The pause after a call that failed, and between looks for new shards.
 const LONG_PAUSE: Duration = Duration::from_secs(1);

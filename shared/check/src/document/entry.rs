@@ -118,7 +118,7 @@ impl Reader<'_> {
         if self.about.is_fetched && !when.is_date() && (when.seconds() - now).abs() <= NOW {
             self.now.add(at);
         }
-        // More than the most entries are refused anyway.
+        // A document with more entries than that has a finding already.
         if self.stamps.len() < MAX_ENTRIES as usize {
             *self.stamps.entry(when.seconds()).or_default() += 1;
         }

@@ -145,7 +145,7 @@ impl Xml<'_, '_> {
         if self.source.get_ref().stop().is_some() {
             return;
         }
-        // What a tag lacks at the end of the document is no error of the tag.
+        // A tag that the end of the document cuts is not a wrong tag: the document was cut.
         let source = self.source.get_mut();
         let is_end = matches!(error, Error::Syntax(_))
             || (matches!(error, Error::IllFormed(IllFormedError::UnclosedReference))
@@ -371,7 +371,7 @@ impl Xml<'_, '_> {
                 for (place, one) in places.iter().enumerate() {
                     if one.least > 0 && open.taken & (1 << place) == 0 && !is_root(element) {
                         let message = format!("<{}> has no <{}>", element.shown(), one.shown());
-                        // Google asks for more than the schema; the schema's own word is the same here.
+                        // What the schema requires, Google requires, too: one finding is enough.
                         self.reader.found(one.missing, open.at, true, || message);
                     }
                 }

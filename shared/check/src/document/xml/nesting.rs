@@ -130,7 +130,7 @@ impl Xml<'_, '_> {
         if is_extended && ns.is_some_and(|ns| ns != Ns::Sitemap) {
             let extension = EXTENSIONS.iter().find(is_here);
             if in_entry && let Some(extension) = extension {
-                // Nothing of the sequence may follow.
+                // Behind an extension the schema allows no more elements of the sitemap's own.
                 parent.reached = places.len();
                 return Some(extension);
             }
