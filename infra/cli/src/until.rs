@@ -6,7 +6,7 @@
 //! changed after that. The order matters: once a page's rows are right, a sitemap that is right after that has them.
 //!
 //! A comparison reads both tables. So most looks only read what the sites' rows say, and a comparison waits until that rests
-//! ([`Pace`]).
+//! (`Pace`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
