@@ -14,6 +14,7 @@ use cli::load::dry_run::{DryRun, dry_run};
 use cli::load::publish::{Held, publish};
 use cli::load::{Loader, malformed_path};
 use cli::output::{Format, Output, note};
+use cli::text::counted;
 use serde::Serialize;
 
 use super::import::host;
@@ -177,12 +178,15 @@ impl Load {
         loaded: &Loaded,
         deleted: Option<&Deleted>,
     ) -> io::Result<()> {
-        output.line(format_args!("loaded {} records", loaded.records))?;
+        output.line(format_args!("loaded {}", counted(loaded.records, "record")))?;
         if self.if_changed {
             output.line(format_args!("  {} were there already", loaded.unchanged))?;
         }
         if loaded.malformed > 0 {
-            output.line(format_args!("malformed {} lines", loaded.malformed))?;
+            output.line(format_args!(
+                "malformed {}",
+                counted(loaded.malformed, "line")
+            ))?;
             for file in self.files.iter().map(|file| malformed_path(file)) {
                 if file.exists() {
                     output.line(format_args!("  they are in {}", file.display()))?;
