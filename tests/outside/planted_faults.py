@@ -322,8 +322,8 @@ FAULTS = {
     "a site's scan looks at no page that is listed": [
         (SITE_SCAN, "        segments.truncate(SEGMENTS);", "        segments.truncate(0);")],
     "a site's scan looks at no page that is left out": [
-        (SITE_SCAN, "ids.iter().map(|id| keys::page(id, 1)).collect();\n        self.look_again",
-         "ids.iter().take(0).map(|id| keys::page(id, 1)).collect();\n        self.look_again")],
+        (SITE_SCAN, "ids.iter().map(|id| (keys::page(id, 1), 1)).collect();\n        self.look_again",
+         "ids.iter().take(0).map(|id| (keys::page(id, 1), 1)).collect();\n        self.look_again")],
     "a run does not look at its site again": [
         (ROUND, "        lost.extend(self.overtaken(appearing, truth, outcomes).await);",
          "        lost.extend(self.overtaken(BTreeSet::new(), truth, outcomes).await);\n        drop(appearing);")],
@@ -399,9 +399,11 @@ FAULTS = {
     "an archive may be a page of another one": [
         ("shared/sitemap/src/plan/listing.rs", "if is_page && record.archive_of.is_none() {", "if is_page {")],
     "a group is not told of its members": [
-        (REGENERATE, "self.reconcile_all(&members).await", "self.reconcile_all(&members[..0]).await")],
+        (REGENERATE, "call(&mut groups, pk, Some(keys::MEMBER), subject)", "call(&mut groups, pk, Some(keys::WAITER), subject)")],
+    "the calls of a group end with a slice": [
+        (REGENERATE, "let left = left.first().map(|(sk, _)| sk.as_str());", "let left = left.first().map(|(sk, _)| sk.as_str()).filter(|_| false);")],
     "nobody who waits is admitted to a group": [
-        (REGENERATE, "members.extend(self.reconciler.table.admitted(pk).await?);", "")],
+        (RELATIONS, "if records.len() < MAX_GROUP => {", "if records.len() > MAX_GROUP => {")],
     "parts that a record has no longer are forgotten": [
         (PLAN, "after.parts = parts.max(inputs.left);", "after.parts = parts;")],
     "an index lists what the site file still closes": [

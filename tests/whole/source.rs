@@ -412,7 +412,8 @@ async fn an_own_record_that_begins_with_the_mark_is_ignored_and_holds_up_nothing
         let (mut ids, mut after, mut pages) = (Vec::new(), None::<String>, 0);
         loop {
             let page = content.scan(after.as_deref(), 1).await.unwrap();
-            ids.extend(page.records);
+            let records = page.records.into_iter();
+            ids.extend(records.map(|(id, outline)| (id, outline.site)));
             pages += 1;
             after = page.next;
             if after.is_none() {

@@ -410,7 +410,7 @@ async fn a_segment_and_a_batch_of_records_larger_than_a_page_are_read_whole() {
             .scan(from.as_deref(), 50)
             .await
             .unwrap();
-        assert!(page.records.iter().all(|(_, site)| site == SITE));
+        assert!(page.records.iter().all(|(_, outline)| outline.site == SITE));
         seen.extend(page.records.into_iter().map(|(id, _)| id));
         match page.next {
             Some(next) => from = Some(next),

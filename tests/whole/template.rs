@@ -209,6 +209,7 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
         ("TERM#a.example#tag#rust", "!tag/rust"),
         ("GROUP#about", "m#post/1"),
         ("GROUP#about", "w#post/1"),
+        ("GROUP#about", "-"),
         ("FEED#a.example#20833", "001800000000#post/1"),
         ("FEED#a.example#llms", "000000000000d#post/1"),
         ("JOB#feeds", "a.example"),

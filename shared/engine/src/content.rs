@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use sitemap::loc::Loc;
 use sitemap::mapping::{Mapping, SOURCE_MARK};
-use sitemap::record::ContentRecord;
+use sitemap::record::{ContentRecord, Outline};
 use table::{Item, Scan, Table, Value as Attribute};
 
 use crate::env::Env;
@@ -29,9 +29,9 @@ pub const RESERVED_ID: &str =
 /// What stands before a cursor of the own table that could else be taken for one of the user's.
 const OWN_CURSOR: char = '=';
 
-/// A page of the content: of each record its id and, unless more is asked for, its site.
+/// A page of the content: of each record its id and, unless more is asked for, its outline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScanPage<T = String> {
+pub struct ScanPage<T = Outline> {
     /// The records.
     pub records: Vec<(String, T)>,
     /// Where the next page begins; nothing at the end.
@@ -48,10 +48,10 @@ struct Reading<T> {
     mapped: fn(&Mapping, &str, &Value) -> Option<T>,
 }
 
-const SITES: Reading<String> = Reading {
+const OUTLINES: Reading<Outline> = Reading {
     whole: false,
-    own: |id, item| ContentRecord::parse(id, item).site,
-    mapped: |mapping, _, item| mapping.site(item),
+    own: |id, item| ContentRecord::parse(id, item).into(),
+    mapped: |mapping, _, item| mapping.outline(item),
 };
 
 const RECORDS: Reading<ContentRecord> = Reading {
@@ -162,11 +162,15 @@ impl Content {
         reading: &Reading<T>,
     ) -> Result<ScanPage<T>, EngineError> {
         let after = from.map(|id| id.strip_prefix(OWN_CURSOR).unwrap_or(id));
-        let of_sites = || ["id", "site", "url", "type"].map(Into::into).to_vec();
+        let outline = || {
+            ["id", "site", "url", "type", "pages"]
+                .map(Into::into)
+                .to_vec()
+        };
         let scan = Scan {
             after: after.map(key),
             limit: Some(limit),
-            attributes: (!reading.whole).then(of_sites),
+            attributes: (!reading.whole).then(outline),
             consistent: !reading.whole,
         };
         let page = self.own.scan(scan).await?;
@@ -314,7 +318,7 @@ impl Content {
     /// Up to `limit` records from a place on, in the tables' own order, one table after the other. A page may be empty
     /// before the end.
     pub async fn scan(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, EngineError> {
-        self.scan_for(from, limit, &SITES).await
+        self.scan_for(from, limit, &OUTLINES).await
     }
 
     /// Like [`Content::scan`], with all of each record. Not read consistently: callers look again at what they find in it.

@@ -38,6 +38,12 @@ pub enum EngineError {
         /// How often.
         tries: u32,
     },
+    /// The run's time was over before it was begun. The event is delivered again.
+    #[error("no time was left for {what}: it comes again")]
+    Late {
+        /// What was to be done.
+        what: String,
+    },
 }
 
 impl EngineError {
@@ -75,6 +81,7 @@ impl EngineError {
                 what: what.clone(),
                 tries: *tries,
             },
+            Self::Late { what } => Self::Late { what: what.clone() },
         }
     }
 }

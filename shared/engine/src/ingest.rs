@@ -78,15 +78,16 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
         if !outcomes.is_empty() && until.has_passed() {
             break;
         }
-        outcomes.extend(reconciler.reconcile(pages, None).await);
+        outcomes.extend(reconciler.reconcile(pages, Some(&until)).await);
     }
-    let late = &ids[outcomes.len()..];
+    let is_late = |outcome| matches!(outcome, None | Some(&Err(EngineError::Late { .. })));
+    let late = (0..).zip(&ids).filter(|(n, _)| is_late(outcomes.get(*n)));
+    let late: BTreeSet<&String> = late.map(|(_, id)| id).collect();
     if !late.is_empty() {
         warn!(
             records = late.len(),
             "no time was left for some records: they come again"
         );
-        let late = late.iter().collect::<BTreeSet<_>>();
         failed.extend(batch.subjects().filter(|subject| late.contains(subject)));
     }
     for (id, outcome) in ids.iter().zip(outcomes) {
@@ -96,6 +97,7 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
                 "changed"
             }
             Ok(Reconciled::Unchanged) => "unchanged",
+            Err(EngineError::Late { .. }) => "late",
             Err(error) if error.is_permanent() => {
                 error!(record = id, %error, "a record can never be reconciled: acknowledged");
                 "impossible"

@@ -31,7 +31,7 @@ pub use claim::{claim, waiter};
 pub use entry::{entry, segment};
 pub use feed::{feed, feed_partition};
 pub use free::{free, free_partition, free_prefix, free_slot};
-pub use group::{MEMBER, group_member, group_partition, group_waiter};
+pub use group::{MEMBER, group_calls, group_member, group_partition, group_waiter};
 pub use job::{Mark, audit, content_scan, mark, marks_partition, ringing, sums, sweep};
 pub use ledger::{HASHED_ID, ledger, page, page_parts};
 pub use left_out::{left_out, left_out_partition};

@@ -12,7 +12,7 @@ use sitemap::record::ContentRecord;
 use sitemap::site::SiteSettings;
 
 use crate::content::Content;
-use crate::env::Env;
+use crate::env::{Deadline, Env};
 use crate::error::EngineError;
 use crate::keys::{self, Key};
 use crate::metrics::{self, Metrics};
@@ -104,6 +104,8 @@ struct ReconcileOptions<'a> {
     verify_ledger: bool,
     /// Whether changes are not reported: no row of the feed, no notice.
     quiet: bool,
+    /// When no more records' parts are begun: a record may have a thousand.
+    until: Option<&'a Deadline>,
     /// The fence that this run has put on the own ledger of the page whose parts are reconciled.
     under: Option<&'a str>,
 }
@@ -125,17 +127,31 @@ impl Reconciler {
     /// Reconciles pages, each named by [`keys::page`], and with a record's own page its other parts: for each its outcome,
     /// in their order. The pages must differ.
     ///
-    /// `evict` names a slot that its owner among them has to leave.
+    /// Behind `until`, the parts of no more records are begun but those of the first: these fail with [`EngineError::Late`].
     pub async fn reconcile(
         &self,
         pages: &[String],
-        evict: Option<(&Series, &BTreeMap<String, Slot>)>,
+        until: Option<&Deadline>,
     ) -> Vec<Result<Reconciled, EngineError>> {
         let options = ReconcileOptions {
-            evict,
+            until,
             ..ReconcileOptions::default()
         };
         self.with_parts(pages, options).await
+    }
+
+    /// As [`Reconciler::reconcile`], and each page leaves its slot in this series.
+    pub async fn evict(
+        &self,
+        pages: &BTreeMap<String, Slot>,
+        series: &Series,
+    ) -> Vec<Result<Reconciled, EngineError>> {
+        let options = ReconcileOptions {
+            evict: Some((series, pages)),
+            ..ReconcileOptions::default()
+        };
+        let pages: Vec<String> = pages.keys().cloned().collect();
+        self.with_parts(&pages, options).await
     }
 
     /// As [`Reconciler::reconcile`], and nobody is told of what changes: it is not the pages that did.
@@ -233,13 +249,23 @@ impl Reconciler {
     ) -> Vec<Result<Reconciled, EngineError>> {
         let tried = self.rounds(pages, options).await;
         let mut outcomes = Vec::with_capacity(pages.len());
+        let mut parts_begun = false;
         for (page, mut tried) in pages.iter().zip(tried) {
             let (id, part) = keys::page_parts(page);
             if part > 1 && tried.as_ref().is_ok_and(|tried| tried.again) {
                 tried = self.try_one(id, options).await;
             }
             outcomes.push(match tried {
-                Ok(tried) if tried.parts > 1 => self.follow_parts(id, tried, options).await,
+                Ok(tried) if tried.parts > 1 => {
+                    let is_late = options.until.is_some_and(Deadline::has_passed);
+                    if is_late && parts_begun {
+                        let what = format!("the parts of {id}");
+                        Err(EngineError::Late { what })
+                    } else {
+                        parts_begun = true;
+                        self.follow_parts(id, tried, options).await
+                    }
+                }
                 tried => tried.map(|tried| tried.outcome),
             });
         }
@@ -247,6 +273,7 @@ impl Reconciler {
             let metric = match outcome {
                 Ok(Reconciled::Changed) => &metrics::RECORDS_CHANGED,
                 Ok(Reconciled::Unchanged) => &metrics::RECORDS_UNCHANGED,
+                Err(EngineError::Late { .. }) => continue,
                 Err(error) if error.is_permanent() => &metrics::RECORDS_IMPOSSIBLE,
                 Err(_) => &metrics::RECORDS_FAILED,
             };

@@ -16,13 +16,14 @@ use std::time::Duration;
 use crate::Deadline;
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys::{ShardId, Subject};
+use crate::keys::{self, ShardId, Subject};
 use crate::metrics::{self, Metric};
 use crate::reconcile::Reconciler;
+use crate::relations::GroupRecords;
 use crate::sites::{Hold, SiteRow};
 use crate::stream::{Batch, EventName, Handled, StreamRecord};
 use crate::timers;
-use futures::future::join;
+use futures::future::join3;
 use objects::Objects;
 use tracing::{error, warn};
 
@@ -39,21 +40,27 @@ pub mod site_scan;
 #[cfg(test)]
 mod tests;
 
-/// Records that are looked at again together, and such batches under way at the same time: while one reads, others write.
+/// Pages that are looked at again together, and such batches under way at the same time: while one reads, others write.
 const BATCH: usize = 250;
 const CONCURRENT_BATCHES: usize = 5;
+/// Records of a group that are called at a time, at first: each may have a hundred parts. Then twice as many each time.
+const FIRST_CALLED: usize = 8;
 /// Records that wait for an address and are called at a time, at most.
 const MOST_WAITERS: u32 = 64;
-/// How long a slice of a scan, or of the calls for an address, goes on beginning new work: edits of the same stream shard
-/// wait for it. Between two slices the stream gathers its batch for a second.
+/// How long a slice of a scan, or of the calls for an address or of a group, goes on beginning new work: edits of the same
+/// stream shard wait for it. Between two slices the stream gathers its batch for a second.
 const SLICE: Duration = Duration::from_secs(6);
 /// Sites whose scans go on at the same time.
 const CONCURRENT_SITES: usize = 8;
 /// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
 const CONCURRENT_SHARDS: usize = 8;
-
+/// Groups whose records are called at the same time: each record may have many parts.
+const CONCURRENT_GROUPS: usize = 8;
 /// Other changes of one batch that are followed at the same time.
 const CONCURRENT_CHANGES: usize = 32;
+
+/// Groups to call: of each from which sort key on, unless earlier calls just go on, and the subjects that say so.
+type Groups<'s> = BTreeMap<&'s str, (Option<&'static str>, Vec<&'s Subject>)>;
 
 /// Shards to publish: of each the segments that have changed, and the subjects that say so.
 type Shards<'s> = BTreeMap<&'s ShardId, (BTreeSet<u32>, Vec<&'s Subject>)>;
@@ -79,6 +86,7 @@ pub fn subject(record: &StreamRecord) -> Option<Subject> {
         Subject::Claim(_, None) => (record.event == EventName::Remove).then_some(subject),
         // A new waiter waits for nothing but that. One that is written again is where the calls go on.
         Subject::Claim(_, Some(_)) => (record.event == EventName::Modify).then_some(subject),
+        Subject::GroupCalls(_) => (record.event != EventName::Remove).then_some(subject),
         // The end of the mark says that the time has come.
         Subject::MarkedFeed(_) | Subject::MarkedLlms(_) => {
             (record.event == EventName::Remove).then_some(subject)
@@ -93,7 +101,8 @@ impl Regenerator {
         let batch = Batch::of(records, subject);
         // From here on: what is published first takes of the time for ringing, which makes events of its own behind these.
         let ring_until = self.reconciler.env.deadline(timers::SLICE);
-        let mut shards = Shards::new();
+        let until = self.reconciler.env.deadline(SLICE);
+        let (mut shards, mut groups) = (Shards::new(), Groups::new());
         let (mut scans, mut timers) = (Vec::new(), Vec::new());
         let (mut indexes, mut others) = (Vec::new(), Vec::new());
         for subject in batch.subjects() {
@@ -103,20 +112,24 @@ impl Regenerator {
                     segments.insert(*segment);
                     subjects.push(subject);
                 }
+                Subject::Group(pk) => call(&mut groups, pk, Some(keys::MEMBER), subject),
+                Subject::GroupWaiters(pk) => call(&mut groups, pk, Some(keys::WAITER), subject),
+                Subject::GroupCalls(pk) => call(&mut groups, pk, None, subject),
                 Subject::SiteScan(host) => scans.push((subject, host)),
                 Subject::Timers(digit) => timers.push((subject, *digit)),
                 Subject::Index(_) | Subject::Site(_) => indexes.push(subject),
                 other => others.push(other),
             }
         }
-        let (mut failed, others) = join(
+        let (mut failed, groups, others) = join3(
             self.publish_shards_of(shards, &batch),
-            self.follow(others, &batch),
+            self.call_groups_of(groups, &until),
+            self.follow(others, &batch, &until),
         )
         .await;
-        failed.extend(others);
+        failed.extend(groups.into_iter().chain(others));
         // After the shards, so that the summaries they have just written are in the index at once.
-        failed.extend(self.follow(indexes, &batch).await);
+        failed.extend(self.follow(indexes, &batch, &until).await);
         failed.extend(self.ring_of(timers, ring_until).await);
         failed.extend(self.scan_sites_of(scans).await);
         let Reconciler { metrics, env, .. } = &self.reconciler;
@@ -156,16 +169,30 @@ impl Regenerator {
         failed
     }
 
+    /// Calls the records of these groups: the subjects that have to come again.
+    async fn call_groups_of<'s>(&self, groups: Groups<'s>, until: &Deadline) -> Vec<&'s Subject> {
+        let call = groups.into_iter().map(|(pk, (from, subjects))| async move {
+            // Boxed: see `follow`.
+            let called = Box::pin(self.call_group(pk, from, until)).await;
+            match self.has_failed(subjects[0], called) {
+                true => subjects,
+                false => Vec::new(),
+            }
+        });
+        concurrently(CONCURRENT_GROUPS, call).await.concat()
+    }
+
     /// Does what follows from these changes: those that have to come again.
     async fn follow<'s>(
         &self,
         subjects: Vec<&'s Subject>,
         batch: &Batch<Subject>,
+        until: &Deadline,
     ) -> Vec<&'s Subject> {
         let follow = subjects.into_iter().map(|subject| async move {
             // Boxed: the compiler bounds how deep futures may lie in one another.
             let since = batch.oldest([subject]);
-            let followed = Box::pin(self.other_changed(subject, since)).await;
+            let followed = Box::pin(self.other_changed(subject, since, until)).await;
             self.has_failed(subject, followed).then_some(subject)
         });
         let failed = concurrently(CONCURRENT_CHANGES, follow).await;
@@ -232,14 +259,18 @@ impl Regenerator {
         self.note(metric, 1);
     }
 
-    /// Does what follows from a change, the first of which was made at `since`.
+    /// Does what follows from a change, the first of which was made at `since`. Calls of many records begin no new work behind
+    /// `until`.
     async fn other_changed(
         &self,
         subject: &Subject,
         since: Option<i64>,
+        until: &Deadline,
     ) -> Result<(), EngineError> {
         match subject {
+            // These are followed together with others of their kind.
             Subject::Segment(..) | Subject::SiteScan(_) | Subject::Timers(_) => Ok(()),
+            Subject::Group(_) | Subject::GroupWaiters(_) | Subject::GroupCalls(_) => Ok(()),
             Subject::Index(site) => {
                 if self.publish_index(site).await? {
                     self.note_since(&metrics::INDEX_SECONDS, since);
@@ -259,20 +290,11 @@ impl Regenerator {
                 self.publish_feed(site, false).await.map(drop)
             }
             Subject::Llms(site) | Subject::MarkedLlms(site) => self.publish_llms(site, false).await,
-            Subject::Claim(pk, from) => self.hand_over(pk, from.as_deref()).await,
+            Subject::Claim(pk, from) => self.hand_over(pk, from.as_deref(), until).await,
             Subject::ContentScan => self.scan_content().await,
             Subject::Term(pk) => {
                 let archives = self.reconciler.table.archives(pk).await?;
                 self.reconcile_all(&archives).await
-            }
-            Subject::Group(pk) => {
-                let mut members = self.reconciler.table.members(pk).await?;
-                members.extend(self.reconciler.table.admitted(pk).await?);
-                self.reconcile_all(&members).await
-            }
-            Subject::GroupWaiters(pk) => {
-                let admitted = self.reconciler.table.admitted(pk).await?;
-                self.reconcile_all(&admitted).await
             }
         }
     }
@@ -280,9 +302,13 @@ impl Regenerator {
     /// Reconciles the records that wait for an address until one of them has it: first one, then twice as many each time. All
     /// at once, each would be offered a slot, and all but one of these would stay a hole. The others go on waiting. `from` is
     /// where a slice before this one has stopped.
-    async fn hand_over(&self, claim_pk: &str, from: Option<&str>) -> Result<(), EngineError> {
+    async fn hand_over(
+        &self,
+        claim_pk: &str,
+        from: Option<&str>,
+        until: &Deadline,
+    ) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
-        let until = self.reconciler.env.deadline(SLICE);
         let mut outcome = Ok(());
         let mut next = match from {
             Some(waiter) => vec![waiter.to_owned()],
@@ -302,21 +328,83 @@ impl Regenerator {
         outcome
     }
 
-    /// Reconciles records. It passes over those that can never succeed, so that they do not block the others.
-    async fn reconcile_all(&self, ids: &[String]) -> Result<(), EngineError> {
-        for (id, outcome) in ids.iter().zip(self.reconciler.reconcile(ids, None).await) {
-            step_over(id, outcome)?;
+    /// Reconciles the records of a group in the order of their rows: from this sort key on, and from where earlier calls have
+    /// stopped. What is left at the end of the slice has an event of its own.
+    async fn call_group(
+        &self,
+        group_pk: &str,
+        from: Option<&str>,
+        until: &Deadline,
+    ) -> Result<(), EngineError> {
+        let table = &self.reconciler.table;
+        let GroupRecords { calls, records } = table.group_records(group_pk).await?;
+        let stopped = calls.as_ref().map(|calls| calls.from.as_str());
+        let Some(from) = from.into_iter().chain(stopped).min() else {
+            return Ok(());
+        };
+        let records = &records[records.partition_point(|(sk, _)| sk.as_str() < from)..];
+        let (mut left, mut most) = (records, FIRST_CALLED);
+        while !left.is_empty() && !until.has_passed() {
+            let (now, later) = left.split_at(most.min(left.len()));
+            let ids: Vec<String> = now.iter().map(|(_, id)| id.clone()).collect();
+            let (done, outcome) = self.reconcile_in_order(&ids, Some(until)).await;
+            if let Err(error) = outcome {
+                if done == 0 && left.len() == records.len() {
+                    return Err(error);
+                }
+                end_early(&error);
+                left = &left[done..];
+                break;
+            }
+            (left, most) = (later, 2 * most);
         }
-        Ok(())
+        let left = left.first().map(|(sk, _)| sk.as_str());
+        if table.advance_calls(group_pk, calls.as_ref(), left).await? {
+            Ok(())
+        } else {
+            Err(EngineError::Contended {
+                what: format!("the calls of {group_pk}"),
+                tries: 1,
+            })
+        }
     }
 
-    /// Reconciles pages of which no event tells. Not they have changed, but what their site says of them: no search engine is
-    /// told.
-    async fn look_again(&self, pages: &[String]) -> Result<(), EngineError> {
-        let batches = pages.chunks(BATCH);
+    /// Reconciles records. It passes over those that can never succeed, so that they do not block the others.
+    async fn reconcile_all(&self, ids: &[String]) -> Result<(), EngineError> {
+        self.reconcile_in_order(ids, None).await.1
+    }
+
+    /// The same until then, and how many are done before the first that has to come again.
+    async fn reconcile_in_order(
+        &self,
+        ids: &[String],
+        until: Option<&Deadline>,
+    ) -> (usize, Result<(), EngineError>) {
+        let outcomes = self.reconciler.reconcile(ids, until).await;
+        for (done, (id, outcome)) in ids.iter().zip(outcomes).enumerate() {
+            if let Err(error) = step_over(id, outcome) {
+                return (done, Err(error));
+            }
+        }
+        (ids.len(), Ok(()))
+    }
+
+    /// Reconciles pages of which no event tells; with each comes how many parts its record may have. Not they have changed, but
+    /// what their site says of them: no search engine is told.
+    async fn look_again(&self, pages: &[(String, u32)]) -> Result<(), EngineError> {
+        let mut batches: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let mut before = 0;
+        for (page, parts) in pages {
+            batches
+                .entry(before / BATCH)
+                .or_default()
+                .push(page.clone());
+            before += *parts as usize;
+        }
+        let batches = batches.values();
         let batches = batches.map(|batch| self.reconciler.reconcile_quietly(batch));
         let outcomes = concurrently(CONCURRENT_BATCHES, batches).await;
-        for (page, outcome) in pages.iter().zip(outcomes.into_iter().flatten()) {
+        for ((page, _), outcome) in pages.iter().zip(outcomes.into_iter().flatten()) {
             step_over(page, outcome)?;
         }
         Ok(())
@@ -328,6 +416,18 @@ impl Regenerator {
         let row = self.reconciler.table.site(site).await?;
         Ok(row.filter(|row| row.hold == Hold::Released || !row.settings.public))
     }
+}
+
+/// Notes that a subject has a group called, from this sort key on.
+fn call<'s>(
+    groups: &mut Groups<'s>,
+    pk: &'s str,
+    from: Option<&'static str>,
+    subject: &'s Subject,
+) {
+    let (first, subjects) = groups.entry(pk).or_default();
+    *first = first.iter().copied().chain(from).min();
+    subjects.push(subject);
 }
 
 /// A failure of a slice behind what it has done: that is kept, and the next slice begins with what has failed.

@@ -3,7 +3,7 @@
 use sitemap::eligibility::Newest;
 use sitemap::loc::Loc;
 use sitemap::plan::{MAX_GROUP, Term, Translation, Translations};
-use table::{Item, Name, Query, Value};
+use table::{Condition, Item, Name, Query, Value};
 use tracing::warn;
 
 use crate::error::EngineError;
@@ -14,6 +14,24 @@ use crate::sitemap_table::{SitemapTable, item_key};
 /// Members beyond the limit leave, and are called again when others have left.
 const MEMBERS_READ: u32 = 300;
 const _: () = assert!(MEMBERS_READ as usize > MAX_GROUP);
+
+/// The records of a group that are called when one of them has changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupRecords {
+    /// Where earlier calls go on, if they have not ended.
+    pub calls: Option<Calls>,
+    /// Its members, at least as many as it may have, and then those who wait and find room. Of each the sort key and the id.
+    pub records: Vec<(String, String)>,
+}
+
+/// Where the calls of a group's records go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calls {
+    /// The sort key of the first record that is left.
+    pub from: String,
+    /// Changes with every write. Random, never a counter: the row goes and comes back.
+    token: Option<Value>,
+}
 
 /// A member's row; nothing if it is damaged.
 pub(crate) fn read_translation(item: &Item) -> Option<Translation> {
@@ -95,23 +113,60 @@ impl SitemapTable {
         Ok(items.iter().filter_map(member).collect())
     }
 
-    /// The records that are members of a group's partition, at least as many as it may have.
-    pub async fn members(&self, group_pk: &str) -> Result<Vec<String>, EngineError> {
-        let limit = Some(MEMBERS_READ);
-        let items = self.beginning_with(group_pk, keys::MEMBER, limit).await?;
-        Ok(without_prefix(&items, keys::MEMBER).collect())
+    /// The records of a group's partition that are called when one of them has changed.
+    pub async fn group_records(&self, group_pk: &str) -> Result<GroupRecords, EngineError> {
+        // The row of the calls, the members, and as many waiters as fit in.
+        let items = self
+            .first(Query::of(group_pk).limited(1 + MEMBERS_READ))
+            .await?;
+        let (mut calls, mut records) = (None, Vec::new());
+        for item in &items {
+            let sk = item.text("sk").unwrap_or_default();
+            match RowKey::parse(group_pk, sk) {
+                Some(RowKey::GroupCalls) => calls = Some(read_calls(item)),
+                Some(RowKey::GroupMember(id)) => records.push((sk.to_owned(), id)),
+                Some(RowKey::GroupWaiter(id)) if records.len() < MAX_GROUP => {
+                    records.push((sk.to_owned(), id));
+                }
+                _ => {}
+            }
+        }
+        Ok(GroupRecords { calls, records })
     }
 
-    /// The records that wait in a group's partition and find room in it.
-    pub async fn admitted(&self, group_pk: &str) -> Result<Vec<String>, EngineError> {
-        let members = self.members(group_pk).await?.len();
-        let room = u32::try_from(MAX_GROUP.saturating_sub(members)).unwrap_or(0);
-        if room == 0 {
-            return Ok(Vec::new());
+    /// Writes where the calls of a group's records go on, or that they have ended, if that is still as it was read. The write is
+    /// the event for the next slice. Returns `false` if it has changed meanwhile.
+    pub async fn advance_calls(
+        &self,
+        group_pk: &str,
+        before: Option<&Calls>,
+        from: Option<&str>,
+    ) -> Result<bool, EngineError> {
+        let key = keys::group_calls(group_pk);
+        let unchanged = match before {
+            None => Condition::lacks("pk"),
+            Some(Calls {
+                token: Some(token), ..
+            }) => Condition::equals("token", token.clone()),
+            Some(Calls { token: None, .. }) => Condition::lacks("token"),
+        };
+        match (before, from) {
+            (_, Some(from)) => {
+                let row = Item::from(&key).with("from", from);
+                self.put_if(row.with("token", self.env.token()), unchanged)
+                    .await
+            }
+            (Some(_), None) => self.delete_if(&key, unchanged).await,
+            (None, None) => Ok(true),
         }
-        let limit = Some(room);
-        let items = self.beginning_with(group_pk, keys::WAITER, limit).await?;
-        Ok(without_prefix(&items, keys::WAITER).collect())
+    }
+}
+
+/// From the first record on, if the row does not say it.
+fn read_calls(item: &Item) -> Calls {
+    Calls {
+        from: item.text("from").unwrap_or(keys::MEMBER).to_owned(),
+        token: item.get("token").cloned(),
     }
 }
 

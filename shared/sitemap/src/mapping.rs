@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::record::schema::{closes, problem_at, required_fields};
-use crate::record::{ContentRecord, Problem};
+use crate::record::{ContentRecord, Outline, Problem};
 
 mod condition;
 mod error;
@@ -112,10 +112,10 @@ impl Mapping {
         self.attributes_of(|_| true)
     }
 
-    /// The same for what [`Mapping::site`] needs.
+    /// The same for what [`Mapping::outline`] needs.
     #[must_use]
-    pub fn site_attributes(&self) -> Option<BTreeSet<&str>> {
-        self.attributes_of(|field| ["site", "url"].contains(&field))
+    pub fn outline_attributes(&self) -> Option<BTreeSet<&str>> {
+        self.attributes_of(|field| ["site", "url", "pages"].contains(&field))
     }
 
     fn attributes_of(&self, wanted: impl Fn(&str) -> bool) -> Option<BTreeSet<&str>> {
@@ -162,15 +162,15 @@ impl Mapping {
         Some(record)
     }
 
-    /// The site of an item's record, from as much of the item as [`Mapping::site_attributes`] names; nothing if it is no
-    /// page.
+    /// The outline of an item's record, from as much of the item as [`Mapping::outline_attributes`] names; nothing if it is
+    /// no page.
     #[must_use]
-    pub fn site(&self, item: &Value) -> Option<String> {
+    pub fn outline(&self, item: &Value) -> Option<Outline> {
         if self.mismatch(item).is_some() {
             return None;
         }
         let (fields, _) = self.content(item);
-        Some(ContentRecord::parse("", &fields).site)
+        Some(ContentRecord::parse("", &fields).into())
     }
 
     /// The content record's JSON that an item becomes, and what is wrong: at most one problem a field.

@@ -95,6 +95,22 @@ pub struct ContentRecord {
     pub problems: Vec<Problem>,
 }
 
+/// As much of a record as a scan needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// Its site.
+    pub site: String,
+    /// As [`ContentRecord::pages`].
+    pub pages: u32,
+}
+
+impl From<ContentRecord> for Outline {
+    fn from(record: ContentRecord) -> Self {
+        let ContentRecord { site, pages, .. } = record;
+        Self { site, pages }
+    }
+}
+
 impl ContentRecord {
     /// Reads a record of the content table. `id` is the primary key; the value is the whole item.
     ///

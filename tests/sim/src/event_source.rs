@@ -399,6 +399,8 @@ pub struct Runs {
     pub throttled: u64,
     /// The longest, in hundredths of its time limit.
     pub longest: u64,
+    /// The longest: so long did it hold its stream shard.
+    pub held: Duration,
     /// How often all were ended.
     ended: u64,
 }
@@ -453,6 +455,7 @@ impl Invoker {
         let mut runs = self.lock();
         let until_now = *runs;
         runs.longest = 0;
+        runs.held = Duration::ZERO;
         until_now
     }
 
@@ -473,8 +476,10 @@ impl Invoker {
             false => self.runs,
         };
         let answer = self.falter(runs, timeout, run).await;
-        let percent = (self.sim.elapsed() - begun).as_millis() * 100 / timeout.as_millis();
+        let lasted = self.sim.elapsed() - begun;
+        let percent = lasted.as_millis() * 100 / timeout.as_millis();
         let mut runs = self.lock();
+        runs.held = runs.held.max(lasted);
         runs.longest = runs.longest.max(u64::try_from(percent).unwrap_or(u64::MAX));
         answer
     }

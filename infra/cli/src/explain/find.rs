@@ -82,7 +82,7 @@ impl Named {
             let on_sites = page
                 .records
                 .into_iter()
-                .filter(|(_, site)| sites.contains(site));
+                .filter(|(_, outline)| sites.contains(&outline.site));
             let ids: Vec<String> = on_sites.map(|(id, _)| id).collect();
             for record in content.records(&ids).await?.values() {
                 let loc = Loc::parse_any(&record.url).ok();

@@ -39,6 +39,7 @@ pub(super) fn store_errors() -> Vec<EngineError> {
         EngineError::Refused { .. } => EngineError::Refused { operation, message: "ValidationException: Item size has exceeded".to_owned() },
         EngineError::Damaged { .. } => EngineError::Damaged { what: "LEDGER#post/1 -".to_owned(), message: "has no body".to_owned() },
         EngineError::Contended { .. } => EngineError::Contended { what: "post/1".to_owned(), tries: 10 },
+        EngineError::Late { .. } => EngineError::Late { what: "the parts of post/1".to_owned() },
     })
 }
 

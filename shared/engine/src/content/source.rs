@@ -164,7 +164,7 @@ impl Source {
         let attributes = if reading.whole {
             mapping.attributes()
         } else {
-            mapping.site_attributes()
+            mapping.outline_attributes()
         };
         let scan = Scan {
             after: self.mapped.key_of(after),

@@ -1,6 +1,6 @@
-//! Translations of each other, and who waits to be one. `GROUP#<group>`, member or waiter.
+//! Translations of each other, and who waits to be one. `GROUP#<group>`; `-`, member or waiter.
 
-use super::{Key, RowKey, WAITER, escape, id_part, key};
+use super::{ALONE, Key, RowKey, WAITER, escape, id_part, key};
 
 /// Their partitions.
 pub const PREFIX: &str = "GROUP#";
@@ -12,6 +12,12 @@ pub const MEMBER: &str = "m#";
 #[must_use]
 pub fn group_partition(group: &str) -> String {
     format!("{}{}", PREFIX, escape(group))
+}
+
+/// Where the calls of a group's records go on. It is before all of them.
+#[must_use]
+pub fn group_calls(group_pk: &str) -> Key {
+    key(group_pk.to_owned(), ALONE)
 }
 
 /// A member of a group.
@@ -29,6 +35,7 @@ pub fn group_waiter(group: &str, id: &str) -> Key {
 pub(super) fn parse(sk: &str) -> Option<RowKey> {
     match sk.strip_prefix(MEMBER) {
         Some(id) => Some(RowKey::GroupMember(id.to_owned())),
+        None if sk == ALONE => Some(RowKey::GroupCalls),
         None => Some(RowKey::GroupWaiter(sk.strip_prefix(WAITER)?.to_owned())),
     }
 }

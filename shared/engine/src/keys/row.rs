@@ -31,6 +31,8 @@ pub enum Subject {
     Group(String),
     /// Who waits for room in a group; the partition key.
     GroupWaiters(String),
+    /// The calls of a group's records that go on; the partition key.
+    GroupCalls(String),
     /// What has changed on a site in the last days.
     Feed(String),
     /// The mark of a site whose feed is to be published.
@@ -60,6 +62,7 @@ impl Subject {
             RowKey::TermMember(..) | RowKey::Archive(_) => Some(Self::Term(pk.to_owned())),
             RowKey::GroupMember(_) => Some(Self::Group(pk.to_owned())),
             RowKey::GroupWaiter(_) => Some(Self::GroupWaiters(pk.to_owned())),
+            RowKey::GroupCalls => Some(Self::GroupCalls(pk.to_owned())),
             RowKey::Feed(site, ..) => Some(Self::Feed(site)),
             RowKey::Mark(Mark::Feed, site) => Some(Self::MarkedFeed(site)),
             RowKey::Llms(site, _) => Some(Self::Llms(site)),
@@ -98,6 +101,8 @@ pub enum RowKey {
     GroupMember(String),
     /// The record with this id waits for room in a group.
     GroupWaiter(String),
+    /// Where the calls of a group's records go on.
+    GroupCalls,
     /// The site, the time in Unix seconds, and the id of the record that has changed.
     Feed(String, i64, String),
     /// The site, and the id of the record that its llms.txt may list.

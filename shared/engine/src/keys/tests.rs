@@ -112,6 +112,7 @@ fn keys_are_read_as_they_were_written() {
             RowKey::Notice("a.example:1".to_owned()),
         ),
         (notice_pause("a.example"), RowKey::NoticePause),
+        (group_calls(&group_partition("a#b")), RowKey::GroupCalls),
     ] {
         assert_eq!(read(&key), Some(row), "{key:?}");
     }

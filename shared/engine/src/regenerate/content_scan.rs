@@ -3,6 +3,7 @@
 //! It works in slices: the write of a slice's progress is the event for the next one. A slice that runs twice does its work
 //! twice, and only one of them counts. Edits go on meanwhile.
 
+use sitemap::record::Outline;
 use tracing::{info, warn};
 
 use super::{
@@ -14,7 +15,7 @@ use crate::error::EngineError;
 use crate::keys;
 use crate::scans::{ContentScan, Pass, Step};
 
-/// Records read at a time: enough for all batches that are under way together.
+/// Records read at a time, and pages reconciled, with all parts of each: enough for all batches that are under way together.
 const PAGE: u32 = (BATCH * CONCURRENT_BATCHES) as u32;
 /// Scans of sites that are read at a time.
 const SITES: u32 = 100;
@@ -103,9 +104,16 @@ impl Regenerator {
 
     /// Reconciles a page of the records: how many, and the last of the page if there are more.
     async fn scan_page(&self, after: Option<&str>) -> Result<(u64, Option<String>), EngineError> {
-        let page = self.reconciler.content.scan(after, PAGE).await?;
-        let pages = page.records.iter().map(|(id, _)| keys::page(id, 1));
-        let pages: Vec<String> = pages.collect();
+        let content = &self.reconciler.content;
+        let mut page = content.scan(after, PAGE).await?;
+        let fit = fitting(&page.records, PAGE);
+        if fit < page.records.len() {
+            // Read again, because where the next page begins is known of whole pages alone.
+            page = content.scan(after, fit as u32).await?;
+        }
+        let records = page.records.iter();
+        let pages = records.map(|(id, outline)| (keys::page(id, 1), outline.pages));
+        let pages: Vec<_> = pages.collect();
         self.look_again(&pages).await?;
         Ok((pages.len() as u64, page.next))
     }
@@ -146,4 +154,13 @@ impl Regenerator {
             after = Some(last);
         }
     }
+}
+
+/// How many of these records have no more than so many pages in all; at least one.
+fn fitting(records: &[(String, Outline)], most: u32) -> usize {
+    let sums = records.iter().scan(0, |sum, (_, outline)| {
+        *sum += outline.pages;
+        Some(*sum)
+    });
+    sums.take_while(|sum| *sum <= most).count().max(1)
 }

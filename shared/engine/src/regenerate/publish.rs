@@ -195,9 +195,7 @@ impl Regenerator {
         let segments = directory.segments.len();
         let slots = self.highest(shard, segments, excess).await?;
         warn!(%shard, entries = slots.len(), "too many bytes: moving entries");
-        let ids: Vec<String> = slots.keys().cloned().collect();
-        let leave = Some((&shard.series, &slots));
-        for outcome in self.reconciler.reconcile(&ids, leave).await {
+        for outcome in self.reconciler.evict(&slots, &shard.series).await {
             outcome?;
         }
         Ok(true)

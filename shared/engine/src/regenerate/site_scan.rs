@@ -130,7 +130,7 @@ impl Regenerator {
         after: Option<&str>,
     ) -> Result<Option<String>, EngineError> {
         let ids = self.reconciler.table.left_out(host, after, PAGE).await?;
-        let pages: Vec<String> = ids.iter().map(|id| keys::page(id, 1)).collect();
+        let pages: Vec<_> = ids.iter().map(|id| (keys::page(id, 1), 1)).collect();
         self.look_again(&pages).await?;
         let last = ids.last().filter(|_| ids.len() >= PAGE as usize);
         Ok(last.cloned())
@@ -156,9 +156,9 @@ impl Regenerator {
             // Its parts come with a record's own page.
             let ids = owners?;
             let ids = ids.iter().map(|owner| keys::page_parts(&owner.id).0);
-            pages.extend(ids.map(|id| keys::page(id, 1)));
+            pages.extend(ids.map(|id| (keys::page(id, 1), 1)));
         }
-        let pages: Vec<String> = pages.into_iter().collect();
+        let pages: Vec<_> = pages.into_iter().collect();
         self.look_again(&pages).await?;
         let last = segments.last();
         Ok(last.map(|(shard, segment)| place(shard, *segment)))

@@ -2,11 +2,11 @@
 
 use sitemap::loc::Loc;
 use sitemap::plan::{Address, Change, Holding, Ledger, Plan};
-use table::Item;
+use table::{Item, Table};
 
-use super::SLICE;
-use crate::doubles::{Repeating, regenerator, stepping};
-use crate::keys::{self, WAITER};
+use super::{Regenerator, SLICE};
+use crate::doubles::{Repeating, regenerator, stepping, still};
+use crate::keys::{self, Key, WAITER};
 use crate::ledgers::Commit;
 use crate::sitemap_table::SitemapTable;
 use crate::stream::{EventName, Handled, StreamRecord};
@@ -70,4 +70,89 @@ async fn the_calls_for_an_address_go_on_in_slices_until_nobody_waits() {
     }
     assert!(slices > 2, "{slices} slices");
     assert!(table.waiters(&claim.pk, None, 1).await.unwrap().is_empty());
+}
+
+/// A group with rows of members.
+async fn group_of(rows: &Repeating, members: usize) -> String {
+    for n in 0..members {
+        let row = Item::from(&keys::group_member("g", &format!("r{n:02}")));
+        rows.table.put(row, None).await.unwrap();
+    }
+    keys::group_partition("g")
+}
+
+/// Where the group's calls go on.
+async fn calls(table: &SitemapTable, group: &str) -> Option<String> {
+    let records = table.group_records(group).await.unwrap();
+    records.calls.map(|calls| calls.from)
+}
+
+async fn written(regenerator: &Regenerator, key: Key) -> Handled {
+    let record = StreamRecord {
+        key: Item::from(&key),
+        ..StreamRecord::default()
+    };
+    regenerator.regenerate(&[record]).await
+}
+
+#[tokio::test]
+async fn the_calls_of_a_group_go_on_in_slices_until_all_are_called() {
+    const MEMBERS: usize = 100;
+    let rows = Repeating::default();
+    let group = group_of(&rows, MEMBERS).await;
+    let table = rows.engine();
+    let regenerator = regenerator(rows.engine(), stepping(SLICE / 2));
+    let mut key = keys::group_member("g", "r50");
+    let mut stops = Vec::new();
+    loop {
+        assert_eq!(written(&regenerator, key).await, Handled::All);
+        let Some(stop) = calls(&table, &group).await else {
+            break;
+        };
+        stops.push(stop);
+        assert!(stops.is_sorted(), "no slice goes back: {stops:?}");
+        assert!(stops.len() <= MEMBERS, "each slice does something");
+        key = keys::group_calls(&group);
+    }
+    assert!(stops.len() > 2, "{stops:?}");
+    assert!(stops[0] > format!("{}r00", keys::MEMBER), "{stops:?}");
+}
+
+#[tokio::test]
+async fn a_change_calls_all_of_a_group_and_ends_the_calls_before_it() {
+    let rows = Repeating::default();
+    let group = group_of(&rows, 20).await;
+    let table = rows.engine();
+    let stop = |n| format!("{}r{n:02}", keys::MEMBER);
+    assert!(
+        table
+            .advance_calls(&group, None, Some(&stop(5)))
+            .await
+            .unwrap()
+    );
+    let before = table.group_records(&group).await.unwrap().calls;
+    let slow = regenerator(table.clone(), stepping(SLICE));
+    // Who waits for room is behind those that are left: they are called first.
+    let waiter = keys::group_waiter("g", "r99");
+    assert_eq!(written(&slow, waiter).await, Handled::All);
+    assert_eq!(calls(&table, &group).await, Some(stop(5)));
+    // Without any time, all have to be called.
+    assert_eq!(
+        written(&slow, keys::group_member("g", "r07")).await,
+        Handled::All
+    );
+    assert_eq!(calls(&table, &group).await, Some(stop(0)));
+    // A slice that has read the row before that ends nothing.
+    assert!(
+        !table
+            .advance_calls(&group, before.as_ref(), None)
+            .await
+            .unwrap()
+    );
+    let fast = regenerator(table.clone(), still());
+    assert_eq!(
+        written(&fast, keys::group_member("g", "r07")).await,
+        Handled::All
+    );
+    assert_eq!(calls(&table, &group).await, None);
 }

@@ -281,7 +281,7 @@ fn only_what_matches_is_a_page() {
         let mapping = with(only);
         assert_eq!(mapping.mismatch(&item).as_deref(), reason);
         assert_eq!(mapping.record("@1", &item).is_none(), reason.is_some());
-        assert_eq!(mapping.site(&item).is_none(), reason.is_some());
+        assert_eq!(mapping.outline(&item).is_none(), reason.is_some());
     }
 }
 
@@ -369,8 +369,8 @@ fn the_attributes_are_those_that_it_takes() {
         "entity", "media", "meta", "pk", "seo", "sk", "slug", "title",
     ];
     assert_eq!(mapping.attributes(), names(&all));
-    let site = ["entity", "meta", "pk", "sk", "slug"];
-    assert_eq!(mapping.site_attributes(), names(&site));
+    let outline = ["entity", "meta", "pk", "sk", "slug"];
+    assert_eq!(mapping.outline_attributes(), names(&outline));
     let whole =
         json!({"key": [{"pk": "S"}], "fields": {"type": "type", "url": "url", "news": "."}});
     assert_eq!(
