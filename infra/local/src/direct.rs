@@ -1,8 +1,9 @@
-//! The way of this process's clients to DynamoDB, past HTTP.
+//! The path from this process's clients to DynamoDB without HTTP.
 //!
-//! Of a call over HTTP, a third is the connection and reading its JSON three times. So the calls that a load makes for each
-//! page are handed to DynamoDB's thread as what dynoxide reads them as. What fails there has changed nothing: it is asked
-//! again over HTTP, for dynoxide's own words of the failure.
+//! A call over HTTP costs a connection's system calls, and dynoxide reads its JSON three times. So the frequent calls go to
+//! DynamoDB's thread as the types that dynoxide reads from JSON. A call that fails there is made again over HTTP, so that its
+//! error is exactly the server's. Repeating it is safe: a failed call has changed nothing, and a failed batch of writes can be
+//! written again.
 
 use aws::Aws;
 use aws_sdk_s3::primitives::SdkBody;
@@ -20,15 +21,15 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::dynamodb::DynamoDb;
 
-/// A call, run on DynamoDB's thread.
+/// A call that DynamoDB's thread runs.
 pub(crate) type Call = Box<dyn FnOnce(&Database) + Send>;
 
-/// Takes calls to DynamoDB's thread.
+/// Sends calls to DynamoDB's thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Calls(pub(crate) mpsc::UnboundedSender<Call>);
 
 impl Calls {
-    /// The answer, if the call is made here and does not fail.
+    /// Returns the answer. Returns `None` if the call failed or can only be made over HTTP.
     async fn call(&self, operation: &str, body: &[u8]) -> Option<Vec<u8>> {
         match operation {
             "BatchGetItem" => self.ask(body, Database::batch_get_item).await,
@@ -62,12 +63,12 @@ impl Calls {
     }
 }
 
-/// An HTTP client for DynamoDB's clients of this process.
+/// Returns an HTTP client for the DynamoDB clients of this process. It makes the other calls as `aws` does.
 pub(crate) async fn client(aws: &Aws, dynamodb: &DynamoDb) -> SharedHttpClient {
     let http = aws.config().await.http_client();
     SharedHttpClient::new(Direct {
         calls: dynamodb.calls.clone(),
-        http: http.expect("it is set"),
+        http: http.expect("the clients have an HTTP client"),
     })
 }
 
@@ -104,5 +105,37 @@ impl HttpConnector for Direct<SharedHttpConnector> {
             }
             http.call(request).await
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+
+    use super::*;
+    use crate::dynamodb::tests::{client as http_client, create_table};
+
+    #[tokio::test]
+    async fn frequent_calls_need_no_http_and_errors_are_the_server_s() {
+        let data = tempfile::tempdir().expect("a folder");
+        let dynamodb = DynamoDb::start(0, data.path()).expect("it starts");
+        create_table(&http_client(&dynamodb.endpoint)).await;
+        let put = async |aws: Aws, id: &str| {
+            let http = client(&aws, &dynamodb).await;
+            let aws = aws.with_dynamodb_http(http);
+            let put = aws.dynamodb().await.put_item().table_name("table");
+            let put = put.item("id", AttributeValue::S(id.to_owned()));
+            let put = put.condition_expression("attribute_not_exists(id)");
+            put.send().await.map_err(|error| error.into_service_error())
+        };
+        // Nothing listens on port 9.
+        let nowhere = "http://127.0.0.1:9";
+        let unreachable = Aws::on_loopback(nowhere, nowhere, Vec::new());
+        put(unreachable, "page").await.expect("put without HTTP");
+
+        let reachable = Aws::on_loopback(&dynamodb.endpoint, nowhere, Vec::new());
+        let error = put(reachable, "page").await.expect_err("it exists");
+        assert!(error.is_conditional_check_failed_exception(), "{error:?}");
+        dynamodb.stop().await.expect("it stops");
     }
 }

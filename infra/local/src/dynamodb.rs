@@ -1,7 +1,7 @@
 //! DynamoDB in the process: dynoxide, on SQLite.
 //!
 //! - It runs on a thread of its own: its calls block, and would hold up the functions that wait for them.
-//! - It is served over HTTP, and for the clients of this process without: see `direct`.
+//! - It listens on HTTP. The clients of this process reach it without: see `direct`.
 //! - Its file is not synced to the disk. What survives a crash of this process may not survive one of the machine; the
 //!   local stack loads its content again anyway.
 
@@ -52,7 +52,7 @@ pub enum DynamoDbError {
 pub struct DynamoDb {
     /// Its address, `http://127.0.0.1:PORT`.
     pub endpoint: String,
-    /// The way to its thread.
+    /// Sends calls to its thread.
     pub(crate) calls: Calls,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<(), String>>,
@@ -169,7 +169,7 @@ fn index_streams(file: &Path) -> rusqlite::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use aws_sdk_dynamodb::Client;
     use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
     use aws_sdk_dynamodb::types::{
@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    fn client(endpoint: &str) -> Client {
+    pub(crate) fn client(endpoint: &str) -> Client {
         let config = aws_sdk_dynamodb::Config::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new("us-east-1"))
@@ -189,7 +189,7 @@ mod tests {
         Client::from_conf(config)
     }
 
-    async fn create_table(client: &Client) {
+    pub(crate) async fn create_table(client: &Client) {
         let attribute = AttributeDefinition::builder()
             .attribute_name("id")
             .attribute_type(ScalarAttributeType::S);
