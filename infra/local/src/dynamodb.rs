@@ -1,6 +1,7 @@
 //! DynamoDB in the process: dynoxide, on SQLite.
 //!
 //! - It runs on a thread of its own: its calls block, and would hold up the functions that wait for them.
+//! - It listens on HTTP. The clients of this process reach it without: see `direct`.
 //! - Its file is not synced to the disk. What survives a crash of this process may not survive one of the machine; the
 //!   local stack loads its content again anyway.
 
@@ -11,8 +12,9 @@ use std::time::{Duration, SystemTime};
 use dynoxide::Database;
 use dynoxide::server::serve_with_shutdown;
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
+use crate::direct::{Call, Calls};
 use crate::loopback::{ListenError, STOP_GRACE, listen};
 
 /// The database's name in the data folder.
@@ -50,6 +52,8 @@ pub enum DynamoDbError {
 pub struct DynamoDb {
     /// Its address, `http://127.0.0.1:PORT`.
     pub endpoint: String,
+    /// Sends calls to its thread.
+    pub(crate) calls: Calls,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<(), String>>,
 }
@@ -66,12 +70,14 @@ impl DynamoDb {
         let file = data.join(FILE);
         let database = open(&file).map_err(|message| DynamoDbError::File { file, message })?;
         let (stop, stopped) = oneshot::channel();
+        let (calls, called) = mpsc::unbounded_channel();
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
-            .spawn(move || serve(listener, database, stopped))
+            .spawn(move || serve(listener, database, called, stopped))
             .map_err(|error| DynamoDbError::Server(error.to_string()))?;
         Ok(Self {
             endpoint: format!("http://{address}"),
+            calls: Calls(calls),
             stop,
             thread,
         })
@@ -95,6 +101,7 @@ impl DynamoDb {
 fn serve(
     listener: std::net::TcpListener,
     database: Database,
+    mut called: mpsc::UnboundedReceiver<Call>,
     stopped: oneshot::Receiver<()>,
 ) -> Result<(), String> {
     // One thread: the database serves one call at a time, and a second thread only waits for its lock.
@@ -105,6 +112,13 @@ fn serve(
     runtime.block_on(async {
         let listener =
             tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
+        let direct = database.clone();
+        // It ends with the runtime.
+        tokio::spawn(async move {
+            while let Some(call) = called.recv().await {
+                call(&direct);
+            }
+        });
         let (stop, told) = oneshot::channel::<()>();
         let server = serve_with_shutdown(listener, database, async {
             // An error means that the sender is gone, which is how it is told to stop.
@@ -155,7 +169,7 @@ fn index_streams(file: &Path) -> rusqlite::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use aws_sdk_dynamodb::Client;
     use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
     use aws_sdk_dynamodb::types::{
@@ -165,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    fn client(endpoint: &str) -> Client {
+    pub(crate) fn client(endpoint: &str) -> Client {
         let config = aws_sdk_dynamodb::Config::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new("us-east-1"))
@@ -175,7 +189,7 @@ mod tests {
         Client::from_conf(config)
     }
 
-    async fn create_table(client: &Client) {
+    pub(crate) async fn create_table(client: &Client) {
         let attribute = AttributeDefinition::builder()
             .attribute_name("id")
             .attribute_type(ScalarAttributeType::S);

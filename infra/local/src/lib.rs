@@ -1,5 +1,6 @@
 //! The local stack: embedded DynamoDB and S3, with the same functions behind the same events.
 
+mod direct;
 pub mod dynamodb;
 pub mod event_source;
 pub mod invocation;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use aws::environment::{content, sitemap_table};
 use aws::{Aws, Clock, S3Objects};
 use aws_sdk_dynamodb::config::SharedInterceptor;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use engine::content::SourceTable;
 use engine::error::EngineError;
 use engine::metrics::Metrics;
@@ -23,6 +24,7 @@ use objects::{Objects, all_sites};
 use sweep::Endpoint;
 use tokio::task::JoinHandle;
 
+use crate::direct;
 use crate::dynamodb::{DynamoDb, DynamoDbError};
 use crate::event_source::{
     Broken, EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting, Watch,
@@ -233,11 +235,14 @@ impl Stack {
             options.s3_port,
             options.data.is_some().then_some(folder.as_path()),
         )?;
+        let plain = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, Vec::new());
+        let http = direct::client(&plain, &dynamodb).await;
         let clients = |interceptors: [Option<SharedInterceptor>; 2]| {
             let interceptors = std::iter::once(without_tokens())
                 .chain(interceptors.into_iter().flatten())
                 .collect();
             Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, interceptors)
+                .with_dynamodb_http(http.clone())
         };
         let aws = clients([None, None]);
         tables::create(&aws).await?;
@@ -263,7 +268,7 @@ impl Stack {
         let (_, published) = ports(&clients([None, observed]), Metrics::default());
         let hosts = Hosts::default();
         let server = serve_sites(&options, published, hosts.clone())?;
-        let streams = streams_client(&aws, &dynamodb.endpoint).await;
+        let streams = streams_client(&aws, &dynamodb.endpoint, http).await;
         Ok(Self {
             reconciler,
             objects,
@@ -527,9 +532,14 @@ impl Stack {
     }
 }
 
-async fn streams_client(aws: &Aws, endpoint: &str) -> aws_sdk_dynamodbstreams::Client {
+async fn streams_client(
+    aws: &Aws,
+    endpoint: &str,
+    http: SharedHttpClient,
+) -> aws_sdk_dynamodbstreams::Client {
     let config = aws_sdk_dynamodbstreams::config::Builder::from(aws.config().await);
-    aws_sdk_dynamodbstreams::Client::from_conf(config.endpoint_url(endpoint).build())
+    let config = config.endpoint_url(endpoint).http_client(http);
+    aws_sdk_dynamodbstreams::Client::from_conf(config.build())
 }
 
 async fn sweep_for_ever(

@@ -12,6 +12,7 @@ use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, Region, SharedInterceptor};
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::sync::OnceCell;
 
 use crate::https;
@@ -57,6 +58,8 @@ enum Source {
         dynamodb: String,
         s3: String,
         interceptors: Vec<SharedInterceptor>,
+        /// DynamoDB's HTTP client, if it has one of its own.
+        dynamodb_http: Option<SharedHttpClient>,
     },
 }
 
@@ -115,8 +118,19 @@ impl Aws {
             dynamodb: dynamodb.to_owned(),
             s3: s3.to_owned(),
             interceptors,
+            dynamodb_http: None,
         };
         Self::new(source, ON_LOOPBACK)
+    }
+
+    /// New clients for the same servers on this machine, of which DynamoDB's sends its requests through another HTTP client.
+    #[must_use]
+    pub fn with_dynamodb_http(&self, client: SharedHttpClient) -> Self {
+        let mut source = self.0.source.clone();
+        if let Source::Loopback { dynamodb_http, .. } = &mut source {
+            *dynamodb_http = Some(client);
+        }
+        Self::new(source, self.0.timeouts)
     }
 
     /// New clients for the same place, with other time limits.
@@ -200,11 +214,15 @@ impl Aws {
             if let Source::Loopback {
                 dynamodb,
                 interceptors,
+                dynamodb_http,
                 ..
             } = &self.0.source
             {
                 config = config.endpoint_url(dynamodb);
                 config.set_interceptors(interceptors.iter().cloned());
+                if let Some(client) = dynamodb_http {
+                    config = config.http_client(client.clone());
+                }
             }
             aws_sdk_dynamodb::Client::from_conf(config.build())
         };
