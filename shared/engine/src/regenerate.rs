@@ -86,7 +86,6 @@ pub fn subject(record: &StreamRecord) -> Option<Subject> {
         Subject::Claim(_, None) => (record.event == EventName::Remove).then_some(subject),
         // A new waiter waits for nothing but that. One that is written again is where the calls go on.
         Subject::Claim(_, Some(_)) => (record.event == EventName::Modify).then_some(subject),
-        Subject::GroupCalls(_) => (record.event != EventName::Remove).then_some(subject),
         // The end of the mark says that the time has come.
         Subject::MarkedFeed(_) | Subject::MarkedLlms(_) => {
             (record.event == EventName::Remove).then_some(subject)
