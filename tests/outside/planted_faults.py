@@ -286,6 +286,8 @@ FAULTS = {
         (INDEX, "if after >= before {", "if after < before {")],
     "the indexes of an older table stay": [
         (SITES, "if found.indexes <= row.index_objects\n", "if found.indexes <= found.indexes.max(row.index_objects)\n")],
+    "the audit believes the claim of another address": [
+        ("shared/engine/src/rows.rs", "Some(loc) if keys::is_claim_of(&key, loc) =>", "Some(loc) if keys::is_claim_of(&key, loc) || true =>")],
     "the audit believes a site's row that counts too few indexes": [
         (OBJECTS, "if found.indexes > row.index_objects", "if found.indexes > found.indexes.max(row.index_objects)")],
     "the audit believes a site's row that needs too few indexes": [

@@ -27,7 +27,7 @@ mod term;
 mod tests;
 mod timer;
 
-pub use claim::{claim, waiter};
+pub use claim::{claim, is_claim_of, waiter};
 pub use entry::{entry, segment};
 pub use feed::{feed, feed_partition};
 pub use free::{free, free_partition, free_prefix, free_slot};

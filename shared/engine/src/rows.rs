@@ -149,7 +149,10 @@ fn read(item: &Item) -> Option<Row> {
             read_ledger(&key, item).map(|ledger| Holds::Ledger(ledger.unwrap_or_default()))
         }
         Some(RowKey::Entry(..)) => read_entry(&key, item).map(Holds::Entry),
-        Some(RowKey::Claim) => attribute("loc").and_then(|_| Ok(Holds::Claim(attribute("owner")?))),
+        Some(RowKey::Claim) => match item.text("loc") {
+            Some(loc) if keys::is_claim_of(&key, loc) => attribute("owner").map(Holds::Claim),
+            _ => Err(damaged(&key, "loc")),
+        },
         Some(RowKey::Series(_)) => {
             let counts = ["next_n", "next_i", "positions"];
             let missing = counts

@@ -513,10 +513,12 @@ pub fn history() -> impl Strategy<Value = History> {
 /// Any history.
 pub fn any_history() -> impl Strategy<Value = History> {
     prop_oneof![
-        96 => with_steps(SHORT_STEPS),
-        64 => with_steps(MEDIUM_STEPS),
-        16 => with_steps(LONG_STEPS),
-        48 => back_and_forth(SHORT_STEPS),
+        64 => with_steps(SHORT_STEPS),
+        48 => with_steps(MEDIUM_STEPS),
+        8 => with_steps(LONG_STEPS),
+        48 => back_and_forth(SHORT_STEPS, false),
+        48 => back_and_forth(MEDIUM_STEPS, false),
+        48 => back_and_forth(MEDIUM_STEPS, true),
         4 => beside_a_large_crowd(NEWS_CROWD, NEWS_PAGE),
         4 => beside_a_large_crowd(GROUP_CROWD, MEMBER),
     ]
@@ -531,8 +533,8 @@ fn with_steps(count: Range<usize>) -> impl Strategy<Value = History> {
 }
 
 /// A few records of one site, to which the same few states come again and again: what a slow run has read is true once more
-/// after it was not, and several runs are about the same rows.
-fn back_and_forth(count: Range<usize>) -> impl Strategy<Value = History> {
+/// after it was not, and several runs are about the same rows. What is lost may hide a race: the audit repairs both.
+fn back_and_forth(count: Range<usize>, losses: bool) -> impl Strategy<Value = History> {
     let at_home = |page: Page| Page {
         site: 0,
         path: page.path % FEW_PATHS,
@@ -541,7 +543,7 @@ fn back_and_forth(count: Range<usize>) -> impl Strategy<Value = History> {
     let pages = prop::collection::vec(page().prop_map(at_home), FEW_STATES);
     let settings = proptest::option::weighted(0.9, settings());
     let settings = prop::collection::vec(settings, FEW_STATES);
-    (pages, settings, count).prop_flat_map(|(pages, settings, count)| {
+    (pages, settings, count).prop_flat_map(move |(pages, settings, count)| {
         let settings = prop::sample::select(settings);
         let step = prop_oneof![
             12 => (0..FEW_RECORDS, prop::sample::select(pages)).prop_map(|(id, page)| Step::Put(id, page)),
@@ -550,9 +552,22 @@ fn back_and_forth(count: Range<usize>) -> impl Strategy<Value = History> {
             1 => PASSING.prop_map(Step::Pass),
             1 => Just(Step::Rest),
         ];
+        let step = if losses {
+            prop_oneof![23 => step, 1 => loss()].boxed()
+        } else {
+            step.boxed()
+        };
         let steps = prop::collection::vec(step, count..=count);
         steps.prop_map(|steps| History { loaded: 0, steps })
     })
+}
+
+fn loss() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        any::<usize>().prop_map(Step::LoseRow),
+        any::<usize>().prop_map(Step::DamageRow),
+        any::<usize>().prop_map(Step::LoseObject),
+    ]
 }
 
 /// A page of a large crowd of news.

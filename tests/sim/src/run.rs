@@ -464,10 +464,14 @@ impl Run {
         for _ in 0..LOOKS {
             let before = self.world.clocks_audit().await;
             findings = self.world.audit(false).await?.unwrap_or_default();
-            if findings.is_empty() || self.world.clocks_audit().await == before {
+            if findings.is_empty() {
                 break;
             }
+            // It notes what it has repaired only afterwards.
             self.world.settle().await?;
+            if self.world.clocks_audit().await == before {
+                break;
+            }
         }
         Ok(findings)
     }

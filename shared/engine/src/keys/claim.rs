@@ -15,6 +15,12 @@ pub fn claim(site: &str, loc: &str) -> Key {
     key(loc_partition(site, loc), ALONE)
 }
 
+/// Whether a claim is that of this address.
+#[must_use]
+pub fn is_claim_of(claim: &Key, loc: &str) -> bool {
+    claim.pk.ends_with(&sha256_hex(loc))
+}
+
 /// A record that waits for an address.
 #[must_use]
 pub fn waiter(site: &str, loc: &str, id: &str) -> Key {

@@ -61,6 +61,12 @@ pub(super) fn records(
     entries(rows, &truth, tally)?;
     found.retain(|key| !key.pk.starts_with(prefix::SEGMENT));
     same("rows", &found, &wanted(oracle, &ledgers, &truth)?)?;
+    for (site, loc) in truth.claimants.keys() {
+        let claim = rows.get(&keys::claim(site, loc));
+        if claim.and_then(|claim| claim.get("loc")) != Some(loc) {
+            return Err(format!("the claim of {loc} is {claim:?}"));
+        }
+    }
     relations(rows, oracle, &ledgers, &truth)?;
     Ok(truth)
 }
