@@ -498,9 +498,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Restore),
         5 => PASSING.prop_map(Step::Pass),
         1 => Just(Step::DropTable),
-        2 => any::<usize>().prop_map(Step::LoseRow),
-        1 => any::<usize>().prop_map(Step::DamageRow),
-        1 => any::<usize>().prop_map(Step::LoseObject),
+        4 => loss(),
         3 => Just(Step::Rest),
     ]
 }
@@ -562,11 +560,12 @@ fn back_and_forth(count: Range<usize>, losses: bool) -> impl Strategy<Value = Hi
     })
 }
 
+/// Something is lost or damaged.
 fn loss() -> impl Strategy<Value = Step> {
     prop_oneof![
-        any::<usize>().prop_map(Step::LoseRow),
-        any::<usize>().prop_map(Step::DamageRow),
-        any::<usize>().prop_map(Step::LoseObject),
+        2 => any::<usize>().prop_map(Step::LoseRow),
+        1 => any::<usize>().prop_map(Step::DamageRow),
+        1 => any::<usize>().prop_map(Step::LoseObject),
     ]
 }
 
