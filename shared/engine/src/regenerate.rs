@@ -43,7 +43,7 @@ mod tests;
 /// Pages that are looked at again together, and such batches under way at the same time: while one reads, others write.
 const BATCH: usize = 250;
 const CONCURRENT_BATCHES: usize = 5;
-/// Records of a group that are called at a time, at first: each may have a hundred parts. Then twice as many each time.
+/// Records of a group that are called at a time, at first: each may have a thousand parts. Then twice as many each time.
 const FIRST_CALLED: usize = 8;
 /// Records that wait for an address and are called at a time, at most.
 const MOST_WAITERS: u32 = 64;
