@@ -387,6 +387,8 @@ FAULTS = {
     "an audit judges what it cannot read": [
         ("infra/cli/src/audit.rs", "if let Some(misread) = target.misread(&new).await? {",
          "if let Some(misread) = target.misread(&new).await?.filter(|_| false) {")],
+    "a damaged row of the clock's turn is believed": [
+        ("shared/engine/src/sweep/turn.rs", "if until.is_none_or(|until: i64| until > now + 2 * TURN_SECONDS) {", "if until == Some(i64::MIN) {")],
     "a harmless finding brings the next audit forward": [
         (SWEEP, "let period = match progress.repaired {", "let period = match progress.found.len() {")],
     "a body that stands still is waited for": [

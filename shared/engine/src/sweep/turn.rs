@@ -37,7 +37,7 @@ impl Turn {
 }
 
 impl SitemapTable {
-    /// Takes the turn; nothing if another sweep has it.
+    /// Takes the turn; nothing if another sweep has it. A row that says so and cannot be right is damaged.
     pub(super) async fn begin_turn(&self, now: i64) -> Result<Option<Turn>, EngineError> {
         let token = self.env.token();
         let take = Update::new()
@@ -47,7 +47,20 @@ impl SitemapTable {
         let is_free = Condition::lacks("until")
             .or(Condition::less("until", now + 1))
             .or(Condition::equals("token", token.as_str()));
-        let taken = self.update_if(&keys::sweep(), take, is_free).await?;
+        let key = keys::sweep();
+        let mut taken = self.update_if(&key, take.clone(), is_free).await?;
+        if taken.is_none() {
+            let row = self.item(&key).await?.unwrap_or_default();
+            let until = row.number("until");
+            if until.is_none_or(|until: i64| until > now + 2 * TURN_SECONDS) {
+                // No sweep has written that: nobody would ever have the turn again.
+                let unchanged = match row.get("token") {
+                    Some(token) => Condition::equals("token", token.clone()),
+                    None => Condition::lacks("token"),
+                };
+                taken = self.update_if(&key, take, unchanged).await?;
+            }
+        }
         Ok(taken.map(|row| {
             let looked_at = row.text("after").map(str::to_owned);
             Turn {
@@ -85,6 +98,8 @@ impl SitemapTable {
 mod tests {
     use crate::doubles::Repeating;
 
+    use table::Value;
+
     use super::*;
 
     const NOW: i64 = 1_800_000_000;
@@ -109,6 +124,19 @@ mod tests {
         table.end_turn(&second).await.unwrap();
         let early = table.begin_turn(NOW + 2 + TURN_SECONDS).await.unwrap();
         assert_eq!(early, None);
+    }
+
+    #[tokio::test]
+    async fn a_damaged_row_does_not_stop_the_clock() {
+        let table = Repeating::default().engine();
+        for until in [Value::from("soon"), Value::from(NOW * 1_000)] {
+            let row = Item::from(&keys::sweep()).with("until", until.clone());
+            table.put(row.clone()).await.unwrap();
+            assert!(table.begin_turn(NOW).await.unwrap().is_some(), "{row:?}");
+            let row = row.with("token", "of-another");
+            table.put(row.clone()).await.unwrap();
+            assert!(table.begin_turn(NOW).await.unwrap().is_some(), "{row:?}");
+        }
     }
 
     #[tokio::test]
