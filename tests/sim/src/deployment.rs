@@ -18,6 +18,8 @@ pub struct Deployment {
     pub concurrency: usize,
     /// Whether stream shards are split.
     pub splits: bool,
+    /// Whether many of the functions' runs stand still for a time that their limits allow: what they have read is old then.
+    pub stalls: bool,
 }
 
 /// The plainest one: AWS's limits, and nothing that can be left out.
@@ -28,6 +30,7 @@ pub const PLAIN: Deployment = Deployment {
     throughput: 1,
     concurrency: 1_000,
     splits: false,
+    stalls: false,
 };
 
 impl Deployment {
@@ -42,13 +45,14 @@ impl Deployment {
 }
 
 /// Each thing that a deployment can do without, and how it is left out.
-pub const PARTS: [fn(&mut Deployment); 6] = [
+pub const PARTS: [fn(&mut Deployment); 7] = [
     |deployment| deployment.index_lines = PLAIN.index_lines,
     |deployment| deployment.endpoint = false,
     |deployment| deployment.source = false,
     |deployment| deployment.throughput = PLAIN.throughput,
     |deployment| deployment.concurrency = PLAIN.concurrency,
     |deployment| deployment.splits = false,
+    |deployment| deployment.stalls = false,
 ];
 
 /// Any deployment.
@@ -58,10 +62,11 @@ pub fn deployment() -> impl Strategy<Value = Deployment> {
     let throughput = prop_oneof![3 => Just(PLAIN.throughput), 1 => Just(20)];
     // That of an account, and that of a new one, which others may use too.
     let concurrency = prop_oneof![2 => Just(PLAIN.concurrency), 1 => Just(10), 1 => 2..6_usize];
-    let limits = (throughput, concurrency, any::<bool>());
-    (index_lines, any::<bool>(), source, limits).prop_map(
-        |(index_lines, endpoint, source, limits)| {
-            let (throughput, concurrency, splits) = limits;
+    let limits = (throughput, concurrency);
+    let time = (any::<bool>(), any::<bool>());
+    (index_lines, any::<bool>(), source, limits, time).prop_map(
+        |(index_lines, endpoint, source, limits, time)| {
+            let ((throughput, concurrency), (splits, stalls)) = (limits, time);
             Deployment {
                 index_lines,
                 endpoint,
@@ -69,6 +74,7 @@ pub fn deployment() -> impl Strategy<Value = Deployment> {
                 throughput,
                 concurrency,
                 splits,
+                stalls,
             }
         },
     )

@@ -376,6 +376,16 @@ impl Reader {
 
 /// How many of the runs end somewhere, or stand still, when functions stop at random.
 const STOPPED: f64 = 0.1;
+/// How many of the runs stand still for a time that their limits allow, where any do. The shortest such time; each of so many,
+/// of which one is twice the one before, is as likely.
+const STALLED: f64 = 0.25;
+const SHORTEST_STALL: Duration = Duration::from_millis(200);
+const STALLS: u64 = 8;
+/// A run ends or stands still before one of its first so many steps. Where many stand still it is one of the first four, of twice
+/// as many, and so on, each as likely: most runs have few.
+const STEPS: u64 = 400;
+const FEWEST_STEPS: u64 = 4;
+const STEPS_DOUBLED: u64 = 8;
 
 /// Calls functions, so many at a time. Cloning shares it.
 #[derive(Clone, Debug)]
@@ -385,6 +395,8 @@ pub struct Invoker {
     runs: f64,
     /// When this many do instead.
     stops: Spell,
+    /// Whether many stand still for a short time.
+    stalls: bool,
     /// Runs at a time; that is the account's limit.
     limit: usize,
     state: Arc<Mutex<Runs>>,
@@ -423,6 +435,7 @@ impl Invoker {
             sim,
             runs,
             stops: Spell::never(),
+            stalls: false,
             limit,
             state: Arc::default(),
         }
@@ -431,6 +444,11 @@ impl Invoker {
     /// The same with functions that stop at random then.
     pub(crate) fn with_stops(self, stops: Spell) -> Self {
         Self { stops, ..self }
+    }
+
+    /// The same with functions of which many stand still for a time that their limits allow.
+    pub(crate) fn with_stalls(self, stalls: bool) -> Self {
+        Self { stalls, ..self }
     }
 
     fn lock(&self) -> MutexGuard<'_, Runs> {
@@ -494,21 +512,28 @@ impl Invoker {
     ) -> Option<T> {
         let sim = &self.sim;
         let falters = sim.happens(rate);
-        if falters {
+        let stalls = self.stalls && !falters && sim.happens(STALLED);
+        if falters || stalls {
             sim.note_fault();
         }
-        let end = if !falters {
+        let end = if stalls {
+            End::Freezes(SHORTEST_STALL * (1 << sim.below(STALLS)))
+        } else if !falters {
             End::Never
         } else if sim.below(2) == 0 {
             End::Dies
         } else {
             End::Freezes(Duration::from_secs(1 + sim.below(2 * timeout.as_secs())))
         };
+        let steps = match self.stalls {
+            true => FEWEST_STEPS << sim.below(STEPS_DOUBLED),
+            false => STEPS,
+        };
         let faltering = Faltering {
             invoker: self.clone(),
             since: self.lock().ended,
             run: Box::pin(run),
-            polls: 1 + sim.below(400),
+            steps: 1 + sim.below(steps),
             end,
             frozen: None,
         };
@@ -540,7 +565,7 @@ struct Faltering<T> {
     /// How often all had been ended when it began.
     since: u64,
     run: BoxFuture<'static, T>,
-    polls: u64,
+    steps: u64,
     end: End,
     frozen: Option<Pin<Box<Sleep>>>,
 }
@@ -552,8 +577,8 @@ impl<T> Future for Faltering<T> {
         if self.invoker.lock().ended != self.since {
             return Poll::Ready(None);
         }
-        self.polls = self.polls.saturating_sub(1);
-        if self.polls == 0 {
+        self.steps = self.steps.saturating_sub(1);
+        if self.steps == 0 {
             match std::mem::replace(&mut self.end, End::Never) {
                 End::Never => {}
                 End::Dies => return Poll::Ready(None),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
+use proptest::strategy::Union;
 
 /// The sites. The first two are named by the deployment; the third is one only while there is a record of it.
 pub const SITES: [&str; 3] = ["www.example.com", "shop.example", "blog.example"];
@@ -514,9 +515,12 @@ pub fn any_history() -> impl Strategy<Value = History> {
         64 => with_steps(SHORT_STEPS),
         48 => with_steps(MEDIUM_STEPS),
         8 => with_steps(LONG_STEPS),
-        48 => back_and_forth(SHORT_STEPS, false),
-        48 => back_and_forth(MEDIUM_STEPS, false),
-        48 => back_and_forth(MEDIUM_STEPS, true),
+        32 => back_and_forth(SHORT_STEPS, SETTLED_SELDOM),
+        48 => back_and_forth(MEDIUM_STEPS, SETTLED_SELDOM),
+        48 => back_and_forth(SHORT_STEPS, SETTLED_OFTEN),
+        32 => back_and_forth(SHORT_STEPS, SET_OFTEN),
+        48 => back_and_forth(MEDIUM_STEPS, FEW_LOSSES),
+        32 => back_and_forth(SHORT_STEPS, MANY_LOSSES),
         4 => beside_a_large_crowd(NEWS_CROWD, NEWS_PAGE),
         4 => beside_a_large_crowd(GROUP_CROWD, MEMBER),
     ]
@@ -530,9 +534,48 @@ fn with_steps(count: Range<usize>) -> impl Strategy<Value = History> {
     })
 }
 
+/// How often something happens beside sixteen edits of records and an hour that passes.
+#[derive(Clone, Copy, Debug)]
+struct Beside {
+    settings: u32,
+    losses: u32,
+    rests: u32,
+}
+
+/// Most of what a race has done wrong is put right by a later edit or by a scan.
+const SETTLED_SELDOM: Beside = Beside {
+    settings: 4,
+    losses: 0,
+    rests: 1,
+};
+/// So each few edits are looked at apart, most of them without a scan.
+const SETTLED_OFTEN: Beside = Beside {
+    settings: 2,
+    losses: 0,
+    rests: 6,
+};
+/// Settings come and go, too.
+const SET_OFTEN: Beside = Beside {
+    settings: 24,
+    losses: 0,
+    rests: 9,
+};
+/// The audit puts right what a race has done, too.
+const FEW_LOSSES: Beside = Beside {
+    settings: 4,
+    losses: 1,
+    rests: 1,
+};
+/// What was lost is edited before anybody looks for it.
+const MANY_LOSSES: Beside = Beside {
+    settings: 2,
+    losses: 8,
+    rests: 2,
+};
+
 /// A few records of one site, to which the same few states come again and again: what a slow run has read is true once more
-/// after it was not, and several runs are about the same rows. What is lost may hide a race: the audit repairs both.
-fn back_and_forth(count: Range<usize>, losses: bool) -> impl Strategy<Value = History> {
+/// after it was not, and several runs are about the same rows.
+fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = History> {
     let at_home = |page: Page| Page {
         site: 0,
         path: page.path % FEW_PATHS,
@@ -542,19 +585,28 @@ fn back_and_forth(count: Range<usize>, losses: bool) -> impl Strategy<Value = Hi
     let settings = proptest::option::weighted(0.9, settings());
     let settings = prop::collection::vec(settings, FEW_STATES);
     (pages, settings, count).prop_flat_map(move |(pages, settings, count)| {
+        let pages = prop::sample::select(pages);
         let settings = prop::sample::select(settings);
-        let step = prop_oneof![
-            12 => (0..FEW_RECORDS, prop::sample::select(pages)).prop_map(|(id, page)| Step::Put(id, page)),
-            4 => (0..FEW_RECORDS).prop_map(Step::Delete),
-            4 => settings.prop_map(|settings| Step::Site(0, settings)),
-            1 => PASSING.prop_map(Step::Pass),
-            1 => Just(Step::Rest),
+        let steps = [
+            (
+                12,
+                (0..FEW_RECORDS, pages)
+                    .prop_map(|(id, page)| Step::Put(id, page))
+                    .boxed(),
+            ),
+            (4, (0..FEW_RECORDS).prop_map(Step::Delete).boxed()),
+            (1, PASSING.prop_map(Step::Pass).boxed()),
+            (
+                beside.settings,
+                settings
+                    .prop_map(|settings| Step::Site(0, settings))
+                    .boxed(),
+            ),
+            (beside.losses, loss().boxed()),
+            (beside.rests, Just(Step::Rest).boxed()),
         ];
-        let step = if losses {
-            prop_oneof![23 => step, 1 => loss()].boxed()
-        } else {
-            step.boxed()
-        };
+        let steps = steps.into_iter().filter(|(weight, _)| *weight > 0);
+        let step = Union::new_weighted(steps.collect());
         let steps = prop::collection::vec(step, count..=count);
         steps.prop_map(|steps| History { loaded: 0, steps })
     })

@@ -412,20 +412,23 @@ impl Run {
             return Ok(());
         };
         for status in [422, 200] {
-            // What was asked before has its answer by then, and what arrives late has arrived. Beside a leap of the clock, a sweep
-            // would outlive its turn, as no function does, and write over what the next one was answered.
+            // What was asked before has its answer by then, and what arrives late has arrived.
             let ended = Duration::from_secs(2 * TURN_SECONDS.unsigned_abs());
             self.world.sim.sleep(ended).await;
             let begun = self.world.sim.now();
             endpoint.always(Some(status));
             // Longer than any pause that is asked for; then longer than a change takes to settle.
             for pause in [LONGEST_PAUSE_HOURS * 3_600, 120] {
+                // Beside a leap of the clock, a sweep would outlive its turn, as no function does, and write over what the next
+                // one was answered.
+                self.world.sweeps_end().await?;
                 self.world.sim.leap(pause);
                 self.world.settle().await?;
                 self.world.sweep().await?;
                 // What the clock has changed has changed, so that it can settle.
                 self.world.settle().await?;
             }
+            self.world.sweeps_end().await?;
             for (site, host) in SITES.iter().enumerate() {
                 if !self.oracle.is_told(site) || (site == RECORDED && self.orphaned) {
                     continue;

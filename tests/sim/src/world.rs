@@ -140,6 +140,8 @@ pub struct World {
     faults: Faults,
     /// Since when the functions run.
     begun: Option<Duration>,
+    /// Each sweep of the clock's that runs holds one, and so does the clock.
+    sweeps: Arc<()>,
 }
 
 impl World {
@@ -215,7 +217,9 @@ impl World {
         };
         let bucket = SimObjects::new(objects.clone(), bucket.of_another());
         let invoker = Invoker::new(sim.clone(), options.runs, deployment.concurrency);
-        let invoker = invoker.with_stops(spell(Trouble::Stops));
+        let invoker = invoker
+            .with_stops(spell(Trouble::Stops))
+            .with_stalls(deployment.stalls);
         let functions = regenerator(
             behind(0, &content),
             behind(1, &sitemap),
@@ -253,6 +257,7 @@ impl World {
             latency,
             faults,
             begun: None,
+            sweeps: Arc::default(),
         }
     }
 
@@ -286,12 +291,15 @@ impl World {
         let sim = self.sim.clone();
         let functions = self.functions.clone();
         let (endpoint, invoker) = (self.endpoint.clone(), self.invoker.clone());
+        let sweeps = Arc::clone(&self.sweeps);
         let (period, timeout) = (TEMPLATE.sweep_period, TEMPLATE.sweep_timeout);
         drop(self.sim.spawn(async move {
             loop {
                 sim.sleep(period).await;
                 let (functions, endpoint) = (functions.clone(), endpoint.clone());
+                let runs = Arc::clone(&sweeps);
                 let swept = async move {
+                    let _runs = runs;
                     let Regenerator {
                         reconciler,
                         objects,
@@ -652,6 +660,22 @@ impl World {
         Err(format!(
             "{SWEEPS_WAITED_FOR} other sweeps, one after the other, were under way"
         ))
+    }
+
+    /// Waits until no sweep of the clock's runs, also none that is thought dead.
+    ///
+    /// # Errors
+    ///
+    /// If there always is one.
+    pub async fn sweeps_end(&self) -> Result<(), String> {
+        for _ in 0..SWEEPS_WAITED_FOR * TURN_SECONDS * 10 {
+            // This world's own, and the clock's.
+            if Arc::strong_count(&self.sweeps) <= 2 {
+                return Ok(());
+            }
+            self.sim.sleep(Duration::from_millis(100)).await;
+        }
+        Err("sweeps of the clock's run all the time".to_owned())
     }
 
     /// How far the audit is that the clock's calls do.
