@@ -160,7 +160,7 @@ FAULTS = {
     "a REMOVE event is believed": [
         (INGEST, """    let mut counts: BTreeMap<&str, u64>""", """    let mut last = BTreeMap::new();
     for record in records {
-        last.insert(record.key.text("id").unwrap_or_default(), record.removed);
+        last.insert(record.key.text("id").unwrap_or_default(), record.event == crate::stream::EventName::Remove);
     }
     let (gone, ids): (Vec<String>, Vec<String>) = ids
         .into_iter()
@@ -241,7 +241,7 @@ FAULTS = {
          "        {\n"
          "            let summary = Summary::of(old.directory());\n"
          "            let spliced = None;\n"
-         "            return Ok(Build::Keep(Some(Published { summary, spliced })));\n"
+         "            return Ok(Build::Keep(Some(Published { summary, spliced, is_told })));\n"
          "        }\n"
          "        if built.directory.generation() == 0 && stored.is_none() {")],
     "equal stamps end it before the summary": [

@@ -378,14 +378,14 @@ impl Reader {
 const STOPPED: f64 = 0.1;
 /// How many of the runs stand still for a time that their limits allow, where any do. The shortest such time; each of so many,
 /// of which one is twice the one before, is as likely.
-const STALLED: f64 = 0.25;
+const STALLED: f64 = 0.5;
 const SHORTEST_STALL: Duration = Duration::from_millis(200);
 const STALLS: u64 = 8;
-/// A run ends or stands still before one of its first so many steps. Where many stand still it is one of the first four, of twice
+/// A run ends or stands still before one of its first so many steps. Where many stand still it is one of the first eight, of twice
 /// as many, and so on, each as likely: most runs have few.
 const STEPS: u64 = 400;
-const FEWEST_STEPS: u64 = 4;
-const STEPS_DOUBLED: u64 = 8;
+const FEWEST_STEPS: u64 = 8;
+const STEPS_DOUBLED: u64 = 6;
 
 /// Calls functions, so many at a time. Cloning shares it.
 #[derive(Clone, Debug)]

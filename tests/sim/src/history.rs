@@ -515,12 +515,16 @@ pub fn any_history() -> impl Strategy<Value = History> {
         64 => with_steps(SHORT_STEPS),
         48 => with_steps(MEDIUM_STEPS),
         8 => with_steps(LONG_STEPS),
-        32 => back_and_forth(SHORT_STEPS, SETTLED_SELDOM),
-        48 => back_and_forth(MEDIUM_STEPS, SETTLED_SELDOM),
-        48 => back_and_forth(SHORT_STEPS, SETTLED_OFTEN),
-        32 => back_and_forth(SHORT_STEPS, SET_OFTEN),
-        48 => back_and_forth(MEDIUM_STEPS, FEW_LOSSES),
-        32 => back_and_forth(SHORT_STEPS, MANY_LOSSES),
+        32 => back_and_forth(SHORT_STEPS, BESIDE),
+        48 => back_and_forth(MEDIUM_STEPS, BESIDE),
+        // Each few edits are looked at apart, most of them without a scan.
+        48 => back_and_forth(SHORT_STEPS, Beside { settings: 2, rests: 6, ..BESIDE }),
+        32 => back_and_forth(SHORT_STEPS, Beside { settings: 24, rests: 9, ..BESIDE }),
+        32 => back_and_forth(SHORT_STEPS, Beside { hours: 8, settings: 0, rests: 4, ..BESIDE }),
+        // The audit puts right what a race has done, too.
+        48 => back_and_forth(MEDIUM_STEPS, Beside { losses: 1, ..BESIDE }),
+        // What was lost is edited before anybody looks for it.
+        32 => back_and_forth(SHORT_STEPS, Beside { settings: 2, losses: 8, rests: 2, ..BESIDE }),
         4 => beside_a_large_crowd(NEWS_CROWD, NEWS_PAGE),
         4 => beside_a_large_crowd(GROUP_CROWD, MEMBER),
     ]
@@ -534,43 +538,21 @@ fn with_steps(count: Range<usize>) -> impl Strategy<Value = History> {
     })
 }
 
-/// How often something happens beside sixteen edits of records and an hour that passes.
+/// How often something happens beside sixteen edits of records.
 #[derive(Clone, Copy, Debug)]
 struct Beside {
+    hours: u32,
     settings: u32,
     losses: u32,
     rests: u32,
 }
 
 /// Most of what a race has done wrong is put right by a later edit or by a scan.
-const SETTLED_SELDOM: Beside = Beside {
+const BESIDE: Beside = Beside {
+    hours: 1,
     settings: 4,
     losses: 0,
     rests: 1,
-};
-/// So each few edits are looked at apart, most of them without a scan.
-const SETTLED_OFTEN: Beside = Beside {
-    settings: 2,
-    losses: 0,
-    rests: 6,
-};
-/// Settings come and go, too.
-const SET_OFTEN: Beside = Beside {
-    settings: 24,
-    losses: 0,
-    rests: 9,
-};
-/// The audit puts right what a race has done, too.
-const FEW_LOSSES: Beside = Beside {
-    settings: 4,
-    losses: 1,
-    rests: 1,
-};
-/// What was lost is edited before anybody looks for it.
-const MANY_LOSSES: Beside = Beside {
-    settings: 2,
-    losses: 8,
-    rests: 2,
 };
 
 /// A few records of one site, to which the same few states come again and again: what a slow run has read is true once more
@@ -595,7 +577,7 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
                     .boxed(),
             ),
             (4, (0..FEW_RECORDS).prop_map(Step::Delete).boxed()),
-            (1, PASSING.prop_map(Step::Pass).boxed()),
+            (beside.hours, PASSING.prop_map(Step::Pass).boxed()),
             (
                 beside.settings,
                 settings

@@ -211,7 +211,7 @@ impl Run {
             rowless: false,
             orphaned: false,
             lost: false,
-            told: Told::new(options.calls == 0.0 && options.runs == 0.0),
+            told: Told::default(),
             report: Report::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! What search engines must be told of, as the oracle knows it.
 //!
-//! - A change is noted when a page appears, goes, or shows something else. It is checked from one rest to the next, in
-//!   worlds without faults, for sites whose settings stay as they are: a scan and a repair tell nobody.
+//! - A change is noted when a page appears, goes, or shows something else, whatever fails meanwhile. It is checked from one rest
+//!   to the next, for sites whose settings stay as they are: a scan and a repair tell nobody.
 //! - What is noted is told, unless the site has become private or wants nobody to be told.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,25 +16,22 @@ type Shown = [BTreeMap<String, (String, String)>; SITES.len()];
 /// What must be told.
 #[derive(Debug)]
 pub struct Told {
-    /// Whether every change is expected to be noted.
-    is_strict: bool,
     /// What was so at the last rest, and when that was; nothing if there was none, or settings have changed since.
     before: Option<(i64, Shown)>,
     /// Sites that were private since the last rest, or whose changes nobody was to be told of.
     mute: [bool; SITES.len()],
 }
 
-impl Told {
-    /// Nothing yet.
-    #[must_use]
-    pub fn new(is_strict: bool) -> Self {
+impl Default for Told {
+    fn default() -> Self {
         Self {
-            is_strict,
             before: None,
             mute: [true; SITES.len()],
         }
     }
+}
 
+impl Told {
     /// Takes in that a site's settings have changed.
     pub fn settings_change(&mut self, site: usize, oracle: &Oracle) {
         self.before = None;
@@ -60,7 +57,7 @@ impl Told {
                 shown[site].insert(loc.clone(), (id.clone(), oracle.shown(id, listed)));
             }
         }
-        let before = self.before.take().filter(|_| whole && self.is_strict);
+        let before = self.before.take().filter(|_| whole);
         if let Some((at, before)) = before {
             for site in (0..SITES.len()).filter(|site| oracle.is_told(*site)) {
                 let locs: BTreeSet<&String> =
