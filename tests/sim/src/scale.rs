@@ -99,7 +99,7 @@ pub struct Size {
 }
 
 /// All scenarios.
-pub const SCENARIOS: [Scenario; 20] = [
+pub const SCENARIOS: [Scenario; 21] = [
     ("load", |size| run(size, load::load)),
     ("load-of-sites", |size| run(size, load::load_of_sites)),
     ("edits", |size| run(size, changes::edits)),
@@ -115,6 +115,7 @@ pub const SCENARIOS: [Scenario; 20] = [
     ("tag-off", |size| run(size, relations::tag_off)),
     ("groups", |size| run(size, relations::groups)),
     ("parts", |size| run(size, relations::parts)),
+    ("hidden-parts", |size| run(size, relations::hidden_parts)),
     ("import-again", |size| run(size, changes::import_again)),
     ("many-sitemaps", |size| {
         let deployment = Deployment {

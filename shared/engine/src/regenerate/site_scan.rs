@@ -24,8 +24,10 @@ use crate::scans::{Segment, SiteStep};
 use crate::sites::Hold;
 use crate::slots::shards_of;
 
-/// Records that are read at a time of those that are left out.
-const PAGE: u32 = 1_000;
+/// Records that are read at a time of those that are left out, at first and at most: each may have a thousand parts. A slice reads
+/// twice as many each time.
+const FIRST_READ: u32 = 64;
+const MOST_READ: u32 = 1_000;
 /// Segments whose owners are read at a time.
 const SEGMENTS: usize = 2;
 
@@ -54,8 +56,9 @@ impl Regenerator {
             return Ok(());
         };
         let mut step = before.step.clone();
+        let mut most = FIRST_READ;
         let next = loop {
-            match self.scan_more(host, &step, until).await {
+            match self.scan_more(host, &step, most, until).await {
                 Ok(Next::Done) => break None,
                 Ok(Next::Step(next)) => step = next,
                 // What is written would only be an event for the same again.
@@ -70,6 +73,7 @@ impl Regenerator {
             if until.has_passed() {
                 break Some(&step);
             }
+            most = MOST_READ.min(2 * most);
         };
         // If the site is scanned from the beginning by now, that write is an event.
         let now = self.reconciler.env.now();
@@ -77,13 +81,14 @@ impl Regenerator {
         Ok(())
     }
 
-    async fn scan_more(&self, host: &str, step: &SiteStep, until: &Deadline) -> Went {
+    /// Does the next part of a step: of the records that are left out, so many.
+    async fn scan_more(&self, host: &str, step: &SiteStep, most: u32, until: &Deadline) -> Went {
         if self.waits_for_content(host).await? {
             return Ok(Next::Wait);
         }
         match step {
             SiteStep::LeftOut { after } => {
-                let next = self.scan_left_out(host, after.as_deref()).await?;
+                let next = self.scan_left_out(host, after.as_deref(), most).await?;
                 Ok(Next::Step(match next {
                     Some(last) => SiteStep::LeftOut { after: Some(last) },
                     None => SiteStep::Entries { after: None },
@@ -97,7 +102,7 @@ impl Regenerator {
                 }))
             }
             SiteStep::LeftOutAgain { after } => {
-                let next = self.scan_left_out(host, after.as_deref()).await?;
+                let next = self.scan_left_out(host, after.as_deref(), most).await?;
                 Ok(Next::Step(match next {
                     Some(last) => SiteStep::LeftOutAgain { after: Some(last) },
                     None => SiteStep::Publish { after: None },
@@ -123,16 +128,17 @@ impl Regenerator {
         Ok(true)
     }
 
-    /// Reconciles a page of what the site leaves out: the last of it, nothing at the end.
+    /// Reconciles the next records that the site leaves out: the last of them, nothing at the end.
     async fn scan_left_out(
         &self,
         host: &str,
         after: Option<&str>,
+        most: u32,
     ) -> Result<Option<String>, EngineError> {
-        let ids = self.reconciler.table.left_out(host, after, PAGE).await?;
+        let ids = self.reconciler.table.left_out(host, after, most).await?;
         let pages: Vec<_> = ids.iter().map(|id| (keys::page(id, 1), 1)).collect();
         self.look_again(&pages).await?;
-        let last = ids.last().filter(|_| ids.len() >= PAGE as usize);
+        let last = ids.last().filter(|_| ids.len() >= most as usize);
         Ok(last.cloned())
     }
 

@@ -163,3 +163,32 @@ pub(super) async fn parts(mut scene: Scene) -> Result<Scene, String> {
     scene.longest_run();
     Ok(scene)
 }
+
+/// A type whose records have parts is hidden, listed, and hidden again by the site's settings.
+pub(super) async fn hidden_parts(mut scene: Scene) -> Result<Scene, String> {
+    const PARTS: usize = 20;
+    // As many as a scan reads at a time.
+    const LEAST: usize = 1_000;
+    let host = SITES[2];
+    let records = (scene.pages / 10 / PARTS).max(LEAST);
+    let pages = records * PARTS;
+    let show = |shown: bool| settings(host, "types", json!({"post": {"public": shown}}));
+    scene.world.begin();
+    scene.world.put(&show(false)).await;
+    for n in 0..records {
+        let mut record = page(host, n, 0);
+        record["pages"] = json!(PARTS);
+        scene.world.put(&record).await;
+    }
+    scene.at_rest().await?;
+    for (what, shown, listed) in [("listed", true, pages), ("hidden", false, 0)] {
+        let calls = scene.calls();
+        scene.world.put(&show(shown)).await;
+        scene.until_listed(host, listed as u64).await?;
+        scene.world.settle().await?;
+        let cost = scene.calls_a_page(calls, pages);
+        scene.figure(&format!("{what}: calls a page"), cost, "", Aim::Counted);
+        scene.longest_run();
+    }
+    Ok(scene)
+}
