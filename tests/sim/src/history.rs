@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use proptest::strategy::Union;
+use sitemap::member::SEGMENT_SLOTS;
 
 /// The sites. The first two are named by the deployment; the third is one only while there is a record of it.
 pub const SITES: [&str; 3] = ["www.example.com", "shop.example", "blog.example"];
@@ -87,6 +88,9 @@ const LARGE_CAPACITY: u32 = 2_000;
 const FEW_RECORDS: usize = 3;
 const FEW_PATHS: usize = 2;
 const FEW_STATES: usize = 3;
+/// As many pages as a segment has, and how many of them change at once.
+const FULL_SEGMENT: usize = SEGMENT_SLOTS as usize;
+const FEW_OF_MANY: Range<usize> = 1..4;
 /// Steps beside a large crowd.
 const LARGE_STEPS: Range<usize> = 5..20;
 /// Steps before the functions start, of the histories that have any.
@@ -525,6 +529,7 @@ pub fn any_history() -> impl Strategy<Value = History> {
         48 => back_and_forth(MEDIUM_STEPS, Beside { losses: 1, ..BESIDE }),
         // What was lost is edited before anybody looks for it.
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 2, losses: 8, rests: 2, ..BESIDE }),
+        4 => in_two_segments(),
         4 => beside_a_large_crowd(NEWS_CROWD, NEWS_PAGE),
         4 => beside_a_large_crowd(GROUP_CROWD, MEMBER),
     ]
@@ -591,6 +596,40 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
         let step = Union::new_weighted(steps.collect());
         let steps = prop::collection::vec(step, count..=count);
         steps.prop_map(|steps| History { loaded: 0, steps })
+    })
+}
+
+/// A sitemap of two segments, both of which change: their events come in different lanes, so that several runs publish it.
+fn in_two_segments() -> impl Strategy<Value = History> {
+    let post = |page: Page| Page {
+        archive: None,
+        film: Film::None,
+        news: false,
+        group: None,
+        path: FULL_SEGMENT + page.path % FEW_PATHS,
+        kind: PAGE.kind,
+        site: PAGE.site,
+        ..page
+    };
+    let pages = prop::collection::vec(page().prop_map(post), FEW_STATES);
+    (pages, SHORT_STEPS).prop_flat_map(move |(pages, count)| {
+        let pages = prop::sample::select(pages);
+        let of_the_first = (FEW_OF_MANY, 1..28_u32).prop_map(|(count, day)| {
+            let changed = Changed::Day(day);
+            Step::Flood(count, Page { changed, ..PAGE })
+        });
+        let step = prop_oneof![
+            8 => (0..FEW_RECORDS, pages).prop_map(|(id, page)| Step::Put(id, page)),
+            2 => (0..FEW_RECORDS).prop_map(Step::Delete),
+            8 => of_the_first,
+            4 => Just(Step::Rest),
+        ];
+        let steps = prop::collection::vec(step, count..=count);
+        let first = [Step::Flood(FULL_SEGMENT, PAGE), Step::Rest];
+        steps.prop_map(move |steps| History {
+            loaded: 0,
+            steps: first.clone().into_iter().chain(steps).collect(),
+        })
     })
 }
 

@@ -22,6 +22,8 @@ pub(crate) mod losses;
 
 /// How many of the calls fail, and how many of the functions' runs end somewhere: one of these for a history.
 const RATES: [(f64, f64); 4] = [(0.0, 0.0), (0.000_5, 0.01), (0.002, 0.05), (0.02, 0.1)];
+/// Minutes of an hour that have passed when a history begins. Its pages come and go so many hours later.
+const MINUTES_BEFORE: i64 = 50;
 /// Longer than a site file is believed, in seconds.
 const SITE_FILE_AGE: i64 = 10;
 /// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends. And
@@ -161,6 +163,8 @@ pub(crate) async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>
         history,
         ..
     } = case;
+    // Timers are kept by the hour: so not all are at the beginning of one.
+    sim.leap(MINUTES_BEFORE * 60);
     let mut run = Run::new(&sim, options, deployment);
     let reader = Reader::new(run.world.public(), sim.env(), PACE, Arc::clone(&run.board));
     let is_guided = deployment.index_lines < PLAIN.index_lines;
