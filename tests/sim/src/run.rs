@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::keys::ALONE;
+use engine::rows::AuditProgress;
 use engine::sweep::TURN_SECONDS;
 use engine::sweep::audit::Finding;
 
@@ -196,6 +197,8 @@ pub(crate) struct Run {
     pub(crate) lost: bool,
     /// The notices that must be written.
     told: Told,
+    /// How far the clock's audit was when everything was last compared.
+    audit: Option<AuditProgress>,
     report: Report,
 }
 
@@ -216,6 +219,7 @@ impl Run {
             orphaned: false,
             lost: false,
             told: Told::default(),
+            audit: None,
             report: Report::default(),
         }
     }
@@ -507,7 +511,11 @@ impl Run {
         self.report.tally = tally;
         if let Some(endpoint) = self.world.endpoint() {
             let whole = !self.lost && !self.dropped;
-            self.told.check(endpoint, &self.oracle, &truth, whole)?;
+            let audit = self.world.clocks_audit().await;
+            let audited = audit != self.audit;
+            self.audit = audit;
+            self.told
+                .check(endpoint, &self.oracle, &truth, whole, audited)?;
         }
         if !self.lost && !self.orphaned && self.world.sim.below(AUDITED) == 0 {
             let findings = self.found_by_an_audit().await?;

@@ -1,7 +1,8 @@
 //! What search engines must be told of, as the oracle knows it.
 //!
 //! - A change is noted when a page appears, goes, or shows something else, whatever fails meanwhile. It is checked from one rest
-//!   to the next, for sites whose settings stay as they are: a scan and a repair tell nobody.
+//!   to the next, for sites whose settings stay as they are, and if no audit ran: a scan and a repair tell nobody, also of what
+//!   they find before its own event comes.
 //! - What is noted is told, unless the site has become private or wants nobody to be told.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +39,8 @@ impl Told {
         self.mute[site] |= !oracle.is_told(site);
     }
 
-    /// Checks what was noted and told since the last rest. `whole` says that nothing was lost or dropped.
+    /// Checks what was noted and told since the last rest. `whole` says that nothing was lost or dropped, and `audited` that an
+    /// audit ran.
     ///
     /// # Errors
     ///
@@ -49,6 +51,7 @@ impl Told {
         oracle: &Oracle,
         truth: &Truth,
         whole: bool,
+        audited: bool,
     ) -> Result<(), String> {
         let mut shown = Shown::default();
         for ((id, _), listed) in &truth.listed {
@@ -57,7 +60,7 @@ impl Told {
                 shown[site].insert(loc.clone(), (id.clone(), oracle.shown(id, listed)));
             }
         }
-        let before = self.before.take().filter(|_| whole);
+        let before = self.before.take().filter(|_| whole && !audited);
         if let Some((at, before)) = before {
             for site in (0..SITES.len()).filter(|site| oracle.is_told(*site)) {
                 let locs: BTreeSet<&String> =
