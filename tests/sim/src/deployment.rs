@@ -62,12 +62,18 @@ pub fn deployment() -> impl Strategy<Value = Deployment> {
     let throughput = prop_oneof![3 => Just(PLAIN.throughput), 1 => Just(20)];
     // That of an account, and that of a new one, which others may use too.
     let concurrency = prop_oneof![2 => Just(PLAIN.concurrency), 1 => Just(10), 1 => 2..6_usize];
-    let limits = (throughput, concurrency);
-    let time = (any::<bool>(), any::<bool>());
-    (index_lines, any::<bool>(), source, limits, time).prop_map(
-        |(index_lines, endpoint, source, limits, time)| {
-            let ((throughput, concurrency), (splits, stalls)) = (limits, time);
-            Deployment {
+    let (endpoint, splits, stalls) = (any::<bool>(), any::<bool>(), any::<bool>());
+    (
+        index_lines,
+        endpoint,
+        source,
+        throughput,
+        concurrency,
+        splits,
+        stalls,
+    )
+        .prop_map(
+            |(index_lines, endpoint, source, throughput, concurrency, splits, stalls)| Deployment {
                 index_lines,
                 endpoint,
                 source,
@@ -75,7 +81,6 @@ pub fn deployment() -> impl Strategy<Value = Deployment> {
                 concurrency,
                 splits,
                 stalls,
-            }
-        },
-    )
+            },
+        )
 }

@@ -1,8 +1,8 @@
 //! What search engines must be told of, as the oracle knows it.
 //!
 //! - A change is noted when a page appears, goes, or shows something else, whatever fails meanwhile. It is checked from one rest
-//!   to the next, for sites whose settings stay as they are, and if no audit ran: a scan and a repair tell nobody, also of what
-//!   they find before its own event comes.
+//!   to the next, for sites whose settings stay as they are: a scan and a repair tell nobody. Where calls or runs are late, a
+//!   repair may come before a change's own event, so nothing is expected then if an audit ran.
 //! - What is noted is told, unless the site has become private or wants nobody to be told.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ impl Told {
     }
 
     /// Checks what was noted and told since the last rest. `whole` says that nothing was lost or dropped, and `audited` that an
-    /// audit ran.
+    /// audit may have repaired a change before its own event came.
     ///
     /// # Errors
     ///

@@ -37,7 +37,7 @@ impl Turn {
 }
 
 impl SitemapTable {
-    /// Takes the turn; nothing if another sweep has it. A row that says so and cannot be right is damaged.
+    /// Takes the turn; nothing if another sweep has it. A damaged row gives it to nobody.
     pub(super) async fn begin_turn(&self, now: i64) -> Result<Option<Turn>, EngineError> {
         let token = self.env.token();
         let take = Update::new()
@@ -53,7 +53,7 @@ impl SitemapTable {
             let row = self.item(&key).await?.unwrap_or_default();
             let until = row.number("until");
             if until.is_none_or(|until: i64| until > now + 2 * TURN_SECONDS) {
-                // No sweep has written that: nobody would ever have the turn again.
+                // No sweep has written that, even if its clock was fast: nobody would have the turn again.
                 let unchanged = match row.get("token") {
                     Some(token) => Condition::equals("token", token.clone()),
                     None => Condition::lacks("token"),
@@ -96,9 +96,9 @@ impl SitemapTable {
 
 #[cfg(test)]
 mod tests {
-    use crate::doubles::Repeating;
-
     use table::Value;
+
+    use crate::doubles::Repeating;
 
     use super::*;
 

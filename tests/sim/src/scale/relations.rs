@@ -167,7 +167,7 @@ pub(super) async fn parts(mut scene: Scene) -> Result<Scene, String> {
 /// A type whose records have parts is hidden, listed, and hidden again by the site's settings.
 pub(super) async fn hidden_parts(mut scene: Scene) -> Result<Scene, String> {
     const PARTS: usize = 20;
-    // As many as a scan reads at a time.
+    // As many as a scan reads at a time, at most.
     const LEAST: usize = 1_000;
     let host = SITES[2];
     let records = (scene.pages / 10 / PARTS).max(LEAST);
