@@ -25,8 +25,8 @@ ROUND, LEDGERS, ACTIONS, SEGMENTS, SITES, SLOTS, RELATIONS, INGEST, SWEEP, REGEN
     f"shared/engine/src/{name}.rs" for name in [
         "reconcile/round", "ledgers", "ledgers/actions", "segments", "sites", "slots", "relations", "ingest", "sweep",
         "regenerate"])
-PUBLISH, SITE_SCAN, INDEX, PUT = (
-    f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "site_scan", "index", "put"])
+PUBLISH, SITE_SCAN, INDEX, BLOCKS, PUT = (
+    f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "site_scan", "index", "index/blocks", "put"])
 SCANS = "shared/engine/src/scans.rs"
 AUDIT, OBJECTS, ROWS, SUMS = (
     f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows", "audit/sums"])
@@ -283,7 +283,28 @@ FAULTS = {
         (INDEX, ".count_indexes(site, row.version, row.indexes, needed)",
          ".count_indexes(site, row.version, needed, needed)")],
     "the indexes are put in the wrong order": [
-        (INDEX, "if after >= before {", "if after < before {")],
+        (INDEX, "filled(after) >= filled(before)", "filled(after) < filled(before)")],
+    "the indexes' order is that of their lines alone": [
+        (INDEX, "        (indexes, lines.iter().sum::<u64>())", "        (0 * indexes, lines.iter().sum::<u64>())")],
+    "a block is put without If-Match": [
+        (PUT, "            let put = self.put(key, body, &document, current.as_ref()).await?;\n",
+         "            let current = match key {\n"
+         "                ObjectKey::Index { .. } => self.objects.head(key).await?,\n"
+         "                _ => current,\n"
+         "            };\n"
+         "            let put = self.put(key, body, &document, current.as_ref()).await?;\n")],
+    "an index of other settings is spliced on": [
+        (BLOCKS, "first.stamp == row.version;", "first.stamp > 0;")],
+    "one of several indexes is spliced on": [
+        (BLOCKS, "(row.indexes, row.index_objects) != (1, 1)", "(row.indexes, row.index_objects).0 < 1")],
+    "equal blocks end it, whatever their stamps": [
+        (BLOCKS, "        let document = self.member_document(&built, Some(meta));\n",
+         "        let document = self.member_document(&built, Some(meta));\n"
+         "        if meta.document.as_ref().is_some_and(|old| old.digest == document.digest) {\n"
+         "            return Ok(Build::Keep(Some(false)));\n"
+         "        }\n")],
+    "a block that ends elsewhere is spliced on": [
+        (BLOCKS, "false => self.ends[k] == *end,", "false => self.ends[k] == *end || true,")],
     "the indexes of an older table stay": [
         (SITES, "if found.indexes <= row.index_objects\n", "if found.indexes <= found.indexes.max(row.index_objects)\n")],
     "the audit believes the claim of another address": [

@@ -20,11 +20,10 @@ use sitemap::member::{Builder, Frame, Segment};
 const LINES: u32 = 2;
 
 fn options() -> Options {
-    let bytes = IndexLimits::default().bytes;
     Options {
         index_limits: IndexLimits {
             lines: LINES,
-            bytes,
+            ..IndexLimits::default()
         },
         ..Options::default()
     }

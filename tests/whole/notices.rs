@@ -315,10 +315,10 @@ fn paused(tries: u32, until: i64) -> Pause {
 #[tokio::test(flavor = "multi_thread")]
 async fn pauses_grow_while_nobody_listens() {
     let bench = Bench::start().await;
-    // A port where nobody listens, then an engine that fails.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = format!("http://{}/", listener.local_addr().unwrap());
-    drop(listener);
+    // A port that is bound, where nobody listens, then an engine that fails.
+    let held = tokio::net::TcpSocket::new_v4().unwrap();
+    held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let nobody = format!("http://{}/", held.local_addr().unwrap());
     let nobody = Endpoint::parse(&nobody).unwrap();
     bench.changed(&["/a"], 100).await;
     bench.sweep_to(Some(&nobody)).await;

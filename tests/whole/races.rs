@@ -6,6 +6,7 @@
 mod indexes;
 mod parts;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws::{Aws, Clock};
@@ -57,7 +58,7 @@ impl Bench {
         let bench = Self::with(records).await;
         bench.ingest(records).await;
         bench.scan_until(async |_| false).await;
-        bench.fast.publish_index(SITE).await.unwrap();
+        bench.fast.publish_index(SITE, None).await.unwrap();
         bench.fast.publish_site_files(SITE).await.unwrap();
         bench
     }
@@ -306,20 +307,30 @@ async fn a_slow_publisher_of_an_older_frame_puts_nothing_over_a_faster_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_publisher_of_the_index_puts_nothing_over_a_faster_one() {
-    for last in [3, 1] {
-        let bench = Bench::released(&[day(1)]).await;
-        bench.edit(&day(2)).await;
-        bench.publish(&bench.fast).await;
-        let gate = Gate::behind("Query", "INDEX#");
-        let slow = bench.slow(gate.interceptor());
-        let slow = async move { slow.publish_index(SITE).await.unwrap() };
-        let fast = async {
-            bench.edit(&day(last)).await;
+    // Each reads the whole, or the block of the sitemap alone.
+    let publish = async |functions: &Functions, a_block: bool| {
+        let shard = shard_of("post");
+        let block = BTreeSet::from([&shard]);
+        let touched = a_block.then_some(&block);
+        functions.publish_index(SITE, touched).await.unwrap();
+    };
+    for (slowly, fastly) in [(false, false), (false, true), (true, false), (true, true)] {
+        for last in [3, 1] {
+            let bench = Bench::released(&[day(1)]).await;
+            bench.edit(&day(2)).await;
             bench.publish(&bench.fast).await;
-            bench.fast.publish_index(SITE).await.unwrap();
-        };
-        overtaken(&gate, slow, fast).await;
-        assert!(says(&bench.document(&index()).await, last), "{last}");
+            let gate = Gate::behind("Query", "INDEX#");
+            let slow = bench.slow(gate.interceptor());
+            let slow = async move { publish(&slow, slowly).await };
+            let fast = async {
+                bench.edit(&day(last)).await;
+                bench.publish(&bench.fast).await;
+                publish(&bench.fast, fastly).await;
+            };
+            overtaken(&gate, slow, fast).await;
+            let document = bench.document(&index()).await;
+            assert!(says(&document, last), "{last} {slowly} {fastly}");
+        }
     }
 }
 
@@ -451,7 +462,7 @@ async fn no_shard_is_published_while_a_site_loads_and_no_index_before_its_releas
         .unwrap();
     bench.regenerate().await;
     assert!(objects.head(&object()).await.unwrap().is_some());
-    bench.fast.publish_index(SITE).await.unwrap();
+    bench.fast.publish_index(SITE, None).await.unwrap();
     assert_eq!(objects.head(&index()).await.unwrap(), None);
 }
 
@@ -466,7 +477,7 @@ async fn the_index_follows_the_settings_before_the_scan_does() {
         (true, json!({"public": false})),
     ] {
         bench.edit(&settings(fields.clone())).await;
-        bench.fast.publish_index(SITE).await.unwrap();
+        bench.fast.publish_index(SITE, None).await.unwrap();
         assert_eq!(is_listed().await, !unlisted, "{fields}");
         // An index that lists what the site file still closes would list a 404.
         let file = ObjectKey::SiteFile {

@@ -8,7 +8,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 mod limited;
 
 use limited::Limited as _;
+use tokio::net::TcpSocket;
 
 /// Far longer than anything here takes, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(240);
@@ -148,13 +149,10 @@ fn answer(method: &str, port: &str, host: &str, path: &str) -> (String, String) 
 
 #[test]
 fn without_a_stack_the_port_and_the_remedy_are_named_at_once() {
-    // The system does not soon give a port again that was just free.
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let port = port.to_string();
+    // Bound and not listening: it refuses, and no other test is given the port.
+    let held = TcpSocket::new_v4().unwrap();
+    held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = held.local_addr().unwrap().port().to_string();
     for arguments in [
         &["status"][..],
         &["status", "--left-out"],

@@ -30,7 +30,7 @@ pub(crate) struct Calls(pub(crate) mpsc::UnboundedSender<Call>);
 
 impl Calls {
     /// Returns the answer. Returns `None` if the call failed or can only be made over HTTP.
-    async fn call(&self, operation: &str, body: &[u8]) -> Option<Vec<u8>> {
+    async fn call(&self, operation: &str, body: Vec<u8>) -> Option<Vec<u8>> {
         match operation {
             "BatchGetItem" => self.ask(body, Database::batch_get_item).await,
             "BatchWriteItem" => self.ask(body, Database::batch_write_item).await,
@@ -46,20 +46,24 @@ impl Calls {
         }
     }
 
+    /// The thread reads the question and writes the answer, too: the callers of a load share one task, which has more to do.
     async fn ask<Q, A>(
         &self,
-        body: &[u8],
+        body: Vec<u8>,
         run: fn(&Database, Q) -> dynoxide::Result<A>,
     ) -> Option<Vec<u8>>
     where
-        Q: DeserializeOwned + Send + 'static,
-        A: Serialize + Send + 'static,
+        Q: DeserializeOwned + 'static,
+        A: Serialize + 'static,
     {
-        let question: Q = serde_json::from_slice(body).ok()?;
         let (answer, answered) = oneshot::channel();
-        let call = move |database: &Database| drop(answer.send(run(database, question)));
+        let call = move |database: &Database| {
+            let question = serde_json::from_slice(&body).ok();
+            let found = question.and_then(|question| run(database, question).ok());
+            drop(answer.send(found.and_then(|found| serde_json::to_vec(&found).ok())));
+        };
         self.0.send(Box::new(call)).ok()?;
-        serde_json::to_vec(&answered.await.ok()?.ok()?).ok()
+        answered.await.ok()?
     }
 }
 
@@ -98,7 +102,7 @@ impl HttpConnector for Direct<SharedHttpConnector> {
             let target = request.headers().get("x-amz-target");
             let operation = target.and_then(|target| Some(target.split_once('.')?.1));
             if let (Some(operation), Some(body)) = (operation, request.body().bytes())
-                && let Some(answer) = calls.call(operation, body).await
+                && let Some(answer) = calls.call(operation, body.to_vec()).await
             {
                 let status = StatusCode::try_from(200).expect("a status");
                 return Ok(HttpResponse::new(status, SdkBody::from(answer)));

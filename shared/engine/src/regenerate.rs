@@ -23,7 +23,7 @@ use crate::relations::GroupRecords;
 use crate::sites::{Hold, SiteRow};
 use crate::stream::{Batch, EventName, Handled, StreamRecord};
 use crate::timers;
-use futures::future::join3;
+use futures::future::{join, join3};
 use objects::Objects;
 use tracing::{error, warn};
 
@@ -65,6 +65,9 @@ type Groups<'s> = BTreeMap<&'s str, (Option<&'static str>, Vec<&'s Subject>)>;
 /// Shards to publish: of each the segments that have changed, and the subjects that say so.
 type Shards<'s> = BTreeMap<&'s ShardId, (BTreeSet<u32>, Vec<&'s Subject>)>;
 
+/// Indexes to publish: of each site the sitemaps whose summaries have changed, and the subjects that say so.
+type Indexes<'s> = BTreeMap<&'s str, (BTreeSet<&'s ShardId>, Vec<&'s Subject>)>;
+
 /// The tables, the bucket and the clock.
 #[derive(Clone, Debug)]
 pub struct Regenerator {
@@ -103,7 +106,8 @@ impl Regenerator {
         let until = self.reconciler.env.deadline(SLICE);
         let (mut shards, mut groups) = (Shards::new(), Groups::new());
         let (mut scans, mut timers) = (Vec::new(), Vec::new());
-        let (mut indexes, mut others) = (Vec::new(), Vec::new());
+        let mut indexes = Indexes::new();
+        let (mut sites, mut others) = (Vec::new(), Vec::new());
         for subject in batch.subjects() {
             match subject {
                 Subject::Segment(shard, segment) => {
@@ -116,19 +120,29 @@ impl Regenerator {
                 Subject::GroupCalls(pk) => call(&mut groups, pk, None, subject),
                 Subject::SiteScan(host) => scans.push((subject, host)),
                 Subject::Timers(digit) => timers.push((subject, *digit)),
-                Subject::Index(_) | Subject::Site(_) => indexes.push(subject),
+                Subject::Summary(shard) => {
+                    let (shards, subjects) = indexes.entry(&shard.series.site).or_default();
+                    shards.insert(shard);
+                    subjects.push(subject);
+                }
+                Subject::Site(_) => sites.push(subject),
                 other => others.push(other),
             }
         }
         let (mut failed, groups, others) = join3(
             self.publish_shards_of(shards, &batch),
             self.call_groups_of(groups, &until),
-            self.follow(others, &batch, &until),
+            self.follow(others, &until),
         )
         .await;
         failed.extend(groups.into_iter().chain(others));
         // After the shards, so that the summaries they have just written are in the index at once.
-        failed.extend(self.follow(indexes, &batch, &until).await);
+        let (indexes, sites) = join(
+            self.publish_indexes_of(indexes, &batch),
+            self.follow(sites, &until),
+        )
+        .await;
+        failed.extend(indexes.into_iter().chain(sites));
         failed.extend(self.ring_of(timers, ring_until).await);
         failed.extend(self.scan_sites_of(scans).await);
         let Reconciler { metrics, env, .. } = &self.reconciler;
@@ -168,6 +182,29 @@ impl Regenerator {
         failed
     }
 
+    /// Publishes the indexes of these sites: the subjects that have to come again.
+    async fn publish_indexes_of<'s>(
+        &self,
+        indexes: Indexes<'s>,
+        batch: &Batch<Subject>,
+    ) -> Vec<&'s Subject> {
+        let publish = indexes
+            .into_iter()
+            .map(|(site, (shards, subjects))| async move {
+                // Boxed: see `follow`.
+                let published = Box::pin(self.publish_index(site, Some(&shards))).await;
+                if let Ok(true) = published {
+                    let since = batch.oldest(subjects.iter().copied());
+                    self.note_since(&metrics::INDEX_SECONDS, since);
+                }
+                match self.has_failed(subjects[0], published.map(drop)) {
+                    true => subjects,
+                    false => Vec::new(),
+                }
+            });
+        concurrently(CONCURRENT_CHANGES, publish).await.concat()
+    }
+
     /// Calls the records of these groups: the subjects that have to come again.
     async fn call_groups_of<'s>(&self, groups: Groups<'s>, until: &Deadline) -> Vec<&'s Subject> {
         let call = groups.into_iter().map(|(pk, (from, subjects))| async move {
@@ -182,16 +219,10 @@ impl Regenerator {
     }
 
     /// Does what follows from these changes: those that have to come again.
-    async fn follow<'s>(
-        &self,
-        subjects: Vec<&'s Subject>,
-        batch: &Batch<Subject>,
-        until: &Deadline,
-    ) -> Vec<&'s Subject> {
+    async fn follow<'s>(&self, subjects: Vec<&'s Subject>, until: &Deadline) -> Vec<&'s Subject> {
         let follow = subjects.into_iter().map(|subject| async move {
             // Boxed: the compiler bounds how deep futures may lie in one another.
-            let since = batch.oldest([subject]);
-            let followed = Box::pin(self.other_changed(subject, since, until)).await;
+            let followed = Box::pin(self.other_changed(subject, until)).await;
             self.has_failed(subject, followed).then_some(subject)
         });
         let failed = concurrently(CONCURRENT_CHANGES, follow).await;
@@ -258,28 +289,17 @@ impl Regenerator {
         self.note(metric, 1);
     }
 
-    /// Does what follows from a change, the first of which was made at `since`. Calls of many records begin no new work behind
-    /// `until`.
-    async fn other_changed(
-        &self,
-        subject: &Subject,
-        since: Option<i64>,
-        until: &Deadline,
-    ) -> Result<(), EngineError> {
+    /// Does what follows from a change. Calls of many records begin no new work behind `until`.
+    async fn other_changed(&self, subject: &Subject, until: &Deadline) -> Result<(), EngineError> {
         match subject {
             // These are followed together with others of their kind.
             Subject::Segment(..) | Subject::SiteScan(_) | Subject::Timers(_) => Ok(()),
+            Subject::Summary(_) => Ok(()),
             Subject::Group(_) | Subject::GroupWaiters(_) | Subject::GroupCalls(_) => Ok(()),
-            Subject::Index(site) => {
-                if self.publish_index(site).await? {
-                    self.note_since(&metrics::INDEX_SECONDS, since);
-                }
-                Ok(())
-            }
             Subject::Site(site) => {
                 // The site file first: a site that has become private is closed by it alone.
                 self.publish_site_files(site).await?;
-                self.publish_index(site).await?;
+                self.publish_index(site, None).await?;
                 if self.publish_feed(site, true).await? {
                     self.publish_llms(site, true).await?;
                 }

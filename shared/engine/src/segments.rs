@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use sitemap::member::{Directory, Segment};
 use sitemap::plan::{Rendered, Slot};
 use sitemap::time::When;
-use table::{Condition, Item, Update};
+use table::{Condition, Item, Query, Update};
 
 use crate::error::EngineError;
 use crate::keys::{self, Key, ShardId};
 use crate::sitemap_table::{SitemapTable, damaged};
+
+/// Summaries that are read with those of some lines: the one that is behind them, and some without a line.
+const MORE_SUMMARIES: u32 = 4;
 
 /// The rows of a segment, put together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,6 +96,15 @@ pub(crate) fn read_rendered(key: &Key, item: &Item) -> Result<Option<Rendered>, 
     }))
 }
 
+/// A summary's row, with its shard.
+fn read_summary_of(site: &str, item: &Item) -> Result<(ShardId, Summary), EngineError> {
+    let part = |name| item.text(name).unwrap_or_default().to_owned();
+    let (pk, sk) = (part("pk"), part("sk"));
+    let key = Key { pk, sk };
+    let shard = keys::summary_shard(site, &key.sk).ok_or_else(|| damaged(&key, "sk"))?;
+    Ok((shard, read_summary(&key, item)?))
+}
+
 /// A summary's row.
 pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, EngineError> {
     let lastmod = item.text("lastmod").map(When::parse).transpose();
@@ -159,16 +171,38 @@ impl SitemapTable {
 impl SitemapTable {
     /// All of a site, in the order of series and number, read consistently.
     pub async fn summaries(&self, site: &str) -> Result<BTreeMap<ShardId, Summary>, EngineError> {
-        let pk = keys::index_partition(site);
+        let items = self.partition(&keys::index_partition(site)).await?;
+        let summaries = items.iter().map(|item| read_summary_of(site, item));
+        summaries.collect()
+    }
+
+    /// Those behind `after`, up to `last`, in pages of about so many.
+    pub(crate) async fn summaries_between(
+        &self,
+        site: &str,
+        after: Option<&ShardId>,
+        last: Option<&ShardId>,
+        about: u32,
+    ) -> Result<BTreeMap<ShardId, Summary>, EngineError> {
+        let mut query = Query::of(keys::index_partition(site));
+        query.after = after.map(|shard| Item::from(&keys::summary(shard)));
+        // One behind the last says that it is the last.
+        query.limit = last.map(|_| about + MORE_SUMMARIES);
         let mut summaries = BTreeMap::new();
-        for item in self.partition(&pk).await? {
-            let sk = item.text("sk").unwrap_or_default().to_owned();
-            let key = Key { pk: pk.clone(), sk };
-            let shard = keys::summary_shard(site, &key.sk).ok_or_else(|| damaged(&key, "sk"))?;
-            let summary = read_summary(&key, &item)?;
-            summaries.insert(shard, summary);
+        loop {
+            let page = self.page(query.clone()).await?;
+            for item in page.items {
+                let (shard, summary) = read_summary_of(site, &item)?;
+                if last.is_some_and(|last| shard > *last) {
+                    return Ok(summaries);
+                }
+                summaries.insert(shard, summary);
+            }
+            query.after = page.next;
+            if query.after.is_none() {
+                return Ok(summaries);
+            }
         }
-        Ok(summaries)
     }
 
     /// Writes a summary if its generation is higher than the row's.

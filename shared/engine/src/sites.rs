@@ -221,6 +221,8 @@ impl SitemapTable {
             .set("source", source)
             .set("epoch", epoch)
             .set("closings", closings_json(&closings))
+            // A request may arrive twice, the second time much later: it would begin a scan that is done.
+            .remove("token")
             .add("version", 1);
         if row.llms_object {
             update = update.set("llms_object", true);

@@ -75,12 +75,32 @@ pub fn with_counts(mut frame: Frame, n: usize, of: usize, counts: &[u8]) -> Fram
 /// The prolog of an index as it is without its counts.
 #[must_use]
 pub fn without_counts(prolog: &str) -> String {
-    let split = prolog.split_once(COUNTS_BEGIN);
-    let split = split.and_then(|(before, rest)| Some((before, rest.split_once(COUNTS_END)?)));
-    split.map_or_else(
+    around_counts(prolog).map_or_else(
         || prolog.to_owned(),
-        |(before, (_, after))| before.to_owned() + after,
+        |[before, _, after]| before.to_owned() + after,
     )
+}
+
+/// What [`render_count`] wrote of each line, from the prolog of an index. Without lines there is nothing.
+#[must_use]
+pub fn counts(prolog: &str) -> Vec<&str> {
+    let comment = around_counts(prolog).map(|[_, comment, _]| comment);
+    let counts = comment.and_then(|comment| comment.split_once(COUNTS_TEXT));
+    counts.map_or_else(Vec::new, |(_, counts)| counts.split_whitespace().collect())
+}
+
+/// What is before, in and behind the comment.
+fn around_counts(prolog: &str) -> Option<[&str; 3]> {
+    let (before, rest) = prolog.split_once(COUNTS_BEGIN)?;
+    let (comment, after) = rest.split_once(COUNTS_END)?;
+    Some([before, comment, after])
+}
+
+/// The address in the last of these lines.
+#[must_use]
+pub fn last_loc(lines: &[u8]) -> Option<&str> {
+    let (_, last) = std::str::from_utf8(lines).ok()?.rsplit_once("<loc>")?;
+    Some(last.split_once("</loc>")?.0)
 }
 
 #[cfg(test)]
@@ -106,10 +126,9 @@ mod tests {
                 )
             );
             assert_eq!(frame.epilogue, Frame::index(stylesheet).epilogue);
-            assert_eq!(
-                without_counts(&String::from_utf8(frame.prolog).unwrap()),
-                plain
-            );
+            let prolog = String::from_utf8(frame.prolog).unwrap();
+            assert_eq!(without_counts(&prolog), plain);
+            assert_eq!(super::counts(&prolog), ["50000", "0", "[7]"]);
         }
     }
 
@@ -119,6 +138,7 @@ mod tests {
         assert_eq!(frame, Frame::index(None));
         let prolog = String::from_utf8(frame.prolog).unwrap();
         assert_eq!(without_counts(&prolog), prolog);
+        assert_eq!(counts(&prolog), [""; 0]);
     }
 
     #[test]
@@ -131,9 +151,11 @@ mod tests {
 
     #[track_caller]
     fn check(line: IndexLine<'_>, expected: &str) {
-        let mut out = Vec::new();
+        let mut out = b"<sitemap><loc>another</loc></sitemap>\n".to_vec();
+        let before = out.len();
         render(&line, &mut out);
-        assert_eq!(String::from_utf8(out).unwrap(), expected);
+        assert_eq!(last_loc(&out), Some(line.loc));
+        assert_eq!(String::from_utf8_lossy(&out[before..]), expected);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The tables that are printed, and what follows from what was counted.
 
 use engine::metrics::Monitoring;
+use engine::regenerate::index::IndexLimits;
 use local::invocation::{HTTP, REGENERATE};
 
 use crate::count::Tallies;
@@ -85,11 +86,11 @@ fn per(tallies: &Tallies, count: f64) -> Tallies {
         .collect()
 }
 
-/// A change on a site of [`PAGES`]: the index then reads a row a sitemap, and is as much larger.
+/// A change on a site of [`PAGES`]: of the index, a block of rows is read then, and the one behind it.
 fn change_of_the_large(large: &Site) -> Tallies {
     let mut change = large.change.clone();
     let (count, bytes) = large.summaries;
-    let more = PAGES / ENTRIES - count;
+    let more = f64::from(IndexLimits::BLOCK + 1) - count;
     let units = more * bytes / count / READ_UNIT_BYTES;
     if let Some(tally) = change.get_mut(REGENERATE) {
         tally.read_units += units;

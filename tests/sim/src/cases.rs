@@ -10,7 +10,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::audit::check;
-use crate::deployment::{PARTS, PLAIN, deployment};
+use crate::deployment::{Deployment, PARTS, PLAIN, deployment};
 use crate::history::{DEFAULT, History, PAGE, Page, Settings, any_history};
 use crate::oracle::Oracle;
 use crate::run::{Case, Report, happen};
@@ -42,9 +42,13 @@ pub fn drawn(seed: u64, case: u64) -> Case {
     let cases = (proptest::num::u64::ANY, deployment(), any_history());
     let tree = cases.new_tree(&mut runner).expect("a case is drawn");
     let (world, deployment, history) = tree.current();
+    let source = deployment.source || history.deploys();
     Case {
         world,
-        deployment,
+        deployment: Deployment {
+            source,
+            ..deployment
+        },
         history,
     }
 }
@@ -212,7 +216,6 @@ pub fn publish_many(seed: u64, pages: usize) -> Result<(u64, u64), String> {
 mod tests {
     use super::*;
     use crate::audit::Tally;
-    use crate::deployment::Deployment;
     use crate::history::{MEMBER, NEWS_PAGE, Step};
 
     /// The seed of one run of the tests, so that the same code passes or fails each time; `WAYMARK_SEED` is another.

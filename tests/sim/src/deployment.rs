@@ -8,6 +8,8 @@ use proptest::prelude::*;
 pub struct Deployment {
     /// Sitemaps of one index at most.
     pub index_lines: u32,
+    /// Lines of an index that are read and written together.
+    pub block_lines: u32,
     /// Whether search engines are told of changes at an endpoint.
     pub endpoint: bool,
     /// Whether every other record is an item of a table of the user's own.
@@ -25,6 +27,7 @@ pub struct Deployment {
 /// The plainest one: AWS's limits, and nothing that can be left out.
 pub const PLAIN: Deployment = Deployment {
     index_lines: 50_000,
+    block_lines: IndexLimits::BLOCK,
     endpoint: false,
     source: false,
     throughput: 1,
@@ -39,14 +42,16 @@ impl Deployment {
     pub fn index_limits(&self) -> IndexLimits {
         IndexLimits {
             lines: self.index_lines,
+            block: self.block_lines,
             ..IndexLimits::default()
         }
     }
 }
 
 /// Each thing that a deployment can do without, and how it is left out.
-pub const PARTS: [fn(&mut Deployment); 7] = [
+pub const PARTS: [fn(&mut Deployment); 8] = [
     |deployment| deployment.index_lines = PLAIN.index_lines,
+    |deployment| deployment.block_lines = PLAIN.block_lines,
     |deployment| deployment.endpoint = false,
     |deployment| deployment.source = false,
     |deployment| deployment.throughput = PLAIN.throughput,
@@ -58,13 +63,15 @@ pub const PARTS: [fn(&mut Deployment); 7] = [
 /// Any deployment.
 pub fn deployment() -> impl Strategy<Value = Deployment> {
     let index_lines = prop_oneof![1 => Just(PLAIN.index_lines), 1 => 2..5_u32];
+    let block_lines = prop_oneof![1 => Just(PLAIN.block_lines), 2 => 1..4_u32];
     let source = prop::bool::weighted(0.3);
     let throughput = prop_oneof![3 => Just(PLAIN.throughput), 1 => Just(20)];
     // That of an account, and that of a new one, which others may use too.
     let concurrency = prop_oneof![2 => Just(PLAIN.concurrency), 1 => Just(10), 1 => 2..6_usize];
     let (endpoint, splits, stalls) = (any::<bool>(), any::<bool>(), any::<bool>());
+    let of_index = (index_lines, block_lines);
     (
-        index_lines,
+        of_index,
         endpoint,
         source,
         throughput,
@@ -73,8 +80,9 @@ pub fn deployment() -> impl Strategy<Value = Deployment> {
         stalls,
     )
         .prop_map(
-            |(index_lines, endpoint, source, throughput, concurrency, splits, stalls)| Deployment {
-                index_lines,
+            |(of_index, endpoint, source, throughput, concurrency, splits, stalls)| Deployment {
+                index_lines: of_index.0,
+                block_lines: of_index.1,
                 endpoint,
                 source,
                 throughput,

@@ -88,6 +88,8 @@ const LARGE_CAPACITY: u32 = 2_000;
 const FEW_RECORDS: usize = 3;
 const FEW_PATHS: usize = 2;
 const FEW_STATES: usize = 3;
+/// Sitemaps, where there are many.
+const MANY_SITEMAPS: usize = 12;
 /// As many pages as a segment has, and how many of them change at once.
 const FULL_SEGMENT: usize = SEGMENT_SLOTS as usize;
 const FEW_OF_MANY: Range<usize> = 1..4;
@@ -121,6 +123,8 @@ pub enum Step {
     /// What was deleted or changed since everything was last compared is taken from a backup of then, and what came is deleted
     /// (docs/OPERATIONS.md, "Restore the content").
     Restore,
+    /// Another mapping of the user's table is deployed: one that says what images its items have, or does not.
+    Deploy(bool),
     /// Hours pass.
     Pass(i64),
     /// The sitemap table is dropped and created again, when no function runs.
@@ -529,7 +533,16 @@ pub fn any_history() -> impl Strategy<Value = History> {
         48 => back_and_forth(MEDIUM_STEPS, Beside { losses: 1, ..BESIDE }),
         // What was lost is edited before anybody looks for it.
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 2, losses: 8, rests: 2, ..BESIDE }),
+        // Each attribute of each row is damaged, some day.
+        32 => back_and_forth(SHORT_STEPS, Beside { settings: 2, damages: 12, ..BESIDE }),
+        24 => back_and_forth(SHORT_STEPS, Beside { drops: 3, rests: 3, ..BESIDE }),
+        // All content is scanned again, before the last scan has ended.
+        32 => back_and_forth(SHORT_STEPS, Beside { deploys: 6, rests: 2, ..BESIDE }),
+        16 => back_and_forth(SHORT_STEPS, Beside { deploys: 6, drops: 2, losses: 2, ..BESIDE }),
+        // Parts come and go.
+        32 => back_and_forth(SHORT_STEPS, Beside { settings: 0, rests: 4, in_parts: true, ..BESIDE }),
         4 => in_two_segments(),
+        48 => in_many_sitemaps(),
         4 => beside_a_large_crowd(NEWS_CROWD, NEWS_PAGE),
         4 => beside_a_large_crowd(GROUP_CROWD, MEMBER),
     ]
@@ -548,16 +561,25 @@ fn with_steps(count: Range<usize>) -> impl Strategy<Value = History> {
 struct Beside {
     hours: u32,
     settings: u32,
+    deploys: u32,
     losses: u32,
+    damages: u32,
+    drops: u32,
     rests: u32,
+    /// Whether the states differ in how many parts a page has.
+    in_parts: bool,
 }
 
 /// Most of what a race has done wrong is put right by a later edit or by a scan.
 const BESIDE: Beside = Beside {
     hours: 1,
     settings: 4,
+    deploys: 0,
     losses: 0,
+    damages: 0,
+    drops: 0,
     rests: 1,
+    in_parts: false,
 };
 
 /// A few records of one site, to which the same few states come again and again: what a slow run has read is true once more
@@ -571,7 +593,17 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
     let pages = prop::collection::vec(page().prop_map(at_home), FEW_STATES);
     let settings = proptest::option::weighted(0.9, settings());
     let settings = prop::collection::vec(settings, FEW_STATES);
-    (pages, settings, count).prop_flat_map(move |(pages, settings, count)| {
+    (pages, settings, count).prop_flat_map(move |(mut pages, settings, count)| {
+        if beside.in_parts {
+            for (parts, page) in (1..).zip(&mut pages) {
+                let archive = None;
+                *page = Page {
+                    parts,
+                    archive,
+                    ..*page
+                };
+            }
+        }
         let pages = prop::sample::select(pages);
         let settings = prop::sample::select(settings);
         let steps = [
@@ -589,7 +621,13 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
                     .prop_map(|settings| Step::Site(0, settings))
                     .boxed(),
             ),
+            (beside.deploys, any::<bool>().prop_map(Step::Deploy).boxed()),
             (beside.losses, loss().boxed()),
+            (
+                beside.damages,
+                any::<usize>().prop_map(Step::DamageRow).boxed(),
+            ),
+            (beside.drops, Just(Step::DropTable).boxed()),
             (beside.rests, Just(Step::Rest).boxed()),
         ];
         let steps = steps.into_iter().filter(|(weight, _)| *weight > 0);
@@ -599,19 +637,57 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
     })
 }
 
-/// A sitemap of two segments, both of which change: their events come in different lanes, so that several runs publish it.
-fn in_two_segments() -> impl Strategy<Value = History> {
-    let post = |page: Page| Page {
+/// A page beside a crowd of so many, in the same sitemaps.
+fn beside(crowd: usize) -> impl Strategy<Value = Page> {
+    page().prop_map(move |page| Page {
         archive: None,
         film: Film::None,
         news: false,
         group: None,
-        path: FULL_SEGMENT + page.path % FEW_PATHS,
+        path: crowd + page.path % FEW_PATHS,
         kind: PAGE.kind,
         site: PAGE.site,
         ..page
+    })
+}
+
+/// Sitemaps of one page each, which come and go: the index has many lines, and blocks of them.
+fn in_many_sitemaps() -> impl Strategy<Value = History> {
+    let settings = Settings {
+        capacity: 1,
+        ..DEFAULT
     };
-    let pages = prop::collection::vec(page().prop_map(post), FEW_STATES);
+    let state = prop_oneof![2 => Just(State::Listed), 1 => Just(State::Draft)];
+    let of_the_crowd = (1..=MANY_SITEMAPS, 1..28_u32, state).prop_map(|(count, day, state)| {
+        let changed = Changed::Day(day);
+        let page = Page {
+            changed,
+            state,
+            ..PAGE
+        };
+        Step::Flood(count, page)
+    });
+    let step = prop_oneof![
+        8 => (RECORDS, beside(MANY_SITEMAPS)).prop_map(|(id, page)| Step::Put(id, page)),
+        4 => RECORDS.prop_map(Step::Delete),
+        4 => of_the_crowd,
+        4 => Just(Step::Rest),
+    ];
+    let first = [
+        Step::Site(0, Some(settings)),
+        Step::Flood(MANY_SITEMAPS, PAGE),
+        Step::Rest,
+    ];
+    let steps = prop::collection::vec(step, SHORT_STEPS);
+    steps.prop_map(move |steps| History {
+        loaded: 0,
+        steps: first.clone().into_iter().chain(steps).collect(),
+    })
+}
+
+/// A sitemap of two segments, both of which change: their events come in different lanes, so that several runs publish it.
+fn in_two_segments() -> impl Strategy<Value = History> {
+    let pages = prop::collection::vec(beside(FULL_SEGMENT), FEW_STATES);
     (pages, SHORT_STEPS).prop_flat_map(move |(pages, count)| {
         let pages = prop::sample::select(pages);
         let of_the_first = (FEW_OF_MANY, 1..28_u32).prop_map(|(count, day)| {
@@ -705,6 +781,13 @@ fn with_room(step: Step) -> Step {
 }
 
 impl History {
+    /// Whether it says what items of the user's own table mean.
+    pub fn deploys(&self) -> bool {
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::Deploy(_)))
+    }
+
     /// The history without some of its steps.
     pub fn without(&self, range: Range<usize>) -> Self {
         let mut steps = self.steps.clone();

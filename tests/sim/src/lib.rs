@@ -4,6 +4,7 @@
 //! - [`world`] is a deployment: tables with streams and a bucket whose calls take time and fail, event sources as Lambda's, the
 //!   schedule, an endpoint for notices. Runs of functions end anywhere, and some that were thought dead come back.
 //! - [`history`] draws what happens, [`deployment`] in what, [`oracle`] says what must be published then, [`audit`] compares every row and object.
+//! - `watch` says what must be so at every moment, behind each write.
 //! - [`cases`] draws histories by their numbers, [`run`] lets one happen. The same seed gives the same history, to the call: its
 //!   digest says so.
 
@@ -34,4 +35,5 @@ pub mod tables;
 pub mod template;
 pub mod throughput;
 pub mod told;
+mod watch;
 pub mod world;

@@ -17,6 +17,7 @@ use sitemap::time::When;
 use crate::history::{
     Changed, DEFAULT, Film, KNOWN, Page, SERIES, SITES, Settings, State, TERMS, TYPES,
 };
+use crate::source;
 
 /// The lowest byte limit that a site can ask for.
 pub const LOW_BYTE_LIMIT: usize = 1_000_000;
@@ -51,6 +52,8 @@ pub struct Oracle {
     pub ever_told: [bool; SITES.len()],
     /// Sitemaps of one index at most.
     pub index_lines: usize,
+    /// Whether items of the user's table have images.
+    pub pictured: bool,
     /// The content as it was when everything was last compared.
     pub backup: Backup,
 }
@@ -130,6 +133,7 @@ impl Oracle {
             settings: [None; SITES.len()],
             ever_told: [false; SITES.len()],
             index_lines: INDEX_LINES,
+            pictured: true,
             backup: Backup::default(),
         }
     }
@@ -179,11 +183,20 @@ impl Oracle {
             .entries
             .first()
             .and_then(|entry| entry.lastmod.clone());
-        let images = records::images(page);
+        let images = self.images(id, page);
         format!(
             "{lastmod:?} {} {images:?} {:?}",
             page.titled, page.alternates
         )
+    }
+
+    /// The images of a page, as far as its record's mapping says.
+    fn images(&self, id: &str, page: &Page) -> Vec<String> {
+        if self.pictured || source::key(id).is_none() {
+            records::images(page)
+        } else {
+            Vec::new()
+        }
     }
 
     /// Whether the first of the site's indexes lists the others.

@@ -9,10 +9,12 @@ use engine::keys::ALONE;
 use engine::rows::AuditProgress;
 use engine::sweep::TURN_SECONDS;
 use engine::sweep::audit::Finding;
+use serde_json::Value as Json;
+use sitemap::site::SiteSettings;
 
 use crate::audit::{Tally, audit, check};
 use crate::deployment::{Deployment, PLAIN};
-use crate::history::{History, MOST_CROWD, Page, RECORDED, SITES, Settings, State, Step};
+use crate::history::{History, KNOWN, MOST_CROWD, Page, RECORDED, SITES, Settings, State, Step};
 use crate::oracle::{Backup, Oracle};
 use crate::reader::{Board, Pace, Reader, Seen};
 use crate::runtime::Sim;
@@ -158,6 +160,7 @@ pub(crate) async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>
         shards,
         factor: FACTOR,
         trouble: None,
+        watched: true,
     };
     let Case {
         deployment,
@@ -230,6 +233,7 @@ impl Run {
     async fn happen(&mut self, history: &History) -> Result<(), String> {
         for site in 0..SITES.len() {
             self.show(site);
+            self.world.site_says(site, said(site, None).as_ref());
         }
         let (loaded, rest) = history.steps.split_at(history.loaded);
         for step in loaded {
@@ -281,6 +285,7 @@ impl Run {
             }
             Step::Site(site, settings) => self.settings(*site, settings).await,
             Step::Restore => self.restore().await,
+            Step::Deploy(pictured) => self.deploy(*pictured).await,
             Step::Pass(hours) => self.pass(*hours).await?,
             Step::DropTable => self.drop_table().await?,
             Step::LoseRow(at) => self.lose_row(*at).await,
@@ -344,8 +349,11 @@ impl Run {
         }
         self.show(site);
         self.told.settings_change(site, &self.oracle);
-        match settings {
-            Some(settings) => self.world.put(&Oracle::site_record(site, settings)).await,
+        let record = settings.map(|settings| Oracle::site_record(site, &settings));
+        self.world
+            .site_says(site, said(site, record.as_ref()).as_ref());
+        match record {
+            Some(record) => self.world.put(&record).await,
             None => self.world.delete(&format!("site/{}", SITES[site])).await,
         }
     }
@@ -368,6 +376,16 @@ impl Run {
             self.world.delete(id).await;
         }
         self.oracle.pages = pages;
+    }
+
+    async fn deploy(&mut self, pictured: bool) {
+        if self.world.deploy(pictured).await {
+            self.oracle.pictured = pictured;
+            // All content is scanned, and a scan tells nobody.
+            for site in 0..SITES.len() {
+                self.told.settings_change(site, &self.oracle);
+            }
+        }
     }
 
     async fn pass(&mut self, hours: i64) -> Result<(), String> {
@@ -530,6 +548,7 @@ impl Run {
         self.passed = 0;
         (self.dropped, self.rowless) = (false, false);
         self.lost = false;
+        self.world.watch_all();
         self.oracle.back_up();
         for site in 0..SITES.len() {
             if site == RECORDED && self.orphaned {
@@ -543,5 +562,15 @@ impl Run {
             });
         }
         Ok(())
+    }
+}
+
+/// What a site's row is to say if this is the site's record; nothing if that depends on what it says.
+fn said(site: usize, record: Option<&Json>) -> Option<SiteSettings> {
+    let host = SITES[site];
+    match record {
+        Some(record) => SiteSettings::parse(host, record).ok(),
+        None if site < KNOWN => SiteSettings::default_for(host).ok(),
+        None => None,
     }
 }

@@ -31,13 +31,13 @@ const SAME: [&str; 11] = [
 /// Fields that stand in a map.
 const NESTED: [&str; 4] = ["modified_at", "terms", "language", "translation_group"];
 
-/// The table, and what its items mean.
+/// The table, and what its items mean. Where they are not pictured, the mapping says nothing of images.
 ///
 /// # Panics
 ///
 /// If the mapping is not valid.
 #[must_use]
-pub fn source() -> SourceTable {
+pub fn source(pictured: bool) -> SourceTable {
     let mut fields = Map::new();
     for (field, attribute) in RENAMED {
         fields.insert(field.to_owned(), attribute.into());
@@ -51,7 +51,9 @@ pub fn source() -> SourceTable {
     let status = json!({"path": "state", "values": {"live": "published", "*": "draft"}});
     fields.insert("status".to_owned(), status);
     let images = json!({"path": "media", "each": {"object": {"url": "src"}}});
-    fields.insert("images".to_owned(), images);
+    if pictured {
+        fields.insert("images".to_owned(), images);
+    }
     let mapping = json!({
         "key": [{"pk": "S"}, {"sk": "N"}], "only": {"entity": PAGE}, "fields": fields,
     });

@@ -18,6 +18,7 @@ use table::{
 use crate::faults::{Fate, Faults};
 use crate::runtime::digest_of;
 use crate::throughput::{Kind, Load, Throughput, cost};
+use crate::watch::Watch;
 
 /// What a table says that has no throughput left.
 const TOO_MANY: &str = "the throughput is used up";
@@ -34,6 +35,7 @@ pub struct SimTable {
     pub table: MemoryTable,
     faults: Faults,
     throughput: Throughput,
+    watch: Option<Watch>,
 }
 
 /// A bucket behind a network.
@@ -43,6 +45,7 @@ pub struct SimObjects {
     pub objects: MemoryObjects,
     faults: Faults,
     asked: Arc<Asked>,
+    watch: Option<Watch>,
 }
 
 /// What a bucket was asked for so far.
@@ -64,7 +67,14 @@ impl SimTable {
             table,
             faults,
             throughput,
+            watch: None,
         }
+    }
+
+    /// The same whose writes are looked at.
+    #[must_use]
+    pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
+        Self { watch, ..self }
     }
 
     /// The digest of a partition key.
@@ -134,15 +144,23 @@ impl SimTable {
         };
         let noted = digest_of(&(operation, &request));
         let (table, throughput) = (self.table.clone(), self.throughput.clone());
+        let watch = self.watch.clone();
         let call = move || {
             let is_taken = throughput.admits(&load);
             let (throughput, load) = (throughput.clone(), load.clone());
+            let watch = watch.clone();
             let call = is_taken.then(|| call(table.clone(), request.clone()));
             async move {
                 let Some(call) = call else {
                     return Err(too_many(operation, load.keys.len()));
                 };
+                if let Some(watch) = &watch {
+                    watch.forget();
+                }
                 let answer = call.await;
+                if let Some(watch) = &watch {
+                    watch.look_at_rows().await;
+                }
                 throughput.take(&load, answer.as_ref().map_or(0, read));
                 answer
             }
@@ -378,7 +396,14 @@ impl SimObjects {
             objects,
             faults,
             asked: Arc::default(),
+            watch: None,
         }
+    }
+
+    /// The same whose puts are looked at.
+    #[must_use]
+    pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
+        Self { watch, ..self }
     }
 
     /// Puts so far that were done, and that were lost to another.
@@ -402,7 +427,7 @@ impl SimObjects {
         &'a self,
         operation: &'static str,
         request: R,
-        call: impl Fn(MemoryObjects, R) -> F + Copy + Send + Sync + 'static,
+        call: impl Fn(MemoryObjects, R) -> F + Clone + Send + Sync + 'static,
     ) -> objects::Reply<'a, T>
     where
         R: Clone + Hash + Send + Sync + 'static,
@@ -465,11 +490,21 @@ impl Objects for SimObjects {
         precondition: &'a Precondition,
     ) -> objects::Reply<'a, Put> {
         self.asked.puts.fetch_add(1, Ordering::Relaxed);
+        let watch = self.watch.clone();
         let put = self.call(
             "PutObject",
             (key.clone(), body, document.clone(), precondition.clone()),
-            |objects, (key, body, document, precondition)| async move {
-                objects.put(&key, body, &document, &precondition).await
+            move |objects, (key, body, document, precondition)| {
+                let watch = watch.clone();
+                async move {
+                    let Some(watch) = watch else {
+                        return objects.put(&key, body, &document, &precondition).await;
+                    };
+                    let before = watch.listed(&key).await;
+                    let put = objects.put(&key, body, &document, &precondition).await;
+                    watch.look_at_object(&key, &before).await;
+                    put
+                }
             },
         );
         Box::pin(async move {

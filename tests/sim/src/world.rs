@@ -1,7 +1,7 @@
 //! A deployment in a simulated world.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,8 +23,9 @@ use engine::sweep::{AuditTimes, TURN_SECONDS, sweep};
 use engine::{Env, SitemapTable};
 use objects::{Document, MemoryObjects, ObjectKey, Objects};
 use serde_json::Value as Json;
-use sitemap::member::{Built, Frame, Member, Segment, splice};
+use sitemap::member::{Built, Frame, Member, Part, Segment, splice};
 use sitemap::record::schema::FIELDS;
+use sitemap::site::SiteSettings;
 use sitemap::stylesheet::shard_frame;
 use table::{Item, MemoryTable, Scan, Schema, Table, Value};
 
@@ -42,6 +43,7 @@ use crate::source;
 use crate::tables::{SimObjects, SimTable};
 use crate::template::{Mapping, TEMPLATE};
 use crate::throughput::Throughput;
+use crate::watch::{Changes, Watch};
 
 /// In one of so many worlds with faults a service is out of order for a time.
 const OUTAGE_ONE_IN: u64 = 4;
@@ -56,6 +58,8 @@ const NO_STYLESHEET: &str = "/of-another-release.xsl";
 const SWEEPS_WAITED_FOR: i64 = 20;
 /// Seconds after which DynamoDB has deleted a row that is over ("within a few days").
 const MOST_TTL_DELAY: i64 = 48 * 3_600;
+/// The longest time between two functions' getting new code, in seconds.
+const DEPLOYING: u64 = 20;
 /// How long nothing may come to rest, in virtual time.
 const SETTLES: Duration = Duration::from_secs(86_400);
 /// More sites than any world has.
@@ -78,6 +82,8 @@ pub struct Options {
     pub factor: usize,
     /// What is in trouble for an hour.
     pub trouble: Option<Trouble>,
+    /// Whether every write of the functions is looked at.
+    pub watched: bool,
 }
 
 /// What may be in trouble.
@@ -102,6 +108,7 @@ impl Options {
             shards,
             factor: TEMPLATE.content.factor,
             trouble: None,
+            watched: false,
         }
     }
 }
@@ -115,8 +122,9 @@ pub struct World {
     objects: MemoryObjects,
     /// The same as the functions have it.
     bucket: SimObjects,
-    /// The user's table.
+    /// The user's table; as the functions have it, and as the operator.
     source: Option<MemoryTable>,
+    sources: Option<[Arc<dyn Table>; 2]>,
     /// Of the content, of the sitemap table, and of the user's table.
     streams: [Stream; 3],
     /// How these are read.
@@ -128,14 +136,16 @@ pub struct World {
     /// When what the options name is in trouble.
     trouble: Spell,
     deployment: Deployment,
-    /// The functions' state: calls take time and fail.
-    functions: Regenerator,
+    /// The state of `ingest`, `regenerate` and `sweep` as they are deployed: calls take time and fail.
+    functions: [Arc<Mutex<Arc<Regenerator>>>; 3],
     /// The operator's: calls do neither.
     operator: Regenerator,
     /// Where search engines are told of changes.
     endpoint: Option<Endpoint>,
     /// How long changes take, where that is measured.
     pub latency: Latency,
+    /// Looks at each write of the functions.
+    watch: Option<Watch>,
     /// Of the answers of the functions.
     faults: Faults,
     /// Since when the functions run.
@@ -163,6 +173,8 @@ impl World {
         let endpoint = deployment.endpoint.then(|| Endpoint::new(sim.clone()));
         let (told, latency) = (endpoint.clone(), Latency::new(sim.clone()));
         let changed = latency.clone();
+        let changes = options.watched.then(Changes::default);
+        let looked_at = changes.clone();
         let sitemap = MemoryTable::watched(Schema::of_texts(&["pk", "sk"]), move |change| {
             let is_notice = |key: &Item| {
                 key.text("pk")
@@ -172,6 +184,9 @@ impl World {
                 endpoint.watch(&change);
             }
             changed.note(&change);
+            if let Some(changes) = &looked_at {
+                changes.note(&change);
+            }
             let record = StreamRecord::from(&change);
             if subject(&record).is_some() {
                 rows.push(change.key.text("pk").unwrap_or_default(), record);
@@ -186,6 +201,7 @@ impl World {
             })
         });
         let objects = MemoryObjects::default();
+        let watch = changes.map(|changes| Watch::new(sim, changes, &sitemap, &objects));
         let faults = Faults::new(sim.clone(), options.calls);
         // One service may be out of order for a time.
         let down = options.calls > 0.0 && sim.below(OUTAGE_ONE_IN) == 0;
@@ -209,31 +225,42 @@ impl World {
             // The user's table fails as the content table does.
             let faults = faults_of(number as u64 % 2);
             let throughput = throughput[number].clone();
-            Arc::new(SimTable::new(table.clone(), faults, throughput))
+            let watch = watch.clone().filter(|_| number == 1);
+            Arc::new(SimTable::new(table.clone(), faults, throughput).watched(watch))
         };
         let bucket = match options.trouble {
             Some(Trouble::Bucket) => faults_of(2).out_of_order(trouble.clone()),
             _ => faults_of(2),
         };
-        let bucket = SimObjects::new(objects.clone(), bucket.of_another());
+        let bucket = SimObjects::new(objects.clone(), bucket.of_another()).watched(watch.clone());
         let invoker = Invoker::new(sim.clone(), options.runs, deployment.concurrency);
         let invoker = invoker
             .with_stops(spell(Trouble::Stops))
             .with_stalls(deployment.stalls);
+        let sources = source.as_ref().map(|source| {
+            [
+                behind(2, source),
+                Arc::new(source.clone()) as Arc<dyn Table>,
+            ]
+        });
+        let [of_functions, of_operator] = match &sources {
+            Some(sources) => sources.clone().map(Some),
+            None => [None, None],
+        };
         let functions = regenerator(
             behind(0, &content),
             behind(1, &sitemap),
-            source.as_ref().map(|source| behind(2, source)),
+            of_functions,
             Arc::new(bucket.clone()),
             limits,
             &env,
         );
+        let functions = Arc::new(functions);
+        let functions = [(); 3].map(|()| Arc::new(Mutex::new(Arc::clone(&functions))));
         let operator = regenerator(
             Arc::new(content.clone()),
             Arc::new(sitemap.clone()),
-            source
-                .clone()
-                .map(|source| Arc::new(source) as Arc<dyn Table>),
+            of_operator,
             Arc::new(objects.clone()),
             limits,
             &env,
@@ -245,6 +272,7 @@ impl World {
             objects,
             bucket,
             source,
+            sources,
             streams,
             mappings,
             throughput,
@@ -255,6 +283,7 @@ impl World {
             operator,
             endpoint,
             latency,
+            watch,
             faults,
             begun: None,
             sweeps: Arc::default(),
@@ -272,15 +301,14 @@ impl World {
         self.begin_trouble();
         let [changes, rows, items] = &self.streams;
         let [content, sitemap, source] = self.mappings;
-        let reconciler = Arc::new(self.functions.reconciler.clone());
+        let [ingests, regenerates, sweeps] = self.functions.clone();
         let ingest: Function = Arc::new(move |records| {
-            let reconciler = Arc::clone(&reconciler);
-            Box::pin(async move { engine::ingest::ingest(&reconciler, &records).await })
+            let code = deployed(&ingests);
+            Box::pin(async move { engine::ingest::ingest(&code.reconciler, &records).await })
         });
-        let regenerator = Arc::new(self.functions.clone());
         let regenerate: Function = Arc::new(move |records| {
-            let regenerator = Arc::clone(&regenerator);
-            Box::pin(async move { regenerator.regenerate(&records).await })
+            let code = deployed(&regenerates);
+            Box::pin(async move { code.regenerate(&records).await })
         });
         let (faults, invoker, splits) = (&self.faults, &self.invoker, self.deployment.splits);
         changes.connect(content, faults, splits, invoker, &ingest);
@@ -289,22 +317,21 @@ impl World {
             items.connect(source, faults, splits, invoker, &ingest);
         }
         let sim = self.sim.clone();
-        let functions = self.functions.clone();
         let (endpoint, invoker) = (self.endpoint.clone(), self.invoker.clone());
-        let sweeps = Arc::clone(&self.sweeps);
+        let running = Arc::clone(&self.sweeps);
         let (period, timeout) = (TEMPLATE.sweep_period, TEMPLATE.sweep_timeout);
         drop(self.sim.spawn(async move {
             loop {
                 sim.sleep(period).await;
-                let (functions, endpoint) = (functions.clone(), endpoint.clone());
-                let runs = Arc::clone(&sweeps);
+                let (code, endpoint) = (deployed(&sweeps), endpoint.clone());
+                let runs = Arc::clone(&running);
                 let swept = async move {
                     let _runs = runs;
                     let Regenerator {
                         reconciler,
                         objects,
                         ..
-                    } = &functions;
+                    } = &*code;
                     let engines = endpoint
                         .as_ref()
                         .map(|endpoint| endpoint as &dyn SearchEngines);
@@ -324,6 +351,33 @@ impl World {
                 }
             }
         }));
+    }
+
+    /// Deploys another mapping of the user's table, if there is one: the functions get it one after another, and what runs goes
+    /// on with the one before. Says whether there is such a table.
+    pub async fn deploy(&mut self, pictured: bool) -> bool {
+        let Some([of_functions, of_operator]) = self.sources.clone() else {
+            return false;
+        };
+        if let Some(watch) = &self.watch {
+            watch.set_remapped();
+        }
+        let mapped = |code: &Regenerator, table| {
+            let mut code = code.clone();
+            let content = code.reconciler.content;
+            code.reconciler.content = content.with_source(source::source(pictured), table);
+            code
+        };
+        let first = usize::try_from(self.sim.below(3)).unwrap_or(0);
+        for function in 0..self.functions.len() {
+            let pause = Duration::from_secs(self.sim.below(DEPLOYING));
+            self.sim.sleep(pause).await;
+            let function = &self.functions[(first + function) % self.functions.len()];
+            let code = mapped(&deployed(function), Arc::clone(&of_functions));
+            *function.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(code);
+        }
+        self.operator = mapped(&self.operator, of_operator);
+        true
     }
 
     /// The sites as the public sees them.
@@ -511,6 +565,11 @@ impl World {
 
     /// Deletes a row, as nobody does: it is lost.
     pub async fn lose_row(&self, pk: &str, sk: &str) {
+        self.watch_nothing();
+        self.delete_row(pk, sk).await;
+    }
+
+    async fn delete_row(&self, pk: &str, sk: &str) {
         let key = Item::new().with("pk", pk).with("sk", sk);
         self.sitemap.delete(key, None).await.expect("a delete");
     }
@@ -525,24 +584,26 @@ impl World {
             let drawn = keys::sha256_hex(&format!("{pk} {sk}"));
             let drawn = i64::from_str_radix(&drawn[..12], 16).expect("48 bits");
             if expires + drawn % MOST_TTL_DELAY <= self.sim.now() {
-                self.lose_row(pk, sk).await;
+                self.delete_row(pk, sk).await;
             }
         }
     }
 
     /// Writes a row, as nobody does: it is damaged.
     pub async fn damage_row(&self, item: Item) {
+        self.watch_nothing();
         self.sitemap.put(item, None).await.expect("a put");
     }
 
     /// Replaces an object, as nobody does.
     pub fn damage_object(&self, key: &ObjectKey, body: &[u8], document: Option<Document>) {
         let body = Bytes::copy_from_slice(body);
+        self.watch_nothing();
         self.objects.damage(key, body, document);
     }
 
     /// Loses an object or half of it, or puts a sitemap in its place that a release with a fault could have made: whole, of the
-    /// same stamps, and with nothing in its first segment or in another frame.
+    /// same stamps and counts, and with other addresses in its first segment or in another frame.
     pub async fn lose_object(&self, key: &ObjectKey, how: usize) {
         let found = self.objects.get(key).await.expect("an object");
         let Some((meta, bytes)) = found.filter(|(_, bytes)| !bytes.is_empty()) else {
@@ -560,7 +621,7 @@ impl World {
             (1, ..) => self.damage_object(key, &bytes[..bytes.len() / 2], None),
             (how @ 2..=3, Some((member, frame)), Some(document)) => {
                 let built = if how == 2 {
-                    with_an_empty_segment(&member, &frame)
+                    with_other_addresses(&member, &frame)
                 } else {
                     splice(
                         &member,
@@ -576,7 +637,32 @@ impl World {
                 };
                 self.damage_object(key, &built.bytes, Some(document));
             }
-            _ => drop(self.objects.lose(key)),
+            _ => {
+                self.watch_nothing();
+                let _was_there = self.objects.lose(key);
+            }
+        }
+    }
+
+    /// Stops checking the functions' writes, since something is lost.
+    fn watch_nothing(&self) {
+        if let Some(watch) = &self.watch {
+            watch.set_blind(true);
+        }
+    }
+
+    /// Checks the functions' writes again, since all losses are repaired.
+    pub fn watch_all(&self) {
+        if let Some(watch) = &self.watch {
+            watch.set_blind(false);
+        }
+    }
+
+    /// Notes the settings that a site's row should have from now on; `None` if they depend on its earlier ones.
+    pub fn site_says(&self, site: usize, settings: Option<&SiteSettings>) {
+        if let Some(watch) = &self.watch {
+            let text = settings.map(|settings| serde_json::to_string(settings).expect("JSON"));
+            watch.site_says(site, text);
         }
     }
 
@@ -740,6 +826,11 @@ impl World {
     }
 }
 
+/// What a function's next run is.
+fn deployed(function: &Mutex<Arc<Regenerator>>) -> Arc<Regenerator> {
+    Arc::clone(&function.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 fn regenerator(
     content: Arc<dyn Table>,
     sitemap: Arc<dyn Table>,
@@ -751,7 +842,7 @@ fn regenerator(
     let known = SITES[..KNOWN].iter().map(|site| (*site).to_owned());
     let content = Content::new(content, env.clone());
     let content = match source {
-        Some(table) => content.with_source(source::source(), table),
+        Some(table) => content.with_source(source::source(true), table),
         None => content,
     };
     Regenerator {
@@ -813,16 +904,19 @@ fn value(json: &Json) -> Value {
     }
 }
 
-/// A sitemap with the stamps of this one, and with nothing in its first segment.
-fn with_an_empty_segment(sitemap: &Member<'_>, frame: &Frame) -> Built {
+/// A sitemap with the stamps and counts of this one, whose first segment has other addresses.
+fn with_other_addresses(sitemap: &Member<'_>, frame: &Frame) -> Built {
     let first = sitemap.directory().segments.first();
-    let nothing = first.map(|info| Segment {
+    let xml = sitemap.inflated(Part::Segment(0)).unwrap_or_default();
+    let xml = String::from_utf8_lossy(&xml);
+    let xml = xml.replace("<loc>https", "<loc>httpx");
+    let other = first.map(|info| Segment {
         stamp: info.stamp,
-        entries: 0,
-        newest: None,
-        xml: b"",
+        entries: info.entries,
+        newest: info.newest,
+        xml: xml.as_bytes(),
     });
-    splice(sitemap, frame, &(0..).zip(nothing).collect())
+    splice(sitemap, frame, &(0..).zip(other).collect())
 }
 
 /// A digest of rows and objects.

@@ -36,13 +36,12 @@ const KEY: &str = "0123456789abcdef";
 /// Has a deployment do everything.
 pub(super) async fn does_everything(calls: &Calls) {
     let engine = Engine::start();
-    let bytes = IndexLimits::default().bytes;
     let options = Options {
         observer: Some(Arc::new(calls.clone())),
         indexnow: Some(engine.endpoint()),
         index_limits: IndexLimits {
             lines: LINES,
-            bytes,
+            ..IndexLimits::default()
         },
         source: Some(source()),
         ..Options::default()

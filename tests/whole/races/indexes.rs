@@ -24,16 +24,16 @@ async fn a_slow_publisher_of_an_index_leaves_nothing_in_one_that_is_not_needed()
     for emptied in [true, false] {
         if emptied {
             change("draft").await;
-            bench.fast.publish_index(SITE).await.unwrap();
+            bench.fast.publish_index(SITE, None).await.unwrap();
             assert!(!is_listed().await);
         }
         change("published").await;
         let gate = Gate::behind("Query", "INDEX#");
         let slow = bench.slow(gate.interceptor());
-        let slow = async move { slow.publish_index(SITE).await.unwrap() };
+        let slow = async move { slow.publish_index(SITE, None).await.unwrap() };
         let fast = async {
             change("draft").await;
-            bench.fast.publish_index(SITE).await.unwrap();
+            bench.fast.publish_index(SITE, None).await.unwrap();
         };
         overtaken(&gate, slow, fast).await;
         assert!(!is_listed().await, "{emptied}");
@@ -57,7 +57,7 @@ async fn a_sitemap_is_listed_in_another_index_before_it_leaves_the_one_it_was_in
         published.unwrap();
         let gate = Gate::behind("PUT", "sitemap_index");
         let slow = bench.slow(gate.interceptor());
-        let slow = async move { slow.publish_index(SITE).await.unwrap() };
+        let slow = async move { slow.publish_index(SITE, None).await.unwrap() };
         let fast = async {
             let indexes = [1, 2].map(nth_index);
             let mut documents = String::new();
@@ -89,7 +89,7 @@ async fn an_index_of_a_run_that_died_is_known_and_not_named_before_all_are_there
         change("published").await;
         let dying = bench.slow(fuse.interceptor());
         fuse.set(writes);
-        let survived = dying.publish_index(SITE).await.is_ok();
+        let survived = dying.publish_index(SITE, None).await.is_ok();
         bench.fast.publish_site_files(SITE).await.unwrap();
         let robots = ObjectKey::Robots {
             site: SITE.to_owned(),
@@ -109,7 +109,7 @@ async fn an_index_of_a_run_that_died_is_known_and_not_named_before_all_are_there
             assert!(bench.document(&nth_index(2)).await.contains("<sitemap>"));
         }
         change("draft").await;
-        bench.fast.publish_index(SITE).await.unwrap();
+        bench.fast.publish_index(SITE, None).await.unwrap();
         if is_there(2).await {
             let document = bench.document(&nth_index(2)).await;
             assert!(!document.contains("<sitemap>"), "{writes}");

@@ -156,7 +156,10 @@ impl World {
         self.follow(|subject| {
             !matches!(
                 subject,
-                Subject::Segment(..) | Subject::Index(_) | Subject::Site(_) | Subject::SiteScan(_)
+                Subject::Segment(..)
+                    | Subject::Summary(_)
+                    | Subject::Site(_)
+                    | Subject::SiteScan(_)
             )
         })
         .await?;

@@ -7,13 +7,14 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::net::TcpSocket;
 
 mod files;
 #[path = "../limited/mod.rs"]
@@ -258,11 +259,11 @@ fn a_server_on_this_machine_that_names_public_addresses_is_told_how_to_be_asked(
 
 #[test]
 fn a_dead_host_is_a_finding() {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let found = rules(&format!("http://{port}/"), &[]);
+    // Bound and not listening: it refuses, and no other test is given the port.
+    let held = TcpSocket::new_v4().unwrap();
+    held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = held.local_addr().unwrap();
+    let found = rules(&format!("http://{address}/"), &[]);
     assert_eq!(found, (vec!["index.reachable".to_owned()], 1));
 }
 

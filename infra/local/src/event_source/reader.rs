@@ -1,6 +1,7 @@
 //! Reading a stream: its shards, parents before children, each with a reader of its own.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
@@ -26,6 +27,8 @@ const QUIET: Duration = Duration::from_secs(20);
 const LONG_PAUSE: Duration = Duration::from_secs(1);
 /// Records of one `GetRecords` (DynamoDB).
 const PAGE: i32 = 1_000;
+/// Records for the function that are read ahead, and a page more: less than 50 MB.
+const READ_AHEAD: usize = 50_000;
 
 type Stopped = watch::Receiver<bool>;
 
@@ -189,65 +192,127 @@ fn read_shard(
     }
 }
 
-async fn read_lane(client: Client, mut position: Position, lane: Lane, delivery: Arc<Delivery>) {
-    let mut pending: Vec<EventRecord> = Vec::new();
-    let mut since = Instant::now();
-    let mut last_found = Instant::now();
+/// Reads one lane, and ahead of what is delivered: a slice of a scan writes a hundred thousand records before the one that
+/// has the next slice begin.
+async fn read_lane(client: Client, position: Position, lane: Lane, delivery: Arc<Delivery>) {
+    let mut reader = LaneReader {
+        client,
+        position,
+        lane,
+        delivery: Arc::clone(&delivery),
+        pending: VecDeque::new(),
+        since: Instant::now(),
+        last_found: Instant::now(),
+        ended: false,
+    };
     loop {
-        let page = match poll(&client, &mut position, delivery.mapping.starting).await {
-            Ok(page) => page,
-            Err(error) => {
-                tracing::warn!(function = delivery.mapping.name, error, "a poll failed");
-                tokio::time::sleep(LONG_PAUSE).await;
-                continue;
-            }
+        let Some(found) = reader.read().await else {
+            tokio::time::sleep(LONG_PAUSE).await;
+            continue;
         };
-        let records = page.records.unwrap_or_default();
-        let found_nothing = records.is_empty() && pending.is_empty();
-        for record in records {
-            position.last = record
-                .dynamodb
-                .as_ref()
-                .and_then(|change| change.sequence_number.clone())
-                .or(position.last);
-            let record = event_record(record, &position.stream);
-            if delivery.mapping.is_read_by(&lane, &record) && (delivery.mapping.filter)(&record) {
-                delivery.counters.read.fetch_add(1, Ordering::SeqCst);
-                last_found = Instant::now();
-                if pending.is_empty() {
-                    since = last_found;
+        let found_nothing = !found && reader.pending.is_empty();
+        while let Some(batch) = reader.batch() {
+            let mut delivered = pin!(delivery.deliver(batch));
+            loop {
+                tokio::select! {
+                    () = &mut delivered => break,
+                    () = reader.read_ahead() => {}
                 }
-                pending.push(record);
             }
+            // As if what is pending had been read now: what belongs to it may follow, and is handled with it.
+            reader.since = Instant::now();
         }
-        position.iterator = page.next_shard_iterator;
-        let ended = position.iterator.is_none();
-        while !pending.is_empty()
-            && (ended
-                || pending.len() >= delivery.mapping.batch_size
-                || since.elapsed() >= delivery.mapping.window)
-        {
-            let rest = pending.split_off(pending.len().min(delivery.mapping.batch_size));
-            delivery
-                .deliver(std::mem::replace(&mut pending, rest))
-                .await;
-        }
-        if ended {
+        if reader.ended {
             return;
         }
         if found_nothing {
-            if delivery.counters.overlapping.load(Ordering::SeqCst) == 0 {
-                delivery
-                    .counters
-                    .with_idle_polls(|polls| *polls.entry(lane.clone()).or_default() += 1);
-                delivery.counters.changed.notify_waiters();
+            let counters = &delivery.counters;
+            if counters.overlapping.load(Ordering::SeqCst) == 0 {
+                counters.with_idle_polls(|polls| {
+                    *polls.entry(reader.lane.clone()).or_default() += 1;
+                });
+                counters.changed.notify_waiters();
             }
-            let is_quiet = last_found.elapsed() > QUIET;
+            let is_quiet = reader.last_found.elapsed() > QUIET;
             let pause = if is_quiet { QUIET_PAUSE } else { IDLE_PAUSE };
             tokio::time::sleep(pause).await;
-        } else if !pending.is_empty() {
+        } else if !reader.pending.is_empty() {
             tokio::time::sleep(IDLE_PAUSE.min(delivery.mapping.window)).await;
         }
+    }
+}
+
+/// A reader of one lane of a shard.
+struct LaneReader {
+    client: Client,
+    position: Position,
+    lane: Lane,
+    delivery: Arc<Delivery>,
+    /// What was read and is not delivered yet.
+    pending: VecDeque<EventRecord>,
+    /// When the first of these was read.
+    since: Instant,
+    /// When anything for the function was last read.
+    last_found: Instant,
+    /// Whether the shard has no more records.
+    ended: bool,
+}
+
+impl LaneReader {
+    /// Reads the next records, and says whether there were any; nothing if that failed.
+    async fn read(&mut self) -> Option<bool> {
+        let mapping = &self.delivery.mapping;
+        let page = match poll(&self.client, &mut self.position, mapping.starting).await {
+            Ok(page) => page,
+            Err(error) => {
+                tracing::warn!(function = mapping.name, error, "a poll failed");
+                return None;
+            }
+        };
+        let records = page.records.unwrap_or_default();
+        let found = !records.is_empty();
+        for record in records {
+            let change = record.dynamodb.as_ref();
+            let number = change.and_then(|change| change.sequence_number.clone());
+            self.position.last = number.or(self.position.last.take());
+            let record = event_record(record, &self.position.stream);
+            if mapping.is_read_by(&self.lane, &record) && (mapping.filter)(&record) {
+                self.delivery.counters.read.fetch_add(1, Ordering::SeqCst);
+                self.last_found = Instant::now();
+                if self.pending.is_empty() {
+                    self.since = self.last_found;
+                }
+                self.pending.push_back(record);
+            }
+        }
+        self.position.iterator = page.next_shard_iterator;
+        self.ended = self.position.iterator.is_none();
+        Some(found)
+    }
+
+    /// Reads the next records unless many are pending. It may be dropped at any time: then nothing was read.
+    async fn read_ahead(&mut self) {
+        if self.ended || self.pending.len() >= READ_AHEAD {
+            return std::future::pending().await;
+        }
+        match self.read().await {
+            Some(true) => {}
+            Some(false) => tokio::time::sleep(IDLE_PAUSE).await,
+            None => tokio::time::sleep(LONG_PAUSE).await,
+        }
+    }
+
+    /// The next batch, if there is one that is full or has waited long enough.
+    fn batch(&mut self) -> Option<Vec<EventRecord>> {
+        let mapping = &self.delivery.mapping;
+        let is_ready = self.ended
+            || self.pending.len() >= mapping.batch_size
+            || self.since.elapsed() >= mapping.window;
+        if self.pending.is_empty() || !is_ready {
+            return None;
+        }
+        let most = self.pending.len().min(mapping.batch_size);
+        Some(self.pending.drain(..most).collect())
     }
 }
 

@@ -13,8 +13,8 @@ use super::{
 pub enum Subject {
     /// A segment of a shard.
     Segment(ShardId, u32),
-    /// A site's summaries.
-    Index(String),
+    /// A shard's summary.
+    Summary(ShardId),
     /// The claim of an address, or one that waits for it: the partition key, and the waiter.
     Claim(String, Option<String>),
     /// A site's row.
@@ -52,7 +52,7 @@ impl Subject {
                 let (n, segment) = (slot.n, slot.segment());
                 Some(Self::Segment(ShardId { series, n }, segment))
             }
-            RowKey::Summary(shard) => Some(Self::Index(shard.series.site)),
+            RowKey::Summary(shard) => Some(Self::Summary(shard)),
             RowKey::Site(host) => Some(Self::Site(host)),
             RowKey::Claim => Some(Self::Claim(pk.to_owned(), None)),
             RowKey::Waiter(id) => Some(Self::Claim(pk.to_owned(), Some(id))),

@@ -26,7 +26,7 @@ fn keys_are_read_as_they_were_written() {
     assert_eq!(free_slot(&free(&series, slot).sk), Some(slot));
     assert_eq!(
         summary_shard(&series.site, &summary(&shard).sk),
-        Some(shard)
+        Some(shard.clone())
     );
     assert_eq!(
         timer_parts(&timer(1_800_000_000, "a#b").sk),
@@ -37,8 +37,8 @@ fn keys_are_read_as_they_were_written() {
         Some(Subject::Site(series.site.clone()))
     );
     assert_eq!(
-        Subject::of(&index_partition("a.example"), "post#0000000001"),
-        Some(Subject::Index("a.example".to_owned()))
+        Subject::of(&index_partition(&shard.series.site), "my_type#0000000012"),
+        Some(Subject::Summary(shard))
     );
     assert_eq!(
         Subject::of(&content_scan().pk, ALONE),

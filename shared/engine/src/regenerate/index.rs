@@ -3,13 +3,14 @@
 //! - They are published in the steps of a shard: read the objects, then the rows that they are made from, then put under the
 //!   objects' ETags. All have the same stamp: the sum of the version of the site's row and the summaries' generations. It also
 //!   rises in indexes that do not change.
+//! - Where a site has one index and a sitemap changes, only some lines are read and put: see `blocks.rs`.
 //! - The site's row has two counts. `index_objects` rises before a further index is put, so that later runs know of it. `indexes`
 //!   changes after all are put, so that robots.txt names only indexes that exist. Each change is an event, whose run publishes what
 //!   is true then.
 //! - An index that is no longer needed is published empty. `http` answers 404 for it once no cache can name it.
 //! - Each has a comment that says how many URLs its sitemaps list, by their summaries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
@@ -24,8 +25,11 @@ use sitemap::site::{MAX_BYTES, SeriesKind, SiteSettings};
 use sitemap::stylesheet::index_frame;
 use sitemap::time::When;
 
+use self::blocks::{Block, cut};
 use super::put::Try;
 use super::{Regenerator, site_files};
+
+mod blocks;
 
 /// Objects that are looked at at the same time.
 const HEADS: usize = 16;
@@ -37,6 +41,13 @@ pub struct IndexLimits {
     pub lines: u32,
     /// Bytes, unencoded, if the site's own limit is not lower.
     pub bytes: u64,
+    /// Sitemaps of a series whose lines are read and written together; of a large index some power of two times as many.
+    pub block: u32,
+}
+
+impl IndexLimits {
+    /// [`Self::block`] of a deployment: their summaries are one read unit.
+    pub const BLOCK: u32 = 32;
 }
 
 impl Default for IndexLimits {
@@ -45,6 +56,7 @@ impl Default for IndexLimits {
         Self {
             lines: 50_000,
             bytes: MAX_BYTES,
+            block: Self::BLOCK,
         }
     }
 }
@@ -72,12 +84,27 @@ struct Line {
 }
 
 impl Regenerator {
-    /// Publishes a site's indexes, and says whether any of them was written.
+    /// Publishes a site's indexes, and says whether any of them was written. `touched` are the sitemaps whose summaries may have
+    /// changed; without them every one is read.
     ///
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_index(&self, site: &str) -> Result<bool, EngineError> {
+    pub async fn publish_index(
+        &self,
+        site: &str,
+        touched: Option<&BTreeSet<&ShardId>>,
+    ) -> Result<bool, EngineError> {
+        if let Some(touched) = touched {
+            let build = |(), stored| self.build_blocks(site, touched, stored);
+            if let Some(written) = self.compare_and_put(&key(site, 1), (), build).await? {
+                return Ok(written);
+            }
+        }
+        self.publish_whole_index(site).await
+    }
+
+    async fn publish_whole_index(&self, site: &str) -> Result<bool, EngineError> {
         let table = &self.reconciler.table;
         let site_file = &ObjectKey::SiteFile {
             site: site.to_owned(),
@@ -115,7 +142,12 @@ impl Regenerator {
             pages.resize(objects.len(), Page::default());
             let generations = summaries.values().map(|summary| summary.generation);
             let generation = row.version + generations.sum::<u64>();
-            match self.put_pages(&row, &objects, &pages, generation).await? {
+            let blocks = match needed {
+                1 => cut(&row.settings, &summaries, self.limits, pages[0].lines),
+                _ => Vec::new(),
+            };
+            let put = self.put_pages(&row, &objects, &pages, &blocks, generation);
+            match put.await? {
                 Some(put) => written |= put > 0,
                 None => return Ok(Try::Lost((looked_at, written))),
             }
@@ -134,26 +166,29 @@ impl Regenerator {
         self.until_done(&key(site, 1), scope, attempt).await
     }
 
-    /// Puts the indexes that have another stamp, and says how many. Nothing if one was lost to another publisher.
+    /// Puts the indexes that have another stamp, and says how many. Nothing if one was lost to another publisher. `blocks` are the
+    /// lines of the only one.
     async fn put_pages(
         &self,
         row: &SiteRow,
         objects: &[Option<ObjectMeta>],
         pages: &[Page],
+        blocks: &[Block],
         generation: u64,
     ) -> Result<Option<usize>, EngineError> {
         let wanted = stamp(row.epoch, generation);
         // Lines that others push on into the next index are listed there before they leave the one they were in, and so
         // are those that move up since others have left.
-        let documents = objects
-            .iter()
-            .flatten()
-            .filter_map(|meta| meta.document.as_ref());
-        let before: u64 = documents.map(|document| document.entries).sum();
-        let after: u64 = pages.iter().map(|page| u64::from(page.lines)).sum();
+        let lines = |meta: &Option<ObjectMeta>| {
+            let document = meta.as_ref()?.document.as_ref()?;
+            Some(document.entries)
+        };
+        let before = objects.iter().map(|meta| lines(meta).unwrap_or(0));
+        let before: Vec<u64> = before.collect();
+        let after: Vec<u64> = pages.iter().map(|page| u64::from(page.lines)).collect();
         let mut order: Vec<(u32, (&Option<ObjectMeta>, &Page))> =
             (1..).zip(objects.iter().zip(pages)).collect();
-        if after >= before {
+        if are_pushed_on(&before, &after) {
             order.reverse();
         }
         let needed = pages.iter().filter(|page| page.lines > 0).count();
@@ -167,12 +202,19 @@ impl Regenerator {
             let frame = index_frame(&row.settings);
             let frame = with_counts(frame, n as usize, needed, &page.counts);
             let mut builder = Builder::new(&frame, row.epoch);
-            builder.push(&Segment {
+            let whole = Segment {
                 stamp: generation,
                 entries: page.lines,
                 newest: page.newest,
                 xml: &page.xml,
-            });
+            };
+            match blocks {
+                [_, ..] if n == 1 => {
+                    let segments = blocks::segments(generation, blocks);
+                    segments.for_each(|segment| builder.push(&segment));
+                }
+                _ => builder.push(&whole),
+            }
             let built = builder.finish();
             let document = self.member_document(&built, meta.as_ref());
             let body = built.bytes.into();
@@ -187,30 +229,50 @@ impl Regenerator {
     }
 }
 
+/// Whether lines move to later indexes, and not to earlier ones, by how many each index has before and after. Whole indexes
+/// count first: a cascade that comes or goes has lines of its own.
+fn are_pushed_on(before: &[u64], after: &[u64]) -> bool {
+    let filled = |lines: &[u64]| {
+        let indexes = lines.iter().filter(|lines| **lines > 0).count();
+        (indexes, lines.iter().sum::<u64>())
+    };
+    filled(after) >= filled(before)
+}
+
 /// A site's n-th index.
 pub(crate) fn key(site: &str, n: u32) -> ObjectKey {
     let site = site.to_owned();
     ObjectKey::Index { site, n }
 }
 
+/// Bytes for an index's lines and counts.
+fn room(settings: &SiteSettings, limits: IndexLimits) -> u64 {
+    let frame = index_frame(settings);
+    let around = frame.prolog.len() + frame.epilogue.len() + COUNTS_BYTES;
+    limits.bytes.min(settings.byte_limit) - around as u64
+}
+
+/// Whether an index lists a sitemap. `hidden` are the series that the settings hide.
+fn is_listed(
+    settings: &SiteSettings,
+    hidden: &[String],
+    shard: &ShardId,
+    summary: &Summary,
+) -> bool {
+    summary.entries > 0 && settings.public && !hidden.contains(&shard.series.name)
+}
+
 /// The indexes that a site needs: at least one.
 fn pages(row: &SiteRow, summaries: &BTreeMap<ShardId, Summary>, limits: IndexLimits) -> Vec<Page> {
     let settings = &row.settings;
-    let hidden = settings.hidden_series();
-    let frame = index_frame(settings);
-    let around = frame.prolog.len() + frame.epilogue.len() + COUNTS_BYTES;
-    let room = limits.bytes.min(settings.byte_limit) - around as u64;
-    let listed = summaries.iter().filter(|(shard, summary)| {
-        summary.entries > 0 && settings.public && !hidden.contains(&shard.series.name)
-    });
+    let (hidden, room) = (settings.hidden_series(), room(settings, limits));
+    let listed = summaries
+        .iter()
+        .filter(|(shard, summary)| is_listed(settings, &hidden, shard, summary));
     let mut pages = vec![Page::default()];
     let mut line = Line::default();
     for (shard, summary) in listed {
-        let count = Count {
-            urls: summary.entries,
-            is_repeated: settings.kind_of(&shard.series.name) != SeriesKind::Pages,
-        };
-        line.set(settings, &shard.object(), summary.lastmod, count);
+        line.set_to(settings, shard, summary);
         let is_full = |page: &Page| {
             let bytes = page.bytes() + line.bytes();
             page.lines == limits.lines || bytes as u64 > room
@@ -237,6 +299,14 @@ fn pages(row: &SiteRow, summaries: &BTreeMap<ShardId, Summary>, limits: IndexLim
 }
 
 impl Line {
+    fn set_to(&mut self, settings: &SiteSettings, shard: &ShardId, summary: &Summary) {
+        let count = Count {
+            urls: summary.entries,
+            is_repeated: settings.kind_of(&shard.series.name) != SeriesKind::Pages,
+        };
+        self.set(settings, &shard.object(), summary.lastmod, count);
+    }
+
     fn set(
         &mut self,
         settings: &SiteSettings,
@@ -300,9 +370,9 @@ mod tests {
     use crate::sites::Hold;
     use crate::sweep::audit::{Audit, Problem, beginning};
 
-    const HOST: &str = "www.example.com";
+    pub(super) const HOST: &str = "www.example.com";
 
-    fn row(settings: &Value) -> SiteRow {
+    pub(super) fn row(settings: &Value) -> SiteRow {
         SiteRow {
             epoch: 1,
             hold: Hold::Released,
@@ -318,7 +388,7 @@ mod tests {
     }
 
     /// Shards 1 to `count` of a series with this many entries each.
-    fn shards(name: &str, count: u32, entries: u64) -> BTreeMap<ShardId, Summary> {
+    pub(super) fn shards(name: &str, count: u32, entries: u64) -> BTreeMap<ShardId, Summary> {
         let summary = Summary {
             generation: 1,
             entries,
@@ -334,7 +404,11 @@ mod tests {
     }
 
     fn limits(lines: u32, bytes: u64) -> IndexLimits {
-        IndexLimits { lines, bytes }
+        IndexLimits {
+            lines,
+            bytes,
+            ..IndexLimits::default()
+        }
     }
 
     #[track_caller]
@@ -358,6 +432,17 @@ mod tests {
 
     /// A released site, each of whose indexes has room for one sitemap.
     async fn of_one_line(rows: &Repeating) -> Regenerator {
+        Regenerator {
+            limits: limits(1, MAX_BYTES),
+            ..released(rows, shards("post", 2, 1)).await
+        }
+    }
+
+    /// A released site with these summaries.
+    pub(super) async fn released(
+        rows: &Repeating,
+        summaries: BTreeMap<ShardId, Summary>,
+    ) -> Regenerator {
         let regenerator = doubles::regenerator(rows.engine(), doubles::still());
         let table = &regenerator.reconciler.table;
         let site = row(&json!({})).settings;
@@ -368,13 +453,10 @@ mod tests {
         ] {
             table.move_hold(HOST, from, to).await.unwrap();
         }
-        for (shard, summary) in shards("post", 2, 1) {
+        for (shard, summary) in summaries {
             table.summarise(&shard, &summary).await.unwrap();
         }
-        Regenerator {
-            limits: limits(1, MAX_BYTES),
-            ..regenerator
-        }
+        regenerator
     }
 
     /// A site turns private just before a publisher counts the two indexes that it needs.
@@ -387,7 +469,7 @@ mod tests {
             .set("settings", serde_json::to_string(&private).unwrap())
             .add("version", 1);
         *rows.overtaking.lock().unwrap() = Some((Item::from(&keys::site(HOST)), private));
-        regenerator.publish_index(HOST).await.unwrap();
+        regenerator.publish_index(HOST, None).await.unwrap();
         let published = regenerator.objects.list(HOST).await.unwrap();
         assert!(published.contains(&key(HOST, 1)), "{published:?}");
         assert!(!published.contains(&key(HOST, 2)), "{published:?}");
@@ -398,7 +480,7 @@ mod tests {
     async fn indexes_that_a_site_s_row_does_not_count_are_found_and_counted_again() {
         let rows = Repeating::default();
         let regenerator = of_one_line(&rows).await;
-        regenerator.publish_index(HOST).await.unwrap();
+        regenerator.publish_index(HOST, None).await.unwrap();
         let table = &regenerator.reconciler.table;
         for (lost, problem) in [
             (&["indexes", "index_objects"][..], Problem::CounterBehind),
@@ -429,7 +511,7 @@ mod tests {
                 found.iter().any(|finding| finding.problem == problem),
                 "{lost:?}: {found:?}"
             );
-            regenerator.publish_index(HOST).await.unwrap();
+            regenerator.publish_index(HOST, None).await.unwrap();
             let row = table.site(HOST).await.unwrap().unwrap();
             assert_eq!((row.indexes, row.index_objects), (2, 2), "{lost:?}");
         }
@@ -505,6 +587,25 @@ mod tests {
         assert_eq!(pages[0].xml, first.as_bytes());
         assert_eq!(pages[0].counts, b" 2 1");
         assert_eq!(pages[2].xml, locs("post-sitemap3.xml").as_bytes());
+    }
+
+    #[test]
+    fn lines_are_pushed_on_by_others_and_by_a_cascade() {
+        let check = |before: &[u64], after: &[u64], expected| {
+            assert_eq!(
+                are_pushed_on(before, after),
+                expected,
+                "{before:?} {after:?}"
+            );
+        };
+        check(&[2, 1], &[2, 2], true);
+        check(&[2, 2], &[2, 2, 1], true);
+        check(&[2, 2, 1], &[2, 2, 0], false);
+        check(&[2, 2], &[2, 1], false);
+        check(&[2, 2, 2], &[3, 2, 2, 2], true);
+        check(&[3, 2, 2, 2], &[2, 2, 2, 0], false);
+        // The cascade goes, and more lines come than two indexes hold: all others move to later ones.
+        check(&[5, 2, 2, 2, 2, 2], &[2, 2, 2, 2, 2, 2, 2], true);
     }
 
     #[test]

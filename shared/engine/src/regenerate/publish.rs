@@ -244,7 +244,7 @@ impl Regenerator {
 }
 
 /// The object as a member that may be spliced on: ours, whole, and of this epoch.
-fn readable<'a>(
+pub(super) fn readable<'a>(
     key: &ObjectKey,
     meta: &ObjectMeta,
     bytes: &'a [u8],

@@ -15,7 +15,7 @@ use crate::metrics;
 /// Tries to publish one object.
 const TRIES: u32 = 10;
 
-/// A stored object. Only a shard's body is read, since only shards are spliced. Other bodies are empty here.
+/// A stored object. Only the body of a shard or an index is read, since only these are spliced. Other bodies are empty here.
 pub(super) type Stored = (ObjectMeta, Bytes);
 
 /// How a try ended.
@@ -57,7 +57,7 @@ impl Regenerator {
         let build = &build;
         let attempt = |scope| async move {
             let stored = match key {
-                ObjectKey::Shard { .. } => self.objects.get(key).await?,
+                ObjectKey::Shard { .. } | ObjectKey::Index { .. } => self.objects.get(key).await?,
                 _ => {
                     let meta = self.objects.head(key).await?;
                     meta.map(|meta| (meta, Bytes::new()))

@@ -65,14 +65,17 @@ impl<'a> Member<'a> {
         self.payload
     }
 
-    /// What stands in front of the segments, inflated. Of a member that [`Member::verify`] has found right.
+    /// A part, inflated; nothing if there is no such part, or its bytes are not its content deflated.
     #[must_use]
-    pub fn prolog(&self) -> Option<Vec<u8>> {
-        let (_, block, deflated) = self.blocks().next()?;
-        let mut prolog = Vec::with_capacity(block.size as usize);
+    pub fn inflated(&self, part: Part) -> Option<Vec<u8>> {
+        let (_, block, deflated) = self.blocks().find(|(is, ..)| *is == part)?;
+        let mut content = Vec::with_capacity(block.size as usize);
+        if deflated.is_empty() {
+            return Some(content);
+        }
         let mut inflate = Decompress::new(false);
-        let inflated = inflate.decompress_vec(deflated, &mut prolog, FlushDecompress::None);
-        inflated.ok().map(|_| prolog)
+        let inflated = inflate.decompress_vec(deflated, &mut content, FlushDecompress::None);
+        (inflated.is_ok() && content.len() == block.size as usize).then_some(content)
     }
 
     /// Inflates everything and holds sizes, checksums and digests against the directory.

@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use objects::{ObjectKey, ObjectMeta};
 use serde_json::Value;
 use sitemap::feed::MAX_FEED_ENTRIES;
-use sitemap::member::{Builder, Built, Frame, Member, Segment};
+use sitemap::member::{Builder, Built, Frame, Member, Segment, SegmentInfo};
 use sitemap::plan::Series;
 use sitemap::time::When;
 
@@ -167,11 +167,12 @@ pub(super) fn objects(
             let counted = counted(&lines, n as usize, needed) + "<sitemapindex";
             frame.prolog = prolog.replace("<sitemapindex", &counted).into_bytes();
         }
-        same(
-            objects,
-            &key,
-            &index(&lines, indexes.generation, epoch, frame),
-        )?;
+        let (_, bytes) = find(objects, &key)?;
+        let found = Member::parse(bytes).map_err(text_of)?;
+        let cuts = &found.directory().segments;
+        let stamps = cuts.iter().map(|cut| cut.stamp).sum();
+        check(&key.path(), &stamps, &indexes.generation)?;
+        same(objects, &key, &index(&lines, cuts, epoch, frame))?;
     }
     feed(objects, rows, oracle, host)?;
     llms(objects, host, oracle.llms(site, truth))?;
@@ -317,16 +318,25 @@ fn line(host: &str, file: &str, newest: Option<When>) -> String {
     format!("<sitemap><loc>https://{host}/{file}</loc>{lastmod}</sitemap>\n")
 }
 
-/// An index of these lines.
-fn index(lines: &[Line], generation: u64, epoch: u64, frame: Frame) -> Expected {
-    let xml: String = lines.iter().map(|line| line.xml.as_str()).collect();
+/// An index of these lines, cut as these segments are.
+fn index(lines: &[Line], cuts: &[SegmentInfo], epoch: u64, frame: Frame) -> Expected {
     let mut builder = Builder::new(&frame, epoch);
-    builder.push(&Segment {
-        stamp: generation,
-        entries: u32::try_from(lines.len()).unwrap_or(u32::MAX),
-        newest: lines.iter().filter_map(|line| line.newest).max(),
-        xml: xml.as_bytes(),
-    });
+    let (mut left, mut xml) = (lines.iter(), String::new());
+    for cut in cuts {
+        let (mut text, mut newest) = (String::new(), None);
+        for line in left.by_ref().take(cut.entries as usize) {
+            text.push_str(&line.xml);
+            newest = newest.max(line.newest);
+        }
+        builder.push(&Segment {
+            stamp: cut.stamp,
+            entries: cut.entries,
+            newest,
+            xml: text.as_bytes(),
+        });
+        xml.push_str(&text);
+    }
+    xml.extend(left.map(|line| line.xml.as_str()));
     let built = builder.finish();
     Expected { built, frame, xml }
 }

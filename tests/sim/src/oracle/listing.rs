@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sitemap::plan::Translation;
 use sitemap::time::When;
 
-use super::records::{FILM, TITLE, alternates, images, publication};
+use super::records::{FILM, TITLE, alternates, publication};
 use super::{Entry, Oracle};
 use crate::history::{Alternates, Film, Page, SERIES, Settings, TERMS, TYPES};
 
@@ -54,14 +54,15 @@ impl Oracle {
             None if page.is_grouped() => String::new(),
             None => own_links(page),
         };
-        let mut entries = vec![entry(&series, images(page), "", &links)];
+        let images = self.images(id, page);
+        let mut entries = vec![entry(&series, images.clone(), "", &links)];
         let films = self.films(page);
         if !films.is_empty() {
             entries.push(entry(video_series, Vec::new(), &films, ""));
         }
         if self.news_until(page).is_some() {
             let news = self.news(page, &settings);
-            entries.extend(news.map(|news| entry(news_series, images(page), &news, "")));
+            entries.extend(news.map(|news| entry(news_series, images, &news, "")));
         }
         entries
     }

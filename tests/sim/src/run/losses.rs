@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use engine::keys::{self, ALONE, RowKey, ShardId, prefix};
+use engine::keys::{self, ALONE, Key, RowKey, ShardId, prefix};
+use engine::ledgers::rows_of;
 use serde_json::Value as Json;
+use sitemap::plan::Ledger;
 use table::Item;
 
 use super::Run;
@@ -17,7 +19,8 @@ impl Run {
     pub(super) async fn lose_row(&mut self, at: usize) {
         // Each kind of row as often as any other.
         let mut kinds: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
-        for (pk, sk) in self.world.rows().await.0.into_keys() {
+        let rows = self.world.rows().await;
+        for (pk, sk) in rows.0.keys().cloned() {
             let of_kind = kinds.entry(kind(&pk).to_owned()).or_default();
             of_kind.push((pk, sk));
         }
@@ -27,6 +30,8 @@ impl Run {
         }
         let keys = &kinds[at % kinds.len()];
         let (pk, sk) = &keys[at / kinds.len() % keys.len()];
+        let body = rows.0[&(pk.clone(), sk.clone())].get("body");
+        let ledger: Option<Ledger> = body.and_then(|body| serde_json::from_str(body).ok());
         self.board.break_all().await;
         self.world.lose_row(pk, sk).await;
         self.report.lost += 1;
@@ -39,6 +44,15 @@ impl Run {
                 .lose_object(&ShardId { series, n }.object(), 0)
                 .await;
             self.report.lost += 1;
+        }
+        // Then nothing but its record says that there is such a page.
+        if let (Some(RowKey::Ledger(page)), Some(ledger)) = (RowKey::parse(pk, sk), ledger)
+            && at / kinds.len() / keys.len() % 2 == 1
+        {
+            for Key { pk, sk } in rows_of(&page, &ledger, self.world.sim.now()) {
+                self.world.lose_row(&pk, &sk).await;
+                self.report.lost += 1;
+            }
         }
         self.lost = true;
         if *pk == keys::site(SITES[RECORDED]).pk {

@@ -15,7 +15,7 @@ use crate::slots::{Extent, shards_of};
 use bytes::Bytes;
 use objects::{FILES, ObjectMeta, Source, stamp};
 use sitemap::index::without_counts;
-use sitemap::member::{Directory, Member, SEGMENT_SLOTS};
+use sitemap::member::{Directory, Member, Part, SEGMENT_SLOTS};
 use sitemap::stylesheet::{index_frame, shard_frame};
 
 use super::{Audit, Problem, Remedy, Suspect};
@@ -335,7 +335,7 @@ fn wrong_index(
     // Equal generations are equal counts.
     let prolog = Member::parse(&bytes)
         .ok()
-        .and_then(|member| member.prolog());
+        .and_then(|member| member.inflated(Part::Prolog));
     let prolog = prolog.and_then(|prolog| String::from_utf8(prolog).ok());
     let wanted = index_frame(&row.settings).prolog;
     let has_form = prolog.is_some_and(|prolog| without_counts(&prolog).into_bytes() == wanted);
