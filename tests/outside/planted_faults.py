@@ -149,12 +149,12 @@ FAULTS = {
         ("shared/engine/src/regenerate/feed.rs", "            table.mark(Mark::Feed, site, due).await?;",
          "            let _ = (table, due, Mark::Feed);")],
     "IndexNow's refusal is stored after its notices are dropped": [
-        (NOTICES, """            table.set_pause(host, next).await?;
-            pause = Some(next);
+        (NOTICES, """            table.set_pause(host, (0, now), Some(answer)).await?;
+            failed = 0;
             drop_all(table, host, &plan.tell).await?;
 """, """            drop_all(table, host, &plan.tell).await?;
-            table.set_pause(host, next).await?;
-            pause = Some(next);
+            table.set_pause(host, (0, now), Some(answer)).await?;
+            failed = 0;
 """)],
     # The content's events.
     "a REMOVE event is believed": [

@@ -1,6 +1,6 @@
 //! URLs that are still to be sent to search engines, and the pauses in sending them.
 
-use table::{Condition, Item, Query};
+use table::{Condition, Item, Query, Update};
 use tracing::warn;
 
 use crate::error::EngineError;
@@ -114,21 +114,31 @@ impl SitemapTable {
         }))
     }
 
-    /// Notes how telling search engines of a site goes.
-    pub async fn set_pause(&self, site: &str, pause: Pause) -> Result<(), EngineError> {
-        let mut item = Item::from(&keys::notice_pause(site))
-            .with("tries", pause.tries)
-            .with("until", pause.until);
-        if let Some(Refused { status, urls, at }) = pause.refused {
-            item.set("refused_status", status);
-            item.set("refused_urls", urls);
-            item.set("refused_at", at);
-        }
-        if let Some(Sent { urls, at }) = pause.sent {
-            item.set("sent_urls", urls);
-            item.set("sent_at", at);
-        }
-        self.put(item).await
+    /// Notes how telling search engines of a site goes: how many tries have failed, when the next may be, and whether the last
+    /// request was accepted or refused. If it was neither, what is known of earlier ones stays: another sweep may be writing it.
+    pub async fn set_pause(
+        &self,
+        site: &str,
+        (tries, until): (u32, i64),
+        answer: Option<Result<Sent, Refused>>,
+    ) -> Result<(), EngineError> {
+        let update = Update::new().set("tries", tries).set("until", until);
+        let update = match answer {
+            None => update,
+            Some(Ok(Sent { urls, at })) => update
+                .set("sent_urls", urls)
+                .set("sent_at", at)
+                .remove("refused_status")
+                .remove("refused_urls")
+                .remove("refused_at"),
+            Some(Err(Refused { status, urls, at })) => update
+                .set("refused_status", status)
+                .set("refused_urls", urls)
+                .set("refused_at", at),
+        };
+        self.update(&keys::notice_pause(site), update)
+            .await
+            .map(drop)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use engine::keys::{self, ALONE};
 use engine::notices::Refused;
 use engine::sweep::notices::{Answer, SearchEngines, TIMEOUT};
 use futures::future::BoxFuture;
@@ -47,6 +48,10 @@ struct State {
     dropped: Vec<(String, String, i64)>,
     /// By host the last request, if it was refused.
     refused: BTreeMap<String, Refused>,
+    /// By host the status of a refusal, as the site's row says.
+    shown: BTreeMap<String, Option<u16>>,
+    /// Changes that nobody is told of again although their refusal is not shown: the site's host, and the URL.
+    hidden: Vec<(String, String)>,
     /// By host when a request was last taken, in Unix seconds.
     taken: BTreeMap<String, i64>,
     /// Requests that were taken or refused.
@@ -67,8 +72,26 @@ impl Endpoint {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in the change of a notice's row.
+    /// Takes in the change of a notice's row, or of that which says how the last request went.
     pub fn watch(&self, change: &Change<'_>) {
+        let [pk, sk] = ["pk", "sk"].map(|name| change.key.text(name).unwrap_or_default());
+        if sk == ALONE {
+            let on = |host: &&&str| keys::notice_pause(host).pk == pk;
+            if let Some(host) = SITES.iter().find(on) {
+                let mut state = self.lock();
+                match change.new {
+                    Some(row) => state
+                        .shown
+                        .insert((*host).to_owned(), row.number("refused_status")),
+                    // It is lost.
+                    None => {
+                        state.refused.remove(*host);
+                        None
+                    }
+                };
+            }
+            return;
+        }
         let read = |item: &Item| {
             let loc = item.text("loc")?.to_owned();
             Some((loc, item.number::<i64>("at")?))
@@ -79,9 +102,17 @@ impl Endpoint {
             (Some((loc, at)), None) => {
                 let is_told = state.told.get(&loc).is_some_and(|told| *told >= at);
                 let is_news = self.sim.now() - at <= NEWS_SECONDS;
-                if !is_told && is_news {
-                    let on = |host: &&&str| loc.starts_with(&format!("https://{host}/"));
-                    let site = SITES.iter().find(on).copied().unwrap_or_default();
+                let on = |host: &&&str| loc.starts_with(&format!("https://{host}/"));
+                let site = SITES.iter().find(on).copied().unwrap_or_default();
+                let refused = state.refused.get(site).copied();
+                let refused = refused.filter(|refused| {
+                    at <= refused.at && state.told.get(&loc) == Some(&refused.at)
+                });
+                let is_shown =
+                    |refused: Refused| state.shown.get(site) == Some(&Some(refused.status));
+                if refused.is_some_and(|refused| !is_shown(refused)) {
+                    state.hidden.push((site.to_owned(), loc));
+                } else if !is_told && is_news {
                     state.dropped.push((site.to_owned(), loc, at));
                 }
             }
@@ -99,6 +130,12 @@ impl Endpoint {
     #[must_use]
     pub fn take_dropped(&self) -> Vec<(String, String, i64)> {
         std::mem::take(&mut self.lock().dropped)
+    }
+
+    /// Takes the changes that were refused and dropped before the site's row said so: host and URL.
+    #[must_use]
+    pub fn take_hidden(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.lock().hidden)
     }
 
     /// The last request of a site, if it was refused.

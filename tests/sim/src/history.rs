@@ -70,6 +70,8 @@ const MANY_PARTS: u32 = 120;
 const CROWD_PARTS: u32 = 2;
 /// Hours that pass at a time.
 const PASSING: Range<i64> = 1..60;
+/// Seconds in which the clock calls at least once, and a mark comes to its time.
+const WAITING: Range<u64> = 30..200;
 /// Steps of a history over HTTP.
 const STEPS: Range<usize> = 120..220;
 /// Steps of a history in the simulated world: most are short, some of medium length, and few are long.
@@ -125,8 +127,10 @@ pub enum Step {
     Restore,
     /// Another mapping of the user's table is deployed: one that says what images its items have, or does not.
     Deploy(bool),
-    /// Hours pass.
+    /// Hours pass, in which nothing happens.
     Pass(i64),
+    /// Seconds pass, in which the clock calls.
+    Wait(u64),
     /// The sitemap table is dropped and created again, when no function runs.
     DropTable,
     /// A row of the sitemap table is lost, whichever this number falls on.
@@ -539,10 +543,17 @@ pub fn any_history() -> impl Strategy<Value = History> {
         // All content is scanned again, before the last scan has ended.
         32 => back_and_forth(SHORT_STEPS, Beside { deploys: 6, rests: 2, ..BESIDE }),
         16 => back_and_forth(SHORT_STEPS, Beside { deploys: 6, drops: 2, losses: 2, ..BESIDE }),
+        // What is lost is missed by nothing that comes after it.
+        24 => back_and_forth(SHORT_STEPS, Beside { hours: 6, settings: 2, losses: 8, rests: 8, ..BESIDE }),
+        // The clock calls between edits.
+        32 => back_and_forth(SHORT_STEPS, Beside { waits: 6, settings: 2, rests: 2, ..BESIDE }),
+        // Who has an address leaves it by the clock, and so do some of those that wait for it.
+        24 => back_and_forth(SHORT_STEPS, Beside { hours: 6, waits: 2, settings: 0, rests: 4, in_line: true, ..BESIDE }),
         // Parts come and go.
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 0, rests: 4, in_parts: true, ..BESIDE }),
         4 => in_two_segments(),
-        48 => in_many_sitemaps(),
+        48 => in_many_sitemaps(0),
+        16 => in_many_sitemaps(4),
         4 => beside_a_large_crowd(NEWS_CROWD, NEWS_PAGE),
         4 => beside_a_large_crowd(GROUP_CROWD, MEMBER),
     ]
@@ -560,6 +571,7 @@ fn with_steps(count: Range<usize>) -> impl Strategy<Value = History> {
 #[derive(Clone, Copy, Debug)]
 struct Beside {
     hours: u32,
+    waits: u32,
     settings: u32,
     deploys: u32,
     losses: u32,
@@ -568,11 +580,14 @@ struct Beside {
     rests: u32,
     /// Whether the states differ in how many parts a page has.
     in_parts: bool,
+    /// Whether all want one address, most of them for a time.
+    in_line: bool,
 }
 
 /// Most of what a race has done wrong is put right by a later edit or by a scan.
 const BESIDE: Beside = Beside {
     hours: 1,
+    waits: 0,
     settings: 4,
     deploys: 0,
     losses: 0,
@@ -580,6 +595,7 @@ const BESIDE: Beside = Beside {
     drops: 0,
     rests: 1,
     in_parts: false,
+    in_line: false,
 };
 
 /// A few records of one site, to which the same few states come again and again: what a slow run has read is true once more
@@ -604,17 +620,44 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
                 };
             }
         }
-        let pages = prop::sample::select(pages);
+        if beside.in_line {
+            for page in &mut pages {
+                *page = Page {
+                    path: 0,
+                    under: None,
+                    parts: 1,
+                    archive: None,
+                    ..*page
+                };
+            }
+        }
+        if beside.losses + beside.damages > 0 {
+            // Each audit looks at all sitemaps that there ever were.
+            for page in &mut pages {
+                page.parts = page.parts.min(PARTS.end);
+            }
+        }
+        let until = proptest::option::weighted(0.7, HOURS);
+        let pages = (prop::sample::select(pages), until).prop_map(move |(page, until)| Page {
+            until: if beside.in_line { until } else { page.until },
+            ..page
+        });
+        let records = if beside.in_line {
+            RECORDS
+        } else {
+            0..FEW_RECORDS
+        };
         let settings = prop::sample::select(settings);
         let steps = [
             (
                 12,
-                (0..FEW_RECORDS, pages)
+                (records.clone(), pages)
                     .prop_map(|(id, page)| Step::Put(id, page))
                     .boxed(),
             ),
-            (4, (0..FEW_RECORDS).prop_map(Step::Delete).boxed()),
+            (4, records.prop_map(Step::Delete).boxed()),
             (beside.hours, PASSING.prop_map(Step::Pass).boxed()),
+            (beside.waits, WAITING.prop_map(Step::Wait).boxed()),
             (
                 beside.settings,
                 settings
@@ -630,11 +673,17 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
             (beside.drops, Just(Step::DropTable).boxed()),
             (beside.rests, Just(Step::Rest).boxed()),
         ];
-        let steps = steps.into_iter().filter(|(weight, _)| *weight > 0);
-        let step = Union::new_weighted(steps.collect());
-        let steps = prop::collection::vec(step, count..=count);
+        let steps = prop::collection::vec(weighted(steps), count..=count);
         steps.prop_map(|steps| History { loaded: 0, steps })
     })
+}
+
+/// Any of these steps, so often beside the others.
+fn weighted(
+    steps: impl IntoIterator<Item = (u32, BoxedStrategy<Step>)>,
+) -> impl Strategy<Value = Step> {
+    let steps = steps.into_iter().filter(|(weight, _)| *weight > 0);
+    Union::new_weighted(steps.collect())
 }
 
 /// A page beside a crowd of so many, in the same sitemaps.
@@ -651,8 +700,9 @@ fn beside(crowd: usize) -> impl Strategy<Value = Page> {
     })
 }
 
-/// Sitemaps of one page each, which come and go: the index has many lines, and blocks of them.
-fn in_many_sitemaps() -> impl Strategy<Value = History> {
+/// Sitemaps of one page each, which come and go: the index has many lines, and blocks of them. So many damages come beside
+/// twenty other steps.
+fn in_many_sitemaps(damages: u32) -> impl Strategy<Value = History> {
     let settings = Settings {
         capacity: 1,
         ..DEFAULT
@@ -667,12 +717,14 @@ fn in_many_sitemaps() -> impl Strategy<Value = History> {
         };
         Step::Flood(count, page)
     });
-    let step = prop_oneof![
-        8 => (RECORDS, beside(MANY_SITEMAPS)).prop_map(|(id, page)| Step::Put(id, page)),
-        4 => RECORDS.prop_map(Step::Delete),
-        4 => of_the_crowd,
-        4 => Just(Step::Rest),
-    ];
+    let put = (RECORDS, beside(MANY_SITEMAPS)).prop_map(|(id, page)| Step::Put(id, page));
+    let step = weighted([
+        (8, put.boxed()),
+        (4, RECORDS.prop_map(Step::Delete).boxed()),
+        (4, of_the_crowd.boxed()),
+        (4, Just(Step::Rest).boxed()),
+        (damages, any::<usize>().prop_map(Step::DamageRow).boxed()),
+    ]);
     let first = [
         Step::Site(0, Some(settings)),
         Step::Flood(MANY_SITEMAPS, PAGE),

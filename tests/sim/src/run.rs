@@ -287,6 +287,7 @@ impl Run {
             Step::Restore => self.restore().await,
             Step::Deploy(pictured) => self.deploy(*pictured).await,
             Step::Pass(hours) => self.pass(*hours).await?,
+            Step::Wait(seconds) => self.world.sim.sleep(Duration::from_secs(*seconds)).await,
             Step::DropTable => self.drop_table().await?,
             Step::LoseRow(at) => self.lose_row(*at).await,
             Step::DamageRow(at) => {

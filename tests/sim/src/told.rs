@@ -83,6 +83,11 @@ impl Told {
                 return Err(format!("{loc} has changed at {at}, and nobody was told"));
             }
         }
+        if let Some((host, loc)) = endpoint.take_hidden().pop()
+            && whole
+        {
+            return Err(format!("{host}: {loc} was refused, and nothing shows it"));
+        }
         self.before = Some((oracle.now, shown));
         self.mute = std::array::from_fn(|site| !oracle.is_told(site));
         Ok(())

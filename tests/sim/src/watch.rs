@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use engine::SitemapTable;
 use engine::keys::{self, ALONE, Key, RowKey, prefix};
 use engine::ledgers::rows_of;
+use engine::rows::AuditProgress;
 use engine::scans::{ContentScan, Pass, SiteStep, Step};
 use engine::sites::{Hold, SiteRow};
 use flate2::read::GzDecoder;
@@ -27,6 +28,10 @@ use table::{Change, Item, MemoryTable, Table};
 
 use crate::history::SITES;
 use crate::runtime::Sim;
+use crate::world::AUDIT_TIMES;
+
+/// Seconds between the beginnings of two audits of which neither knew of the other: their sweeps ran at once.
+const BESIDE: i64 = 600;
 
 /// The rows that were written since the last check.
 #[derive(Clone, Debug, Default)]
@@ -221,6 +226,7 @@ impl Watch {
             }
             Some(RowKey::Site(host)) => self.look_at_site(&host, change).await,
             Some(RowKey::ContentScan) => look_at_pass(change),
+            Some(RowKey::Audit) => look_at_audit(change),
             Some(RowKey::SiteScan(_)) => {
                 let step = |item: &Option<Item>| {
                     let step = text(item, "step")?;
@@ -495,6 +501,22 @@ impl Watch {
 
     async fn site(&self, host: &str) -> Option<SiteRow> {
         self.table.site(host).await.expect("a sound row")
+    }
+}
+
+/// Checks that an audit begins no sooner than its period after one that has repaired nothing, or beside it.
+fn look_at_audit(change: &Changed) {
+    let progress = |item: &Option<Item>| -> Option<AuditProgress> {
+        serde_json::from_str(item.as_ref()?.text("progress")?).ok()
+    };
+    if let (Some(was), Some(is)) = (progress(&change.old), progress(&change.new)) {
+        let begins = was.step.is_none() && is.step.is_some() && was.repaired == 0;
+        let passed = is.began - was.began;
+        assert!(
+            !begins || passed < BESIDE || passed >= AUDIT_TIMES.period.as_secs().cast_signed(),
+            "an audit begins {passed} s after one that has repaired nothing: {:?}",
+            was.found
+        );
     }
 }
 

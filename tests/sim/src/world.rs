@@ -48,7 +48,7 @@ use crate::watch::{Changes, Watch};
 /// In one of so many worlds with faults a service is out of order for a time.
 const OUTAGE_ONE_IN: u64 = 4;
 /// When the clock audits.
-const AUDIT_TIMES: AuditTimes = AuditTimes {
+pub(crate) const AUDIT_TIMES: AuditTimes = AuditTimes {
     period: AuditTimes::DAILY,
     second_look: Duration::from_secs(5),
 };

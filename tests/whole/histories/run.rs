@@ -309,7 +309,7 @@ impl Run {
             Step::Site(site, settings) => self.settings(*site, settings).await,
             Step::Restore => self.restore().await,
             // Here all records are our own.
-            Step::Deploy(_) => {}
+            Step::Deploy(_) | Step::Wait(_) => {}
             Step::Pass(hours) => self.pass(*hours).await,
             Step::DropTable => self.drop_table().await,
             // Here rows are only lost.

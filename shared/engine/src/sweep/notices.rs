@@ -15,7 +15,7 @@ use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::keys::{HASH_DIGITS, Mark};
 use crate::metrics;
-use crate::notices::{Notice, PAGE, Pause, Refused, Sent};
+use crate::notices::{Notice, PAGE, Refused, Sent};
 use crate::reconcile::Reconciler;
 use crate::sites::{Hold, SiteRow};
 use tracing::{error, info, warn};
@@ -111,17 +111,12 @@ fn plan(notices: Vec<Notice>, now: i64) -> Plan {
     plan
 }
 
-/// The pause after a failure.
-fn next_pause(before: Option<Pause>, after: Option<i64>, now: i64) -> Pause {
-    let tries = before.map_or(0, |pause| pause.tries).saturating_add(1);
+/// How many tries have failed after one more, and when the next may be.
+fn next_pause(failed: u32, after: Option<i64>, now: i64) -> (u32, i64) {
+    let tries = failed.saturating_add(1);
     let own = MIN_PAUSE_SECONDS << (tries - 1).min(6);
     let asked = after.unwrap_or(0).min(MAX_RETRY_AFTER_SECONDS);
-    Pause {
-        tries,
-        until: now + own.min(MAX_PAUSE_SECONDS).max(asked),
-        refused: before.and_then(|pause| pause.refused),
-        sent: before.and_then(|pause| pause.sent),
-    }
+    (tries, now + own.min(MAX_PAUSE_SECONDS).max(asked))
 }
 
 /// The body of a request. A site is one host, so all its URLs are of the host that the key is for.
@@ -221,10 +216,11 @@ impl Site<'_> {
             ..
         } = self.reconciler;
         let host = self.row.settings.host.as_str();
-        let mut pause = table.pause(host).await?;
+        let pause = table.pause(host).await?;
         if pause.is_some_and(|pause| env.now() < pause.until) {
             return Ok(false);
         }
+        let mut failed = pause.map_or(0, |pause| pause.tries);
         while !budget.is_spent() {
             let (notices, more) = read_notices(table, host).await?;
             if notices.is_empty() {
@@ -246,17 +242,12 @@ impl Site<'_> {
             }
             budget.requests -= 1;
             let (urls, json) = (plan.tell.len(), request(self.row, self.key, &plan.tell));
-            let next = match self.engines.post(json, now).await {
+            let answer = match self.engines.post(json, now).await {
                 Answer::Taken => {
                     metrics.note(&metrics::NOTICES_SENT, urls as u64);
                     info!(site = host, urls, "search engines were told");
                     let urls = urls as u64;
-                    Pause {
-                        tries: 0,
-                        until: now,
-                        refused: None,
-                        sent: Some(Sent { urls, at: now }),
-                    }
+                    Ok(Sent { urls, at: now })
                 }
                 Answer::Refused(status) => {
                     metrics.note(&metrics::NOTICES_REFUSED, urls as u64);
@@ -268,36 +259,30 @@ impl Site<'_> {
                         "IndexNow refused the URLs: they are dropped"
                     );
                     // `waymark status` shows it.
-                    let refused = Refused {
+                    Err(Refused {
                         status,
                         urls: urls as u64,
                         at: now,
-                    };
-                    Pause {
-                        tries: 0,
-                        until: now,
-                        refused: Some(refused),
-                        sent: pause.and_then(|pause| pause.sent),
-                    }
+                    })
                 }
                 Answer::Later { reason, after } => {
-                    let next = next_pause(pause, after, now);
-                    let seconds = next.until - now;
+                    let (tries, until) = next_pause(failed, after, now);
+                    let seconds = until - now;
                     warn!(
                         site = host,
                         urls,
                         reason,
-                        tries = next.tries,
+                        tries,
                         seconds,
                         "IndexNow does not take the URLs now: they are sent again later"
                     );
-                    table.set_pause(host, next).await?;
+                    table.set_pause(host, (tries, until), None).await?;
                     return Ok(false);
                 }
             };
             // First, so that a sweep that ends here loses no refusal. The next sweep sends the URLs again.
-            table.set_pause(host, next).await?;
-            pause = Some(next);
+            table.set_pause(host, (0, now), Some(answer)).await?;
+            failed = 0;
             drop_all(table, host, &plan.tell).await?;
             if !more {
                 return Ok(false);
@@ -380,11 +365,12 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_an_hour_and_to_what_is_asked_for_up_to_six() {
-        let mut pause = None;
+        let mut failed = 0;
         let mut pauses = Vec::new();
         for _ in 0..9 {
-            pause = Some(next_pause(pause, None, 1_000));
-            pauses.extend(pause.map(|pause| pause.until - 1_000));
+            let until;
+            (failed, until) = next_pause(failed, None, 1_000);
+            pauses.push(until - 1_000);
         }
         assert_eq!(pauses, [60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600]);
         for (tries, after, seconds) in [
@@ -393,14 +379,8 @@ mod tests {
             (u32::MAX, 7_200, 7_200),
             (0, i64::MAX, 21_600),
         ] {
-            let before = Pause {
-                tries,
-                until: 0,
-                refused: None,
-                sent: Some(Sent { urls: 1, at: 7 }),
-            };
-            let next = next_pause(Some(before), Some(after), 0);
-            assert_eq!((next.until, next.sent), (seconds, before.sent));
+            let (_, until) = next_pause(tries, Some(after), 0);
+            assert_eq!(until, seconds);
         }
     }
 
