@@ -612,10 +612,12 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
     (pages, settings, count).prop_flat_map(move |(mut pages, settings, count)| {
         if beside.in_parts {
             for (parts, page) in (1..).zip(&mut pages) {
-                let archive = None;
+                // The page without more parts has the address that a part of the others would have: when it goes, the part is called.
                 *page = Page {
+                    path: 0,
+                    under: (parts == 1).then_some(2),
                     parts,
-                    archive,
+                    archive: None,
                     ..*page
                 };
             }
