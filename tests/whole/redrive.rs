@@ -264,15 +264,23 @@ async fn whatever_was_given_up_is_made_good_by_a_redrive() {
     };
     let world = World::with(options, &[]).await;
     let mut failures = Failures::of(&world).await;
-    for n in 0..60 {
-        world.put(&post(&format!("/{}", n % 12), n % 27 + 1)).await;
-        if n % 5 == 0 {
-            world.delete(&format!("post/{}", n % 7)).await;
+    // However often it happens, it ends with the same records.
+    let edit = async || {
+        for n in 0..60 {
+            world.put(&post(&format!("/{}", n % 12), n % 27 + 1)).await;
+            if n % 5 == 0 {
+                world.delete(&format!("post/{}", n % 7)).await;
+            }
         }
-    }
+    };
+    edit().await;
     let (mut given_up, mut lifted) = (0, false);
     let until = Instant::now() + PATIENCE;
     loop {
+        assert!(
+            Instant::now() < until,
+            "it goes on failing, and {given_up} records were given up"
+        );
         // Longer than a scan may stand still whose event was given up.
         world.clock.advance(STALLED_SECONDS);
         let settled = tokio::time::timeout(Duration::from_secs(2), world.settle()).await;
@@ -284,13 +292,16 @@ async fn whatever_was_given_up_is_made_good_by_a_redrive() {
             if lifted {
                 break;
             }
+            if given_up == 0 {
+                // Whether a record fails often enough to be given up is chance.
+                edit().await;
+                continue;
+            }
             // A sweep may come at any moment: it must not fail after the last look.
             chaos.lift();
             lifted = true;
         }
-        assert!(Instant::now() < until, "it goes on failing");
     }
-    assert!(given_up > 0, "nothing was given up");
     let mut expected = BTreeMap::new();
     for n in 0..60 {
         let loc = |n: u32| format!("https://{SITE}/{n}");
