@@ -72,6 +72,10 @@ const CROWD_PARTS: u32 = 2;
 const PASSING: Range<i64> = 1..60;
 /// Seconds in which the clock calls at least once, and a mark comes to its time.
 const WAITING: Range<u64> = 30..200;
+/// Seconds in which an edit is handled, and its mark is not.
+const HANDLING: Range<u64> = 5..20;
+/// Times that something is lost between two edits and a look.
+const LOSSES: Range<usize> = 3..15;
 /// Steps of a history over HTTP.
 const STEPS: Range<usize> = 120..220;
 /// Steps of a history in the simulated world: most are short, some of medium length, and few are long.
@@ -551,6 +555,7 @@ pub fn any_history() -> impl Strategy<Value = History> {
         24 => back_and_forth(SHORT_STEPS, Beside { hours: 6, waits: 2, settings: 0, rests: 4, in_line: true, ..BESIDE }),
         // Parts come and go.
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 0, rests: 4, in_parts: true, ..BESIDE }),
+        24 => lost_after_edits(),
         4 => in_two_segments(),
         48 => in_many_sitemaps(0),
         16 => in_many_sitemaps(4),
@@ -736,6 +741,37 @@ fn in_many_sitemaps(damages: u32) -> impl Strategy<Value = History> {
     steps.prop_map(move |steps| History {
         loaded: 0,
         steps: first.clone().into_iter().chain(steps).collect(),
+    })
+}
+
+/// A page changes twice, and something is lost before what the second change has left is done. Then everything is compared.
+fn lost_after_edits() -> impl Strategy<Value = History> {
+    let page = || {
+        page().prop_map(|page| Page {
+            site: PAGE.site,
+            path: page.path % FEW_PATHS,
+            parts: page.parts.min(PARTS.end),
+            ..page
+        })
+    };
+    let edits = (0..FEW_RECORDS, page(), HANDLING, page(), HANDLING);
+    let lost = (edits, loss()).prop_map(|((id, first, handled, second, then), loss)| {
+        [
+            Step::Put(id, first),
+            Step::Wait(handled),
+            Step::Put(id, second),
+            Step::Wait(then),
+            loss,
+            Step::Rest,
+        ]
+    });
+    let lost = prop::collection::vec(lost, LOSSES);
+    (proptest::option::weighted(0.9, settings()), lost).prop_map(|(settings, lost)| {
+        let steps = lost.into_iter().flatten();
+        History {
+            loaded: 0,
+            steps: [Step::Site(0, settings)].into_iter().chain(steps).collect(),
+        }
     })
 }
 

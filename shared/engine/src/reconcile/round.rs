@@ -226,6 +226,7 @@ impl Reconciler {
                 evict,
                 former: former.map(|row| &row.settings),
                 notify: released && !options.quiet,
+                first_load: !released && !options.quiet,
                 feed_lost: fenced.feed_lost,
                 ..read.inputs(assessed, &fenced.ledger, group)
             };

@@ -48,6 +48,8 @@ pub struct Inputs<'a> {
     /// Whether a change is shown in the feed and search engines are notified: not on a site's first load, and not when settings
     /// are applied.
     pub notify: bool,
+    /// Whether a change whose own event has come belongs to a site's first load: nobody will be told of it later either.
+    pub first_load: bool,
     /// The site where the page was listed before, if it is a different one and search engines must be notified that the page left.
     pub former: Option<&'a SiteSettings>,
     /// Whether the row of the feed that the ledger names is lost: then it is written again.
@@ -72,6 +74,7 @@ impl<'a> Inputs<'a> {
             group: &NO_TRANSLATIONS,
             evict: None,
             notify: false,
+            first_load: false,
             former: None,
             feed_lost: false,
             left: 0,

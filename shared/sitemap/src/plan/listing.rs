@@ -121,8 +121,9 @@ impl Listing<'_> {
         let before = inputs.ledger;
         let changed = before.content_digest.as_ref() != Some(&content) && inputs.notify;
         // A change without a notice is still a change when its own event comes.
+        let comes = !inputs.notify && !inputs.first_load;
         after.content_digest = match &before.content_digest {
-            Some(before) if !inputs.notify => Some(before.clone()),
+            Some(before) if comes => Some(before.clone()),
             _ => Some(content),
         };
         let address = Address {
