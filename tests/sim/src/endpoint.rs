@@ -50,7 +50,7 @@ struct State {
     refused: BTreeMap<String, Refused>,
     /// By host the status of a refusal, as the site's row says.
     shown: BTreeMap<String, Option<u16>>,
-    /// Changes that nobody is told of again although their refusal is not shown: the site's host, and the URL.
+    /// Changes that were refused, and dropped before the site's row showed the refusal: the site's host, and the URL.
     hidden: Vec<(String, String)>,
     /// By host when a request was last taken, in Unix seconds.
     taken: BTreeMap<String, i64>,

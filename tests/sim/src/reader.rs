@@ -245,8 +245,6 @@ impl<P: Public> Reader<P> {
     async fn look(&mut self, site: usize) {
         let before = self.board.view(site);
         if before.seen == Seen::Broken {
-            // What said when a site was last closed or opened may be lost.
-            self.last.retain(|what, _| !what.starts_with(SITES[site]));
             return;
         }
         let Some(index) = self.get(site, FIRST_INDEX).await else {

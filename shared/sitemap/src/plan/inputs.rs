@@ -48,7 +48,7 @@ pub struct Inputs<'a> {
     /// Whether a change is shown in the feed and search engines are notified: not on a site's first load, and not when settings
     /// are applied.
     pub notify: bool,
-    /// Whether a change whose own event has come belongs to a site's first load: nobody will be told of it later either.
+    /// Whether the site is still on hold, and this is the change's own event. Then nobody is told of the change, now or later.
     pub first_load: bool,
     /// The site where the page was listed before, if it is a different one and search engines must be notified that the page left.
     pub former: Option<&'a SiteSettings>,
