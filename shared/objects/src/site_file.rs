@@ -46,7 +46,7 @@ pub struct SiteFile {
 /// - The number of times is bounded: the oldest are merged into one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closings {
-    /// The site as a whole. Nothing if its row is older than this record.
+    /// The site as a whole. Nothing if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     site: Option<i64>,
     /// Series without a time of their own: the latest time that may be theirs.

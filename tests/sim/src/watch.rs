@@ -4,6 +4,7 @@
 //! - *Rows*: each row that a ledger names exists and belongs to the ledger's page. No slot is both free and taken. A page
 //!   begins to wait for an address only while another page owns it. A series' counter, a site's hold, its settings and the
 //!   scans only go forward. A fence's token is never written again. A site on hold writes neither feed rows nor notices.
+//!   No audit begins before its time after one that has repaired nothing.
 //! - *Objects*: no sitemap is put while its site loads. Each sitemap that an index lists exists and is not a 404. Each further
 //!   index that robots.txt names exists. A put never removes a sitemap from all indexes of its site. That last rule is not checked
 //!   if some sitemaps are added while others are removed, or while another publisher is between two of its puts.
