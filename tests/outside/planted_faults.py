@@ -258,7 +258,7 @@ FAULTS = {
         (PUBLISH, "(member.directory().epoch == epoch && meta", "((member.directory().epoch == epoch || true) && meta")],
     # The indexes and the files of the settings.
     "an index is put without If-Match": [
-        (INDEX, "            match self.put(&key, body, &document, meta.as_ref()).await? {\n",
+        (INDEX, "            match self.put(&key, body, &document, meta).await? {\n",
          "            let there = self.objects.head(&key).await?;\n"
          "            match self.put(&key, body, &document, there.as_ref()).await? {\n")],
     "the summaries are read before the indexes' objects": [
@@ -267,11 +267,11 @@ FAULTS = {
         (INDEX, "            let summaries = table.summaries(site).await?;\n            let mut pages",
          "            let mut pages")],
     "equal indexes end it, whatever their stamps": [
-        (INDEX, "            match self.put(&key, body, &document, meta.as_ref()).await? {\n",
+        (INDEX, "            match self.put(&key, body, &document, meta).await? {\n",
          "            if published.is_some_and(|published| published.digest == document.digest) {\n"
          "                continue;\n"
          "            }\n"
-         "            match self.put(&key, body, &document, meta.as_ref()).await? {\n")],
+         "            match self.put(&key, body, &document, meta).await? {\n")],
     "the indexes' stamp is without the settings": [
         (INDEX, "let generation = row.version + generations", "let generation = 1 + generations")],
     "an index is put before the site's row knows of it": [
@@ -283,9 +283,11 @@ FAULTS = {
         (INDEX, ".count_indexes(site, row.version, row.indexes, needed)",
          ".count_indexes(site, row.version, needed, needed)")],
     "the indexes are put in the wrong order": [
-        (INDEX, "filled(after) >= filled(before)", "filled(after) < filled(before)")],
-    "the indexes' order is that of their lines alone": [
-        (INDEX, "        (indexes, lines.iter().sum::<u64>())", "        (0 * indexes, lines.iter().sum::<u64>())")],
+        (INDEX, "        is <= was\n", "        is > was\n")],
+    "the first index is always put last": [
+        (INDEX, "        is <= was\n", "        is <= was || true\n")],
+    "a cascade that gets longer is put first": [
+        (INDEX, "order.insert(if lists_fewer { 0 } else { order.len() }, 1);", "order.insert(0, 1);")],
     "a block is put without If-Match": [
         (PUT, "            let put = self.put(key, body, &document, current.as_ref()).await?;\n",
          "            let current = match key {\n"

@@ -6,8 +6,7 @@
 //!   scans only go forward. A fence's token is never written again. A site on hold writes neither feed rows nor notices.
 //!   No audit begins before its time after one that has repaired nothing.
 //! - *Objects*: no sitemap is put while its site loads. Each sitemap that an index lists exists and is not a 404. Each further
-//!   index that robots.txt names exists. A put never removes a sitemap from all indexes of its site. That last rule is not checked
-//!   if some sitemaps are added while others are removed, or while another publisher is between two of its puts.
+//!   index that robots.txt names exists. A put never removes a sitemap that should be listed from all indexes of its site.
 //! - Nothing is checked between a loss and its repair.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -437,18 +436,14 @@ impl Watch {
         now: &Listed,
     ) {
         let there = self.there(key.site()).await;
-        let shards = |listed: &Listed| -> Vec<String> {
+        let shards = |listed: &Listed| -> BTreeSet<String> {
             let names = listed.values().flat_map(|(_, names)| names);
             let is_shard =
                 |name: &&String| matches!(there.get(*name), Some(ObjectKey::Shard { .. }));
             names.filter(is_shard).cloned().collect()
         };
         let [was, is] = [before, now].map(shards);
-        let lines = was.len();
-        let [was, is] = [was, is].map(BTreeSet::from_iter);
-        // Another publisher is in the middle of its puts, or was.
-        let are_doubled = was.len() < lines;
-        if are_doubled || was.is_subset(&is) {
+        if was.is_subset(&is) {
             return;
         }
         let summaries = self.table.summaries(key.site()).await;
@@ -467,20 +462,12 @@ impl Watch {
         let wanted: BTreeSet<String> = wanted
             .map(|(shard, _)| shard.object().file_name())
             .collect();
-        // Where some come and others go, lines move in both directions. So they may where a cascade comes or goes: it moves all others.
-        let first = before.get(&1).into_iter().flat_map(|(_, names)| names);
-        let mut first = first.map(|name| there.get(name));
-        let was_cascaded = first.any(|key| matches!(key, Some(ObjectKey::Index { .. })));
-        let is_cascaded = row.settings.cascaded_index;
-        let come = !wanted.is_subset(&was) || (is_cascaded && !was_cascaded);
-        let go = !was.is_subset(&wanted) || (was_cascaded && !is_cascaded);
-        let are_mixed = come && go;
         let lost: Vec<_> = was
             .difference(&is)
             .filter(|name| wanted.contains(*name))
             .collect();
         assert!(
-            are_mixed || lost.is_empty(),
+            lost.is_empty(),
             "{key} is put, and {lost:?} are in no index any more"
         );
     }

@@ -18,21 +18,24 @@ use crate::keys::ShardId;
 use crate::metrics;
 use crate::segments::Summary;
 use crate::sites::SiteRow;
-use objects::{ObjectKey, ObjectMeta, Put, stamp};
-use sitemap::index::{COUNTS_BYTES, Count, IndexLine, render, render_count, with_counts};
-use sitemap::member::{Builder, Segment};
+use futures::future::join;
+use objects::{ObjectKey, Put, stamp};
+use sitemap::index::{
+    COUNTS_BYTES, Count, IndexLine, first_loc, render, render_count, with_counts,
+};
+use sitemap::member::{Builder, Member, Part, Segment, SegmentInfo};
 use sitemap::site::{MAX_BYTES, SeriesKind, SiteSettings};
 use sitemap::stylesheet::index_frame;
 use sitemap::time::When;
 
-use self::blocks::{Block, cut};
-use super::put::Try;
+use self::blocks::{Block, cut, listed_at};
+use super::put::{Stored, Try};
 use super::{Regenerator, site_files};
 
 mod blocks;
 
-/// Objects that are looked at at the same time.
-const HEADS: usize = 16;
+/// Objects that are read at the same time.
+const READS: usize = 16;
 
 /// How much one index may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,12 +114,12 @@ impl Regenerator {
         };
         let attempt = |(looked_at, mut written)| async move {
             // They come before the rows that decide.
-            let keys = (1..=looked_at).map(|n| key(site, n));
-            let keys: Vec<_> = keys.chain([site_file.clone()]).collect();
-            let heads = keys.iter().map(|key| self.objects.head(key));
-            let heads = concurrently(HEADS, heads).await.into_iter();
-            let mut objects = heads.collect::<Result<Vec<_>, _>>()?;
-            let site_file = objects.pop().flatten();
+            let keys: Vec<_> = (1..=looked_at).map(|n| key(site, n)).collect();
+            let objects = keys.iter().map(|key| self.objects.get(key));
+            let objects = concurrently(READS, objects);
+            let (objects, site_file) = join(objects, self.objects.head(site_file)).await;
+            let mut objects = objects.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let site_file = site_file?;
             let Some(row) = self.released(site).await? else {
                 return Ok(Try::Done(written));
             };
@@ -171,36 +174,23 @@ impl Regenerator {
     async fn put_pages(
         &self,
         row: &SiteRow,
-        objects: &[Option<ObjectMeta>],
+        objects: &[Option<Stored>],
         pages: &[Page],
         blocks: &[Block],
         generation: u64,
     ) -> Result<Option<usize>, EngineError> {
         let wanted = stamp(row.epoch, generation);
-        // Lines that others push on into the next index are listed there before they leave the one they were in, and so
-        // are those that move up since others have left.
-        let lines = |meta: &Option<ObjectMeta>| {
-            let document = meta.as_ref()?.document.as_ref()?;
-            Some(document.entries)
-        };
-        let before = objects.iter().map(|meta| lines(meta).unwrap_or(0));
-        let before: Vec<u64> = before.collect();
-        let after: Vec<u64> = pages.iter().map(|page| u64::from(page.lines)).collect();
-        let mut order: Vec<(u32, (&Option<ObjectMeta>, &Page))> =
-            (1..).zip(objects.iter().zip(pages)).collect();
-        if are_pushed_on(&before, &after) {
-            order.reverse();
-        }
         let needed = pages.iter().filter(|page| page.lines > 0).count();
         let mut put = 0;
-        for (n, (meta, page)) in order {
-            let key = key(&row.settings.host, n);
-            let published = meta.as_ref().and_then(|meta| meta.document.as_ref());
+        for n in order(&row.settings, objects, pages) {
+            let (page, key) = (&pages[n - 1], key(&row.settings.host, n as u32));
+            let meta = objects[n - 1].as_ref().map(|(meta, _)| meta);
+            let published = meta.and_then(|meta| meta.document.as_ref());
             if published.is_some_and(|document| document.stamp == wanted) {
                 continue;
             }
             let frame = index_frame(&row.settings);
-            let frame = with_counts(frame, n as usize, needed, &page.counts);
+            let frame = with_counts(frame, n, needed, &page.counts);
             let mut builder = Builder::new(&frame, row.epoch);
             let whole = Segment {
                 stamp: generation,
@@ -216,9 +206,9 @@ impl Regenerator {
                 _ => builder.push(&whole),
             }
             let built = builder.finish();
-            let document = self.member_document(&built, meta.as_ref());
+            let document = self.member_document(&built, meta);
             let body = built.bytes.into();
-            match self.put(&key, body, &document, meta.as_ref()).await? {
+            match self.put(&key, body, &document, meta).await? {
                 Put::Done => put += 1,
                 Put::Lost => return Ok(None),
             }
@@ -229,14 +219,64 @@ impl Regenerator {
     }
 }
 
-/// Whether lines move to later indexes, and not to earlier ones, by how many each index has before and after. Whole indexes
-/// count first: a cascade that comes or goes has lines of its own.
-fn are_pushed_on(before: &[u64], after: &[u64]) -> bool {
-    let filled = |lines: &[u64]| {
-        let indexes = lines.iter().filter(|lines| **lines > 0).count();
-        (indexes, lines.iter().sum::<u64>())
+/// What an index begins with. Lines are in the order of their sitemaps.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum First {
+    /// Another index: this is a cascade.
+    Index,
+    Sitemap(ShardId),
+    /// It has no lines.
+    Nothing,
+}
+
+impl First {
+    fn of_lines(site: &str, lines: &[u8]) -> Self {
+        match first_loc(lines) {
+            None => Self::Nothing,
+            Some(loc) => listed_at(site, loc).map_or(Self::Index, Self::Sitemap),
+        }
+    }
+
+    /// Of what is stored, and how many lines that has.
+    fn of_object(site: &str, object: Option<&Stored>) -> (Self, u64) {
+        let first = |(_, bytes): &Stored| {
+            let member = Member::parse(bytes).ok()?;
+            let directory = member.directory();
+            let with_lines = |segment: &SegmentInfo| segment.entries > 0;
+            let first = directory.segments.iter().position(with_lines)?;
+            let lines = member.inflated(Part::Segment(first))?;
+            Some((Self::of_lines(site, &lines), directory.entries()))
+        };
+        object.and_then(first).unwrap_or((Self::Nothing, 0))
+    }
+}
+
+/// The numbers of the indexes in the order in which they are put: at each moment every sitemap that stays is in one of them, and a
+/// cascade lists no index that is not there.
+///
+/// - Of two neighbours the one that gets lines from the other goes first. What they list now decides, not how much: others publish
+///   at the same time, so an object may be older than the next one. If such a one would be put, that put is lost.
+/// - A cascade goes last, or first if it lists fewer.
+fn order(settings: &SiteSettings, objects: &[Option<Stored>], pages: &[Page]) -> Vec<usize> {
+    let site = &settings.host;
+    let was = objects
+        .iter()
+        .map(|object| First::of_object(site, object.as_ref()));
+    let is = pages.iter().map(|page| First::of_lines(site, &page.xml));
+    let firsts: Vec<_> = was.zip(is).collect();
+    let is_after_next = |_: &usize, next: &usize| {
+        let ((was, _), is) = &firsts[next - 1];
+        is <= was
     };
-    filled(after) >= filled(before)
+    let numbers: Vec<usize> = (1..=pages.len()).collect();
+    let runs = numbers.chunk_by(is_after_next);
+    let mut order: Vec<usize> = runs.flat_map(|run| run.iter().rev().copied()).collect();
+    if let Some(((was, lines), First::Index)) = firsts.first() {
+        let lists_fewer = *was == First::Index && u64::from(pages[0].lines) < *lines;
+        order.retain(|n| *n != 1);
+        order.insert(if lists_fewer { 0 } else { order.len() }, 1);
+    }
+    order
 }
 
 /// A site's n-th index.
@@ -589,23 +629,95 @@ mod tests {
         assert_eq!(pages[2].xml, locs("post-sitemap3.xml").as_bytes());
     }
 
-    #[test]
-    fn lines_are_pushed_on_by_others_and_by_a_cascade() {
-        let check = |before: &[u64], after: &[u64], expected| {
-            assert_eq!(
-                are_pushed_on(before, after),
-                expected,
-                "{before:?} {after:?}"
-            );
+    /// Puts the indexes one after another: no sitemap that stays is in none of them meanwhile, and nothing is listed that is not there.
+    #[track_caller]
+    fn check_order(before: &[&[u32]], after: &[&[u32]], expected: &[usize]) {
+        let settings = row(&json!({})).settings;
+        // Numbers above a hundred are indexes.
+        let lines = |numbers: &[u32]| {
+            let mut page = Page::default();
+            for n in numbers {
+                let mut line = Line::default();
+                let key = match n.checked_sub(100) {
+                    Some(n) => key(HOST, n),
+                    None => shards("post", *n, 1).into_keys().last().unwrap().object(),
+                };
+                line.set(&settings, &key, None, Count::default());
+                page.add(&line);
+            }
+            page
         };
-        check(&[2, 1], &[2, 2], true);
-        check(&[2, 2], &[2, 2, 1], true);
-        check(&[2, 2, 1], &[2, 2, 0], false);
-        check(&[2, 2], &[2, 1], false);
-        check(&[2, 2, 2], &[3, 2, 2, 2], true);
-        check(&[3, 2, 2, 2], &[2, 2, 2, 0], false);
-        // The cascade goes, and more lines come than two indexes hold: all others move to later ones.
-        check(&[5, 2, 2, 2, 2, 2], &[2, 2, 2, 2, 2, 2, 2], true);
+        let object = |numbers: &&[u32]| {
+            let page = lines(numbers);
+            let mut builder = Builder::new(&index_frame(&settings), 1);
+            builder.push(&Segment {
+                stamp: 1,
+                entries: page.lines,
+                newest: None,
+                xml: &page.xml,
+            });
+            let built = builder.finish();
+            let meta = objects::ObjectMeta {
+                etag: String::new(),
+                length: built.bytes.len() as u64,
+                document: None,
+            };
+            Some((meta, built.bytes.into()))
+        };
+        let objects: Vec<Option<Stored>> = before.iter().map(object).collect();
+        let pages: Vec<Page> = after.iter().map(|numbers| lines(numbers)).collect();
+        let order = order(&settings, &objects, &pages);
+        assert_eq!(order, expected, "{before:?} {after:?}");
+        let mut now = before.to_vec();
+        let all = |lists: &[&[u32]]| BTreeSet::from_iter(lists.concat());
+        for n in order {
+            now[n - 1] = after[n - 1];
+            for stays in all(before).intersection(&all(after)) {
+                assert!(all(&now).contains(stays), "{before:?} {after:?}: {stays}");
+            }
+            for n in all(&now).into_iter().filter_map(|n| n.checked_sub(101)) {
+                let listed = now.get(n as usize).is_some_and(|listed| !listed.is_empty());
+                assert!(listed, "{before:?} {after:?}: {now:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_sitemap_stays_in_an_index_while_they_are_put() {
+        // Some come: the others are pushed on.
+        check_order(&[&[1, 2], &[3]], &[&[1, 2], &[3, 4]], &[2, 1]);
+        check_order(&[&[2, 3], &[4], &[]], &[&[1, 2], &[3, 4], &[]], &[3, 2, 1]);
+        // Some go: the others move up.
+        check_order(
+            &[&[1, 2], &[3, 4], &[5]],
+            &[&[2, 3], &[4, 5], &[]],
+            &[1, 2, 3],
+        );
+        // More come behind than go before, and the other way round.
+        check_order(
+            &[&[1, 2], &[3, 4], &[]],
+            &[&[2, 3], &[4, 5], &[6]],
+            &[1, 3, 2],
+        );
+        check_order(
+            &[&[2, 3], &[4, 5], &[6]],
+            &[&[1, 2], &[3, 4], &[]],
+            &[2, 1, 3],
+        );
+        // One goes in the first, one comes in the third.
+        let (before, after): ([&[u32]; 4], [&[u32]; 4]) = (
+            [&[1, 2], &[3, 4], &[6, 7], &[8]],
+            [&[2, 3], &[4, 5], &[6, 7], &[8]],
+        );
+        check_order(&before, &after, &[1, 4, 3, 2]);
+        // A cascade comes and goes; it gets longer and shorter.
+        let plain: [&[u32]; 4] = [&[1, 2], &[3, 4], &[], &[]];
+        let cascade: [&[u32]; 4] = [&[102, 103], &[1, 2], &[3, 4], &[]];
+        let longer: [&[u32]; 4] = [&[102, 103, 104], &[2, 3], &[4, 5], &[6]];
+        check_order(&plain, &cascade, &[4, 3, 2, 1]);
+        check_order(&cascade, &plain, &[1, 2, 4, 3]);
+        check_order(&cascade, &longer, &[2, 4, 3, 1]);
+        check_order(&longer, &cascade, &[1, 3, 2, 4]);
     }
 
     #[test]

@@ -175,8 +175,8 @@ impl Published {
     }
 }
 
-/// The sitemap that is listed with this address.
-fn listed_at(site: &str, loc: &str) -> Option<ShardId> {
+/// The sitemap that is listed with this address. Nothing if it is another file.
+pub(super) fn listed_at(site: &str, loc: &str) -> Option<ShardId> {
     let (_, file) = loc.rsplit_once('/')?;
     match ObjectKey::from_path(&format!("{PUBLISHED_PREFIX}{site}/{file}"))? {
         ObjectKey::Shard { site, series, n } => {
