@@ -40,6 +40,12 @@ impl MemoryObjects {
         self.lock().insert(key.clone(), Stored { meta, body });
     }
 
+    /// Has the objects of another bucket and no others.
+    pub fn begin_with(&self, other: &Self) {
+        let objects = other.lock().clone();
+        *self.lock() = objects;
+    }
+
     fn find(&self, key: &ObjectKey) -> Option<Stored> {
         self.lock().get(key).cloned()
     }

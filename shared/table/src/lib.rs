@@ -9,13 +9,15 @@ mod action;
 pub mod conformance;
 mod error;
 mod item;
+mod layers;
 mod memory;
 mod port;
 
 pub use action::{Action, Condition, Update};
 pub use error::{Reason, TableError};
 pub use item::{Item, Name, Value};
-pub use memory::{Change, MemoryTable};
+
+pub use memory::{Change, MemoryTable, Shared};
 pub use port::{Page, Query, Reply, Scan, Schema, SortKey, Table};
 
 /// The largest item, in bytes of its names and values (DynamoDB).

@@ -4,7 +4,7 @@
 //! - It reports what each write changed ([`Change`]), from which a stream is made.
 //! - It adds integers alone, and in a query's page limit and a scan's it counts items as DynamoDB does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
@@ -15,6 +15,7 @@ use sitemap::mapping::{KeyType, Number};
 use crate::action::{Action, Condition, Update};
 use crate::error::{Reason, TableError};
 use crate::item::{Item, Name, Value};
+use crate::layers::{Below, Layers};
 use crate::port::{Page, Query, Reply, Scan, Schema, SortKey, Table};
 use crate::{MAX_ACTIONS, MAX_BATCH_KEYS, MAX_ITEM_BYTES, MAX_PAGE_BYTES, MAX_TRANSACTION_BYTES};
 
@@ -65,7 +66,17 @@ enum Sort {
 /// Where an item is. Partitions are in the order of a hash, as in DynamoDB. One map has all of them: a map for each would take most of
 /// the memory of a partition with a single item.
 type Place = (u64, KeyPart, Sort);
-type Items = BTreeMap<Place, Item>;
+type Items = Layers<Place, Item>;
+
+/// All items of a table at one time. Further tables may begin with them: they share what they do not change.
+#[derive(Clone)]
+pub struct Shared(Below<Place, Item>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shared").field(&self.0.len()).finish()
+    }
+}
 
 impl fmt::Debug for MemoryTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,12 +110,6 @@ impl MemoryTable {
         }
     }
 
-    /// How many items there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.lock().len()
-    }
-
     /// The size of the item with this primary key, which may be a whole item; 0 if there is none.
     #[must_use]
     pub fn bytes_of(&self, key: &Item) -> usize {
@@ -120,10 +125,15 @@ impl MemoryTable {
         self.schema.names().next().unwrap_or_default()
     }
 
-    /// Whether there are none.
+    /// All items there are now, for further tables.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+    pub fn share(&self) -> Shared {
+        Shared(self.lock().share())
+    }
+
+    /// Has these items and no others, and reports no change.
+    pub fn begin_with(&self, items: &Shared) {
+        *self.lock() = Layers::over(Arc::clone(&items.0));
     }
 
     /// Drops all items and reports no change, as if the table were a new one.
@@ -186,8 +196,8 @@ impl MemoryTable {
             });
         }
         match new {
-            Some(item) => drop(items.insert(place, item)),
-            None => drop(items.remove(&place)),
+            Some(item) => items.insert(place, item),
+            None => items.remove(place),
         }
     }
 
@@ -314,12 +324,8 @@ impl MemoryTable {
             (SortKey::BeginsWith(_), _) => false,
         };
         let items = self.lock();
-        let range = items.range::<Place, _>((before, behind));
-        let items: &mut dyn Iterator<Item = &Item> = if query.reverse {
-            &mut range.rev().filter(is_wanted).map(|(_, item)| item)
-        } else {
-            &mut range.filter(is_wanted).map(|(_, item)| item)
-        };
+        let range = items.range((before, behind), query.reverse);
+        let items = &mut range.filter(is_wanted).map(|(_, item)| item);
         Ok(self.page(items, query.limit, None))
     }
 
@@ -328,7 +334,7 @@ impl MemoryTable {
         let after = after.transpose().map_err(refusing("Scan"))?;
         let items = self.lock();
         let after = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-        let rest = items.range::<Place, _>((after, Bound::Unbounded));
+        let rest = items.range((after, Bound::Unbounded), false);
         let rest = &mut rest.map(|(_, item)| item);
         Ok(self.page(rest, scan.limit, scan.attributes.as_deref()))
     }

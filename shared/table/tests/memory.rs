@@ -42,7 +42,13 @@ async fn each_change_is_told_once_and_a_write_without_one_is_not() {
         (key("b"), false, true),
     ];
     assert_eq!(*told, expected);
-    assert_eq!((table.len(), table.is_empty()), (1, false));
+    let left = table.scan(table::Scan::default()).await.unwrap();
+    assert_eq!(left.items, [key("b")]);
+    let shared = table.share();
+    table.delete(key("b"), None).await.unwrap();
+    assert!(table.get(key("b")).await.unwrap().is_none());
+    table.begin_with(&shared);
+    assert!(table.get(key("b")).await.unwrap().is_some());
 }
 
 /// As in DynamoDB, whose emulators do not all do it.

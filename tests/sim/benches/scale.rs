@@ -1,14 +1,14 @@
 //! Runs the scenarios at size, and prints a line a figure: `cargo bench -p waymark-sim --bench scale -- [--pages N] [NAME]...`
 
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use clap::Parser;
-use sim::scale::{SCENARIOS, Scenario, Size, Trouble};
+use sim::scale::{Job, Size, Trouble, jobs};
 use sim::template::TEMPLATE;
 
 /// Run scenarios at size in the simulated world.
@@ -43,20 +43,20 @@ fn trouble(name: &str) -> Result<Trouble, String> {
 }
 
 /// What came of a scenario: its lines, and how many of its figures are not as they should be.
-type Outcome = (String, u32);
+type Printed = (String, u32);
 
 #[expect(
     clippy::disallowed_methods,
     reason = "how long a scenario takes here is no part of its world"
 )]
-fn outcome((name, scenario): Scenario, size: Size, slack: f64) -> Outcome {
+fn printed((name, run): Job, pages: usize, slack: f64) -> Printed {
     let begun = Instant::now();
     // The others go on, and so does the process, which waits for all of them.
-    let figures = catch_unwind(|| scenario(size));
+    let figures = catch_unwind(AssertUnwindSafe(run));
     let figures = figures.unwrap_or_else(|_| Err("it panics".to_owned()));
     let figures = match figures {
         Ok(figures) => figures,
-        Err(error) => return (format!("{name}, {} pages: MISSED: {error}", size.pages), 1),
+        Err(error) => return (format!("{name}, {pages} pages: MISSED: {error}"), 1),
     };
     let seconds = begun.elapsed().as_secs_f64();
     let missed = figures
@@ -66,7 +66,7 @@ fn outcome((name, scenario): Scenario, size: Size, slack: f64) -> Outcome {
     let lines = figures.iter().map(|figure| format!("\n  {figure}"));
     let lines: String = lines.collect();
     (
-        format!("{name}, {} pages ({seconds:.1} s here){lines}", size.pages),
+        format!("{name}, {pages} pages ({seconds:.1} s here){lines}"),
         missed as u32,
     )
 }
@@ -86,24 +86,28 @@ fn main() -> ExitCode {
         factor,
         trouble,
     };
-    let wanted =
-        |(name, _): &Scenario| names.is_empty() || names.iter().any(|wanted| wanted == name);
-    let wanted: Vec<Scenario> = SCENARIOS.into_iter().filter(wanted).collect();
+    let jobs: Vec<(Mutex<Option<Job>>, OnceLock<Printed>)> = jobs(size, &names)
+        .into_iter()
+        .map(|job| (Mutex::new(Some(job)), OnceLock::new()))
+        .collect();
+    if jobs.len() < names.len() {
+        eprintln!("not all of these are scenarios, or one is named twice: {names:?}");
+        return ExitCode::FAILURE;
+    }
     let next = AtomicUsize::new(0);
-    let done: Vec<OnceLock<Outcome>> = wanted.iter().map(|_| OnceLock::new()).collect();
     let missed = thread::scope(|scope| {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         for _ in 0..cores {
             scope.spawn(|| {
-                while let Some(n) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < wanted.len())
-                {
-                    let _is_first = done[n].set(outcome(wanted[n], size, f64::from(slack) / 100.0));
+                while let Some((job, done)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let job = job.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    let job = job.expect("each job is taken once");
+                    let _is_first = done.set(printed(job, pages, f64::from(slack) / 100.0));
                 }
             });
         }
         let mut missed = 0;
-        for done in &done {
+        for (_, done) in &jobs {
             let (lines, of_it) = done.wait();
             println!("{lines}");
             missed += of_it;

@@ -26,12 +26,13 @@ pub struct Latency {
 
 /// A segment of a sitemap.
 type Place = (ShardId, u32);
+/// The sum of the versions of each segment's rows.
+pub(crate) type Stamps = BTreeMap<Place, u64>;
 
 #[derive(Debug, Default)]
 struct State {
     is_on: bool,
-    /// The sum of the versions of each segment's rows.
-    stamps: BTreeMap<Place, u64>,
+    stamps: Stamps,
     /// When each record changed of which no row has yet.
     changed: BTreeMap<String, Duration>,
     /// The stamps from which on an object has a change, and when its record changed.
@@ -75,6 +76,16 @@ impl Latency {
                 }
             }
         }));
+    }
+
+    /// The sums of the versions of each segment's rows.
+    pub(crate) fn stamps(&self) -> Stamps {
+        self.lock().stamps.clone()
+    }
+
+    /// Begins with rows of which these are the sums.
+    pub(crate) fn begin_with(&self, stamps: Stamps) {
+        self.lock().stamps = stamps;
     }
 
     /// A record changes now: its row will.

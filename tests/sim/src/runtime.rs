@@ -247,6 +247,11 @@ impl Sim {
         self.lock().ahead += seconds;
     }
 
+    /// Goes on in the time of another world.
+    pub(crate) fn go_on_at(&self, elapsed: Duration) {
+        self.lock().now = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+    }
+
     /// Ends after this time.
     pub fn sleep(&self, pause: Duration) -> Sleep {
         let pause = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);

@@ -9,7 +9,9 @@ mod load;
 mod relations;
 mod sitemaps;
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use engine::scans::Step;
@@ -23,7 +25,7 @@ use crate::deployment::{Deployment, PLAIN};
 use crate::event_source::Runs;
 use crate::runtime::Sim;
 pub use crate::world::Trouble;
-use crate::world::{Options, World};
+use crate::world::{Options, Shared, World};
 
 /// Units a second that a new table takes (DynamoDB).
 const NEW_TABLE_WRITES: f64 = 4_000.0;
@@ -83,8 +85,41 @@ impl fmt::Display for Figure {
     }
 }
 
-/// A scenario: its name, what it shows, and how it runs at such a size.
-pub type Scenario = (&'static str, fn(Size) -> Result<Vec<Figure>, String>);
+/// What comes of a scenario: its figures, or why it cannot end.
+pub type Outcome = Result<Vec<Figure>, String>;
+
+/// A scenario that can be run, and its name.
+pub type Job = (&'static str, Box<dyn FnOnce() -> Outcome + Send>);
+
+/// A scenario.
+struct Scenario {
+    name: &'static str,
+    /// Another one: it begins with the world which that one leaves.
+    after: Option<&'static str>,
+    run: Run,
+}
+
+type Run = fn(Size, Before) -> Result<Scene, String>;
+
+const fn alone(name: &'static str, run: Run) -> Scenario {
+    let after = None;
+    Scenario { name, after, run }
+}
+
+const fn after(load: &'static str, name: &'static str, run: Run) -> Scenario {
+    let after = Some(load);
+    Scenario { name, after, run }
+}
+
+/// The world with which a scenario begins, if it is not empty.
+type Before = Option<Arc<Shared>>;
+
+/// The figures of a scenario, and the world that it leaves.
+type Leaves = Result<(Vec<Figure>, Arc<Shared>), String>;
+
+/// The same of one with whose world others begin: it runs when the first of them does, and its world is dropped with the last one.
+#[derive(Default)]
+struct Left(OnceLock<Leaves>);
 
 /// How large a scenario is, and what is in trouble meanwhile. With any trouble nothing is asked of the figures: nothing may be
 /// lost, and what is left undone must be done in the end.
@@ -98,26 +133,37 @@ pub struct Size {
     pub trouble: Option<Trouble>,
 }
 
-/// All scenarios.
-pub const SCENARIOS: [Scenario; 21] = [
-    ("load", |size| run(size, load::load)),
-    ("load-of-sites", |size| run(size, load::load_of_sites)),
-    ("edits", |size| run(size, changes::edits)),
-    ("change", |size| run(size, changes::change)),
-    ("due", |size| run(size, clock::due)),
-    ("appear", |size| run(size, clock::appear)),
-    ("beside-a-scan", |size| run(size, load::beside_a_scan)),
-    ("beside-a-first-load", |size| {
-        run(size, load::beside_a_first_load)
+/// All scenarios; those first with whose worlds others begin, and then these, so that such a world is not kept for long.
+const SCENARIOS: [Scenario; 21] = [
+    alone("load", |size, before| run(size, before, load::load)),
+    alone("load-of-sites", |size, before| {
+        run(size, before, load::load_of_sites)
     }),
-    ("new-version", |size| run(size, load::new_version)),
-    ("one-address", |size| run(size, relations::one_address)),
-    ("tag-off", |size| run(size, relations::tag_off)),
-    ("groups", |size| run(size, relations::groups)),
-    ("parts", |size| run(size, relations::parts)),
-    ("hidden-parts", |size| run(size, relations::hidden_parts)),
-    ("import-again", |size| run(size, changes::import_again)),
-    ("many-sitemaps", |size| {
+    after("load", "edits", |size, before| {
+        run(size, before, changes::edits)
+    }),
+    after("load", "import-again", |size, before| {
+        run(size, before, changes::import_again)
+    }),
+    after("load", "beside-a-scan", |size, before| {
+        run(size, before, load::beside_a_scan)
+    }),
+    after("load", "due", |size, before| run(size, before, clock::due)),
+    after("load", "audit", |size, before| {
+        run(size, before, clock::audit)
+    }),
+    after("load-of-sites", "new-version", |size, before| {
+        run(size, before, load::new_version)
+    }),
+    alone("appear", |size, before| run(size, before, clock::appear)),
+    alone("change", |size, before| run(size, before, changes::change)),
+    alone("beside-a-first-load", |size, before| {
+        run(size, before, load::beside_a_first_load)
+    }),
+    alone("edits-while-loading", |size, before| {
+        run(size, before, load::edits_while_loading)
+    }),
+    alone("many-sitemaps", |size, before| {
         let deployment = Deployment {
             index_lines: (size.pages / 100)
                 .try_into()
@@ -125,18 +171,71 @@ pub const SCENARIOS: [Scenario; 21] = [
                 .min(PLAIN.index_lines),
             ..PLAIN
         };
-        run_in(deployment, SHARDS, size, sitemaps::many_sitemaps)
+        run_in(deployment, SHARDS, size, before, sitemaps::many_sitemaps)
     }),
-    ("large-entries", |size| run(size, sitemaps::large_entries)),
-    ("one-sitemap", |size| {
-        run_in(PLAIN, MANY_SHARDS, size, sitemaps::one_sitemap)
+    alone("one-address", |size, before| {
+        run(size, before, relations::one_address)
     }),
-    ("edits-while-loading", |size| {
-        run(size, load::edits_while_loading)
+    alone("tag-off", |size, before| {
+        run(size, before, relations::tag_off)
     }),
-    ("idle", |size| run(size, clock::idle)),
-    ("audit", |size| run(size, clock::audit)),
+    alone("groups", |size, before| {
+        run(size, before, relations::groups)
+    }),
+    alone("hidden-parts", |size, before| {
+        run(size, before, relations::hidden_parts)
+    }),
+    alone("parts", |size, before| run(size, before, relations::parts)),
+    alone("large-entries", |size, before| {
+        run(size, before, sitemaps::large_entries)
+    }),
+    alone("one-sitemap", |size, before| {
+        run_in(PLAIN, MANY_SHARDS, size, before, sitemaps::one_sitemap)
+    }),
+    alone("idle", |size, before| run(size, before, clock::idle)),
 ];
+
+impl Left {
+    fn of(&self, scenario: &Scenario, size: Size) -> Leaves {
+        let left = self.0.get_or_init(|| {
+            let scene = (scenario.run)(size, None)?;
+            let world = scene.world.share();
+            Ok((scene.figures, Arc::new(world)))
+        });
+        left.clone()
+    }
+}
+
+/// The scenarios of these names, or all, to be run at the same time or one after another.
+#[must_use]
+pub fn jobs(size: Size, names: &[String]) -> Vec<Job> {
+    let is_wanted =
+        |scenario: &&Scenario| names.is_empty() || names.iter().any(|name| name == scenario.name);
+    let loads = SCENARIOS.iter().filter_map(|scenario| scenario.after);
+    let left: BTreeMap<&str, Arc<Left>> = loads.map(|name| (name, Arc::default())).collect();
+    let job = |scenario: &'static Scenario| -> Job {
+        let loads = SCENARIOS.iter();
+        let mut loads = loads.filter(|other| other.name == scenario.after.unwrap_or(scenario.name));
+        let load = loads
+            .next()
+            .zip(left.get(scenario.after.unwrap_or(scenario.name)).cloned());
+        let run = move || {
+            let before = match load {
+                None => None,
+                Some((load, left)) => {
+                    let (figures, world) = left.of(load, size)?;
+                    if scenario.after.is_none() {
+                        return Ok(figures);
+                    }
+                    Some(world)
+                }
+            };
+            Ok((scenario.run)(size, before)?.figures)
+        };
+        (scenario.name, Box::new(run))
+    };
+    SCENARIOS.iter().filter(is_wanted).map(job).collect()
+}
 
 /// What a scenario does, and shows.
 struct Scene {
@@ -146,26 +245,28 @@ struct Scene {
     figures: Vec<Figure>,
 }
 
-fn run<F>(size: Size, scenario: fn(Scene) -> F) -> Result<Vec<Figure>, String>
+fn run<F>(size: Size, before: Before, scenario: fn(Scene) -> F) -> Result<Scene, String>
 where
     F: Future<Output = Result<Scene, String>> + Send + 'static,
 {
-    run_in(PLAIN, SHARDS, size, scenario)
+    run_in(PLAIN, SHARDS, size, before, scenario)
 }
 
 fn run_in<F>(
     deployment: Deployment,
     shards: usize,
-    Size {
-        pages,
-        factor,
-        trouble,
-    }: Size,
+    size: Size,
+    before: Before,
     scenario: fn(Scene) -> F,
-) -> Result<Vec<Figure>, String>
+) -> Result<Scene, String>
 where
     F: Future<Output = Result<Scene, String>> + Send + 'static,
 {
+    let Size {
+        pages,
+        factor,
+        trouble,
+    } = size;
     let sim = Sim::new(1);
     let inner = sim.clone();
     sim.run(async move {
@@ -174,8 +275,15 @@ where
             trouble,
             ..Options::sound(shards)
         };
-        let world = World::new(&inner, options, deployment);
+        let mut world = World::new(&inner, options, deployment);
+        let is_loaded = before.is_some();
+        if let Some(before) = before {
+            world.begin_with(&before);
+        }
         world.latency.begin(world.bucket());
+        if is_loaded {
+            world.begin();
+        }
         let scene = Scene {
             sim: inner,
             world,
@@ -186,7 +294,7 @@ where
         if trouble.is_some() {
             scene.is_sound().await?;
         }
-        Ok(scene.figures)
+        Ok(scene)
     })
 }
 
@@ -198,6 +306,11 @@ fn page(host: &str, n: usize, edit: u64) -> Json {
         .collect();
     json!({"id": id(host, n), "type": "post", "url": format!("https://{host}/p{n}"), "terms": {"tag": tags},
         "title": format!("Page {n}"), "modified_at": modified(edit)})
+}
+
+/// The n-th of many sites.
+fn host(n: usize) -> String {
+    format!("s{n}.example.com")
 }
 
 /// A site's record with one setting.
@@ -250,16 +363,13 @@ impl Scene {
         }
     }
 
-    /// Puts so many sites, each with its pages: their hosts.
-    async fn put_sites(&self, sites: usize, pages: usize) -> Vec<String> {
-        let hosts: Vec<String> = (0..sites)
-            .map(|site| format!("s{site}.example.com"))
-            .collect();
-        for host in &hosts {
+    /// Puts so many sites, each with its pages.
+    async fn put_sites(&self, sites: usize, pages: usize) {
+        for site in 0..sites {
+            let host = &host(site);
             self.world.put(&settings(host, "name", json!(host))).await;
             self.put_pages(host, pages).await;
         }
-        hosts
     }
 
     /// Calls so far.
@@ -279,13 +389,6 @@ impl Scene {
     /// Of both tables.
     fn read(&self) -> u64 {
         self.world.units().iter().map(|[_, read]| read).sum()
-    }
-
-    /// Puts a site's pages, and waits until all that was put is published.
-    async fn loaded(&mut self, host: &str) -> Result<(), String> {
-        self.put_pages(host, self.pages).await;
-        self.world.begin();
-        self.at_rest().await
     }
 
     /// Waits until all is published, and measures from then on. Trouble begins once more.

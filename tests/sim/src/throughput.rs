@@ -81,7 +81,7 @@ struct Used {
 
 /// What a table takes in a minute, in halves of a unit.
 #[derive(Clone, Copy, Debug, Default)]
-struct Growth {
+pub(crate) struct Growth {
     /// The minute, and what it has taken in it.
     minute: u64,
     taken: u64,
@@ -132,6 +132,16 @@ impl Throughput {
             throttled: Spell::never(),
             state: Arc::default(),
         }
+    }
+
+    /// How far the table has grown.
+    pub(crate) fn growth(&self) -> [Growth; 2] {
+        self.lock().growth
+    }
+
+    /// Begins with a table that has grown so far.
+    pub(crate) fn begin_with(&self, growth: [Growth; 2]) {
+        self.lock().growth = growth;
     }
 
     /// The same with a table of which a tenth of its throughput is left then.

@@ -35,14 +35,14 @@ use crate::endpoint::Endpoint;
 use crate::event_source::{Function, Invoker, Runs, Stream};
 use crate::faults::{Faults, Spell};
 use crate::history::{KNOWN, SITES};
-use crate::latency::Latency;
+use crate::latency::{Latency, Stamps};
 use crate::price::Usage;
 use crate::public::SimPublic;
 use crate::runtime::{Sim, mix};
 use crate::source;
 use crate::tables::{SimObjects, SimTable};
 use crate::template::{Mapping, TEMPLATE};
-use crate::throughput::Throughput;
+use crate::throughput::{Growth, Throughput};
 use crate::watch::{Changes, Watch};
 
 /// In one of so many worlds with faults a service is out of order for a time.
@@ -111,6 +111,17 @@ impl Options {
             watched: false,
         }
     }
+}
+
+/// What was in a world at one time: its content, its rows and objects, and how far its tables had grown.
+#[derive(Debug)]
+pub struct Shared {
+    elapsed: Duration,
+    content: table::Shared,
+    sitemap: table::Shared,
+    objects: MemoryObjects,
+    growth: [[Growth; 2]; 3],
+    stamps: Stamps,
 }
 
 /// A deployment.
@@ -288,6 +299,33 @@ impl World {
             begun: None,
             sweeps: Arc::default(),
         }
+    }
+
+    /// What is there now, at rest, for other worlds of the same deployment.
+    #[must_use]
+    pub fn share(&self) -> Shared {
+        let objects = MemoryObjects::default();
+        objects.begin_with(&self.objects);
+        Shared {
+            elapsed: self.sim.elapsed(),
+            content: self.content.share(),
+            sitemap: self.sitemap.share(),
+            objects,
+            growth: self.throughput.each_ref().map(Throughput::growth),
+            stamps: self.latency.stamps(),
+        }
+    }
+
+    /// Begins with what was there in another world, at that time. Nothing may run yet.
+    pub fn begin_with(&self, shared: &Shared) {
+        self.sim.go_on_at(shared.elapsed);
+        self.content.begin_with(&shared.content);
+        self.sitemap.begin_with(&shared.sitemap);
+        self.objects.begin_with(&shared.objects);
+        for (table, growth) in self.throughput.iter().zip(shared.growth) {
+            table.begin_with(growth);
+        }
+        self.latency.begin_with(shared.stamps.clone());
     }
 
     /// What the options name is in trouble from now on, for an hour.

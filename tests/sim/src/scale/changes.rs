@@ -10,7 +10,6 @@ use crate::history::SITES;
 /// A loaded site of which pages are edited all the time.
 pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
     const SECONDS: u64 = 120;
-    scene.loaded(SITES[0]).await?;
     let before = scene.written();
     for edit in 0..SECONDS * EDITS_A_SECOND {
         let n = usize::try_from(scene.sim.below(scene.pages as u64)).unwrap_or(0);
@@ -82,7 +81,6 @@ pub(super) async fn change(mut scene: Scene) -> Result<Scene, String> {
 /// A tenth of the pages is deleted and comes again.
 pub(super) async fn import_again(mut scene: Scene) -> Result<Scene, String> {
     let (host, again) = (SITES[0], scene.pages / 10);
-    scene.loaded(host).await?;
     for n in 0..again {
         scene.world.delete(&id(host, n)).await;
     }

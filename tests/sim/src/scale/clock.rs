@@ -16,12 +16,13 @@ pub(super) async fn due(mut scene: Scene) -> Result<Scene, String> {
     const MINUTE: i64 = 58;
     const LEAST: usize = 3_000;
     let (pages, going) = (scene.pages, (scene.pages / 10).max(LEAST));
-    scene.put_pages(SITES[0], going).await;
-    scene.loaded(SITES[1]).await?;
+    let (large, host) = (SITES[0], SITES[1]);
+    scene.put_pages(host, going).await;
+    scene.at_rest().await?;
     scene.world.next_sweep().await;
     let at = scene.sim.now() + HOUR + 1;
     for (n, second) in (0..going).zip((0..MINUTE).cycle()) {
-        let mut record = page(SITES[0], n, 0);
+        let mut record = page(host, n, 0);
         record["expires_at"] = json!(When::at(at + second).to_string());
         scene.world.put(&record).await;
     }
@@ -32,15 +33,15 @@ pub(super) async fn due(mut scene: Scene) -> Result<Scene, String> {
     let _ = scene.world.runs();
     let (begun, before) = (scene.sim.elapsed(), scene.written());
     for edit in 1.. {
-        if scene.listed(SITES[0]).await == 0 {
+        if scene.listed(host).await == 0 {
             break;
         }
         if scene.sim.elapsed() > begun + Duration::from_secs(86_400) {
             return Err("pages that are over are listed a day later".to_owned());
         }
         let n = usize::try_from(scene.sim.below(pages as u64)).unwrap_or(0);
-        scene.world.latency.change(&id(SITES[1], n));
-        scene.world.put(&page(SITES[1], n, edit)).await;
+        scene.world.latency.change(&id(large, n));
+        scene.world.put(&page(large, n, edit)).await;
         scene.sim.sleep(Duration::from_millis(100)).await;
     }
     let took = (scene.sim.elapsed() - begun).as_secs_f64();
@@ -119,7 +120,6 @@ pub(super) async fn audit(mut scene: Scene) -> Result<Scene, String> {
     const LOOK_EVERY: Duration = Duration::from_secs(1);
     const A_DAY: i64 = 86_400;
     let (host, pages) = (SITES[0], scene.pages);
-    scene.loaded(host).await?;
     let last = scene.world.clocks_audit().await.map(|audit| audit.began);
     let begins = last.unwrap_or(scene.sim.now()) + A_DAY;
     // How much was read up to each moment: the row of an audit comes only at the end of its first slice.

@@ -10,7 +10,7 @@ use serde_json::json;
 use sitemap::RENDER_VERSION;
 use table::{Item, Value};
 
-use super::{Aim, Scene, id, page, settings};
+use super::{Aim, Scene, host, id, page, settings};
 use crate::history::SITES;
 
 /// Pages of a site where there are many.
@@ -39,11 +39,13 @@ pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Scene, String> {
     const NEW: usize = 10;
     // So many that they are scanned for longer than all of this takes.
     const LEAST: usize = 20_000;
-    scene.pages = scene.pages.max(LEAST);
     let (large, settled, new) = (SITES[0], "settled.example.com", "new.example.com");
     let small = scene.pages.min(1_000);
     scene.put_pages(settled, small).await;
-    scene.loaded(large).await?;
+    for n in scene.pages..LEAST {
+        scene.world.put(&page(large, n, 0)).await;
+    }
+    scene.at_rest().await?;
     let smaller = |parts| settings(settled, "entries_per_sitemap", json!(small / parts));
     let read = scene.read();
     scene.world.put(&smaller(2)).await;
@@ -162,10 +164,6 @@ pub(super) async fn edits_while_loading(mut scene: Scene) -> Result<Scene, Strin
 /// Many sites were rendered by an earlier release; a page changes ten times a second.
 pub(super) async fn new_version(mut scene: Scene) -> Result<Scene, String> {
     const PAUSE: Duration = Duration::from_millis(100);
-    let sites = scene.pages / PAGES_OF_A_SITE;
-    let sites = scene.put_sites(sites, PAGES_OF_A_SITE).await;
-    scene.world.begin();
-    scene.at_rest().await?;
     let is_site = |item: &Item| {
         item.text("pk")
             .is_some_and(|pk| pk.starts_with(prefix::SITE))
@@ -177,9 +175,9 @@ pub(super) async fn new_version(mut scene: Scene) -> Result<Scene, String> {
     let (begun, before) = (scene.sim.elapsed(), scene.written());
     for edit in 1.. {
         let n = usize::try_from(scene.sim.below(scene.pages as u64)).unwrap_or(0);
-        let (host, n) = (&sites[n / PAGES_OF_A_SITE], n % PAGES_OF_A_SITE);
-        scene.world.latency.change(&id(host, n));
-        scene.world.put(&page(host, n, edit)).await;
+        let (host, n) = (host(n / PAGES_OF_A_SITE), n % PAGES_OF_A_SITE);
+        scene.world.latency.change(&id(&host, n));
+        scene.world.put(&page(&host, n, edit)).await;
         scene.sim.sleep(PAUSE).await;
         // To look at all rows takes longer than a second here.
         if edit % 600 == 0 {
