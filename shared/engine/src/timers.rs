@@ -21,10 +21,11 @@ use crate::sitemap_table::{SitemapTable, item_key};
 const BATCH: u32 = 100;
 /// Digits whose timers `sweep` rings at the same time.
 const CONCURRENT_DIGITS: usize = 4;
-/// How long a slice goes on beginning new batches. In `regenerate` that counts from the beginning of its run.
-pub(crate) const SLICE: Duration = Duration::from_secs(2);
+/// How long a slice goes on beginning new batches. In `regenerate` that counts from the beginning of its run. Edits whose rows come
+/// behind it in the stream wait so long.
+pub(crate) const SLICE: Duration = Duration::from_secs(1);
 /// How long it does so at least, however late it begins: what is due must not wait for ever behind a busy stream.
-const LEAST_SLICE: Duration = Duration::from_millis(500);
+const LEAST_SLICE: Duration = Duration::from_millis(250);
 /// Seconds without a slice after which `sweep` itself rings the timers again: longer than a function runs.
 const STALLED_SECONDS: i64 = 180;
 

@@ -9,9 +9,11 @@ use crate::history::SITES;
 
 /// A loaded site of which pages are edited all the time.
 pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
-    const SECONDS: u64 = 120;
+    // On a site of a million pages for ten minutes.
+    let seconds = (scene.pages as u64 / 1_000).clamp(120, 600);
+    let edits = seconds * EDITS_A_SECOND;
     let before = scene.written();
-    for edit in 0..SECONDS * EDITS_A_SECOND {
+    for edit in 0..edits {
         let n = usize::try_from(scene.sim.below(scene.pages as u64)).unwrap_or(0);
         scene.world.latency.change(&id(SITES[0], n));
         scene.world.put(&page(SITES[0], n, 1 + edit)).await;
@@ -22,7 +24,7 @@ pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
     }
     scene.world.settle().await?;
     scene.latencies("edits", [3.0, 10.0, 30.0]);
-    let units = (scene.written() - before) as f64 / (SECONDS * EDITS_A_SECOND) as f64;
+    let units = (scene.written() - before) as f64 / edits as f64;
     scene.figure("units written an edit", units, "units", Aim::Counted);
     scene.longest_run();
     Ok(scene)
