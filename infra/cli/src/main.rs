@@ -12,6 +12,11 @@ use tracing_subscriber::EnvFilter;
 )]
 mod commands;
 
+/// A quarter of a local load's time is spent in the C library's.
+#[cfg(feature = "serve")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Status of a command that could not tell: usage, network, permissions, a scan under way.
 const COULD_NOT_TELL: u8 = 2;
 /// Bytes of a worker's stack. Unoptimised, the futures of the SDK inside ours need more than tokio's 2 MiB.

@@ -42,13 +42,25 @@ async fn each_change_is_told_once_and_a_write_without_one_is_not() {
         (key("b"), false, true),
     ];
     assert_eq!(*told, expected);
-    let left = table.scan(table::Scan::default()).await.unwrap();
-    assert_eq!(left.items, [key("b")]);
-    let shared = table.share();
-    table.delete(key("b"), None).await.unwrap();
-    assert!(table.get(key("b")).await.unwrap().is_none());
-    table.begin_with(&shared);
-    assert!(table.get(key("b")).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_table_begins_with_the_items_of_another() {
+    let key = |sk: &str| Item::new().with("pk", "p").with("sk", sk);
+    let one = MemoryTable::new(conformance::schema());
+    one.put(key("a"), None).await.unwrap();
+    let shared = one.share();
+    let other = MemoryTable::new(conformance::schema());
+    other.put(key("of another"), None).await.unwrap();
+    other.begin_with(&shared);
+    other.put(key("b"), None).await.unwrap();
+    one.delete(key("a"), None).await.unwrap();
+    let all = async |table: &MemoryTable| {
+        let page = table.query(Query::of("p")).await.unwrap();
+        page.items
+    };
+    assert_eq!(all(&one).await, []);
+    assert_eq!(all(&other).await, [key("a"), key("b")]);
 }
 
 /// As in DynamoDB, whose emulators do not all do it.

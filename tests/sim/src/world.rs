@@ -471,6 +471,12 @@ impl World {
         Ok((content.filter(ContentScan::is_active), sites))
     }
 
+    /// The version of the rendering in which a site is published.
+    pub async fn render_version(&self, host: &str) -> Option<u32> {
+        let row = self.operator.reconciler.table.site(host).await;
+        row.expect("the operator's own calls").map(|row| row.render)
+    }
+
     /// The file that lists a record's page, if any does.
     pub async fn sitemap_of(&self, id: &str) -> Option<String> {
         let ledger = self
@@ -563,6 +569,11 @@ impl World {
 
     /// The rows of the sitemap table, as they are stored.
     pub async fn items(&self) -> Vec<Item> {
+        self.items_that(|_| true).await
+    }
+
+    /// Those of them that are wanted: all rows of a large site take as much memory again.
+    pub async fn items_that(&self, is_wanted: impl Fn(&Item) -> bool) -> Vec<Item> {
         let (mut items, mut after) = (Vec::new(), None);
         loop {
             let scan = Scan {
@@ -570,7 +581,7 @@ impl World {
                 ..Scan::default()
             };
             let page = self.sitemap.scan(scan).await.expect("a scan");
-            items.extend(page.items);
+            items.extend(page.items.into_iter().filter(&is_wanted));
             after = page.next;
             if after.is_none() {
                 return items;

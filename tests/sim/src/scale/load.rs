@@ -161,14 +161,28 @@ pub(super) async fn edits_while_loading(mut scene: Scene) -> Result<Scene, Strin
     Ok(scene)
 }
 
+impl Scene {
+    /// Whether all of many sites are published by this release.
+    async fn are_rendered(&self) -> bool {
+        for n in 0..self.pages / PAGES_OF_A_SITE {
+            if self.world.render_version(&host(n)).await != Some(RENDER_VERSION) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
 /// Many sites were rendered by an earlier release; a page changes ten times a second.
 pub(super) async fn new_version(mut scene: Scene) -> Result<Scene, String> {
     const PAUSE: Duration = Duration::from_millis(100);
+    // Edits.
+    const LOOK_EVERY: u64 = 100;
     let is_site = |item: &Item| {
         item.text("pk")
             .is_some_and(|pk| pk.starts_with(prefix::SITE))
     };
-    for mut item in scene.world.items().await.into_iter().filter(is_site) {
+    for mut item in scene.world.items_that(is_site).await {
         item.set("render", Value::number(RENDER_VERSION - 1));
         scene.world.damage_row(item).await;
     }
@@ -179,14 +193,11 @@ pub(super) async fn new_version(mut scene: Scene) -> Result<Scene, String> {
         scene.world.latency.change(&id(&host, n));
         scene.world.put(&page(&host, n, edit)).await;
         scene.sim.sleep(PAUSE).await;
-        // To look at all rows takes longer than a second here.
-        if edit % 600 == 0 {
-            let items = scene.world.items().await;
-            let is_old =
-                |item: &&Item| is_site(item) && item.number("render") != Some(RENDER_VERSION);
-            if items.iter().filter(is_old).count() == 0 && scene.world.scans().await?.1.is_empty() {
-                break;
-            }
+        if edit % LOOK_EVERY == 0
+            && scene.are_rendered().await
+            && scene.world.scans().await?.1.is_empty()
+        {
+            break;
         }
         if scene.sim.elapsed() > begun + Duration::from_secs(86_400) {
             return Err("not all sites are rendered a day later".to_owned());

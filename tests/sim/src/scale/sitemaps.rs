@@ -6,6 +6,7 @@ use engine::keys::prefix;
 use objects::{ObjectKey, Objects};
 use serde_json::json;
 use sitemap::site::{MAX_BYTES, MIN_BYTES};
+use table::Item;
 
 use super::{Aim, EDITS_A_SECOND, LARGE, Scene, id, modified, page, settings};
 use crate::document::gunzip;
@@ -125,14 +126,13 @@ pub(super) async fn large_entries(mut scene: Scene) -> Result<Scene, String> {
     let sitemaps = scene.entries(host).await.len() as f64;
     scene.figure("sitemaps", sitemaps, "", Aim::AtLeast(2.0));
     let (mut writes, mut bytes) = (0, 0);
-    for item in scene.world.items().await {
-        if item
-            .text("pk")
-            .is_some_and(|pk| pk.starts_with(prefix::SEGMENT))
-        {
-            writes += item.number::<u64>("version").unwrap_or(0);
-            bytes += item.text("xml").map_or(0, str::len);
-        }
+    let is_segment = |item: &Item| {
+        let pk = item.text("pk");
+        pk.is_some_and(|pk| pk.starts_with(prefix::SEGMENT))
+    };
+    for item in scene.world.items_that(is_segment).await {
+        writes += item.number::<u64>("version").unwrap_or(0);
+        bytes += item.text("xml").map_or(0, str::len);
     }
     let [writes, bytes] = [writes as f64, bytes as f64].map(|sum| sum / pages as f64);
     scene.figure("bytes of an entry", bytes, "", Aim::Counted);
