@@ -16,7 +16,6 @@ mod port;
 pub use action::{Action, Condition, Update};
 pub use error::{Reason, TableError};
 pub use item::{Item, Name, Value};
-
 pub use memory::{Change, MemoryTable, Shared};
 pub use port::{Page, Query, Reply, Scan, Schema, SortKey, Table};
 
