@@ -196,6 +196,8 @@ pub(crate) struct Run {
     rowless: bool,
     /// Whether that site has objects and neither a record nor a row: then they stay as they are.
     orphaned: bool,
+    /// Whether any of its objects was lost: while nobody knows the site, nobody makes that good.
+    broken: bool,
     /// Whether anything was lost since everything was last compared.
     pub(crate) lost: bool,
     /// The notices that must be written.
@@ -222,6 +224,7 @@ impl Run {
             dropped: false,
             rowless: false,
             orphaned: false,
+            broken: false,
             lost: false,
             told: Told::default(),
             is_prompt: options.calls == 0.0 && options.runs == 0.0 && !deployment.stalls,
@@ -549,7 +552,10 @@ impl Run {
         self.passed = 0;
         (self.dropped, self.rowless) = (false, false);
         self.lost = false;
-        self.world.watch_all();
+        self.broken &= self.orphaned;
+        if !self.broken {
+            self.world.watch_all();
+        }
         self.oracle.back_up();
         for site in 0..SITES.len() {
             if site == RECORDED && self.orphaned {

@@ -77,16 +77,20 @@ impl Told {
                 }
             }
         }
-        for (host, loc, at) in endpoint.take_dropped() {
+        let is_told = |host: &str| {
             let site = SITES.iter().position(|site| *site == host);
-            if whole && site.is_some_and(|site| !self.mute[site]) {
+            whole && site.is_some_and(|site| !self.mute[site])
+        };
+        for (host, loc, at) in endpoint.take_dropped() {
+            if is_told(&host) {
                 return Err(format!("{loc} has changed at {at}, and nobody was told"));
             }
         }
-        if let Some((host, loc)) = endpoint.take_hidden().pop()
-            && whole
-        {
-            return Err(format!("{host}: {loc} was refused, and nothing shows it"));
+        // After a failure the URLs are sent again, unless nobody is to be told of them by then.
+        for (host, loc) in endpoint.take_hidden() {
+            if is_told(&host) {
+                return Err(format!("{host}: {loc} was refused, and nothing shows it"));
+            }
         }
         self.before = Some((oracle.now, shown));
         self.mute = std::array::from_fn(|site| !oracle.is_told(site));

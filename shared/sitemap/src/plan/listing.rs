@@ -140,11 +140,13 @@ impl Listing<'_> {
             // Also when it is over: to forget that would be a write for each change.
             let before = before.feed.filter(|_| stays);
             after.feed = if changed { Some(now) } else { before };
+            // Nor is it known which address the feed's row has.
+            let is_unsure = claimed.is_none() && before.is_some_and(|at| !is_over(at, now));
             let cut = |text: &Option<String>| {
                 let text = text.as_deref()?;
                 Some(text.chars().take(MAX_FEED_CHARS).collect())
             };
-            wanted.feed = (changed || inputs.feed_lost).then(|| FeedItem {
+            wanted.feed = (changed || inputs.feed_lost || is_unsure).then(|| FeedItem {
                 address,
                 title: cut(&record.title),
                 summary: cut(&record.description),

@@ -773,8 +773,20 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     );
     let later = run(json!({"title": "Newest"}), &ledger, NOW + 10, true);
     assert_eq!(names(&later), ["-Feed", "Feed", "Notify"]);
+    // Without a claim, the row may have an address that the page has left.
+    let lost = Ledger {
+        claim: None,
+        ..ledger.clone()
+    };
+    let elsewhere = json!({"title": "New", "url": "https://www.example.com/b"});
+    let repaired = run(elsewhere, &lost, NOW + 10, false);
+    assert_eq!(names(&repaired), ["+Claim", "Feed", "Replace"]);
+    let feed = |ledger: Option<Ledger>| ledger.and_then(|ledger| ledger.feed);
+    assert_eq!(feed(repaired.ledger), ledger.feed);
     // Its row goes by itself.
     let over = NOW + FEED_SECONDS;
+    let repaired = run(json!({"title": "New"}), &lost, over, false);
+    assert_eq!(names(&repaired), ["+Claim"]);
     assert!(run(json!({"title": "New"}), &ledger, over, true).is_empty());
     let after = run(json!({"title": "Newest"}), &ledger, over, true);
     assert_eq!(names(&after), ["Feed", "Notify"]);

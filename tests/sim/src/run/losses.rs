@@ -40,10 +40,10 @@ impl Run {
             && at / kinds.len() / keys.len() % 2 == 1
         {
             let n = slot.n;
-            self.world
-                .lose_object(&ShardId { series, n }.object(), 0)
-                .await;
+            let key = ShardId { series, n }.object();
+            self.world.lose_object(&key, 0).await;
             self.report.lost += 1;
+            self.broken |= key.site() == SITES[RECORDED];
         }
         // Then nothing but its record says that there is such a page.
         if let (Some(RowKey::Ledger(page)), Some(ledger)) = (RowKey::parse(pk, sk), ledger)
@@ -117,6 +117,7 @@ impl Run {
         self.world.lose_object(key, at / objects.len()).await;
         self.report.lost += 1;
         self.lost = true;
+        self.broken |= key.site() == SITES[RECORDED];
     }
 }
 
