@@ -361,8 +361,8 @@ FAULTS = {
     "the cursor passes timers that are not due": [
         (TIMERS, "let mut reached = this_hour - 1;", "let mut reached = this_hour + 1;"),
         (TIMERS, "left?.unwrap_or(this_hour)", "left?.unwrap_or(this_hour + 1)")],
-    "a permanent failure hides one that will pass": [
-        (TIMERS, "if failure.as_ref().is_none_or(EngineError::is_permanent) {", "if failure.is_none() {")],
+    "a failure that will pass does not hold the cursor": [
+        (TIMERS, "if !error.is_permanent() {", "if error.is_permanent() {")],
     # The audit.
     "a repair believes the ledger": [
         (ROUND, "self.table.fence_verified(page, found).await", "{ let _ = found; self.table.fence(page).await }")],
@@ -443,7 +443,9 @@ FAULTS = {
         ("shared/sitemap/src/plan/difference.rs", "changes.extend(left.cloned().map(Change::Release));",
          "let left = left.filter(|row| !matches!(row, Holding::Feed(..)));\n    changes.extend(left.cloned().map(Change::Release));")],
     "a lost row of the feed is forgotten": [
-        ("shared/sitemap/src/plan/listing.rs", "(changed || inputs.feed_lost).then(", "changed.then(")],
+        ("shared/sitemap/src/plan/listing.rs", "(changed || inputs.feed_lost || is_unsure)", "(changed || is_unsure)")],
+    "a row of the feed keeps the address that its page has left": [
+        ("shared/sitemap/src/plan/listing.rs", "(changed || inputs.feed_lost || is_unsure)", "(changed || inputs.feed_lost)")],
     "a first load is told of": [
         (ROUND, "notify: released && !options.quiet,", "notify: { let _ = released; !options.quiet },")],
     "news stay when they are old": [

@@ -241,7 +241,7 @@ impl Reconciler {
                 let mut timers = timers.await?;
                 timers.retain(|timer| timer.due <= now);
                 if !timers.is_empty() && until.has_passed() {
-                    return passing(failure).map_or(Ok(Some(hour)), Err);
+                    return failure.map_or(Ok(Some(hour)), Err);
                 }
                 self.ring_all(&timers, &mut failure).await?;
                 let may_be_more = timers.len() == BATCH as usize;
@@ -251,10 +251,10 @@ impl Reconciler {
                 }
             }
         }
-        passing(failure).map_or(Ok(None), Err)
+        failure.map_or(Ok(None), Err)
     }
 
-    /// Reconciles the records of timers. Keeps the first failure, and one that will pass rather than a permanent one.
+    /// Reconciles the records of timers. Keeps the first failure that will pass: it holds the cursor.
     async fn ring_all(
         &self,
         timers: &[Timer],
@@ -273,8 +273,8 @@ impl Reconciler {
                 Ok(Reconciled::Changed) => {}
                 Err(error) => {
                     error!(record = id, %error, "a due record was not reconciled");
-                    if failure.as_ref().is_none_or(EngineError::is_permanent) {
-                        *failure = Some(error);
+                    if !error.is_permanent() {
+                        failure.get_or_insert(error);
                     }
                 }
             }
@@ -285,9 +285,4 @@ impl Reconciler {
         }
         Ok(())
     }
-}
-
-/// One that will pass holds the cursor.
-fn passing(failure: Option<EngineError>) -> Option<EngineError> {
-    failure.filter(|failure| !failure.is_permanent())
 }

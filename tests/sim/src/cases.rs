@@ -10,7 +10,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::audit::check;
-use crate::deployment::{Deployment, PARTS, PLAIN, deployment};
+use crate::deployment::{Deployment, PARTS, PLAIN, audits, deployment};
 use crate::history::{DEFAULT, History, PAGE, Page, Settings, any_history};
 use crate::oracle::Oracle;
 use crate::run::{Case, Report, happen};
@@ -39,14 +39,20 @@ pub fn drawn(seed: u64, case: u64) -> Case {
     bytes[8..16].copy_from_slice(&case.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    let cases = (proptest::num::u64::ANY, deployment(), any_history());
+    let cases = (
+        proptest::num::u64::ANY,
+        deployment(),
+        any_history(),
+        audits(),
+    );
     let tree = cases.new_tree(&mut runner).expect("a case is drawn");
-    let (world, deployment, history) = tree.current();
+    let (world, deployment, history, audits) = tree.current();
     let source = deployment.source || history.deploys();
     Case {
         world,
         deployment: Deployment {
             source,
+            audits,
             ..deployment
         },
         history,

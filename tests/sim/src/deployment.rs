@@ -1,7 +1,15 @@
 //! What a history's deployment is, beside what the seed of its world draws.
 
+use std::time::Duration;
+
 use engine::regenerate::index::IndexLimits;
+use engine::sweep::AuditTimes;
 use proptest::prelude::*;
+
+/// What a function waits before it looks again at what seems wrong.
+const SECOND_LOOK: Duration = Duration::from_secs(5);
+/// From the beginning of an audit to that of the next, where they are frequent. Each marks all feeds, and these take a minute or two.
+const OFTEN: Duration = Duration::from_secs(300);
 
 /// A deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +30,8 @@ pub struct Deployment {
     pub splits: bool,
     /// Whether many of the functions' runs stand still for a time that their limits allow: what they have read is old then.
     pub stalls: bool,
+    /// Whether audits are frequent, so that one is beside whatever else happens, and not daily.
+    pub audits: bool,
 }
 
 /// The plainest one: AWS's limits, and nothing that can be left out.
@@ -34,9 +44,23 @@ pub const PLAIN: Deployment = Deployment {
     concurrency: 1_000,
     splits: false,
     stalls: false,
+    audits: false,
 };
 
 impl Deployment {
+    /// When the clock audits.
+    #[must_use]
+    pub fn audit_times(&self) -> AuditTimes {
+        AuditTimes {
+            period: if self.audits {
+                OFTEN
+            } else {
+                AuditTimes::DAILY
+            },
+            second_look: SECOND_LOOK,
+        }
+    }
+
     /// What one index may hold.
     #[must_use]
     pub fn index_limits(&self) -> IndexLimits {
@@ -49,7 +73,7 @@ impl Deployment {
 }
 
 /// Each thing that a deployment can do without, and how it is left out.
-pub const PARTS: [fn(&mut Deployment); 8] = [
+pub const PARTS: [fn(&mut Deployment); 9] = [
     |deployment| deployment.index_lines = PLAIN.index_lines,
     |deployment| deployment.block_lines = PLAIN.block_lines,
     |deployment| deployment.endpoint = false,
@@ -58,6 +82,7 @@ pub const PARTS: [fn(&mut Deployment); 8] = [
     |deployment| deployment.concurrency = PLAIN.concurrency,
     |deployment| deployment.splits = false,
     |deployment| deployment.stalls = false,
+    |deployment| deployment.audits = false,
 ];
 
 /// Any deployment.
@@ -89,6 +114,12 @@ pub fn deployment() -> impl Strategy<Value = Deployment> {
                 concurrency,
                 splits,
                 stalls,
+                ..PLAIN
             },
         )
+}
+
+/// Any [`Deployment::audits`].
+pub fn audits() -> impl Strategy<Value = bool> {
+    prop::bool::weighted(0.125)
 }

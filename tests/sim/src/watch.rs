@@ -7,13 +7,14 @@
 //!   No audit begins before its time after one that has repaired nothing.
 //! - *Objects*: no sitemap is put while its site loads. Each sitemap that an index lists exists and is not a 404. Each further
 //!   index that robots.txt names exists. A put never removes a sitemap that should be listed from all indexes of its site.
-//! - Nothing is checked between a loss and its repair.
+//! - Between a loss and its repair nothing is checked but this: no sound claim is taken off a page whose ledger names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use engine::SitemapTable;
 use engine::keys::{self, ALONE, Key, RowKey, prefix};
@@ -21,6 +22,7 @@ use engine::ledgers::rows_of;
 use engine::rows::AuditProgress;
 use engine::scans::{ContentScan, Pass, SiteStep, Step};
 use engine::sites::{Hold, SiteRow};
+use engine::sweep::AuditTimes;
 use flate2::read::GzDecoder;
 use objects::{Closure, MemoryObjects, ObjectKey, Objects, SiteFile, stamp};
 use sitemap::plan::Ledger;
@@ -28,7 +30,6 @@ use table::{Change, Item, MemoryTable, Table};
 
 use crate::history::SITES;
 use crate::runtime::Sim;
-use crate::world::AUDIT_TIMES;
 
 /// Seconds between the beginnings of two audits of which neither knew of the other: their sweeps ran at once.
 const BESIDE: i64 = 600;
@@ -70,6 +71,8 @@ pub(crate) struct Watch {
     rows: MemoryTable,
     table: SitemapTable,
     objects: MemoryObjects,
+    /// When the clock audits.
+    audits: AuditTimes,
     said: Arc<Mutex<[Said; SITES.len()]>>,
     /// Tokens of fences that rows do not have any more.
     retired: Arc<Mutex<BTreeSet<(Key, String)>>>,
@@ -84,13 +87,13 @@ impl fmt::Debug for Watch {
 impl Changes {
     /// Notes what a write changes.
     pub(crate) fn note(&self, change: &Change<'_>) {
-        if self.is_blind.load(Ordering::Relaxed) {
-            return;
-        }
         let text = |name| change.key.text(name).unwrap_or_default().to_owned();
         let (pk, sk) = (text("pk"), text("sk"));
-        let (old, new) = (change.old.cloned(), change.new.cloned());
         let key = Key { pk, sk };
+        if self.is_blind.load(Ordering::Relaxed) && !is_sound_claim(&key, change.old) {
+            return;
+        }
+        let (old, new) = (change.old.cloned(), change.new.cloned());
         self.noted().push(Changed { key, old, new });
     }
 
@@ -106,6 +109,7 @@ impl Watch {
         changes: Changes,
         rows: &MemoryTable,
         objects: &MemoryObjects,
+        audits: AuditTimes,
     ) -> Self {
         let nothing = Said {
             settings: Vec::new(),
@@ -117,6 +121,7 @@ impl Watch {
             rows: rows.clone(),
             table: SitemapTable::new(Arc::new(rows.clone()), sim.env()),
             objects: objects.clone(),
+            audits,
             said: Arc::new(Mutex::new(std::array::from_fn(|_| nothing.clone()))),
             retired: Arc::default(),
         }
@@ -162,15 +167,22 @@ impl Watch {
             let text = item.as_ref().and_then(|item| item.text(name));
             text.map(str::to_owned)
         };
+        let is_blind = self.is_blind();
         let (was, is) = (text(old, "owner"), text(new, "owner"));
         if let Some(owner) = was.filter(|owner| Some(owner) != is.as_ref()) {
-            let ledger = self.table.ledger(&owner).await.expect("a sound ledger");
+            let ledger = match self.table.ledger(&owner).await {
+                Err(_) if is_blind => None,
+                ledger => ledger.expect("a sound ledger"),
+            };
             let named = ledger.map(|ledger| rows_of(&owner, &ledger, self.sim.now()));
             let is_named = named.is_some_and(|named| named.contains(key));
             assert!(
                 !is_named,
                 "{key:?} is taken off {owner}, whose ledger names it"
             );
+        }
+        if is_blind {
+            return;
         }
         let kind = RowKey::parse(&key.pk, &key.sk);
         // A retried request may write a mark or a site's scan again, with its old token. That only repeats finished work.
@@ -226,7 +238,7 @@ impl Watch {
             }
             Some(RowKey::Site(host)) => self.look_at_site(&host, change).await,
             Some(RowKey::ContentScan) => look_at_pass(change),
-            Some(RowKey::Audit) => look_at_audit(change),
+            Some(RowKey::Audit) => look_at_audit(change, self.audits.period),
             Some(RowKey::SiteScan(_)) => {
                 let step = |item: &Option<Item>| {
                     let step = text(item, "step")?;
@@ -259,12 +271,12 @@ impl Watch {
             assert!(is_its, "the ledger of {page} names {key:?}: {row:?}");
         }
         let (id, part) = keys::page_parts(page);
-        if part > 1 && !ledger.placed.is_empty() {
+        if part > 1 && !rows_of(page, ledger, self.sim.now()).is_empty() {
             let whole = self.table.ledger(&keys::page(id, 1)).await;
             let parts = whole.expect("a sound ledger").map(|whole| whole.parts);
             assert!(
                 parts.is_some_and(|parts| parts >= part),
-                "{page} is placed, and its page knows of {parts:?} parts"
+                "{page} has rows, and its page knows of {parts:?} parts"
             );
         }
     }
@@ -492,8 +504,14 @@ impl Watch {
     }
 }
 
+/// Whether this is the row of an address, as it was when a page claimed that.
+fn is_sound_claim(key: &Key, row: Option<&Item>) -> bool {
+    let loc = row.and_then(|row| row.text("loc"));
+    key.sk == ALONE && loc.is_some_and(|loc| keys::is_claim_of(key, loc))
+}
+
 /// Checks that an audit begins no sooner than its period after one that has repaired nothing, or beside it.
-fn look_at_audit(change: &Changed) {
+fn look_at_audit(change: &Changed, period: Duration) {
     let progress = |item: &Option<Item>| -> Option<AuditProgress> {
         serde_json::from_str(item.as_ref()?.text("progress")?).ok()
     };
@@ -501,7 +519,7 @@ fn look_at_audit(change: &Changed) {
         let begins = was.step.is_none() && is.step.is_some() && was.repaired == 0;
         let passed = is.began - was.began;
         assert!(
-            !begins || passed < BESIDE || passed >= AUDIT_TIMES.period.as_secs().cast_signed(),
+            !begins || passed < BESIDE || passed >= period.as_secs().cast_signed(),
             "an audit begins {passed} s after one that has repaired nothing: {:?}",
             was.found
         );

@@ -19,7 +19,7 @@ use engine::scans::{ContentScan, SiteScan};
 use engine::stream::{Handled, StreamRecord};
 use engine::sweep::audit::{Audit, Finding, beginning, daily};
 use engine::sweep::notices::SearchEngines;
-use engine::sweep::{AuditTimes, TURN_SECONDS, sweep};
+use engine::sweep::{TURN_SECONDS, sweep};
 use engine::{Env, SitemapTable};
 use objects::{Document, MemoryObjects, ObjectKey, Objects};
 use serde_json::Value as Json;
@@ -47,11 +47,6 @@ use crate::watch::{Changes, Watch};
 
 /// In one of so many worlds with faults a service is out of order for a time.
 const OUTAGE_ONE_IN: u64 = 4;
-/// When the clock audits.
-pub(crate) const AUDIT_TIMES: AuditTimes = AuditTimes {
-    period: AuditTimes::DAILY,
-    second_look: Duration::from_secs(5),
-};
 /// The style sheet of a frame that no site has.
 const NO_STYLESHEET: &str = "/of-another-release.xsl";
 /// Sweeps of the clock that the one after a history waits for.
@@ -212,7 +207,8 @@ impl World {
             })
         });
         let objects = MemoryObjects::default();
-        let watch = changes.map(|changes| Watch::new(sim, changes, &sitemap, &objects));
+        let watch = changes
+            .map(|changes| Watch::new(sim, changes, &sitemap, &objects, deployment.audit_times()));
         let faults = Faults::new(sim.clone(), options.calls);
         // One service may be out of order for a time.
         let down = options.calls > 0.0 && sim.below(OUTAGE_ONE_IN) == 0;
@@ -358,6 +354,7 @@ impl World {
         let (endpoint, invoker) = (self.endpoint.clone(), self.invoker.clone());
         let running = Arc::clone(&self.sweeps);
         let (period, timeout) = (TEMPLATE.sweep_period, TEMPLATE.sweep_timeout);
+        let audits = self.deployment.audit_times();
         drop(self.sim.spawn(async move {
             loop {
                 sim.sleep(period).await;
@@ -373,7 +370,7 @@ impl World {
                     let engines = endpoint
                         .as_ref()
                         .map(|endpoint| endpoint as &dyn SearchEngines);
-                    sweep(reconciler, &**objects, AUDIT_TIMES, engines).await
+                    sweep(reconciler, &**objects, audits, engines).await
                 };
                 // What failed, the next one does. A call that is too many is tried again for a time.
                 let begun = sim.elapsed();
@@ -616,6 +613,7 @@ impl World {
     pub async fn lose_row(&self, pk: &str, sk: &str) {
         self.watch_nothing();
         self.delete_row(pk, sk).await;
+        self.forget_writes();
     }
 
     async fn delete_row(&self, pk: &str, sk: &str) {
@@ -642,6 +640,7 @@ impl World {
     pub async fn damage_row(&self, item: Item) {
         self.watch_nothing();
         self.sitemap.put(item, None).await.expect("a put");
+        self.forget_writes();
     }
 
     /// Replaces an object, as nobody does.
@@ -693,10 +692,17 @@ impl World {
         }
     }
 
-    /// Stops checking the functions' writes, since something is lost.
+    /// Stops checking most of the functions' writes, since something is lost.
     fn watch_nothing(&self) {
         if let Some(watch) = &self.watch {
             watch.set_blind(true);
+        }
+    }
+
+    /// Has what was just written not count as the functions' work.
+    fn forget_writes(&self) {
+        if let Some(watch) = &self.watch {
+            watch.forget();
         }
     }
 
@@ -786,7 +792,8 @@ impl World {
             .map(|endpoint| endpoint as &dyn SearchEngines);
         // The clock's own may be under way, or have died, also several of them.
         for _ in 0..=SWEEPS_WAITED_FOR * TURN_SECONDS {
-            let swept = sweep(reconciler, &**objects, AUDIT_TIMES, engines).await;
+            let audits = self.deployment.audit_times();
+            let swept = sweep(reconciler, &**objects, audits, engines).await;
             if swept.map_err(|error| format!("a sweep: {error}"))? {
                 return Ok(());
             }
@@ -856,7 +863,7 @@ impl World {
             reconciler,
             objects: &**objects,
             repair,
-            second_look: AUDIT_TIMES.second_look,
+            second_look: self.deployment.audit_times().second_look,
         };
         let in_slices = progress.step == Some(AuditStep::Sums) && !repair;
         let mut findings = Vec::new();
