@@ -245,22 +245,28 @@ impl Regenerator {
         failed.collect()
     }
 
-    /// Does a slice of each of these sites' scans: those that have to come again, also those for which no time was left.
+    /// Does a slice of each of these sites' scans: those that have to come again. One for which no time is left gets an event behind
+    /// what is in the stream by now: a thousand sites that are scanned at once would hold up every edit.
     async fn scan_sites_of<'s>(&self, scans: Vec<(&'s Subject, &'s String)>) -> Vec<&'s Subject> {
-        let until = self.reconciler.env.deadline(SLICE);
-        let mut failed = Vec::new();
-        for scans in scans.chunks(CONCURRENT_SITES) {
-            if until.has_passed() {
-                failed.extend(scans.iter().map(|(subject, _)| *subject));
-                continue;
-            }
-            let slices = scans.iter().map(|(_, host)| self.scan_site(host, &until));
-            let slices = concurrently(CONCURRENT_SITES, slices).await;
-            for ((subject, _), slice) in scans.iter().zip(slices) {
-                failed.extend(self.has_failed(subject, slice).then_some(*subject));
-            }
+        let Reconciler { table, env, .. } = &self.reconciler;
+        let until = env.deadline(SLICE);
+        let (mut outcomes, mut left) = (Vec::new(), scans.as_slice());
+        while !left.is_empty() && !until.has_passed() {
+            let (now, later) = left.split_at(CONCURRENT_SITES.min(left.len()));
+            let slices = now.iter().map(|(_, host)| self.scan_site(host, &until));
+            outcomes.extend(concurrently(CONCURRENT_SITES, slices).await);
+            left = later;
         }
-        failed
+        let wake = left
+            .iter()
+            .map(|(_, host)| table.wake_site_scan(host, env.now()));
+        outcomes.extend(concurrently(CONCURRENT_CHANGES, wake).await);
+        let outcomes = scans.iter().zip(outcomes);
+        let failed = outcomes.filter_map(|((subject, _), outcome)| {
+            let has_failed = self.has_failed(subject, outcome);
+            has_failed.then_some(*subject)
+        });
+        failed.collect()
     }
 
     /// Whether what followed from a change has to come again.

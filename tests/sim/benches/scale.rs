@@ -11,6 +11,10 @@ use clap::Parser;
 use sim::scale::{Job, Size, Trouble, jobs};
 use sim::template::TEMPLATE;
 
+/// With the C library's, half of the time went into giving back the values of a million pages.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Run scenarios at size in the simulated world.
 #[derive(Parser)]
 struct Arguments {

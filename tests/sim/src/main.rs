@@ -9,6 +9,10 @@ use sim::cases::{drawn, publish_many, run_all, run_case, shortened};
 use sim::run::Report;
 use sim::runtime::mix;
 
+/// Worlds make and drop many small values.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Run histories of the engine in a simulated world.
 #[derive(Parser)]
 #[command(name = "waymark-sim")]
