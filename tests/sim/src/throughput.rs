@@ -144,6 +144,11 @@ impl Throughput {
         self.lock().growth = growth;
     }
 
+    /// Begins with a table that takes so many units a second, since it has taken half of them before.
+    pub(crate) fn grow_to(&self, kind: Kind, units: u64) {
+        self.lock().growth[kind as usize].before = units / 2 * HALVES * PEAK_SECONDS;
+    }
+
     /// The same with a table of which a tenth of its throughput is left then.
     pub(crate) fn with_throttled(self, throttled: Spell) -> Self {
         Self { throttled, ..self }

@@ -42,7 +42,7 @@ use crate::runtime::{Sim, mix};
 use crate::source;
 use crate::tables::{SimObjects, SimTable};
 use crate::template::{Mapping, TEMPLATE};
-use crate::throughput::{Growth, Throughput};
+use crate::throughput::{Growth, Kind, Throughput};
 use crate::watch::{Changes, Watch};
 
 /// In one of so many worlds with faults a service is out of order for a time.
@@ -552,6 +552,11 @@ impl World {
         }
         let put = self.content.put(item(record), None);
         put.await.expect("a record that the table takes");
+    }
+
+    /// Has the sitemap table take so many write units a second from now on.
+    pub(crate) fn grow_to(&self, units: u64) {
+        self.throughput[1].grow_to(Kind::Write, units);
     }
 
     /// Deletes a record.
