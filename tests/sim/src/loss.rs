@@ -211,36 +211,6 @@ fn the_lost_row_of_a_site_with_nothing_but_settings_is_made_good() {
     });
 }
 
-/// A site whose row is lost is loaded again, which tells nobody of a page that has moved meanwhile: its row of the feed stays.
-#[test]
-fn the_feed_has_the_new_address_of_a_page_that_has_lost_its_claim() {
-    in_a_full_world(async |mut run| {
-        let page = keys::page("r0", 1);
-        let rows = run.world.items().await;
-        let mut names = rows.iter().map(name);
-        let is_fed = |name: String| name.starts_with(prefix::FEED) && name.ends_with("#r0");
-        assert!(names.any(is_fed), "{rows:?}");
-        let is_claim =
-            |row: &&Item| name(row).starts_with(prefix::LOC) && row.text("owner") == Some(&page);
-        let claim = rows.iter().find(is_claim);
-        let claim = name(claim.expect("the claim of a page"));
-        let site = keys::site(SITES[0]);
-        for (pk, sk) in [
-            claim.split_once(' ').expect("two keys"),
-            (&site.pk, &site.sk),
-        ] {
-            run.world.lose_row(pk, sk).await;
-        }
-        let moved = Page {
-            path: 2,
-            titled: true,
-            ..PAGE
-        };
-        run.step(&Step::Put(0, moved)).await.expect("an edit");
-        is_made_good(&mut run, "a claim and a site").await;
-    });
-}
-
 #[test]
 fn each_attribute_that_is_lost_or_damaged_is_made_good() {
     in_a_full_world(async |mut run| {
