@@ -4,8 +4,8 @@
 
 use crate::cases::run;
 use crate::deployment::{Deployment, PLAIN};
+use crate::history::{Alternates, DEFAULT, History, MANY_IMAGES, PAGE, Page, Settings, Step};
 use crate::history::{Changed::*, Step::*};
-use crate::history::{DEFAULT, History, MANY_IMAGES, PAGE, Page, Settings, Step};
 use crate::run::Case;
 
 /// Worlds in which each history happens.
@@ -208,6 +208,58 @@ fn regression_the_feed_names_no_address_that_was_left() {
     let again = [to(PAGE, WIDE), to(moved, SMALL)];
     let steps: Vec<_> = std::iter::repeat_n(again.concat(), 3).flatten().collect();
     replay(1, 0, &steps);
+}
+
+/// A claim and the site's row were lost, and the page moved while its site was loaded anew. Its row of the feed kept the old address.
+#[test]
+fn regression_the_feed_names_no_address_of_a_claim_that_was_lost() {
+    let deployment = Deployment {
+        index_lines: 4,
+        splits: true,
+        ..PLAIN
+    };
+    let first = Page {
+        kind: 2,
+        changed: Day(7),
+        images: 2,
+        from: Some(31),
+        terms: 7,
+        titled: true,
+        language: Some(1),
+        alternates: Alternates::Both,
+        ..PAGE
+    };
+    let second = Page {
+        path: 1,
+        under: Some(4),
+        kind: 3,
+        changed: Day(5),
+        terms: 2,
+        language: Some(2),
+        ..PAGE
+    };
+    let steps = [
+        Rest,
+        LoseRow(5_628_854_127_071_790_884),
+        Put(2, first),
+        Delete(2),
+        Put(2, first),
+        Rest,
+        Rest,
+        Pass(30),
+        Put(0, second),
+        LoseRow(11_387_646_528_973_512_361),
+        Rest,
+        Put(1, first),
+        Put(1, second),
+        Pass(2),
+        // The site's row, and the claim.
+        LoseRow(265_299_265_682_061_751),
+        LoseRow(13_385_696_463_450_279_940),
+        Put(2, second),
+        Put(0, first),
+    ];
+    replay_in(deployment, 7_717_202_249_716_844_900, 0, &steps);
 }
 
 /// A run that had cleared a page's parts had its ledger forget those that another had listed again meanwhile.
