@@ -11,7 +11,7 @@ use clap::Parser;
 use sim::scale::{Job, Size, Trouble, jobs};
 use sim::template::TEMPLATE;
 
-/// With the C library's, half of the time went into giving back the values of a million pages.
+/// With the C library's, to give back the values of a million pages takes minutes.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

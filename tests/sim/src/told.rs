@@ -3,7 +3,7 @@
 //! - A change is noted when a page appears, goes, or shows something else, whatever fails meanwhile. It is checked from one rest
 //!   to the next, for sites whose settings stay as they are: a scan and a repair tell nobody. Where calls or runs are late, a
 //!   repair may come before a change's own event, so nothing is expected then if an audit ran.
-//! - What is noted is told, unless the site has become private or wants nobody to be told.
+//! - What is noted is told, and a refusal is shown, unless the site has become private or wants nobody to be told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +86,7 @@ impl Told {
                 return Err(format!("{loc} has changed at {at}, and nobody was told"));
             }
         }
-        // After a failure the URLs are sent again, unless nobody is to be told of them by then.
+        // If a refusal could not be stored, its URLs are sent again. But a site that wants nobody to be told drops them.
         for (host, loc) in endpoint.take_hidden() {
             if is_told(&host) {
                 return Err(format!("{host}: {loc} was refused, and nothing shows it"));
