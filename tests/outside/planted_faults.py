@@ -360,7 +360,7 @@ FAULTS = {
     # The clock.
     "the cursor passes timers that are not due": [
         (TIMERS, "let mut reached = this_hour - 1;", "let mut reached = this_hour + 1;"),
-        (TIMERS, "left?.unwrap_or(this_hour)", "left?.unwrap_or(this_hour + 1)")],
+        (TIMERS, "let hour = this_hour;", "let hour = this_hour + 1;")],
     "a failure that will pass does not hold the cursor": [
         (TIMERS, "if !error.is_permanent() {", "if error.is_permanent() {")],
     # The audit.

@@ -2,6 +2,7 @@
 //!
 //! To *ring* a timer is to reconcile its record. `sweep` rings the timers that are due, for some seconds. For each partition that
 //! has more it writes a row. The row's event makes `regenerate` ring the next slice and write the row again, until no timer is left.
+//! That goes on, too, where many are due before the next sweep: these would wait for it, and be too many for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub(crate) const SLICE: Duration = Duration::from_secs(1);
 const LEAST_SLICE: Duration = Duration::from_millis(250);
 /// Seconds without a slice after which `sweep` itself rings the timers again: longer than a function runs.
 const STALLED_SECONDS: i64 = 180;
+/// Seconds from a sweep to the next one, at least. Slices go on where a whole batch of a digit's timers ends within them.
+const UNTIL_NEXT_SWEEP: i64 = 60;
 
 /// The ringing of a digit that goes on in slices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +38,17 @@ struct Ringing {
     token: String,
     /// Unix seconds of the last slice.
     at: i64,
+    /// The hour that it has reached: the cursor may come so far. Nothing in a row of a release before this one.
+    hour: Option<i64>,
+}
+
+/// How far a digit's timers are rung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rung {
+    /// The first hour in which some that are due are left, or the hour that it is.
+    hour: i64,
+    /// Whether another slice is to follow.
+    more: bool,
 }
 
 /// A record to be reconciled at a time.
@@ -115,13 +129,14 @@ impl SitemapTable {
             let ringing = Ringing {
                 token: item.text("token").unwrap_or_default().to_owned(),
                 at: item.number("at").unwrap_or_default(),
+                hour: item.number("hour"),
             };
             Some((digit, ringing))
         };
         Ok(items.iter().filter_map(ringing).collect())
     }
 
-    /// Whether more pages are due than a sweep does: slices of their own do the rest.
+    /// Whether more pages are due, or will be before the next sweep, than a sweep does: slices of their own do the rest.
     ///
     /// # Errors
     ///
@@ -130,22 +145,23 @@ impl SitemapTable {
         Ok(!self.ringing(&HASH_DIGITS).await?.is_empty())
     }
 
-    /// Writes the row again if more is left, which is the event for the next slice, and deletes it if not. Nothing happens if
+    /// Writes the row again if more is to follow, which is the event for the next slice, and deletes it if not. Nothing happens if
     /// another slice was faster.
     async fn advance_ringing(
         &self,
         digit: char,
         before: Option<&Ringing>,
-        more: bool,
+        rung: Rung,
     ) -> Result<(), EngineError> {
         let key = keys::ringing(digit);
         let unchanged = match before {
             Some(before) => Condition::equals("token", before.token.as_str()),
             None => Condition::lacks("pk"),
         };
-        if more {
+        if rung.more {
             let (token, at) = (self.env.token(), self.env.now());
             let row = Item::from(&key).with("token", token).with("at", at);
+            let row = row.with("hour", rung.hour);
             self.put_if(row, unchanged).await.map(drop)
         } else if before.is_some() {
             self.delete_if(&key, unchanged).await.map(drop)
@@ -176,18 +192,17 @@ impl Reconciler {
             async move {
                 let now = self.env.now();
                 if before.is_some_and(|before| now - before.at <= STALLED_SECONDS) {
-                    return Ok(Some(cursor));
+                    return Ok(before.and_then(|before| before.hour).unwrap_or(cursor));
                 }
-                let left = self.ring(cursor, digit, until).await?;
-                let more = left.is_some();
-                self.table.advance_ringing(digit, before, more).await?;
-                Ok::<_, EngineError>(left)
+                let rung = self.ring(cursor, digit, until).await?;
+                self.table.advance_ringing(digit, before, rung).await?;
+                Ok::<_, EngineError>(rung.hour)
             }
         });
         // An hour behind, because the clock of the run that wrote a timer may be a little slow.
         let mut reached = this_hour - 1;
-        for left in concurrently(CONCURRENT_DIGITS, ring).await {
-            reached = reached.min(left?.unwrap_or(this_hour));
+        for hour in concurrently(CONCURRENT_DIGITS, ring).await {
+            reached = reached.min(hour?);
         }
         if cursor < reached {
             self.table.set_cursor(reached).await?;
@@ -217,31 +232,32 @@ impl Reconciler {
         let Some(ringing) = ringing.remove(&digit) else {
             return Ok(());
         };
-        let left = match table.cursor().await? {
+        let rung = match table.cursor().await? {
             Some(cursor) => self.ring(cursor, digit, until).await?,
-            None => None,
+            None => Rung {
+                hour: 0,
+                more: false,
+            },
         };
-        let more = left.is_some();
-        table.advance_ringing(digit, Some(&ringing), more).await
+        table.advance_ringing(digit, Some(&ringing), rung).await
     }
 
-    /// Rings the timers of a digit that are due, from the cursor's hour on, for a slice. Returns the hour in which some are left.
-    async fn ring(
-        &self,
-        cursor: i64,
-        digit: char,
-        until: &Deadline,
-    ) -> Result<Option<i64>, EngineError> {
+    /// Rings the timers of a digit that are due, from the cursor's hour on, for a slice.
+    async fn ring(&self, cursor: i64, digit: char, until: &Deadline) -> Result<Rung, EngineError> {
         let now = self.env.now();
-        let mut failure = None;
-        for hour in cursor..=now.div_euclid(3_600) {
+        let (this_hour, soon) = (now.div_euclid(3_600), now + UNTIL_NEXT_SWEEP);
+        let (mut failure, mut more) = (None, false);
+        for hour in cursor..=soon.div_euclid(3_600) {
             let mut last = None;
             loop {
                 let timers = self.table.timers(hour, digit, last.as_ref(), BATCH);
                 let mut timers = timers.await?;
+                let is_full = timers.len() == BATCH as usize;
+                let ends_soon = |last: &Timer| (now + 1..=soon).contains(&last.due);
+                more |= is_full && timers.last().is_some_and(ends_soon);
                 timers.retain(|timer| timer.due <= now);
                 if !timers.is_empty() && until.has_passed() {
-                    return failure.map_or(Ok(Some(hour)), Err);
+                    return failure.map_or(Ok(Rung { hour, more: true }), Err);
                 }
                 self.ring_all(&timers, &mut failure).await?;
                 let may_be_more = timers.len() == BATCH as usize;
@@ -251,7 +267,8 @@ impl Reconciler {
                 }
             }
         }
-        failure.map_or(Ok(None), Err)
+        let hour = this_hour;
+        failure.map_or(Ok(Rung { hour, more }), Err)
     }
 
     /// Reconciles the records of timers. Keeps the first failure that will pass: it holds the cursor.
@@ -286,3 +303,6 @@ impl Reconciler {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

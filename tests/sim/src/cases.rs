@@ -72,7 +72,7 @@ pub fn run_all(seed: u64, steps: u64, first: bool) -> BTreeMap<u64, Outcome> {
     // How many there are follows from what is drawn alone, and so does the digest.
     let (mut count, mut drawn_steps) = (0, 0);
     while drawn_steps < steps {
-        drawn_steps += drawn(seed, count).history.steps.len() as u64;
+        drawn_steps += drawn(seed, count).history.done() as u64;
         count += 1;
     }
     let (next, end) = (AtomicU64::new(0), AtomicU64::new(count));

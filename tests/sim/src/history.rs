@@ -870,7 +870,28 @@ fn with_room(step: Step) -> Step {
     }
 }
 
+impl Step {
+    /// Whether it is left out before the functions start, while nothing is published.
+    pub(crate) const fn needs_functions(&self) -> bool {
+        matches!(
+            self,
+            Self::DropTable
+                | Self::LoseRow(_)
+                | Self::DamageRow(_)
+                | Self::LoseObject(_)
+                | Self::Rest
+        )
+    }
+}
+
 impl History {
+    /// How many of its steps are done.
+    pub(crate) fn done(&self) -> usize {
+        let (loaded, rest) = self.steps.split_at(self.loaded);
+        let loaded = loaded.iter().filter(|step| !step.needs_functions());
+        loaded.count() + rest.len()
+    }
+
     /// Whether it says what items of the user's own table mean.
     pub fn deploys(&self) -> bool {
         self.steps
