@@ -556,6 +556,7 @@ pub fn any_history() -> impl Strategy<Value = History> {
         // Parts come and go.
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 0, rests: 4, in_parts: true, ..BESIDE }),
         24 => lost_after_edits(),
+        16 => called_part(),
         4 => in_two_segments(),
         48 => in_many_sitemaps(0),
         16 => in_many_sitemaps(4),
@@ -797,6 +798,24 @@ fn in_two_segments() -> impl Strategy<Value = History> {
             steps: first.clone().into_iter().chain(steps).collect(),
         })
     })
+}
+
+/// A page's second part waits for an address that another page leaves and takes again. So it is called, and meanwhile its record
+/// loses that part and has it again.
+fn called_part() -> impl Strategy<Value = History> {
+    let holder = |state| Page {
+        under: Some(2),
+        state,
+        ..PAGE
+    };
+    let holds = prop_oneof![Just(State::Listed), Just(State::Draft)];
+    let step = prop_oneof![
+        2 => holds.prop_map(move |state| Step::Put(0, holder(state))),
+        6 => (1..PARTS.start + 1).prop_map(|parts| Step::Put(1, Page { parts, ..PAGE })),
+        1 => Just(Step::Rest),
+    ];
+    let steps = prop::collection::vec(step, MEDIUM_STEPS);
+    steps.prop_map(|steps| History { loaded: 0, steps })
 }
 
 /// Something is lost or damaged.
