@@ -76,6 +76,8 @@ const WAITING: Range<u64> = 30..200;
 const HANDLING: Range<u64> = 5..20;
 /// Times that something is lost between two edits and a look.
 const LOSSES: Range<usize> = 3..15;
+/// Times that a part is called.
+const CALLS: Range<usize> = 8..25;
 /// Steps of a history over HTTP.
 const STEPS: Range<usize> = 120..220;
 /// Steps of a history in the simulated world: most are short, some of medium length, and few are long.
@@ -556,7 +558,7 @@ pub fn any_history() -> impl Strategy<Value = History> {
         // Parts come and go.
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 0, rests: 4, in_parts: true, ..BESIDE }),
         24 => lost_after_edits(),
-        16 => called_part(),
+        32 => called_part(),
         4 => in_two_segments(),
         48 => in_many_sitemaps(0),
         16 => in_many_sitemaps(4),
@@ -800,22 +802,35 @@ fn in_two_segments() -> impl Strategy<Value = History> {
     })
 }
 
-/// A page's second part waits for an address that another page leaves and takes again. So it is called, and meanwhile its record
-/// loses that part and has it again.
+/// A page's second part waits for an address that another page leaves. So it is called, and meanwhile its record loses that part
+/// and has it again for a moment.
 fn called_part() -> impl Strategy<Value = History> {
-    let holder = |state| Page {
-        under: Some(2),
-        state,
-        ..PAGE
+    let holds = |state| {
+        let page = Page {
+            under: Some(2),
+            state,
+            ..PAGE
+        };
+        Step::Put(0, page)
     };
-    let holds = prop_oneof![Just(State::Listed), Just(State::Draft)];
-    let step = prop_oneof![
-        2 => holds.prop_map(move |state| Step::Put(0, holder(state))),
-        6 => (1..PARTS.start + 1).prop_map(|parts| Step::Put(1, Page { parts, ..PAGE })),
-        1 => Just(Step::Rest),
-    ];
-    let steps = prop::collection::vec(step, MEDIUM_STEPS);
-    steps.prop_map(|steps| History { loaded: 0, steps })
+    let has = |parts| Step::Put(1, Page { parts, ..PAGE });
+    let called = HANDLING.prop_map(move |handled| {
+        [
+            holds(State::Listed),
+            has(2),
+            Step::Wait(handled),
+            holds(State::Draft),
+            has(1),
+            has(2),
+            has(1),
+            Step::Rest,
+        ]
+    });
+    let called = prop::collection::vec(called, CALLS);
+    called.prop_map(|called| History {
+        loaded: 0,
+        steps: called.into_iter().flatten().collect(),
+    })
 }
 
 /// Something is lost or damaged.
