@@ -906,7 +906,8 @@ fn with_room(step: Step) -> Step {
 
 impl Step {
     /// Whether it is left out before the functions start, while nothing is published.
-    pub(crate) const fn needs_functions(&self) -> bool {
+    #[must_use]
+    pub const fn needs_functions(&self) -> bool {
         matches!(
             self,
             Self::DropTable

@@ -254,16 +254,7 @@ impl Run {
         }
         let (loaded, rest) = history.steps.split_at(history.loaded);
         for step in loaded {
-            // Nothing is published yet.
-            let needs_functions = matches!(
-                step,
-                Step::DropTable
-                    | Step::LoseRow(_)
-                    | Step::DamageRow(_)
-                    | Step::LoseObject(_)
-                    | Step::Rest
-            );
-            if !needs_functions {
+            if !step.needs_functions() {
                 self.step(step).await?;
             }
         }
