@@ -283,6 +283,29 @@ fn every_signal_that_ends_it_leaves_no_folder() {
 }
 
 #[test]
+fn a_folder_in_use_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let mut command = waymark(&["--data", data, "--content", "-"]);
+    let mut running = Running::start(command.args(ANY_PORTS).stdin(Stdio::piped()));
+    let stdin = running.child.stdin.take();
+    running.lines_to("site ");
+    let second = [&["--once", "--data", data], &ANY_PORTS[..]].concat();
+    let (status, _, errors) = run(&second);
+    assert_eq!(status, Some(2));
+    assert_eq!(
+        errors,
+        format!("waymark: {data}: another `waymark` uses it\n")
+    );
+    running.signal("TERM");
+    let (status, _, errors) = running.end();
+    assert_eq!(status.code(), Some(0), "{errors}");
+    drop(stdin);
+    let (status, _, errors) = run(&second);
+    assert_eq!(status, Some(0), "{errors}");
+}
+
+#[test]
 fn the_first_run_says_that_the_samples_mistakes_are_meant() {
     let mut command = waymark(&["--once"]);
     let (status, out, errors) =

@@ -143,15 +143,25 @@ fn serve(
 fn open(file: &Path) -> Result<Database, String> {
     let name = file.to_str().ok_or("the path is not valid Unicode")?;
     let database = Database::new(name).map_err(|error| error.to_string())?;
-    database
-        .enable_bulk_loading()
-        .map_err(|error| error.to_string())?;
-    index_streams(file).map_err(|error| error.to_string())?;
+    let connection = Connection::open(file).map_err(|error| error.to_string())?;
+    if !writes_are_cheap(&connection).map_err(|error| error.to_string())? {
+        database
+            .enable_bulk_loading()
+            .map_err(|error| error.to_string())?;
+    }
+    index_streams(&connection).map_err(|error| error.to_string())?;
     Ok(database)
 }
 
-fn index_streams(file: &Path) -> rusqlite::Result<()> {
-    let connection = Connection::open(file)?;
+/// Whether SQLite was built with the settings of `.cargo/config.toml`, which are faster than dynoxide's. A build from
+/// outside the checkout has not read them.
+fn writes_are_cheap(connection: &Connection) -> rusqlite::Result<bool> {
+    let synchronous =
+        connection.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0))?;
+    Ok(synchronous == 0)
+}
+
+fn index_streams(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch(
         "CREATE INDEX IF NOT EXISTS waymark_stream_order
@@ -227,6 +237,12 @@ pub(crate) mod tests {
         let count =
             connection.query_row("SELECT count(*) FROM _stream_records", [], |row| row.get(0));
         count.expect("counted")
+    }
+
+    #[test]
+    fn sqlite_has_the_settings_of_the_checkout() {
+        let connection = Connection::open_in_memory().expect("opened");
+        assert!(writes_are_cheap(&connection).expect("asked"));
     }
 
     #[tokio::test]

@@ -212,8 +212,7 @@ pub struct Stack {
     hosts: Hosts,
     reading: Reading,
     running: Option<Running>,
-    /// Deleted with the stack.
-    _temporary: Option<tempfile::TempDir>,
+    _folder: folder::Held,
 }
 
 /// How far the content's streams are read, once the functions run.
@@ -229,7 +228,7 @@ impl Stack {
     ///
     /// If a port is taken or the folder cannot be used.
     pub async fn start(options: Options) -> Result<Self, StackError> {
-        let (folder, temporary) = folder::at(options.data.as_deref())?;
+        let (folder, held) = folder::at(options.data.as_deref())?;
         let dynamodb = DynamoDb::start(options.dynamodb_port, &folder)?;
         let s3 = S3::start(
             options.s3_port,
@@ -286,7 +285,7 @@ impl Stack {
             hosts,
             reading: Reading::default(),
             running: None,
-            _temporary: temporary,
+            _folder: held,
         })
     }
 
