@@ -144,7 +144,7 @@ fn open(file: &Path) -> Result<Database, String> {
     let name = file.to_str().ok_or("the path is not valid Unicode")?;
     let database = Database::new(name).map_err(|error| error.to_string())?;
     let connection = Connection::open(file).map_err(|error| error.to_string())?;
-    if !writes_are_cheap(&connection).map_err(|error| error.to_string())? {
+    if !is_built_for_this(&connection).map_err(|error| error.to_string())? {
         database
             .enable_bulk_loading()
             .map_err(|error| error.to_string())?;
@@ -155,7 +155,7 @@ fn open(file: &Path) -> Result<Database, String> {
 
 /// Whether SQLite was built with the settings of `.cargo/config.toml`, which are faster than dynoxide's. A build from
 /// outside the checkout has not read them.
-fn writes_are_cheap(connection: &Connection) -> rusqlite::Result<bool> {
+fn is_built_for_this(connection: &Connection) -> rusqlite::Result<bool> {
     let synchronous =
         connection.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0))?;
     Ok(synchronous == 0)
@@ -242,7 +242,7 @@ pub(crate) mod tests {
     #[test]
     fn sqlite_has_the_settings_of_the_checkout() {
         let connection = Connection::open_in_memory().expect("opened");
-        assert!(writes_are_cheap(&connection).expect("asked"));
+        assert!(is_built_for_this(&connection).expect("asked"));
     }
 
     #[tokio::test]

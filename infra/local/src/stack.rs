@@ -212,6 +212,7 @@ pub struct Stack {
     hosts: Hosts,
     reading: Reading,
     running: Option<Running>,
+    /// Given back with the stack.
     _folder: folder::Held,
 }
 
