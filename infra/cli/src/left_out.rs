@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use engine::content::RESERVED_ID;
 use engine::error::EngineError;
-use engine::keys::{self, RowKey};
+use engine::keys;
 use engine::reconcile::Reconciler;
-use engine::rows::Holds;
 use serde::{Serialize, Serializer};
 use sitemap::plan::Ledger;
 
@@ -109,20 +108,16 @@ impl LeftOut {
         progress.turn_about(what, Unit::Things("rows"), rows);
         let mut read = 0;
         loop {
-            let (rows, next) = table.rows(after.as_ref(), PAGE).await?;
-            read += rows.len() as u64;
+            let scanned = table.ledgers(after.as_ref(), PAGE).await?;
+            read += scanned.rows;
             progress.reach(read);
-            for row in rows {
-                if let (Some(RowKey::Ledger(page)), Ok(Holds::Ledger(mut ledger))) =
-                    (row.kind, row.holds)
-                {
-                    if found.shows(&ledger, examples) {
-                        ledger.refused = table.refusal(&page, &ledger).await?;
-                    }
-                    found.count(&page, ledger, examples);
+            for (page, mut ledger) in scanned.ledgers {
+                if found.shows(&ledger, examples) {
+                    ledger.refused = table.refusal(&page, &ledger).await?;
                 }
+                found.count(&page, ledger, examples);
             }
-            after = next;
+            after = scanned.next;
             if after.is_none() {
                 break;
             }

@@ -7,7 +7,7 @@ use table::{Condition, Item, MAX_ACTIONS, Query, Update};
 
 use self::actions::Actions;
 use crate::error::EngineError;
-use crate::keys::{self, Key};
+use crate::keys::{self, Key, RowKey};
 use crate::sitemap_table::{SitemapTable, Transacted, damaged, item_key};
 use crate::slots::Offer;
 
@@ -52,6 +52,17 @@ impl Fenced {
             strays: Vec::new(),
         }
     }
+}
+
+/// What a page of the table has of ledgers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerPage {
+    /// Ledgers by their pages.
+    pub ledgers: Vec<(String, Ledger)>,
+    /// Rows that were read, of all kinds.
+    pub rows: u64,
+    /// Where the next page begins; nothing at the end.
+    pub next: Option<Key>,
 }
 
 /// How a commit ended.
@@ -119,6 +130,29 @@ impl SitemapTable {
         let rows = self.rows_with(wanted).await?;
         verify::verify(id, &mut fenced, &rows, &found, now);
         Ok(fenced)
+    }
+
+    /// The ledgers among up to `limit` rows behind a place. Not read consistently, and nothing else of the rows is read. A ledger that
+    /// cannot be read is left out: an audit finds it.
+    pub async fn ledgers(
+        &self,
+        after: Option<&Key>,
+        limit: u32,
+    ) -> Result<LedgerPage, EngineError> {
+        let attributes = ["pk", "sk", "body"];
+        let (items, next) = self.scan(after, limit, Some(&attributes)).await?;
+        let ledgers = items.iter().filter_map(|item| {
+            let key = item_key(item)?;
+            let RowKey::Ledger(page) = RowKey::parse(&key.pk, &key.sk)? else {
+                return None;
+            };
+            Some((page, read_ledger(&key, item).ok()??))
+        });
+        Ok(LedgerPage {
+            ledgers: ledgers.collect(),
+            rows: items.len() as u64,
+            next,
+        })
     }
 
     /// The token of the fence that a page's ledger is under; nothing if there is no such row. Read consistently.

@@ -217,7 +217,7 @@ impl SitemapTable {
         after: Option<&Key>,
         limit: u32,
     ) -> Result<(Vec<Row>, Option<Key>), EngineError> {
-        let (items, next) = self.scan(after, limit).await?;
+        let (items, next) = self.scan(after, limit, None).await?;
         Ok((items.iter().filter_map(read).collect(), next))
     }
 

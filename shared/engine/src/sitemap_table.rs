@@ -94,15 +94,19 @@ impl SitemapTable {
         Ok(self.page(query).await?.items)
     }
 
-    /// A page of the whole table, which is not read consistently, and where the next one begins.
+    /// A page of the whole table, which is not read consistently, and where the next one begins. Of each item the attributes that
+    /// are wanted, or all.
     pub(crate) async fn scan(
         &self,
         after: Option<&Key>,
         limit: u32,
+        attributes: Option<&[&'static str]>,
     ) -> Result<(Vec<Item>, Option<Key>), EngineError> {
+        let names = |names: &[&'static str]| names.iter().map(|name| Name::from(*name)).collect();
         let scan = Scan {
             after: after.map(Item::from),
             limit: Some(limit),
+            attributes: attributes.map(names),
             ..Scan::default()
         };
         let page = self.table.scan(scan).await?;
