@@ -45,7 +45,6 @@ impl Calls {
             "BatchWriteItem" => self.ask(body, Database::batch_write_item).await,
             "DeleteItem" => self.ask(body, Database::delete_item).await,
             "GetItem" => self.ask(body, Database::get_item).await,
-            "GetRecords" => self.ask(body, Database::get_records).await,
             "PutItem" => self.ask(body, Database::put_item).await,
             "Query" => self.ask(body, Database::query).await,
             "Scan" => self.ask(body, Database::scan).await,
@@ -65,14 +64,22 @@ impl Calls {
         Q: DeserializeOwned + 'static,
         A: Serialize + 'static,
     {
-        let (answer, answered) = oneshot::channel();
         let call = move |database: &Database| {
-            let question = serde_json::from_slice(&body).ok();
-            let found = question.and_then(|question| run(database, question).ok());
-            drop(answer.send(found.and_then(|found| serde_json::to_vec(&found).ok())));
+            let question = serde_json::from_slice(&body).ok()?;
+            serde_json::to_vec(&run(database, question).ok()?).ok()
         };
+        self.run(call).await?
+    }
+
+    /// Runs a call on DynamoDB's thread. Returns `None` if that has ended.
+    pub(crate) async fn run<A: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Database) -> A + Send + 'static,
+    ) -> Option<A> {
+        let (answer, answered) = oneshot::channel();
+        let call = move |database: &Database| drop(answer.send(call(database)));
         self.0.send(Box::new(call)).ok()?;
-        answered.await.ok()?
+        answered.await.ok()
     }
 }
 

@@ -5,12 +5,11 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aws::environment::{content, sitemap_table};
 use aws::{Aws, Clock, S3Objects};
 use aws_sdk_dynamodb::config::SharedInterceptor;
-use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use engine::content::SourceTable;
 use engine::error::EngineError;
 use engine::metrics::Metrics;
@@ -27,7 +26,7 @@ use tokio::task::JoinHandle;
 use crate::direct;
 use crate::dynamodb::{DynamoDb, DynamoDbError};
 use crate::event_source::{
-    Broken, EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, Starting, Watch,
+    Broken, EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, QUIET, Watch,
 };
 use crate::invocation::{INGEST, Observer, REGENERATE, SWEEP, invoke};
 use crate::loopback::{ListenError, Server};
@@ -45,6 +44,8 @@ use front::serve_sites;
 const INGEST_SOURCE: &str = "ingest of the user's table";
 /// How often the sweep runs, in place of the schedule's minute.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
+/// The same if no function has had an event for [`QUIET`]: what is due by the clock may then be so much late.
+const QUIET_SWEEP_PERIOD: Duration = Duration::from_secs(5);
 /// When the clock audits. It looks again soon: events are handled at once here.
 pub const AUDIT_TIMES: AuditTimes = AuditTimes {
     period: AuditTimes::DAILY,
@@ -206,7 +207,6 @@ pub struct Stack {
     /// Both tables and the bucket as the functions reach them: through the interceptor.
     functions: (Reconciler, Arc<dyn Objects>),
     dynamodb: DynamoDb,
-    streams: aws_sdk_dynamodbstreams::Client,
     options: Options,
     server: Server,
     hosts: Hosts,
@@ -268,7 +268,6 @@ impl Stack {
         let (_, published) = ports(&clients([None, observed]), Metrics::default());
         let hosts = Hosts::default();
         let server = serve_sites(&options, published, hosts.clone())?;
-        let streams = streams_client(&aws, &dynamodb.endpoint, http).await;
         Ok(Self {
             reconciler,
             objects,
@@ -280,7 +279,6 @@ impl Stack {
             aws,
             s3,
             dynamodb,
-            streams,
             options,
             server,
             hosts,
@@ -338,10 +336,12 @@ impl Stack {
             }),
         );
         let (hosts, options) = (self.hosts.clone(), self.options.clone());
+        let sources = [&ingest, &regenerate].into_iter().chain(&ingest_source);
         let sweep = tokio::spawn(sweep_for_ever(
             (reconciler, objects),
             self.objects.clone(),
             hosts,
+            sources.map(EventSource::watch).collect(),
             options,
         ));
         self.running = Some(Running {
@@ -369,13 +369,12 @@ impl Stack {
             retries: self.options.retries,
             bisect: true,
             timeout: TIMEOUT,
-            starting: Starting::TrimHorizon,
             stream_shards: self.options.stream_shards,
             partition_key: partition_key.to_owned(),
             parallel: self.options.parallel,
         };
         EventSource::start(
-            self.streams.clone(),
+            &self.dynamodb,
             mapping,
             handler,
             self.options.faults.clone(),
@@ -532,27 +531,29 @@ impl Stack {
     }
 }
 
-async fn streams_client(
-    aws: &Aws,
-    endpoint: &str,
-    http: SharedHttpClient,
-) -> aws_sdk_dynamodbstreams::Client {
-    let config = aws_sdk_dynamodbstreams::config::Builder::from(aws.config().await);
-    let config = config.endpoint_url(endpoint).http_client(http);
-    aws_sdk_dynamodbstreams::Client::from_conf(config.build())
-}
-
 async fn sweep_for_ever(
     (reconciler, objects): (Reconciler, Arc<dyn Objects>),
     own: Arc<dyn Objects>,
     hosts: Hosts,
+    sources: Vec<Watch>,
     options: Options,
 ) {
     if !options.sweeps {
         return std::future::pending().await;
     }
+    let (mut before, mut moved) = (Vec::new(), Instant::now());
     loop {
-        tokio::time::sleep(SWEEP_PERIOD).await;
+        let progress: Vec<_> = sources.iter().map(|progress| progress()).collect();
+        if progress != before {
+            (before, moved) = (progress, Instant::now());
+        }
+        let is_quiet = moved.elapsed() > QUIET;
+        let period = if is_quiet {
+            QUIET_SWEEP_PERIOD
+        } else {
+            SWEEP_PERIOD
+        };
+        tokio::time::sleep(period).await;
         // Not the function's call.
         match all_sites(&*own).await {
             Ok(published) => remember(&hosts, published),

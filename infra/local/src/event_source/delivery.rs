@@ -45,7 +45,7 @@ impl Delivery {
     pub(super) async fn deliver(&self, records: Vec<EventRecord>) {
         let mut lanes: BTreeMap<u64, Vec<EventRecord>> = BTreeMap::new();
         for record in records {
-            let lane = key_hash(&record) % self.mapping.parallel.max(1) as u64;
+            let lane = share(self.mapping.parallel, || key_hash(&record));
             lanes.entry(lane).or_default().push(record);
         }
         join_all(
@@ -246,6 +246,15 @@ fn done_before(records: &[EventRecord], response: &DynamoDbEventResponse) -> End
 
 fn key_hash(record: &EventRecord) -> u64 {
     hash(record.change.keys.iter())
+}
+
+/// Which of so many shares a record with this hash belongs to. The hash is not asked for where there is one share.
+pub(super) fn share(shares: usize, hash: impl FnOnce() -> u64) -> u64 {
+    if shares > 1 {
+        hash() % shares as u64
+    } else {
+        0
+    }
 }
 
 /// A hash of keys, whatever their order.

@@ -1,13 +1,13 @@
 //! The event source: does what Lambda does between a DynamoDB stream and a function.
 //!
-//! - It polls each stream shard, filters, and hands over batches that are full or whose window has passed. DynamoDB
-//!   local has one stream shard; [`Mapping::stream_shards`] reads it as several, none of which waits for another.
+//! - It polls the stream, filters, and hands over batches that are full or whose window has passed. The embedded DynamoDB's
+//!   streams have one shard; [`Mapping::stream_shards`] reads it as several, none of which waits for another.
 //! - Order holds within a key. A batch that fails is tried again, halved if asked for, from the lowest sequence number
 //!   that was reported; what is given up goes to the [`FailureQueue`].
 //! - A function that runs into its time limit, or panics, has failed.
 //! - It can be told to misbehave in the ways that Lambda may: see [`Faults`].
 //!
-//! Incomplete: a source starts again with every process, from the stream's oldest record or its end.
+//! Incomplete: a source starts again with every process, from the stream's oldest record.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,10 +16,11 @@ use std::time::Duration;
 
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
-use aws_sdk_dynamodbstreams::Client;
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
+
+use crate::dynamodb::DynamoDb;
 
 mod delivery;
 mod failures;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use failures::{FailedBatch, FailureQueue};
 pub use faults::Faults;
+pub use reader::QUIET;
 
 /// An error of a function.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -38,15 +40,6 @@ pub type Handler =
     Arc<dyn Fn(Event) -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>> + Send + Sync>;
 /// Says which stream records a function is called for.
 pub type Filter = Arc<dyn Fn(&EventRecord) -> bool + Send + Sync>;
-
-/// Where in its stream a source begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Starting {
-    /// At the oldest record there is.
-    TrimHorizon,
-    /// At the records that come after the start.
-    Latest,
-}
 
 /// A function's event source mapping, by Lambda's names.
 #[derive(Clone)]
@@ -67,9 +60,7 @@ pub struct Mapping {
     pub bisect: bool,
     /// The function's time limit.
     pub timeout: Duration,
-    /// Where to begin.
-    pub starting: Starting,
-    /// How many stream shards each of the stream's is read as. Records of one partition key are in one of them.
+    /// How many stream shards the stream is read as. Records of one partition key are in one of them.
     pub stream_shards: usize,
     /// The name of the table's partition key.
     pub partition_key: String,
@@ -101,16 +92,13 @@ pub struct Broken {
 /// Reads how far a source is. It does not borrow the source.
 pub type Watch = Box<dyn Fn() -> Progress + Send + Sync>;
 
-/// A reader: its stream shard, and which of the shards that this one is read as.
-type Lane = (String, u64);
-
 /// What the readers and their source share.
 #[derive(Default)]
 struct Counters {
     read: AtomicU64,
     done: AtomicU64,
-    /// The polls of each reader that found nothing while nothing was under way.
-    idle_polls: Mutex<BTreeMap<Lane, u64>>,
+    /// Of each lane, the polls that found nothing while nothing was under way.
+    idle_polls: Mutex<BTreeMap<u64, u64>>,
     /// Invocations that nobody waits for.
     overlapping: AtomicU64,
     /// Why the last batch failed that is tried again.
@@ -130,7 +118,7 @@ impl Counters {
         }
     }
 
-    fn with_idle_polls<T>(&self, with: impl FnOnce(&mut BTreeMap<Lane, u64>) -> T) -> T {
+    fn with_idle_polls<T>(&self, with: impl FnOnce(&mut BTreeMap<u64, u64>) -> T) -> T {
         with(
             &mut self
                 .idle_polls
@@ -155,7 +143,7 @@ impl EventSource {
     /// Begins to poll.
     #[must_use]
     pub fn start(
-        client: Client,
+        dynamodb: &DynamoDb,
         mapping: Mapping,
         handler: Handler,
         faults: Faults,
@@ -169,7 +157,13 @@ impl EventSource {
             failed,
             counters: Arc::default(),
         });
-        let task = tokio::spawn(reader::read_stream(client, delivery.clone(), stopped));
+        // From here on nobody has caught up before each has polled.
+        let lanes = delivery.mapping.lanes().map(|lane| (lane, 0));
+        delivery
+            .counters
+            .with_idle_polls(|polls| polls.extend(lanes));
+        let reading = reader::read_stream(dynamodb.calls.clone(), delivery.clone(), stopped);
+        let task = tokio::spawn(reading);
         Self {
             delivery,
             stop,
@@ -218,11 +212,11 @@ impl EventSource {
         let counters = &self.delivery.counters;
         let begun = counters.with_idle_polls(|polls| polls.clone());
         // A reader's next idle poll may have begun before.
-        let caught_up = |polls: &mut BTreeMap<Lane, u64>| {
-            let enough = |(lane, polls): (&Lane, &u64)| {
+        let caught_up = |polls: &mut BTreeMap<u64, u64>| {
+            let enough = |(lane, polls): (&u64, &u64)| {
                 *polls >= begun.get(lane).copied().unwrap_or_default() + 2
             };
-            !polls.is_empty() && polls.iter().all(enough)
+            polls.iter().all(enough)
         };
         loop {
             // Made before the look, so that no change is missed.

@@ -2,8 +2,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use aws::Aws;
-use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
-use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::FutureExt;
 use futures::future::join_all;
@@ -71,7 +69,6 @@ where
         retries: None,
         bisect: false,
         timeout: Duration::from_secs(10),
-        starting: Starting::TrimHorizon,
         stream_shards: 1,
         partition_key: "id".to_owned(),
         parallel: 1,
@@ -237,15 +234,13 @@ async fn with_every_fault_each_key_is_handled_at_least_once_and_ends_with_its_la
     }
 }
 
-/// The content table of an embedded DynamoDB, and a client of its stream.
-async fn content_table(dynamodb: &DynamoDb) -> (aws_sdk_dynamodb::Client, Client) {
+/// The content table of an embedded DynamoDB.
+async fn content_table(dynamodb: &DynamoDb) -> aws_sdk_dynamodb::Client {
     let s3 = S3::start(0, None).unwrap();
     let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, Vec::new());
     tables::create(&aws).await.unwrap();
     s3.stop().await;
-    let config = aws_sdk_dynamodbstreams::config::Builder::from(aws.config().await);
-    let config = config.endpoint_url(&dynamodb.endpoint).build();
-    (aws.dynamodb().await.clone(), Client::from_conf(config))
+    aws.dynamodb().await.clone()
 }
 
 async fn put(client: &aws_sdk_dynamodb::Client, id: &str, n: usize) {
@@ -267,7 +262,7 @@ async fn put(client: &aws_sdk_dynamodb::Client, id: &str, n: usize) {
 async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_is_passed_over() {
     let data = tempfile::tempdir().unwrap();
     let dynamodb = DynamoDb::start(0, data.path()).unwrap();
-    let (client, streams) = content_table(&dynamodb).await;
+    let client = content_table(&dynamodb).await;
     let (keys, rounds) = (60, 20);
     for round in 0..rounds {
         join_all((0..keys).map(|key| {
@@ -304,13 +299,7 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
             .push(event.records.iter().map(numbers).collect());
         ok()
     });
-    let source = EventSource::start(
-        streams.clone(),
-        mapping.clone(),
-        handler,
-        Faults::default(),
-        failed.clone(),
-    );
+    let source = EventSource::start(&dynamodb, mapping, handler, Faults::default(), failed);
     caught_up(&source).await;
     assert_eq!(source.progress().read, (rounds * (keys - 1)) as u64);
     assert_eq!(source.progress().done, source.progress().read);
@@ -334,87 +323,6 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
         }
         assert!(!handled.iter().flatten().any(|(key, _)| key == "k0"));
     }
-
-    // Another function, from the stream's end on.
-    let (Delivery { handler, .. }, calls) = delivery(|_| {}, Faults::default(), |_, _| ok());
-    let mapping = Mapping {
-        starting: Starting::Latest,
-        ..mapping
-    };
-    let source = EventSource::start(streams, mapping, handler, Faults::default(), failed);
-    caught_up(&source).await;
-    put(&client, "latest", 0).await;
-    caught_up(&source).await;
-    source.stop().await;
-    assert_eq!(self::keys(&calls), [["latest"]]);
-    dynamodb.stop().await.unwrap();
-}
-
-/// Counts the requests for each operation of an API.
-#[derive(Clone, Debug, Default)]
-struct Requests(Arc<Mutex<BTreeMap<String, usize>>>);
-
-impl Requests {
-    fn of(&self, operation: &str) -> usize {
-        let counts = self.0.lock().unwrap();
-        counts.get(operation).copied().unwrap_or_default()
-    }
-}
-
-impl Intercept for Requests {
-    fn name(&self) -> &'static str {
-        "Requests"
-    }
-
-    fn read_before_transmit(
-        &self,
-        context: &BeforeTransmitInterceptorContextRef<'_>,
-        _: &RuntimeComponents,
-        _: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        let target = context.request().headers().get("x-amz-target");
-        let (_, operation) = target.unwrap_or_default().rsplit_once('.').unwrap();
-        *self
-            .0
-            .lock()
-            .unwrap()
-            .entry(operation.to_owned())
-            .or_default() += 1;
-        Ok(())
-    }
-}
-
-/// dynoxide goes through all records of a stream to describe it: described once a second, a load would be quadratic.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stream_is_described_once_while_its_shard_goes_on() {
-    let data = tempfile::tempdir().unwrap();
-    let dynamodb = DynamoDb::start(0, data.path()).unwrap();
-    let (client, streams) = content_table(&dynamodb).await;
-    let requests = Requests::default();
-    let config = streams.config().to_builder();
-    let streams = Client::from_conf(config.interceptor(requests.clone()).build());
-    let change = |mapping: &mut Mapping| mapping.table = CONTENT_TABLE.to_owned();
-    let (delivery, calls) = delivery(change, Faults::default(), |_, _| ok());
-    let Delivery {
-        mapping,
-        handler,
-        faults,
-        failed,
-        ..
-    } = delivery;
-    let source = EventSource::start(streams, mapping, handler, faults, failed);
-    let looks = async {
-        while requests.of("ListStreams") < 3 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let looks = tokio::time::timeout(Duration::from_secs(120), looks);
-    looks.await.expect("three looks for another stream");
-    put(&client, "a", 0).await;
-    caught_up(&source).await;
-    assert_eq!(keys(&calls), [["a"]]);
-    assert_eq!(requests.of("DescribeStream"), 1);
-    source.stop().await;
     dynamodb.stop().await.unwrap();
 }
 
@@ -422,7 +330,7 @@ async fn a_stream_is_described_once_while_its_shard_goes_on() {
 async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
     let data = tempfile::tempdir().unwrap();
     let dynamodb = DynamoDb::start(0, data.path()).unwrap();
-    let (client, streams) = content_table(&dynamodb).await;
+    let client = content_table(&dynamodb).await;
     let ids: Vec<String> = (0..20).map(|n| format!("k{n}")).collect();
     for (n, id) in ids.iter().enumerate() {
         put(&client, id, n).await;
@@ -458,7 +366,13 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
         }
         .boxed()
     });
-    let source = EventSource::start(streams, mapping, handler, Faults::default(), failed.clone());
+    let source = EventSource::start(
+        &dynamodb,
+        mapping,
+        handler,
+        Faults::default(),
+        failed.clone(),
+    );
     let all_done = source.caught_up();
     let shard_of_stuck = async {
         loop {
@@ -515,7 +429,7 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
 async fn a_reader_that_panics_is_told() {
     let data = tempfile::tempdir().unwrap();
     let dynamodb = DynamoDb::start(0, data.path()).unwrap();
-    let (client, streams) = content_table(&dynamodb).await;
+    let client = content_table(&dynamodb).await;
     let change = |mapping: &mut Mapping| {
         mapping.table = CONTENT_TABLE.to_owned();
         mapping.filter = Arc::new(|_| panic!("it is not well"));
@@ -528,7 +442,7 @@ async fn a_reader_that_panics_is_told() {
         failed,
         ..
     } = delivery;
-    let source = EventSource::start(streams, mapping, handler, faults, failed);
+    let source = EventSource::start(&dynamodb, mapping, handler, faults, failed);
     put(&client, "a", 0).await;
     let caught_up = tokio::time::timeout(Duration::from_secs(120), source.caught_up());
     let broken = caught_up
@@ -544,7 +458,7 @@ async fn a_reader_that_panics_is_told() {
 async fn a_source_says_what_it_waits_for_and_that_its_function_panicked() {
     let data = tempfile::tempdir().unwrap();
     let dynamodb = DynamoDb::start(0, data.path()).unwrap();
-    let (client, streams) = content_table(&dynamodb).await;
+    let client = content_table(&dynamodb).await;
     let change = |mapping: &mut Mapping| {
         mapping.table = CONTENT_TABLE.to_owned();
         mapping.retries = None;
@@ -561,7 +475,7 @@ async fn a_source_says_what_it_waits_for_and_that_its_function_panicked() {
         failed,
         ..
     } = delivery;
-    let source = EventSource::start(streams, mapping, handler, Faults::default(), failed);
+    let source = EventSource::start(&dynamodb, mapping, handler, Faults::default(), failed);
     put(&client, "a", 0).await;
     let within = Duration::from_secs(60);
     let reason = async {
