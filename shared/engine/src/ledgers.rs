@@ -139,8 +139,8 @@ impl SitemapTable {
         after: Option<&Key>,
         limit: u32,
     ) -> Result<LedgerPage, EngineError> {
-        let attributes = ["pk", "sk", "body"];
-        let (items, next) = self.scan(after, limit, Some(&attributes)).await?;
+        let attributes = vec!["pk".into(), "sk".into(), "body".into()];
+        let (items, next) = self.scan(after, limit, Some(attributes)).await?;
         let ledgers = items.iter().filter_map(|item| {
             let key = item_key(item)?;
             let RowKey::Ledger(page) = RowKey::parse(&key.pk, &key.sk)? else {

@@ -100,13 +100,12 @@ impl SitemapTable {
         &self,
         after: Option<&Key>,
         limit: u32,
-        attributes: Option<&[&'static str]>,
+        attributes: Option<Vec<Name>>,
     ) -> Result<(Vec<Item>, Option<Key>), EngineError> {
-        let names = |names: &[&'static str]| names.iter().map(|name| Name::from(*name)).collect();
         let scan = Scan {
             after: after.map(Item::from),
             limit: Some(limit),
-            attributes: attributes.map(names),
+            attributes,
             ..Scan::default()
         };
         let page = self.table.scan(scan).await?;

@@ -43,7 +43,7 @@ enum Ended {
 impl Delivery {
     /// Hands a batch over: in as many parts as the mapping allows at the same time, a key's records in one of them.
     pub(super) async fn deliver(&self, records: Vec<EventRecord>) {
-        let mut lanes: BTreeMap<u64, Vec<EventRecord>> = BTreeMap::new();
+        let mut lanes: BTreeMap<usize, Vec<EventRecord>> = BTreeMap::new();
         for record in records {
             let lane = share(self.mapping.parallel, || key_hash(&record));
             lanes.entry(lane).or_default().push(record);
@@ -249,9 +249,9 @@ fn key_hash(record: &EventRecord) -> u64 {
 }
 
 /// Which of so many shares a record with this hash belongs to. The hash is not asked for where there is one share.
-pub(super) fn share(shares: usize, hash: impl FnOnce() -> u64) -> u64 {
+pub(super) fn share(shares: usize, hash: impl FnOnce() -> u64) -> usize {
     if shares > 1 {
-        hash() % shares as u64
+        (hash() % shares as u64) as usize
     } else {
         0
     }

@@ -9,7 +9,6 @@
 //!
 //! Incomplete: a source starts again with every process, from the stream's oldest record.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -97,8 +96,8 @@ pub type Watch = Box<dyn Fn() -> Progress + Send + Sync>;
 struct Counters {
     read: AtomicU64,
     done: AtomicU64,
-    /// Of each lane, the polls that found nothing while nothing was under way.
-    idle_polls: Mutex<BTreeMap<u64, u64>>,
+    /// Of each lane in order, the polls that found nothing while nothing was under way.
+    idle_polls: Mutex<Vec<u64>>,
     /// Invocations that nobody waits for.
     overlapping: AtomicU64,
     /// Why the last batch failed that is tried again.
@@ -118,7 +117,7 @@ impl Counters {
         }
     }
 
-    fn with_idle_polls<T>(&self, with: impl FnOnce(&mut BTreeMap<u64, u64>) -> T) -> T {
+    fn with_idle_polls<T>(&self, with: impl FnOnce(&mut Vec<u64>) -> T) -> T {
         with(
             &mut self
                 .idle_polls
@@ -157,11 +156,10 @@ impl EventSource {
             failed,
             counters: Arc::default(),
         });
-        // From here on nobody has caught up before each has polled.
-        let lanes = delivery.mapping.lanes().map(|lane| (lane, 0));
+        let lanes = delivery.mapping.lanes();
         delivery
             .counters
-            .with_idle_polls(|polls| polls.extend(lanes));
+            .with_idle_polls(|polls| polls.resize(lanes, 0));
         let reading = reader::read_stream(dynamodb.calls.clone(), delivery.clone(), stopped);
         let task = tokio::spawn(reading);
         Self {
@@ -212,11 +210,9 @@ impl EventSource {
         let counters = &self.delivery.counters;
         let begun = counters.with_idle_polls(|polls| polls.clone());
         // A reader's next idle poll may have begun before.
-        let caught_up = |polls: &mut BTreeMap<u64, u64>| {
-            let enough = |(lane, polls): (&u64, &u64)| {
-                *polls >= begun.get(lane).copied().unwrap_or_default() + 2
-            };
-            polls.iter().all(enough)
+        let caught_up = |polls: &mut Vec<u64>| {
+            let mut lanes = polls.iter().zip(&begun);
+            lanes.all(|(polls, begun)| *polls >= begun + 2)
         };
         loop {
             // Made before the look, so that no change is missed.

@@ -41,7 +41,7 @@ pub(super) async fn read_stream(calls: Calls, delivery: Arc<Delivery>, mut stopp
     // Each reads all of it: a queue between one reader and several deliveries would have to be bounded, and then the
     // slowest would hold up the others.
     let mut readers = JoinSet::new();
-    for lane in delivery.mapping.lanes() {
+    for lane in 0..delivery.mapping.lanes() {
         let stream = Stream {
             calls: calls.clone(),
             table: delivery.mapping.table.clone(),
@@ -65,7 +65,7 @@ pub(super) async fn read_stream(calls: Calls, delivery: Arc<Delivery>, mut stopp
 
 /// Reads one lane, and ahead of what is delivered: a slice of a scan writes a hundred thousand records before the one that
 /// has the next slice begin.
-async fn read_lane(stream: Stream, lane: u64, delivery: Arc<Delivery>) -> Infallible {
+async fn read_lane(stream: Stream, lane: usize, delivery: Arc<Delivery>) -> Infallible {
     let mut reader = LaneReader {
         stream,
         lane,
@@ -94,9 +94,7 @@ async fn read_lane(stream: Stream, lane: u64, delivery: Arc<Delivery>) -> Infall
         if found_nothing {
             let counters = &delivery.counters;
             if counters.overlapping.load(Ordering::SeqCst) == 0 {
-                counters.with_idle_polls(|polls| {
-                    *polls.entry(reader.lane).or_default() += 1;
-                });
+                counters.with_idle_polls(|polls| polls[reader.lane] += 1);
                 counters.changed.notify_waiters();
             }
             let is_quiet = reader.last_found.elapsed() > QUIET;
@@ -111,7 +109,7 @@ async fn read_lane(stream: Stream, lane: u64, delivery: Arc<Delivery>) -> Infall
 /// A reader of one lane.
 struct LaneReader {
     stream: Stream,
-    lane: u64,
+    lane: usize,
     delivery: Arc<Delivery>,
     /// What was read and is not delivered yet.
     pending: VecDeque<EventRecord>,
@@ -172,13 +170,13 @@ impl LaneReader {
 }
 
 impl Mapping {
-    /// The numbers of the stream shards that the stream is read as.
-    pub(super) fn lanes(&self) -> std::ops::Range<u64> {
-        0..self.stream_shards.max(1) as u64
+    /// The number of stream shards that the stream is read as.
+    pub(super) fn lanes(&self) -> usize {
+        self.stream_shards.max(1)
     }
 
     /// Whether a record of the stream is this lane's.
-    fn is_read_by(&self, lane: u64, record: &EventRecord) -> bool {
+    fn is_read_by(&self, lane: usize, record: &EventRecord) -> bool {
         let keys = || record.change.keys.iter();
         let of_record = || hash(keys().filter(|(name, _)| **name == self.partition_key));
         share(self.stream_shards, of_record) == lane
@@ -233,6 +231,7 @@ fn page(
     Ok((page, place))
 }
 
+/// The oldest record's place. The stream is not described for it: dynoxide would go through all of its records.
 fn beginning(database: &Database, table: &str) -> Result<Place, String> {
     let request = ListStreamsRequest {
         table_name: Some(table.to_owned()),

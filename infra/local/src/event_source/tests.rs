@@ -1,8 +1,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::time::SystemTime;
 
 use aws::Aws;
 use aws_sdk_dynamodb::types::AttributeValue;
+use engine::stream::EventName;
 use futures::FutureExt;
 use futures::future::join_all;
 use serde_json::json;
@@ -324,6 +326,55 @@ async fn a_stream_is_read_over_several_pages_in_order_and_what_is_filtered_out_i
         assert!(!handled.iter().flatten().any(|(key, _)| key == "k0"));
     }
     dynamodb.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_says_what_happened_to_which_item_of_which_table_and_when() {
+    let data = tempfile::tempdir().unwrap();
+    let dynamodb = DynamoDb::start(0, data.path()).unwrap();
+    let client = content_table(&dynamodb).await;
+    let before = SystemTime::now();
+    put(&client, "a", 0).await;
+    put(&client, "a", 1).await;
+    let deleted = client.delete_item().table_name(CONTENT_TABLE);
+    let deleted = deleted.key("id", AttributeValue::S("a".to_owned()));
+    deleted.send().await.unwrap();
+
+    let seen: Arc<Mutex<Vec<EventRecord>>> = Arc::default();
+    let events = seen.clone();
+    let change = |mapping: &mut Mapping| mapping.table = CONTENT_TABLE.to_owned();
+    let (delivery, _) = delivery(change, Faults::default(), move |_, event| {
+        events.lock().unwrap().extend(event.records);
+        ok()
+    });
+    let Delivery {
+        mapping,
+        handler,
+        faults,
+        failed,
+        ..
+    } = delivery;
+    let source = EventSource::start(&dynamodb, mapping, handler, faults, failed);
+    caught_up(&source).await;
+    source.stop().await;
+    dynamodb.stop().await.unwrap();
+
+    let seen = seen.lock().unwrap();
+    let records: Vec<_> = seen.iter().map(aws::stream::record).collect();
+    let happened: Vec<EventName> = records.iter().map(|record| record.event).collect();
+    assert_eq!(
+        happened,
+        [EventName::Insert, EventName::Modify, EventName::Remove]
+    );
+    assert!(records.is_sorted_by(|a, b| a.sequence_number < b.sequence_number));
+    let seconds = |at: SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let (before, after) = (seconds(before), seconds(SystemTime::now()));
+    for record in records {
+        assert_eq!(record.table, CONTENT_TABLE);
+        assert_eq!(record.key.text("id"), Some("a"));
+        let at = u64::try_from(record.at).unwrap();
+        assert!((before..=after).contains(&at), "{at}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
