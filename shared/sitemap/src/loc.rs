@@ -3,7 +3,11 @@
 //! URLs are read as browsers read them (<https://url.spec.whatwg.org/>), except where that would hide a mistake: white
 //! space around a URL, control characters, user info and fragments are refused, not repaired, and a backslash is a
 //! character of the path, not a slash.
+//!
+//! One address may be spelled in several ways. What is published is the text of a [`Loc`]; whether two URLs are the same address,
+//! [`normalized`] alone decides.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -183,6 +187,18 @@ impl Loc {
         &self.0
     }
 
+    /// Returns the form in which it is compared with other addresses: see [`normalized`].
+    #[must_use]
+    pub fn normalized(&self) -> Cow<'_, str> {
+        normalized(&self.0)
+    }
+
+    /// Returns whether both are the same address, perhaps spelled differently.
+    #[must_use]
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        self == other || self.normalized() == other.normalized()
+    }
+
     /// The URL, if it is written already as it would be written: most are, and parsing takes twenty times as long. What
     /// this does not know is left to the parser.
     fn plain(raw: &str) -> Option<Self> {
@@ -205,6 +221,93 @@ impl Loc {
     }
 }
 
+/// Returns the form in which addresses are compared: two URLs are the same address if and only if their forms are the same text.
+///
+/// It is the syntax-based and scheme-based normalization of RFC 3986, 6.2.2 and 6.2.3. Scheme and host are in lower case, the host
+/// in punycode, without the scheme's own port; an empty path is `/`; dot segments are resolved; hex digits are in upper case;
+/// escapes of unreserved characters are decoded; what may not stand unencoded is encoded. Nothing else is equal: `%2F` is not
+/// `/`, `+` is not a space, and the order of a query and case of a path count. A fragment is compared as it is.
+///
+/// A text that is not an `http` or `https` URL is its own form.
+#[must_use]
+pub fn normalized(url: &str) -> Cow<'_, str> {
+    if is_normal(url) {
+        return Cow::Borrowed(url);
+    }
+    let (address, fragment) = match url.find('#') {
+        Some(at) => url.split_at(at),
+        None => (url, ""),
+    };
+    let Ok(parsed) = parse(address) else {
+        return Cow::Borrowed(url);
+    };
+    let mut text = normalize_escapes(parsed.as_str());
+    text.push_str(fragment);
+    Cow::Owned(text)
+}
+
+/// Returns whether a URL is certainly in its normal form already. Most are, and parsing takes twenty times as long.
+fn is_normal(url: &str) -> bool {
+    let scheme = ["https://", "http://"];
+    let rest = scheme.iter().find_map(|scheme| url.strip_prefix(scheme));
+    let Some((host, path)) = rest.and_then(|rest| rest.split_once('/')) else {
+        return false;
+    };
+    is_plain_host(host)
+        && path.split('%').enumerate().all(|(at, text)| {
+            let text = match at {
+                0 => Some(text),
+                // A reserved or non-ASCII byte, in upper case.
+                _ => text.split_at_checked(2).and_then(|(escape, text)| {
+                    let is_normal = escape_of(escape.as_bytes())
+                        .is_some_and(|byte| !is_unreserved(byte))
+                        && !escape.bytes().any(|digit| digit.is_ascii_lowercase());
+                    is_normal.then_some(text)
+                }),
+            };
+            text.is_some_and(|text| text.bytes().all(is_plain_byte))
+        })
+        && !has_dot_segment(path)
+}
+
+/// Returns the byte that two hex digits name.
+fn escape_of(digits: &[u8]) -> Option<u8> {
+    let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
+    u8::try_from(digit(0)? * 16 + digit(1)?).ok()
+}
+
+/// Returns whether a character means the same encoded and not (RFC 3986, 2.3).
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+/// Writes the hex digits of escapes in upper case, and decodes escapes of unreserved characters (RFC 3986, 6.2.2.1 and 6.2.2.2).
+fn normalize_escapes(url: &str) -> String {
+    let mut pieces = url.split('%');
+    let mut text = String::with_capacity(url.len());
+    text.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        match piece
+            .split_at_checked(2)
+            .and_then(|(escape, rest)| Some((escape_of(escape.as_bytes())?, rest)))
+        {
+            Some((byte, rest)) if is_unreserved(byte) => {
+                text.push(char::from(byte));
+                text.push_str(rest);
+            }
+            Some((byte, rest)) => {
+                text.push_str(percent_encoding::percent_encode_byte(byte));
+                text.push_str(rest);
+            }
+            None => {
+                text.push('%');
+                text.push_str(piece);
+            }
+        }
+    }
+    text
+}
+
 /// Whether a host is a name in lower case, without punycode, that no parser takes for an address.
 fn is_plain_host(host: &str) -> bool {
     let label = |label: &str| {
@@ -224,9 +327,17 @@ fn is_plain_host(host: &str) -> bool {
 
 /// Whether a path, which is given without the slash that it begins with, and a query need no change.
 fn is_plain_path(path: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~/!$&()*+,;=:@?".contains(&b);
-    // A segment of dots is resolved.
-    path.bytes().all(plain) && !path.starts_with('.') && !path.contains("/.")
+    path.bytes().all(is_plain_byte) && !has_dot_segment(path)
+}
+
+/// Returns whether a character stands unencoded in paths and queries, in every reader's opinion.
+fn is_plain_byte(byte: u8) -> bool {
+    is_unreserved(byte) || b"/!$&()*+,;=:@?".contains(&byte)
+}
+
+/// Returns whether a segment of a path, which is given without the slash that it begins with, may be one of dots, which are resolved.
+fn has_dot_segment(path: &str) -> bool {
+    path.starts_with('.') || path.contains("/.")
 }
 
 fn parse(raw: &str) -> Result<Url, LocError> {

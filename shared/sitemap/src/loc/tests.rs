@@ -395,3 +395,142 @@ proptest! {
         let _ = (Loc::parse_any(&text), Loc::parse_any(&format!("https://{text}")));
     }
 }
+
+/// What is one address, however it is spelled, each set with its normal form.
+const SAME: [(&str, &[&str]); 14] = [
+    (
+        "https://www.example.com/",
+        &[
+            "https://www.example.com",
+            "HTTPS://WWW.EXAMPLE.COM:443/",
+            "https://www.example.com/.",
+        ],
+    ),
+    (
+        "http://www.example.com/?a",
+        &["http://www.example.com?a", "http://www.example.com:80/?a"],
+    ),
+    (
+        "https://www.example.com:8443/",
+        &["https://www.example.com:8443"],
+    ),
+    (
+        "https://www.example.com/%E6%97%A5/",
+        &[
+            "https://www.example.com/%e6%97%a5/",
+            "https://www.example.com/%E6%97%a5/",
+            "https://www.example.com/日/",
+        ],
+    ),
+    (
+        "https://www.example.com/~joe/",
+        &[
+            "https://www.example.com/%7Ejoe/",
+            "https://www.example.com/%7ejoe/",
+        ],
+    ),
+    (
+        "https://www.example.com/a-b_c.d",
+        &["https://www.example.com/%61%2Db%5Fc%2ed"],
+    ),
+    (
+        "https://www.example.com/b/",
+        &[
+            "https://www.example.com/a/../b/",
+            "https://www.example.com/a/%2E%2e/b/",
+            "https://www.example.com/./b/",
+        ],
+    ),
+    (
+        "https://www.example.com/a%20b",
+        &["https://www.example.com/a b"],
+    ),
+    (
+        "https://www.example.com/a%2Fb",
+        &["https://www.example.com/a%2fb"],
+    ),
+    (
+        "https://www.example.com/?a%5B%5D=%C3%A9",
+        &[
+            "https://www.example.com/?a[]=é",
+            "https://www.example.com/?a%5b%5d=%c3%a9",
+        ],
+    ),
+    (
+        "https://www.example.com/100%25",
+        &["https://www.example.com/100%"],
+    ),
+    (
+        "https://xn--exmple-cua.com/a",
+        &[
+            "https://exämple.com/a",
+            "https://EXÄMPLE.com/a",
+            "https://XN--EXMPLE-CUA.com/%61",
+        ],
+    ),
+    (
+        "https://www.example.com/a#%7E",
+        &["https://www.example.com/%61#%7E"],
+    ),
+    (
+        "https://www.example.com/%25A",
+        &["https://www.example.com/%%41"],
+    ),
+];
+
+#[test]
+fn spellings_of_one_address_have_one_normal_form() {
+    for (normal, spellings) in SAME {
+        assert_eq!(normalized(normal), normal);
+        for spelling in spellings {
+            assert_eq!(normalized(spelling), normal, "{spelling}");
+        }
+    }
+}
+
+#[test]
+fn addresses_that_differ_have_normal_forms_that_differ() {
+    let different = [
+        "https://www.example.com/a/b",
+        "https://www.example.com/a%2Fb",
+        "https://www.example.com/A/b",
+        "https://www.example.com/a//b",
+        "https://www.example.com/a/b/",
+        "https://www.example.com/a/b?",
+        "https://www.example.com/a/b?x=1&y=2",
+        "https://www.example.com/a/b?y=2&x=1",
+        "https://www.example.com/a+b",
+        "https://www.example.com/a%2Bb",
+        "https://www.example.com/a%20b",
+        "https://www.example.com/a%2520b",
+        "https://www.example.com/a;b",
+        "https://www.example.com/a%3Bb",
+        "https://www.example.com:8443/a/b",
+        "https://www.example.com./a/b",
+        "https://example.com/a/b",
+        "http://www.example.com/a/b",
+        "https://www.example.com/a/b#c",
+        "/a/b",
+        "mailto:a@example.com",
+        "",
+    ];
+    let forms: std::collections::BTreeSet<_> =
+        different.iter().map(|url| normalized(url)).collect();
+    assert_eq!(forms.len(), different.len(), "{forms:?}");
+}
+
+proptest! {
+    #[test]
+    fn a_normal_form_is_normal_and_no_spelling_has_another(
+        path in "(/|\\.|%2[eE]|%2[fF]|%7[eE]|%[cC]3%[aA]9|é|[a-c~?&=+'\\[ ]){0,12}",
+        host in "(www\\.example\\.com|EXÄMPLE\\.com|a\\.example:8080)",
+    ) {
+        let url = format!("https://{host}/{path}");
+        let normal = normalized(&url);
+        prop_assert_eq!(&normalized(&normal), &normal);
+        // What is published of a URL is the same address as the URL.
+        if let Ok(loc) = Loc::parse_any(&url) {
+            prop_assert_eq!(loc.normalized(), normal);
+        }
+    }
+}
