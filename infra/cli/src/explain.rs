@@ -181,7 +181,7 @@ pub async fn explain_all(
     }
     drop(progress);
     let nobodys = found.iter().filter_map(|found| match found {
-        Found::Nobody(loc) => Some(loc.as_str().to_owned()),
+        Found::Nobody(loc) => Some(loc.normalized().into_owned()),
         Found::Pages(..) => None,
     });
     let named = Named::search(target, nobodys.collect()).await?;
@@ -222,7 +222,7 @@ async fn explain_found(
         }
         Found::Nobody(loc) => {
             let of = |found: &BTreeMap<String, Vec<String>>| {
-                let found = found.get(loc.as_str());
+                let found = found.get(&*loc.normalized());
                 found.cloned().unwrap_or_default()
             };
             let pages = of(&named.pages);

@@ -118,7 +118,7 @@ impl Prediction {
                 Ok((settings, loc)) => {
                     let series = settings.series_of(&record.type_name).name;
                     let series = (record.site.clone(), series);
-                    let loc = digest(&[loc.as_str()]);
+                    let loc = digest(&[&loc.normalized()]);
                     if let Some(of) = &record.archive_of {
                         let term = digest(&[&record.site, &of.taxonomy, &of.term]);
                         let id = record.id.clone();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sitemap::loc::normalized;
 use sitemap::plan::{Address, Change, Claim, Ledger, Plan};
 use table::{Condition, Item, MAX_ACTIONS, Query, Update};
 
@@ -327,8 +328,10 @@ fn read_claim(item: Option<&Item>, address: &Address, id: &str) -> Result<Claim,
     };
     let damaged = |name| damaged(&claim_key(address), name);
     let owner = item.text("owner").ok_or_else(|| damaged("owner"))?;
-    // The key holds a hash: two addresses under one key would be one of SHA-256's collisions, or a damaged item.
-    if item.text("loc") != Some(address.loc.as_str()) {
+    // The key holds a hash: two addresses under one key would be one of SHA-256's collisions, or a damaged item. The owner may
+    // spell the address in its own way.
+    let loc = item.text("loc").map(normalized);
+    if loc != Some(address.loc.normalized()) {
         return Err(damaged("loc"));
     }
     Ok(if owner == id {

@@ -153,7 +153,7 @@ pub fn eligible<'s>(
     if let Some(canonical) = record
         .canonical_url
         .as_ref()
-        .filter(|canonical| **canonical != loc)
+        .filter(|canonical| !canonical.is_equivalent(&loc))
     {
         return Err(Refusal::CanonicalElsewhere(canonical.clone()));
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::loc::MAX_LOC_BYTES;
+use crate::loc::{MAX_LOC_BYTES, normalized};
 use crate::time::When;
 use crate::xml::{self, is_xml_char};
 
@@ -92,7 +92,8 @@ pub fn render(feed: &Feed<'_>, changes: &[Change], empty_since: i64) -> (String,
         if listed.len() == MAX_FEED_ENTRIES {
             break;
         }
-        if listed.contains(change.loc.as_str()) {
+        let address = normalized(&change.loc);
+        if listed.contains(&address) {
             continue;
         }
         one.clear();
@@ -101,7 +102,7 @@ pub fn render(feed: &Feed<'_>, changes: &[Change], empty_since: i64) -> (String,
             break;
         }
         out.append(&mut one);
-        listed.insert(change.loc.as_str());
+        listed.insert(address);
     }
     out.extend_from_slice(END);
     let text = String::from_utf8(out).expect("it is made of texts");

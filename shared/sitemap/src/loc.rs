@@ -453,19 +453,8 @@ impl From<Origin> for String {
 impl TryFrom<String> for Loc {
     type Error = LocError;
 
-    /// Reads a stored URL. Brackets stay as they were stored: keys of rows are made from the text, and earlier versions
-    /// did not encode them.
     fn try_from(text: String) -> Result<Self, LocError> {
-        if let Some(plain) = Self::plain(&text) {
-            return Ok(plain);
-        }
-        let loc = Self::parse_any(&text)?;
-        let bare = |text: &str| text.replace("%5B", "[").replace("%5D", "]");
-        Ok(if bare(&text) == bare(&loc.0) {
-            Self(text)
-        } else {
-            loc
-        })
+        Self::parse_any(&text)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::error::EngineError;
 use engine::keys;
-use sitemap::loc::Loc;
+use sitemap::loc::{Loc, normalized};
 use sitemap::plan::{Address, Claim, Ledger};
 
 use crate::content::MAX_KEY_BYTES;
@@ -36,7 +36,7 @@ async fn pages_at(target: &Target, loc: Loc) -> Result<Found, EngineError> {
         loc,
     };
     let table = &target.reconciler.table;
-    // No page has an empty name, so whoever has the claim is another.
+    // No page has an empty id, so another page owns the claim.
     let Claim::Other(owner) = table.claim(&address, "").await? else {
         return Ok(Found::Nobody(address.loc));
     };
@@ -47,17 +47,17 @@ async fn pages_at(target: &Target, loc: Loc) -> Result<Found, EngineError> {
     Ok(Found::Pages([vec![owner], waiters].concat(), more))
 }
 
-/// The records that name addresses which no page has.
+/// The records that name addresses which no page has, by the address's normal form.
 #[derive(Default)]
 pub(super) struct Named {
-    /// Their pages, by the address.
+    /// Their pages.
     pub(super) pages: BTreeMap<String, Vec<String>>,
-    /// The ids of those that no function reads because of them, by the address.
+    /// The ids of those that no function reads because of them.
     pub(super) reserved: BTreeMap<String, Vec<String>>,
 }
 
 impl Named {
-    /// Reads the whole content table, if there is an address to search for.
+    /// Reads the whole content table, if there is an address to search for. `locs` are normal forms.
     pub(super) async fn search(
         target: &Target,
         locs: BTreeSet<String>,
@@ -85,9 +85,9 @@ impl Named {
                 .filter(|(_, outline)| sites.contains(&outline.site));
             let ids: Vec<String> = on_sites.map(|(id, _)| id).collect();
             for record in content.records(&ids).await?.values() {
-                let loc = Loc::parse_any(&record.url).ok();
-                if let Some(loc) = loc.filter(|loc| locs.contains(loc.as_str())) {
-                    let pages = named.pages.entry(loc.as_str().to_owned()).or_default();
+                let loc = normalized(&record.url);
+                if locs.contains(&*loc) {
+                    let pages = named.pages.entry(loc.into_owned()).or_default();
                     pages.push(keys::page(&record.id, 1));
                 }
             }
@@ -97,8 +97,9 @@ impl Named {
             }
         }
         for (id, loc) in content.reserved().await? {
-            if let Some(loc) = loc.filter(|loc| locs.contains(loc.as_str())) {
-                let ids = named.reserved.entry(loc.as_str().to_owned()).or_default();
+            let loc = loc.as_ref().map(Loc::normalized);
+            if let Some(loc) = loc.filter(|loc| locs.contains(&**loc)) {
+                let ids = named.reserved.entry(loc.into_owned()).or_default();
                 ids.push(id);
             }
         }
@@ -155,7 +156,7 @@ pub(super) async fn one_sided(
         let owner = keys::page_parts(&owner).0.to_owned();
         let others = target.reconciler.content.records(&[owner]).await?;
         let mut links = others.values().flat_map(|other| &other.alternates);
-        if !links.any(|link| link.href == *loc) {
+        if !links.any(|link| link.href.is_equivalent(loc)) {
             found.push(address.loc);
         }
     }

@@ -1,4 +1,8 @@
 //! Who has an address, and who waits for it. `LOC#<site>#<hash>`, `-` or a waiter.
+//!
+//! The hash is of the normal form, so that all spellings of an address share one partition.
+
+use sitemap::loc::normalized;
 
 use super::{ALONE, Key, RowKey, WAITER, escape, id_part, key, sha256_hex};
 
@@ -6,7 +10,8 @@ use super::{ALONE, Key, RowKey, WAITER, escape, id_part, key, sha256_hex};
 pub const PREFIX: &str = "LOC#";
 
 fn loc_partition(site: &str, loc: &str) -> String {
-    format!("{}{}#{}", PREFIX, escape(site), sha256_hex(loc))
+    let hash = sha256_hex(&normalized(loc));
+    format!("{}{}#{hash}", PREFIX, escape(site))
 }
 
 /// The claim of an address.
@@ -15,10 +20,10 @@ pub fn claim(site: &str, loc: &str) -> Key {
     key(loc_partition(site, loc), ALONE)
 }
 
-/// Whether a claim is that of this address.
+/// Returns whether a claim is that of this address, however it is spelled.
 #[must_use]
 pub fn is_claim_of(claim: &Key, loc: &str) -> bool {
-    claim.pk.ends_with(&sha256_hex(loc))
+    claim.pk.ends_with(&sha256_hex(&normalized(loc)))
 }
 
 /// A record that waits for an address.

@@ -1,5 +1,7 @@
 //! URLs of which search engines are to be notified. `NOTICE#<site>#<digit>`, hash; and until when they are not.
 
+use sitemap::loc::normalized;
+
 use super::{ALONE, Key, RowKey, escape, hash_digit, key, sha256_hex, unescape};
 
 /// Their partitions.
@@ -14,10 +16,12 @@ pub fn notice_partition(site: &str, digit: char) -> String {
     format!("{}{}#{digit}", PREFIX, escape(site))
 }
 
-/// A notice: a URL that has changed, and that has not been sent to search engines yet.
+/// A notice: a URL that has changed, and that has not been sent to search engines yet. All spellings of an address share one.
 #[must_use]
 pub fn notice(site: &str, loc: &str) -> Key {
-    key(notice_partition(site, hash_digit(loc)), sha256_hex(loc))
+    let address = normalized(loc);
+    let hash = sha256_hex(&address);
+    key(notice_partition(site, hash_digit(&address)), hash)
 }
 
 /// The time until which no notice of a site is sent.

@@ -14,7 +14,7 @@ use crate::llms;
 #[derive(Default)]
 pub(super) struct Actions {
     actions: Vec<Action>,
-    /// The rows that they write: a transaction may write each once.
+    /// The rows that they name: a transaction may name each once.
     keys: BTreeSet<Key>,
 }
 
@@ -28,7 +28,9 @@ impl Actions {
     }
 
     fn push(&mut self, key: &Key, action: Action) {
-        self.keys.insert(key.clone());
+        let is_first = self.keys.insert(key.clone());
+        // DynamoDB would refuse the whole transaction, each time anew.
+        debug_assert!(is_first, "{key:?} is named twice in one transaction");
         self.actions.push(action);
     }
 
@@ -78,7 +80,7 @@ impl Actions {
             Change::Require(Address { site, loc }, owner) => {
                 let key = keys::claim(site, loc.as_str());
                 let owned = Condition::equals("owner", owner);
-                self.actions.push(Action::check(&key, owned));
+                self.push(&key, Action::check(&key, owned));
             }
             Change::Feed(at, item) => {
                 let key = keys::feed(&item.address.site, *at, id);

@@ -322,11 +322,7 @@ fn a_relative_address_is_resolved_as_a_browser_does() {
 }
 
 #[test]
-fn a_stored_url_keeps_the_spelling_that_keys_were_made_from() {
-    let stored: Loc = serde_json::from_str("\"https://a.example/b[1]\"").unwrap();
-    assert_eq!(stored.as_str(), "https://a.example/b[1]");
-    assert_ne!(stored, Loc::parse_any(stored.as_str()).unwrap());
-    // No version ever wrote this: it is not safe in a document.
+fn a_stored_url_is_safe_in_a_document() {
     let damaged: Loc = serde_json::from_str("\"https://a.example/<b>\"").unwrap();
     assert_eq!(damaged.as_str(), "https://a.example/%3Cb%3E");
 }

@@ -87,10 +87,11 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
         let mut sites = own.into_iter().chain(inputs.former);
         sites.any(|site| site.host == address.site && site.indexnow_key.is_some())
     };
-    let released = before
-        .claim
-        .as_ref()
-        .filter(|_| before.claim != after.claim);
+    let stays = |address: &&Address| {
+        let claim = after.claim.as_ref();
+        claim.is_some_and(|claim| claim.is_equivalent(address))
+    };
+    let released = before.claim.as_ref().filter(|address| !stays(address));
     let released = released.filter(is_notified).cloned();
     let notices = released.into_iter().chain(wanted.notify);
     changes.extend(notices.map(|address| Change::Notify(address, inputs.page.now)));

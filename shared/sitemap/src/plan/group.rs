@@ -27,7 +27,7 @@ impl Listing<'_> {
             .zip(record.language.clone())
         else {
             let own = &record.alternates;
-            let is_self = |alternate: &Alternate| alternate.href == *self.loc;
+            let is_self = |alternate: &Alternate| alternate.href.is_equivalent(self.loc);
             if own.is_empty() {
                 return Vec::new();
             }
@@ -63,7 +63,7 @@ impl Listing<'_> {
         };
         members.insert(self.id.to_owned(), own.clone());
         let (alternates, default) = alternates_of(&members);
-        let is_other = |alternate: &Alternate| alternate.href != own.href;
+        let is_other = |alternate: &Alternate| !alternate.href.is_equivalent(&own.href);
         let others = alternates.iter().any(is_other);
         let first = members
             .iter()

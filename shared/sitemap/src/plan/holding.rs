@@ -41,6 +41,8 @@ impl Holding {
     /// Whether both are the same row, perhaps with different content.
     pub(super) fn is_same_row(&self, other: &Self) -> bool {
         match (self, other) {
+            (Self::Claim(address), Self::Claim(other))
+            | (Self::Waiter(address), Self::Waiter(other)) => address.is_equivalent(other),
             (Self::GroupMember(group, _), Self::GroupMember(other, _)) => group == other,
             (Self::Llms(site, at, _), Self::Llms(other, when, _)) => (site, at) == (other, when),
             _ => self == other,

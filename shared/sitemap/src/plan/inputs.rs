@@ -157,7 +157,8 @@ impl<'a> Assessed<'a> {
     #[must_use]
     pub fn wanted_address(&self, newest: Newest, ledger: &Ledger) -> Option<&Address> {
         let (_, address) = self.listed(newest)?;
-        (ledger.claim.as_ref() != Some(address)).then_some(address)
+        let owned = ledger.claim.as_ref();
+        (!owned.is_some_and(|owned| owned.is_equivalent(address))).then_some(address)
     }
 
     /// Returns the page's last part if its ledger says that later parts may have ledgers. Whether they have must be read before

@@ -114,6 +114,14 @@ fn is_false(flag: &bool) -> bool {
 pub struct Address {
     /// The site's host.
     pub site: String,
-    /// The loc.
+    /// The loc, as it is published. Two spellings of it are equivalent, not equal.
     pub loc: Loc,
+}
+
+impl Address {
+    /// Returns whether both are the same address, perhaps spelled differently: one claim.
+    #[must_use]
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        self.site == other.site && self.loc.is_equivalent(&other.loc)
+    }
 }

@@ -135,13 +135,14 @@ impl Listing<'_> {
         if site.feed && inputs.page.part == 1 && record.archive_of.is_none() {
             // A page that is in the feed was listed: without a claim, that row is lost.
             let claimed = before.claim.as_ref();
-            let stays =
-                before.site == site.host && claimed.is_none_or(|claimed| *claimed == address);
+            let stays = before.site == site.host
+                && claimed.is_none_or(|claimed| claimed.is_equivalent(&address));
             // Also when it is over: to forget that would be a write for each change.
             let before = before.feed.filter(|_| stays);
             after.feed = if changed { Some(now) } else { before };
-            // Nor is it known which address the feed's row has.
-            let is_unsure = claimed.is_none() && before.is_some_and(|at| !is_over(at, now));
+            // Nor is it known which address the feed's row has. A row with another spelling is written again, under its time.
+            let is_other_text = claimed != Some(&address);
+            let is_unsure = is_other_text && before.is_some_and(|at| !is_over(at, now));
             let cut = |text: &Option<String>| {
                 let text = text.as_deref()?;
                 Some(text.chars().take(MAX_FEED_CHARS).collect())

@@ -470,20 +470,107 @@ fn alternates_that_name_the_page_alone_are_not_written() {
     assert_eq!(links(&two), ["en", "de"]);
 }
 
+/// One address, as its site and its plugins may spell it.
+const SPELLINGS: [&str; 4] = [
+    "https://www.example.com/%E6%97%A5/~joe/",
+    "https://www.example.com/%e6%97%a5/~joe/",
+    "https://www.example.com/日/~joe/",
+    "https://WWW.example.com/./%E6%97%a5/%7ejoe/",
+];
+
 #[test]
-fn a_page_whose_address_is_spelt_anew_changes_its_claim() {
-    let before = record(json!({"url": "https://www.example.com/a[1]"}));
-    let mut ledger = placed(&before);
-    let claim = ledger.claim.as_mut().unwrap();
-    // As a version that did not encode brackets left it.
-    claim.loc = serde_json::from_str("\"https://www.example.com/a[1]\"").unwrap();
-    assert!(
-        page(Some(&before), &site())
-            .wanted_address(Newest::Unread, &ledger)
-            .is_some()
+fn a_page_is_canonical_however_its_address_is_spelled() {
+    for url in SPELLINGS {
+        for canonical in SPELLINGS {
+            let fields = json!({"url": url, "canonical_url": canonical});
+            let plan = planned(Some(&record(fields)), &Ledger::default(), Claim::Free);
+            assert_eq!(names(&plan), ["+Claim", "Insert"], "{url} {canonical}");
+        }
+        let fields = json!({"url": url, "canonical_url": "https://www.example.com/%E6%97%A5/~joe"});
+        let plan = planned(Some(&record(fields)), &Ledger::default(), Claim::Free);
+        let refused = plan.ledger.unwrap().refused.unwrap();
+        assert_eq!(refused.0, "canonical_elsewhere");
+    }
+}
+
+#[test]
+fn a_page_whose_address_is_spelled_anew_keeps_it() {
+    let feed_and_key = |site: &mut SiteSettings| {
+        site.feed = true;
+        site.indexnow_key = Some("0123456789abcdef".to_owned());
+    };
+    let plan_of = |url: &str, ledger: &Ledger, claim: Claim, notify: bool| {
+        let mut site = site();
+        feed_and_key(&mut site);
+        let record = record(json!({"url": url}));
+        let page = page(Some(&record), &site);
+        let inputs = Inputs {
+            notify,
+            ..Inputs::of(&page, ledger, &claim)
+        };
+        let mut plan = super::plan("post/1", &inputs);
+        for series in plan.needs_slots().cloned().collect::<Vec<_>>() {
+            plan.place(&series, Slot { n: 1, i: 0 });
+        }
+        plan
+    };
+    let [before, after, ..] = SPELLINGS;
+    let ledger = plan_of(before, &Ledger::default(), Claim::Free, true)
+        .ledger
+        .unwrap();
+    let respelled = record(json!({"url": after}));
+    let wanted = page(Some(&respelled), &site())
+        .wanted_address(Newest::Unread, &ledger)
+        .cloned();
+    assert_eq!(wanted, None, "it is the page's own");
+
+    // One put of the claim, one replaced entry, one notice with the new text; the feed's row is a new one, as of any change.
+    let plan = plan_of(after, &ledger, Claim::Unread, true);
+    assert_eq!(names(&plan), ["+Claim", "Feed", "Notify", "Replace"]);
+    let notified = plan.changes.iter().find_map(|change| match change {
+        Change::Notify(address, _) => Some(address.loc.as_str()),
+        _ => None,
+    });
+    assert_eq!(notified, Some(after));
+    assert_eq!(plan.ledger.unwrap().claim.unwrap().loc.as_str(), after);
+
+    // Nobody is notified by a scan: the feed's row keeps its time and gets the new text.
+    let plan = plan_of(after, &ledger, Claim::Unread, false);
+    assert_eq!(names(&plan), ["+Claim", "Feed", "Replace"]);
+    let ledger = plan.ledger.unwrap();
+    assert_eq!(
+        (
+            ledger.feed,
+            names(&plan_of(after, &ledger, Claim::Unread, false)).len()
+        ),
+        (Some(NOW), 0)
     );
-    let plan = planned(Some(&before), &ledger, Claim::Free);
-    assert_eq!(names(&plan), ["+Claim", "-Claim"]);
+
+    // One that waits goes on waiting.
+    let owner = || Claim::Other("post/0".to_owned());
+    let waiting = plan_of(before, &Ledger::default(), owner(), true)
+        .ledger
+        .unwrap();
+    let plan = plan_of(after, &waiting, owner(), true);
+    assert_eq!(names(&plan), ["+Waiter", "Require"]);
+}
+
+#[test]
+fn a_page_is_among_its_alternates_however_they_spell_it() {
+    let [own, as_linked, ..] = SPELLINGS;
+    let link = |code: &str, url: &str| json!({"hreflang": code, "url": url});
+    let note_of = |alternates: Value| {
+        let fields = json!({"url": own, "alternates": alternates});
+        let plan = planned(Some(&record(fields)), &Ledger::default(), Claim::Free);
+        plan.ledger.unwrap().notes
+    };
+    let both = [
+        link("ja", as_linked),
+        link("en", "https://www.example.com/b"),
+    ];
+    assert_eq!(note_of(json!(both)), [""; 0]);
+    let alone = note_of(json!([link("ja", as_linked)]));
+    assert!(alone[0].contains("no page but this one"), "{alone:?}");
 }
 
 #[test]
