@@ -9,6 +9,7 @@ use engine::notices::Refused;
 use engine::sweep::notices::{Answer, SearchEngines, TIMEOUT};
 use futures::future::BoxFuture;
 use serde_json::Value;
+use sitemap::loc::normalized;
 use table::{Change, Item};
 
 use crate::history::SITES;
@@ -40,9 +41,9 @@ pub struct Endpoint {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By URL when it was last in a request that was taken or refused, in Unix seconds.
+    /// By the URL's normal form when it was last in a request that was taken or refused, in Unix seconds.
     told: BTreeMap<String, i64>,
-    /// By URL when a change of it was last noted.
+    /// By the same when a change of it was last noted.
     noted: BTreeMap<String, i64>,
     /// Changes that nobody was told of and that are not noted any more: the site's host, the URL, and when it changed.
     dropped: Vec<(String, String, i64)>,
@@ -93,8 +94,8 @@ impl Endpoint {
             return;
         }
         let read = |item: &Item| {
-            let loc = item.text("loc")?.to_owned();
-            Some((loc, item.number::<i64>("at")?))
+            let address = normalized(item.text("loc")?).into_owned();
+            Some((address, item.number::<i64>("at")?))
         };
         let mut state = self.lock();
         match (change.old.and_then(read), change.new.and_then(read)) {
@@ -120,10 +121,10 @@ impl Endpoint {
         }
     }
 
-    /// When a change of a URL was last noted, in Unix seconds.
+    /// When a change of an address, in its normal form, was last noted, however it was spelled; in Unix seconds.
     #[must_use]
-    pub fn noted(&self, loc: &str) -> Option<i64> {
-        self.lock().noted.get(loc).copied()
+    pub fn noted(&self, address: &str) -> Option<i64> {
+        self.lock().noted.get(address).copied()
     }
 
     /// Takes the changes that are not noted any more although nobody was told of them: host, URL and time.
@@ -200,7 +201,8 @@ impl Endpoint {
         if is_final {
             let mut state = self.lock();
             state.requests += 1;
-            state.told.extend(urls.into_iter().map(|url| (url, now)));
+            let addresses = urls.iter().map(|url| normalized(url).into_owned());
+            state.told.extend(addresses.map(|address| (address, now)));
         }
         if silent {
             self.sim.note_fault();

@@ -157,6 +157,8 @@ pub struct Page {
     pub site: usize,
     /// The number of its path.
     pub path: usize,
+    /// How its address is spelled.
+    pub spelling: Spelling,
     /// Whether its address is that which this part of the page at the path has by default.
     pub under: Option<u32>,
     /// Which of [`TYPES`].
@@ -191,6 +193,17 @@ pub struct Page {
     pub x_default: bool,
     /// The alternates that it names itself.
     pub alternates: Alternates,
+}
+
+/// How a page's address is spelled: all are one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// Unencoded: it is published with hex digits in upper case.
+    Raw,
+    /// With hex digits in lower case, and a canonical address that is not encoded.
+    Lower,
+    /// With an escape that need not be, and a canonical address in lower case.
+    Unreserved,
 }
 
 /// The alternates that a page names itself.
@@ -354,6 +367,7 @@ impl Page {
 pub const PAGE: Page = Page {
     site: 0,
     path: 0,
+    spelling: Spelling::Raw,
     under: None,
     kind: 0,
     state: State::Listed,
@@ -389,17 +403,23 @@ fn page() -> impl Strategy<Value = Page> {
     ];
     let site = prop_oneof![5 => Just(0), 3 => Just(1), 2 => Just(2_usize)];
     let under = proptest::option::weighted(0.1, PARTS);
-    let place = (site, PATHS, under, 0..TYPES.len());
+    let spelling = prop_oneof![
+        6 => Just(Spelling::Raw),
+        2 => Just(Spelling::Lower),
+        1 => Just(Spelling::Unreserved),
+    ];
+    let place = (site, PATHS, spelling, under, 0..TYPES.len());
     let shown = (state, changed, 0..3_u32, hours(), hours());
     let more = (parts(), relations(), contents());
     (place, shown, more).prop_map(|(place, shown, (parts, relations, contents))| {
-        let (site, path, under, kind) = place;
+        let (site, path, spelling, under, kind) = place;
         let (state, changed, images, from, until) = shown;
         let (terms, archive, language, group, x_default) = relations;
         let (titled, film, news, alternates) = contents;
         Page {
             site,
             path,
+            spelling,
             under,
             kind,
             state,

@@ -12,7 +12,9 @@ use table::Item;
 
 use crate::audit::kind;
 use crate::deployment::{Deployment, PLAIN};
-use crate::history::{Changed, DEFAULT, Film, PAGE, Page, RECORDED, SITES, Settings, State, Step};
+use crate::history::{
+    Changed, DEFAULT, Film, PAGE, Page, RECORDED, SITES, Settings, Spelling, State, Step,
+};
 use crate::run::Run;
 use crate::run::losses::GARBAGE;
 use crate::runtime::Sim;
@@ -32,7 +34,7 @@ enum Damage {
 }
 
 /// Lets `then` happen to a site that has a row of each kind: several shards, a free slot, a duplicate that waits, a timer, an
-/// archive, a page of two parts, a translation group, a video, and an edit for the feed.
+/// archive, a page of two parts, a translation group, a video, and an edit for the feed. Addresses are spelled in each way.
 pub(crate) fn in_a_full_world<F: Future<Output = ()> + Send>(
     then: impl FnOnce(Run) -> F + Send + 'static,
 ) {
@@ -61,12 +63,14 @@ fn in_a_full_world_of<F: Future<Output = ()> + Send>(
         };
         let archive = Page {
             path: 3,
+            spelling: Spelling::Unreserved,
             kind: 1,
             archive: Some(2),
             ..PAGE
         };
         let in_parts = Page {
             path: 4,
+            spelling: Spelling::Lower,
             parts: 2,
             terms: 0b100,
             film: Film::Plain,
@@ -92,7 +96,10 @@ fn in_a_full_world_of<F: Future<Output = ()> + Send>(
         pages.extend([translated(5, true), translated(6, false)]);
         pages.extend((0..3).map(|path| Page { path, ..PAGE }));
         // The same address once more.
-        pages.push(PAGE);
+        pages.push(Page {
+            spelling: Spelling::Lower,
+            ..PAGE
+        });
         let written = pages.into_iter().enumerate();
         let written = written.map(|(id, page)| Step::Put(id, page));
         let mut steps = vec![Step::Site(0, Some(settings))];

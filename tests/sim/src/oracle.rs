@@ -67,7 +67,7 @@ pub struct Backup {
     pub settings: [Option<Settings>; SITES.len()],
 }
 
-/// A site's host, and a loc on it.
+/// A site's host, and an address on it: all spellings of a loc are one.
 pub type Address = (String, String);
 /// A record's id, and the part of its page.
 pub type PagePart = (String, u32);
@@ -95,6 +95,8 @@ pub struct Truth {
 pub struct Listed {
     /// Where.
     pub address: Address,
+    /// Its loc, as it is published.
+    pub loc: String,
     /// Its entries.
     pub entries: Vec<Entry>,
     /// The archives that it is a page of, with its lastmod there.
@@ -185,8 +187,8 @@ impl Oracle {
             .and_then(|entry| entry.lastmod.clone());
         let images = self.images(id, page);
         format!(
-            "{lastmod:?} {} {images:?} {:?}",
-            page.titled, page.alternates
+            "{lastmod:?} {} {images:?} {:?} {}",
+            page.titled, page.alternates, listed.loc
         )
     }
 
@@ -264,12 +266,11 @@ impl Oracle {
             let owner = owners.get(address);
             owner.is_some_and(|(of, its)| (of.as_str(), *its) == (id, part))
         };
-        let address = |page: &Page, loc: String| (SITES[page.site].to_owned(), loc);
         // Pages of archives first: the archives follow from those of them that are listed.
         let mut newest: BTreeMap<Term, Option<When>> = BTreeMap::new();
         for (id, page) in self.pages.iter().filter(|(_, page)| page.archive.is_none()) {
-            let eligible = self.eligible(page).is_some();
-            if eligible && owned(id, 1, &address(page, records::loc(page))) {
+            let address = self.eligible(page).and_then(|of| address(page, 1, &of));
+            if address.is_some_and(|address| owned(id, 1, &address)) {
                 let lastmod = self.lastmod(page);
                 for term in terms(page) {
                     let newest = newest.entry(term).or_default();
@@ -294,9 +295,9 @@ impl Oracle {
                 let Some(loc) = records::part_loc(page, part, &settings) else {
                     continue;
                 };
-                let address = address(page, loc);
+                let address = address(page, part, &settings).expect("it has a loc");
                 if owned(id, part, &address) {
-                    listed.push((id, page, part, address.clone(), lastmod));
+                    listed.push((id, page, part, (address.clone(), loc), lastmod));
                 }
                 let claimants = truth.claimants.entry(address).or_default();
                 claimants.insert((id.clone(), part));
@@ -321,8 +322,7 @@ impl Oracle {
                 }
             }
         }
-        for (id, page, part, address, lastmod) in &listed {
-            let (_, loc) = address;
+        for (id, page, part, (address, loc), lastmod) in &listed {
             let is_page = *part == 1;
             let group = records::translation(page, loc).filter(|_| is_page);
             let members = group.as_ref().map(|(group, _)| &groups[group]);
@@ -335,6 +335,7 @@ impl Oracle {
             let terms = terms(page).filter(|_| is_member);
             let one = Listed {
                 address: address.clone(),
+                loc: loc.clone(),
                 entries: self.entries(id, page, *part, loc, *lastmod, members),
                 terms: terms.map(|term| (term, *lastmod)).collect(),
                 group,
@@ -360,7 +361,7 @@ impl Oracle {
             let page = &self.pages[id];
             if let Some(lastmod) = listed.llms.filter(|_| page.site == site) {
                 let key = keys::llms(SITES[site], lastmod, &keys::page(id, *part));
-                pages.push((key.sk, page, &listed.address.1));
+                pages.push((key.sk, page, &listed.loc));
             }
         }
         pages.sort_by(|(a, ..), (b, ..)| b.cmp(a));
@@ -436,6 +437,11 @@ impl Oracle {
     pub fn may_be_fed(&self, at: i64) -> bool {
         self.now < at + (RECENT_HOURS + ROUND_HOURS) * 3_600
     }
+}
+
+fn address(page: &Page, part: u32, settings: &Settings) -> Option<Address> {
+    let address = records::address(page, part, settings)?;
+    Some((SITES[page.site].to_owned(), address))
 }
 
 fn term(site: usize, of: usize) -> Term {

@@ -55,9 +55,9 @@ impl Told {
     ) -> Result<(), String> {
         let mut shown = Shown::default();
         for ((id, _), listed) in &truth.listed {
-            let (host, loc) = &listed.address;
+            let (host, address) = &listed.address;
             if let Some(site) = SITES.iter().position(|site| site == host) {
-                shown[site].insert(loc.clone(), (id.clone(), oracle.shown(id, listed)));
+                shown[site].insert(address.clone(), (id.clone(), oracle.shown(id, listed)));
             }
         }
         let before = self.before.take().filter(|_| whole && !audited);

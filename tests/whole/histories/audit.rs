@@ -80,7 +80,7 @@ async fn listed(world: &World, oracle: &Oracle, truth: &Truth, site: usize) -> R
         entries.map(|entry| {
             (
                 entry.series,
-                listed.address.1.clone(),
+                listed.loc.clone(),
                 entry.lastmod,
                 entry.images,
             )

@@ -47,7 +47,7 @@ pub(super) fn records(
         }
         if let Some(claim) = &ledger.claim {
             let (id, part) = keys::page_parts(&page);
-            let address = (claim.site.clone(), claim.loc.to_string());
+            let address = (claim.site.clone(), claim.loc.normalized().into_owned());
             decided.owners.insert(address, (id.to_owned(), part));
         }
         if let Some((group, _)) = &ledger.group {
@@ -61,10 +61,11 @@ pub(super) fn records(
     entries(rows, &truth, tally)?;
     found.retain(|key| !key.pk.starts_with(prefix::SEGMENT));
     same("rows", &found, &wanted(oracle, &ledgers, &truth)?)?;
-    for (site, loc) in truth.claimants.keys() {
-        let claim = rows.get(&keys::claim(site, loc));
-        if claim.and_then(|claim| claim.get("loc")) != Some(loc) {
-            return Err(format!("the claim of {loc} is {claim:?}"));
+    for listed in truth.listed.values() {
+        let (site, address) = &listed.address;
+        let claim = rows.get(&keys::claim(site, address));
+        if claim.and_then(|claim| claim.get("loc")) != Some(&listed.loc) {
+            return Err(format!("the claim of {} is {claim:?}", listed.loc));
         }
     }
     relations(rows, oracle, &ledgers, &truth)?;
@@ -243,11 +244,7 @@ fn relations(rows: &Rows, oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> 
         let ledger = &ledgers[&(id.clone(), *part)];
         if let Some(at) = ledger.feed.filter(|at| oracle.is_recent(*at)) {
             let row = row(&keys::feed(&ledger.site, at, &name))?;
-            check(
-                &format!("{name} in the feed"),
-                &row["loc"],
-                &listed.address.1,
-            )?;
+            check(&format!("{name} in the feed"), &row["loc"], &listed.loc)?;
         }
     }
     Ok(())

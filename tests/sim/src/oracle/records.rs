@@ -11,7 +11,7 @@ use super::{HIGH_BYTE_LIMIT, LOW_BYTE_LIMIT, Oracle};
 use crate::endpoint::key_of;
 use crate::history::{
     Alternates, Changed, Film, GROUPS, MANY_IMAGES, MANY_IMAGES_DIGITS, PART_URLS, Page, SERIES,
-    SITES, STYLESHEETS, Settings, State, TERMS, TYPES,
+    SITES, STYLESHEETS, Settings, Spelling, State, TERMS, TYPES,
 };
 
 /// The title of every page that has one.
@@ -25,16 +25,43 @@ const OTHER_LANGUAGE: &str = "https://elsewhere.example/de";
 /// The language of the sites that have one.
 const SITE_LANGUAGE: &str = "en-GB";
 
-/// A page's address.
-pub(super) fn loc(page: &Page) -> String {
-    let page_loc = format!("https://{}/p{}", SITES[page.site], page.path);
+/// A page's URL, as its record says it.
+fn url(page: &Page) -> String {
+    let name = match page.spelling {
+        Spelling::Raw => "pü",
+        Spelling::Lower => "p%c3%bc",
+        Spelling::Unreserved => "%70%C3%BC",
+    };
+    let page_url = format!("https://{}/{name}{}", SITES[page.site], page.path);
     match page.under {
-        None => page_loc,
-        Some(part) => format!("{page_loc}/{part}"),
+        None => page_url,
+        Some(part) => format!("{page_url}/{part}"),
     }
 }
 
-/// The address of a part; nothing if it is not of the site.
+/// A page's URL as it is published: with all that must be encoded, and else as its record spells it.
+pub(super) fn loc(page: &Page) -> String {
+    url(page).replace('ü', "%C3%BC")
+}
+
+/// The canonical URL that a page names: itself, in another spelling, unless another page is meant.
+fn canonical(page: &Page) -> Option<String> {
+    let spelled = |spelling| Some(url(&Page { spelling, ..*page }));
+    match (page.state, page.spelling) {
+        (State::Elsewhere, _) => Some(format!("{}/elsewhere", loc(page))),
+        (_, Spelling::Raw) => None,
+        (_, Spelling::Lower) => spelled(Spelling::Raw),
+        (_, Spelling::Unreserved) => spelled(Spelling::Lower),
+    }
+}
+
+/// The address of a part, which all spellings share; nothing if it is not of the site.
+pub(super) fn address(page: &Page, part: u32, settings: &Settings) -> Option<String> {
+    let spelling = Spelling::Raw;
+    part_loc(&Page { spelling, ..*page }, part, settings)
+}
+
+/// The URL of a part, as it is published; nothing if it is not of the site.
 pub(super) fn part_loc(page: &Page, part: u32, settings: &Settings) -> Option<String> {
     let loc = loc(page);
     if part == 1 {
@@ -116,7 +143,7 @@ impl Oracle {
             Film::Broken => vec![json!({"title": TITLE, "content_url": FILM[1]})],
         };
         let record = json!({
-            "id": id, "type": TYPES[page.kind], "url": loc(page), "pages": page.parts, "x_default": page.x_default,
+            "id": id, "type": TYPES[page.kind], "url": url(page), "pages": page.parts, "x_default": page.x_default,
             "status": if page.state == State::Draft { "draft" } else { "published" },
             "noindex": page.state == State::Noindex, "terms": terms, "videos": films,
             "alternates": alternates(page).iter().map(|(code, url)| json!({"hreflang": code, "url": url})).collect::<Vec<_>>(),
@@ -126,11 +153,9 @@ impl Oracle {
             let (taxonomy, term) = TERMS[of];
             json!({"taxonomy": taxonomy, "term": term})
         });
-        let canonical =
-            (page.state == State::Elsewhere).then(|| format!("{}/elsewhere", loc(page)));
         let modified = modified(page, self.begun);
         let optional: [(&str, Option<Value>); 9] = [
-            ("canonical_url", canonical.map(Value::from)),
+            ("canonical_url", canonical(page).map(Value::from)),
             ("modified_at", modified.map(|at| at.to_string().into())),
             ("published_at", page.from.map(|hours| text(hours).into())),
             ("expires_at", page.until.map(|hours| text(hours).into())),
