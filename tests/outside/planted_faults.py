@@ -32,6 +32,7 @@ AUDIT, OBJECTS, ROWS, SUMS = (
     f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows", "audit/sums"])
 NOTICES, TIMERS = "shared/engine/src/sweep/notices.rs", "shared/engine/src/timers.rs"
 NOTICE_ROWS = "shared/engine/src/notices.rs"
+CLAIM_KEYS = "shared/engine/src/keys/claim.rs"
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
 PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/front.rs"
 
@@ -97,6 +98,15 @@ FAULTS = {
     "a claim is released whoever has it": [
         (ACTIONS, "of_nobody_else(Action::delete(&key), id, holding)", "Action::delete(&key)"),
         (ACTIONS, "action = action.when(nobodys_or(id));", f"action = action.when(nobodys_or(id).or({ALWAYS}));")],
+    "an address has a claim for each of its spellings": [
+        (CLAIM_KEYS, "let hash = sha256_hex(&normalized(loc));", "let hash = sha256_hex(loc);"),
+        (CLAIM_KEYS, "claim.pk.ends_with(&sha256_hex(&normalized(loc)))", "claim.pk.ends_with(&sha256_hex(loc))")],
+    "a canonical address is compared as a text": [
+        ("shared/sitemap/src/eligibility.rs", "!canonical.is_equivalent(&loc)", "**canonical != loc")],
+    "a page that spells its address anew releases it": [
+        ("shared/sitemap/src/plan/holding.rs",
+         "            (Self::Claim(address), Self::Claim(other))\n"
+         "            | (Self::Waiter(address), Self::Waiter(other)) => address.is_equivalent(other),\n", "")],
     "a waiter registers though the claim's owner has gone": [
         (ACTIONS, 'let owned = Condition::equals("owner", owner);',
          f'let owned = Condition::equals("owner", owner).or({ALWAYS});')],

@@ -23,6 +23,12 @@ async fn every_address_and_every_record_is_explained() {
             &post("/later", 5),
             json!({"published_at": "2999-01-01T00:00:00Z"}),
         ),
+        with(&post("/caf%c3%a9/", 6), json!({"id": "listed"})),
+        with(&post("/café/", 7), json!({"id": "again"})),
+        with(
+            &post("/%C3%A9t%C3%A9/", 8),
+            json!({"id": "summer", "status": "draft"}),
+        ),
     ];
     let world = World::with(Options::default(), &records).await;
     world.settle().await;
@@ -55,6 +61,14 @@ async fn every_address_and_every_record_is_explained() {
         draft.starts_with("post/draft: left out, not_published: status is draft\n"),
         "{draft}"
     );
+    for spelling in ["/café/", "/caf%C3%A9/", "/caf%c3%a9/", "/./caf%c3%A9/"] {
+        let listed = said(&format!("https://{SITE}{spelling}")).await;
+        assert!(listed.contains(": listed") && listed.contains(": left out, duplicate: "));
+    }
+    for spelling in ["/été/", "/%c3%a9t%c3%a9/"] {
+        let draft = said(&format!("https://{SITE}{spelling}")).await;
+        assert!(draft.starts_with("summer: left out, not_published"), "{draft}");
+    }
     let nobody = "no record has this address or this id\n";
     assert_eq!(&*said(&format!("https://{SITE}/nowhere")).await, nobody);
     assert_eq!(&*said("post/nowhere").await, nobody);

@@ -178,7 +178,7 @@ impl ContentRecord {
             }),
             news: fields.news(),
             no_news: fields.get("news") == Some(&Value::Bool(false)),
-            alternates: fields.alternates(),
+            alternates: fields.alternates(&url),
             translation_group: fields.translation_group(language.is_some()),
             x_default: fields.flag("x_default"),
             language,

@@ -110,6 +110,7 @@ fn bad_fields() -> Vec<Value> {
         json!({"images": many(1_001, json!({"url": "https://www.example.com/1.jpg"}))}),
         json!({"images": [{}]}),
         json!({"images": [{"url": "/1.jpg"}]}),
+        json!({"images": [{"url": "https://www.example.com/1.jpg", "caption": "Soup"}]}),
         json!({"videos": ["v"]}),
         json!({"videos": [{"content_url": "https://v.example/1.mp4", "title": "A"}]}),
         json!({"videos": [{"thumbnail_url": "https://i.example/1.jpg", "title": "A"}]}),

@@ -332,7 +332,7 @@ rules! {
         "Remove the element.";
     ExtIgnored "ext.ignored" Note PROMISES GOOGLE,
         "no entry has priority or changefreq",
-        "Google ignores both, and Bing largely. They are valid and do no harm, so that only the profile waymark asks for this.",
+        "Google ignores both, and Bing largely; Yandex says that it uses priority. They are valid and do no harm, so that only the profile waymark asks for this.",
         "Leave them out.";
 
     SetMissing "set.missing" Error ANYBODY WAYMARK,

@@ -10,7 +10,7 @@ use super::values::{
 };
 use crate::entry::{Alternate, ChangeFreq, Priority};
 use crate::language::{is_hreflang, is_language};
-use crate::loc::Loc;
+use crate::loc::{Loc, normalized};
 use crate::problem::{Problem, cut};
 use crate::series::{MAX_TYPE_BYTES, is_type_name};
 use crate::time::When;
@@ -19,6 +19,17 @@ use crate::xml;
 
 /// Problems kept for one record; the rest is counted.
 pub(super) const MAX_PROBLEMS: usize = 20;
+
+/// Members of an image that others write and Google ignores since 6 August 2022
+/// (<https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions>).
+const DEAD_OF_IMAGES: [&str; 6] = [
+    "caption",
+    "title",
+    "license",
+    "licence",
+    "geo_location",
+    "location",
+];
 
 fn is_term(text: &str) -> bool {
     (1..=MAX_TERM_BYTES).contains(&text.len())
@@ -217,6 +228,17 @@ impl<'a> Fields<'a> {
 
     pub(super) fn images(&mut self) -> Vec<Loc> {
         let images = self.list("images", MAX_IMAGES).iter().enumerate();
+        let dead = images.clone().find_map(|(at, image)| {
+            let name = DEAD_OF_IMAGES
+                .iter()
+                .find(|name| image.get(name).is_some_and(|text| !text.is_null()));
+            Some((at, name?))
+        });
+        if let Some((at, name)) = dead {
+            let reason =
+                "left out: since August 2022 Google reads nothing of an image but its address";
+            self.problem(&format!("images[{at}].{name}"), reason);
+        }
         let mut known = BTreeSet::new();
         images
             .filter_map(|(at, value)| self.url_in("images", at, value))
@@ -304,7 +326,30 @@ impl<'a> Fields<'a> {
         Some(group)
     }
 
-    pub(super) fn alternates(&mut self) -> Vec<Alternate> {
+    /// The alternates of the page at `url`. A set that has lost the page itself is left out whole: search engines ignore such a
+    /// set, and the other pages' links to this one.
+    pub(super) fn alternates(&mut self, url: &str) -> Vec<Alternate> {
+        let mut alternates = self.valid_alternates();
+        let page = normalized(url);
+        let given = self.get("alternates").and_then(Value::as_array);
+        let mut given = given.into_iter().flatten();
+        let is_given = given.any(|value| {
+            let url = value.get("url").and_then(Value::as_str);
+            url.is_some_and(|url| normalized(url) == page)
+        });
+        let is_kept = |alternates: &[Alternate]| {
+            let mut links = alternates.iter();
+            links.any(|alternate| alternate.href.normalized() == page)
+        };
+        if is_given && !alternates.is_empty() && !is_kept(&alternates) {
+            let reason = "left out: the page itself is not among those that are valid";
+            self.problem("alternates", reason);
+            alternates.clear();
+        }
+        alternates
+    }
+
+    fn valid_alternates(&mut self) -> Vec<Alternate> {
         let mut alternates: Vec<Alternate> = Vec::new();
         for (at, value) in self.list("alternates", MAX_ALTERNATES).iter().enumerate() {
             let place = format!("alternates[{at}].hreflang");

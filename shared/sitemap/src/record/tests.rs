@@ -95,6 +95,11 @@ fn a_bad_optional_field_costs_that_field_alone() {
             json!({"alternates": [{"hreflang": "en_US", "url": "https://a.example/"}]}),
             "alternates[0].hreflang",
         ),
+        (
+            json!({"images": [{"url": "https://a.example/1", "caption": null},
+                {"url": "https://a.example/2", "license": "https://a.example/l", "caption": "A"}]}),
+            "images[1].caption",
+        ),
         (json!({"pages": 0}), "pages"),
         (json!({"pages": 100_000}), "pages"),
         (json!({"terms": {"tag": "rust"}}), "terms.tag"),
@@ -102,6 +107,45 @@ fn a_bad_optional_field_costs_that_field_alone() {
         (json!({"videos": [1]}), "videos[0]"),
     ] {
         assert_eq!(problems(fields), [problem]);
+    }
+}
+
+#[test]
+fn alternates_without_the_page_itself_are_left_out_if_it_was_given() {
+    let link = |code: &str, url: &str| json!({"hreflang": code, "url": url});
+    let (own, other) = ("https://www.example.com/日/", "https://www.example.com/en/");
+    let respelled = "https://www.example.com/%e6%97%a5/";
+    for (alternates, kept, wrong) in [
+        (vec![link("ja", own), link("en", other)], 2, ""),
+        (vec![link("ja", respelled), link("en", other)], 2, ""),
+        // Never given: what the record names is written as before, and a note says it.
+        (vec![link("en", other)], 1, ""),
+        (vec![link("jp_JP", own), link("en", other)], 0, "alternates"),
+        (
+            vec![link("jp_JP", respelled), link("en", other)],
+            0,
+            "alternates",
+        ),
+        (vec![link("en", other), link("en", own)], 0, "alternates"),
+        (
+            vec![
+                link("jp_JP", own),
+                link("en", other),
+                link("x-default", own),
+            ],
+            2,
+            "",
+        ),
+    ] {
+        let item = json!({"type": "t", "url": own, "alternates": alternates});
+        let record = ContentRecord::parse("p", &item);
+        assert_eq!(record.alternates.len(), kept, "{item}");
+        let mut places = record.problems.iter().map(|problem| problem.field.as_str());
+        assert_eq!(
+            places.any(|place| place == "alternates"),
+            !wrong.is_empty(),
+            "{item}"
+        );
     }
 }
 
