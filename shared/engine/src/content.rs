@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sitemap::loc::Loc;
-use sitemap::mapping::{Mapping, SOURCE_MARK};
+use sitemap::mapping::{Mapping, SOURCE_MARK, binary};
 use sitemap::record::{ContentRecord, Outline};
 use table::{Item, Scan, Table, Value as Attribute};
 
@@ -222,7 +222,7 @@ fn json(attribute: Attribute) -> Value {
         }
         Attribute::TextSet(texts) => texts.into_iter().collect(),
         Attribute::NumberSet(numbers) => numbers.iter().map(|number| json_number(number)).collect(),
-        Attribute::Bytes(_) | Attribute::BytesSet(_) => json!({"binary": true}),
+        Attribute::Bytes(_) | Attribute::BytesSet(_) => binary(),
     }
 }
 
@@ -360,6 +360,8 @@ impl Content {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -372,10 +374,9 @@ mod tests {
         let item = Item::new()
             .with("meta", Attribute::Map(BTreeMap::from(meta)))
             .with("list", Attribute::List(vec![bytes(), "b".into()]));
-        let binary = json!({"binary": true});
         assert_eq!(
             value(item),
-            json!({"meta": {"state": "draft", "thumbnail": binary}, "list": [binary, "b"]})
+            json!({"meta": {"state": "draft", "thumbnail": binary()}, "list": [binary(), "b"]})
         );
     }
 
@@ -393,7 +394,7 @@ mod tests {
             (Attribute::NumberSet(texts(["1", "2"])), json!([1, 2])),
             (
                 Attribute::BytesSet(BTreeSet::from([vec![1]])),
-                json!({"binary": true}),
+                binary(),
             ),
         ] {
             assert_eq!(json(attribute.clone()), expected, "{attribute:?}");

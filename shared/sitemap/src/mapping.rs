@@ -8,6 +8,7 @@
 //! - A mapping is data, in JSON. Whatever is wrong with it is told at once, each problem with its place.
 //! - An item never fails: what cannot be made of it is a problem of its record, as if the field had been bad. What decides
 //!   whether a page is listed fails closed.
+//! - Unknown is not absent: a path that leads into a value without steps is bad, never missing.
 //! - A record's id can be turned back into the primary key. It begins with [`SOURCE_MARK`], as no id of Waymark's own table
 //!   may.
 //!
@@ -33,6 +34,7 @@ pub use self::error::{MappingError, MappingProblem};
 pub use self::grammar::MAX_MAPPING_BYTES;
 pub use self::key::{KeyAttribute, KeyType, KeyValue, SOURCE_MARK};
 pub use self::number::Number;
+pub use self::source::binary;
 
 use self::condition::Condition;
 use self::grammar::{ParsedMapping, Subject};
@@ -137,13 +139,21 @@ impl Mapping {
     /// Why an item is not a page; `None` if it is one.
     #[must_use]
     pub fn mismatch(&self, item: &Value) -> Option<String> {
-        let (path, _) = self.only.iter().find(|(path, conditions)| {
-            let value = path.of(item);
-            !conditions.iter().any(|condition| condition.holds(value))
-        })?;
-        Some(match path.of(item) {
-            None => format!("it has no {path}"),
-            Some(value) => format!("its {path} is {}", source::shown(value)),
+        self.only.iter().find_map(|(path, conditions)| {
+            let value = match path.find(item) {
+                Ok(value) => value,
+                // Nobody knows whether the condition holds.
+                Err(Lack::Bad(reason)) => return Some(format!("its {reason}")),
+                Err(Lack::Missing { .. }) => None,
+            };
+            let mut conditions = conditions.iter();
+            if conditions.any(|condition| condition.holds(value.as_deref())) {
+                return None;
+            }
+            Some(match value {
+                None => format!("it has no {path}"),
+                Some(value) => format!("its {path} is {}", source::shown(&value)),
+            })
         })
     }
 
@@ -248,7 +258,7 @@ impl ExportMapping {
     /// The path to the list of items in a JSON document, if it says one.
     #[must_use]
     pub fn items(&self) -> Option<&[String]> {
-        self.items.as_ref().map(|path| path.0.as_slice())
+        self.items.as_ref().map(|path| path.steps.as_slice())
     }
 
     /// Which items are pages, and what their records are made from. It has no key.

@@ -282,10 +282,14 @@ impl Reader {
         if kind == "path" {
             return self.at_path(place, object, shape);
         }
+        if kind == "template" {
+            self.unknown(place, object, &[kind, "json"]);
+            let json = self.json(place, object);
+            return self.template(&inner, value, json).map(Source::Template);
+        }
         self.unknown(place, object, &[kind]);
         match kind {
             "constant" => Some(Source::Constant(value.clone())),
-            "template" => self.template(&inner, value).map(Source::Template),
             "object" => Some(Source::Object(self.members(&inner, value, shape, false))),
             _ => {
                 let element = match (kind, shape) {
@@ -316,8 +320,10 @@ impl Reader {
         object: &Map<String, Value>,
         shape: Shape,
     ) -> Option<Source> {
-        self.unknown(place, object, &["path", "values", "time", "each"]);
+        self.unknown(place, object, &["path", "json", "values", "time", "each"]);
+        let json = self.json(place, object);
         let path = self.path(&within(place, "path"), &object["path"])?;
+        let path = Path { json, ..path };
         let given = |name: &&&str| object.contains_key(**name);
         let ways: Vec<&str> = ["values", "time", "each"]
             .iter()
@@ -366,6 +372,16 @@ impl Reader {
         }
     }
 
+    /// Whether a source's text is JSON.
+    fn json(&mut self, place: &str, object: &Map<String, Value>) -> bool {
+        let json = object.get("json").unwrap_or(&Value::Bool(false));
+        if !json.is_boolean() {
+            let reason = format!("{} is neither true nor false", shown(json));
+            self.problem(&within(place, "json"), reason);
+        }
+        json.as_bool().unwrap_or_default()
+    }
+
     fn translation(&mut self, place: &str, path: Path, value: &Value) -> Option<Source> {
         let object = self.object(place, value)?;
         if object.is_empty() {
@@ -405,10 +421,10 @@ impl Reader {
             );
             self.problem(place, reason);
         }
-        steps.map(Path)
+        steps.map(Path::of)
     }
 
-    fn template(&mut self, place: &str, value: &Value) -> Option<Template> {
+    fn template(&mut self, place: &str, value: &Value, json: bool) -> Option<Template> {
         let Some(text) = value.as_str() else {
             self.problem(place, format!("{} is not a text", shown(value)));
             return None;
@@ -436,6 +452,7 @@ impl Reader {
                 parts.push(Part::Text(literal.to_owned()));
             }
             let path = self.path(place, &Value::String(name.to_owned()))?;
+            let path = Path { json, ..path };
             parts.push(Part::Value { path, steps });
             rest = tail;
         }

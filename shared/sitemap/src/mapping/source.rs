@@ -1,5 +1,6 @@
 //! Where the value of a field comes from, and the value itself.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -18,7 +19,11 @@ const STEP: &AsciiSet = &NON_ALPHANUMERIC
 
 /// A path into an item, or into an element of one of its lists. Empty, it is that itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Path(pub(super) Vec<String>);
+pub(super) struct Path {
+    pub(super) steps: Vec<String>,
+    /// Whether the first text on it, or at its end, is parsed as JSON.
+    pub(super) json: bool,
+}
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +71,16 @@ pub(super) enum Part {
     },
 }
 
+/// Returns what a binary attribute is in JSON: an object that no field accepts, and that no path leads into.
+#[must_use]
+pub fn binary() -> Value {
+    serde_json::json!({"binary": true})
+}
+
+fn is_binary(members: &Map<String, Value>) -> bool {
+    members.len() == 1 && members.get("binary") == Some(&Value::Bool(true))
+}
+
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lack {
@@ -82,31 +97,79 @@ pub(super) fn shown(value: &Value) -> String {
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_slice() {
-            [] => f.write_str("."),
-            steps => f.write_str(&steps.join(".")),
-        }
+        f.write_str(&written(&self.steps))
+    }
+}
+
+fn written(steps: &[String]) -> String {
+    match steps {
+        [] => ".".to_owned(),
+        steps => steps.join("."),
     }
 }
 
 impl Path {
-    /// The value at the path; `None` if it is missing or null.
-    pub(super) fn of<'v>(&self, scope: &'v Value) -> Option<&'v Value> {
-        let step = |value: &'v Value, step: &String| match value {
-            Value::Array(values) => values.get(step.parse::<usize>().ok()?),
-            value => value.get(step),
+    pub(super) fn of(steps: Vec<String>) -> Self {
+        Self { steps, json: false }
+    }
+
+    /// Finds the value at the path; `None` if it is missing or null.
+    ///
+    /// # Errors
+    ///
+    /// [`Lack::Bad`] if a step leads into a value that has no steps: whether there is a value is not known then.
+    pub(super) fn find<'v>(&self, scope: &'v Value) -> Result<Option<Cow<'v, Value>>, Lack> {
+        let text = match self.walk(scope, 0) {
+            Ok(Some(Value::String(text))) if self.json => (self.steps.len(), text),
+            Ok(value) => return Ok(value.map(Cow::Borrowed)),
+            Err((at, Value::String(text))) if self.json => (at, text),
+            Err((at, value)) => return Err(self.dead_end(at, value)),
         };
-        let value = self.0.iter().try_fold(scope, step)?;
-        (!value.is_null()).then_some(value)
+        let (at, text) = text;
+        let parsed: Value = serde_json::from_str(text).map_err(|error| {
+            let place = written(&self.steps[..at]);
+            let shown = shown(&Value::String(text.clone()));
+            Lack::Bad(format!("{place} is {shown}, which is not JSON: {error}"))
+        })?;
+        let value = self.walk(&parsed, at);
+        let value = value.map_err(|(at, value)| self.dead_end(at, value))?;
+        Ok(value.cloned().map(Cow::Owned))
+    }
+
+    /// Follows the steps from this one on. An error is the first step that leads nowhere, and the value that it was to lead into.
+    fn walk<'v>(
+        &self,
+        scope: &'v Value,
+        from: usize,
+    ) -> Result<Option<&'v Value>, (usize, &'v Value)> {
+        let mut value = scope;
+        for (at, step) in self.steps.iter().enumerate().skip(from) {
+            let next = match (value, step.parse::<usize>()) {
+                (Value::Null, _) => None,
+                (Value::Object(members), _) if !is_binary(members) => members.get(step),
+                (Value::Array(values), Ok(index)) => values.get(index),
+                _ => return Err((at, value)),
+            };
+            match next {
+                Some(next) => value = next,
+                None => return Ok(None),
+            }
+        }
+        Ok((!value.is_null()).then_some(value))
+    }
+
+    fn dead_end(&self, at: usize, value: &Value) -> Lack {
+        let (place, step) = (written(&self.steps[..at]), &self.steps[at]);
+        Lack::Bad(format!("{place} is {}, which has no {step}", shown(value)))
     }
 
     /// The attribute in which it begins; nothing if it is the whole item.
     pub(super) fn attribute(&self) -> Option<&str> {
-        self.0.first().map(String::as_str)
+        self.steps.first().map(String::as_str)
     }
 
-    fn value<'v>(&self, scope: &'v Value) -> Result<&'v Value, Lack> {
-        self.of(scope).ok_or_else(|| Lack::Missing {
+    fn value<'v>(&self, scope: &'v Value) -> Result<Cow<'v, Value>, Lack> {
+        self.find(scope)?.ok_or_else(|| Lack::Missing {
             path: self.to_string(),
             translated: false,
         })
@@ -142,7 +205,7 @@ impl Source {
     /// The value for an item, or for an element of a list. What a list or an object does without is noted.
     pub(super) fn value(&self, scope: &Value, notes: &mut Vec<String>) -> Result<Value, Lack> {
         match self {
-            Self::Path(path) => path.value(scope).cloned(),
+            Self::Path(path) => path.value(scope).map(Cow::into_owned),
             Self::Constant(value) => Ok(value.clone()),
             Self::Template(template) => template.text(scope).map(Value::String),
             Self::Translation {
@@ -152,16 +215,16 @@ impl Source {
             } => translated(path, values, other.as_ref(), scope),
             Self::Time { path, per_second } => {
                 let value = path.value(scope)?;
-                let at = seconds(value, *per_second).and_then(When::checked_at);
+                let at = seconds(&value, *per_second).and_then(When::checked_at);
                 let expected = "not a time in seconds or milliseconds within the years 1 to 9999";
                 at.map(|at| Value::String(at.to_string()))
-                    .ok_or_else(|| path.bad(value, expected))
+                    .ok_or_else(|| path.bad(&value, expected))
             }
             Self::Each(path, source) => {
                 let list = path.value(scope)?;
                 let list = list
                     .as_array()
-                    .ok_or_else(|| path.bad(list, "not a list"))?;
+                    .ok_or_else(|| path.bad(&list, "not a list"))?;
                 let mut values = Vec::with_capacity(list.len());
                 for (at, element) in list.iter().enumerate() {
                     let (place, quiet) = (format!("{path}[{at}]"), notes.is_empty());
@@ -255,10 +318,10 @@ fn translated(
         path: path.to_string(),
         translated: true,
     };
-    let Some(value) = path.of(scope) else {
+    let Some(value) = path.find(scope)? else {
         return other.cloned().ok_or_else(missing);
     };
-    let name = match value {
+    let name = match &*value {
         Value::String(text) => Some(text.clone()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
         _ => None,
@@ -267,7 +330,7 @@ fn translated(
     let names = || values.keys().cloned().collect::<Vec<_>>().join(", ");
     named
         .cloned()
-        .ok_or_else(|| path.bad(value, &format!("not one of {}", names())))
+        .ok_or_else(|| path.bad(&value, &format!("not one of {}", names())))
 }
 
 /// A time as a number, or a text that is one.
@@ -293,7 +356,7 @@ impl Template {
                 Part::Text(part) => text.push_str(part),
                 Part::Value { path, steps } => {
                     let value = path.value(scope)?;
-                    let value = match value {
+                    let value = match &*value {
                         Value::String(text) => text.clone(),
                         Value::Number(number) if !number.is_f64() => number.to_string(),
                         other => {

@@ -39,7 +39,8 @@ fn a_value_comes_from_where_the_mapping_says() {
         (json!("tags.1"), json!("y")),
         (json!("tags.2"), Value::Null),
         (json!("none"), Value::Null),
-        (json!("a.b.c"), Value::Null),
+        (json!("a.c"), Value::Null),
+        (json!("none.c.d"), Value::Null),
         (json!({"constant": "always"}), json!("always")),
         (json!({"template": "{a.b} and {a.n}"}), json!("deep and 3")),
         (json!({"template": "{nowhere}!"}), Value::Null),
@@ -52,6 +53,148 @@ fn a_value_comes_from_where_the_mapping_says() {
     ] {
         check(source, "title", item.clone(), Ok(expected));
     }
+}
+
+#[test]
+fn a_path_into_what_has_no_steps_is_bad_and_closes_what_decides() {
+    let item = json!({
+        "url": "https://www.example.com/a/",
+        "text": r#"{"state": "draft"}"#,
+        "number": 7,
+        "yes": true,
+        "bytes": binary(),
+        "list": [{"state": "draft"}],
+        "null": null,
+        "map": {"state": "draft"},
+    });
+    for (path, expected) in [
+        (
+            "text.state",
+            r#"text is "{\"state\": \"draft\"}", which has no state"#,
+        ),
+        ("number.state", "number is 7, which has no state"),
+        ("yes.state", "yes is true, which has no state"),
+        (
+            "bytes.state",
+            r#"bytes is {"binary":true}, which has no state"#,
+        ),
+        (
+            "list.state",
+            r#"list is [{"state":"draft"}], which has no state"#,
+        ),
+        (
+            "map.state.more",
+            r#"map.state is "draft", which has no more"#,
+        ),
+    ] {
+        for field in [
+            "status",
+            "visibility",
+            "noindex",
+            "kind",
+            "published_at",
+            "expires_at",
+            "canonical_url",
+        ] {
+            for source in [
+                json!(path),
+                json!({"path": path, "values": {"x": "published", "*": "published"}}),
+                json!({"first": [path, {"constant": "published"}]}),
+                json!({"template": format!("{{{path}}}")}),
+            ] {
+                // Not every field takes each of these words, and a mapping is refused for that.
+                let text = json!({"key": [{"pk": "S"}], "fields": {"type": {"constant": "post"}, "url": "url", field: source}});
+                let Ok(mapping) = Mapping::parse(&text.to_string()) else {
+                    continue;
+                };
+                let record = mapping.record("@1", &item).unwrap();
+                let closing = record
+                    .problems
+                    .iter()
+                    .find(|problem| problem.closes)
+                    .expect("it closes");
+                assert_eq!(
+                    (closing.field.as_str(), closing.reason.as_str()),
+                    (field, expected)
+                );
+            }
+        }
+        check(json!(path), "title", item.clone(), Err(expected));
+        // Whether it is a page is not known either.
+        for wanted in [json!(null), json!("draft"), json!([null, "draft"])] {
+            let text = json!({"key": [{"pk": "S"}], "only": {path: wanted},
+                "fields": {"type": {"constant": "post"}, "url": "url"}});
+            let mapping = Mapping::parse(&text.to_string()).unwrap();
+            assert_eq!(mapping.mismatch(&item), Some(format!("its {expected}")));
+        }
+    }
+    for path in [
+        "null.state",
+        "map.other",
+        "list.0.other",
+        "list.1.state",
+        "nowhere.state",
+    ] {
+        check(json!(path), "title", item.clone(), Ok(Value::Null));
+    }
+}
+
+#[test]
+fn a_text_of_json_is_parsed_where_the_mapping_says_so() {
+    let item = json!({
+        "meta": r#"{"state": "draft", "tags": ["a", "b"], "slug": "x y", "updated": 0, "inner": "{\"n\": 1}"}"#,
+        "map": {"meta": r#"{"state": "live"}"#},
+        "broken": "{\"state\"",
+        "word": "draft",
+    });
+    let json = |path: &str| json!({"path": path, "json": true});
+    for (source, expected) in [
+        (json("meta.state"), Ok(json!("draft"))),
+        (json("map.meta.state"), Ok(json!("live"))),
+        (json("meta.nowhere"), Ok(Value::Null)),
+        (json("nowhere.state"), Ok(Value::Null)),
+        // The first text alone.
+        (json("meta.inner"), Ok(json!(r#"{"n": 1}"#))),
+        (
+            json("meta.inner.n"),
+            Err(r#"meta.inner is "{\"n\": 1}", which has no n"#),
+        ),
+        (
+            json!({"template": "{meta.slug}!", "json": true}),
+            Ok(json!("x y!")),
+        ),
+        (
+            json("word"),
+            Err(r#"word is "draft", which is not JSON: expected value at line 1 column 1"#),
+        ),
+        (
+            json("broken.state"),
+            Err(
+                r#"broken is "{\"state\"", which is not JSON: EOF while parsing an object at line 1 column 8"#,
+            ),
+        ),
+    ] {
+        check(source, "title", item.clone(), expected);
+    }
+    let values = json!({"path": "meta.state", "json": true, "values": {"live": "published", "draft": "draft"}});
+    check(values, "status", item.clone(), Ok(json!("draft")));
+    check(
+        json("broken.state"),
+        "status",
+        item.clone(),
+        Err(
+            r#"!broken is "{\"state\"", which is not JSON: EOF while parsing an object at line 1 column 8"#,
+        ),
+    );
+    let time = json!({"path": "meta.updated", "json": true, "time": "seconds"});
+    check(
+        time,
+        "modified_at",
+        item.clone(),
+        Ok(json!("1970-01-01T00:00:00+00:00")),
+    );
+    let tags = json!({"object": {"tag": {"path": "meta.tags", "json": true, "each": "."}}});
+    check(tags, "terms", item, Ok(json!({"tag": ["a", "b"]})));
 }
 
 #[test]
