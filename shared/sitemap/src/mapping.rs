@@ -56,7 +56,7 @@ use self::source::{Lack, Path, Source};
 ///         "modified_at": {"path": "meta.updated", "time": "seconds"}
 ///     }
 /// }"#)?;
-/// let item = json!({"pk": "POST#7", "sk": 1, "entity": "POST", "slug": "käse", "state": "live", "meta": {"updated": 0}});
+/// let item = json!({"pk": "POST#7", "sk": 1, "entity": "POST", "slug": "käse", "state": "live", "meta": {"updated": 1_767_323_045}});
 /// let id = mapping.id(&[KeyValue::Text("POST#7".to_owned()), KeyValue::Number("1".to_owned())]);
 /// assert_eq!(id, "@POST#7/1");
 /// let record = mapping.record(&id, &item).ok_or("it is a page")?;

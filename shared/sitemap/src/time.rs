@@ -1,12 +1,14 @@
 //! Points in time as sitemaps write them: a date, or a date and time in UTC.
 //!
 //! Read: RFC 3339 with any offset, or a full date. Written: `2020-01-02T03:04:05+00:00` or `2020-01-02`. Search engines
-//! want a zone, so a date and time without one is refused instead of guessed at.
+//! want a zone, so a date and time without one is refused instead of guessed at. What content systems write otherwise,
+//! [`When::parse_relaxed`] reads.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -16,6 +18,9 @@ const FIRST_SECOND: i64 = -62_135_596_800;
 const LAST_SECOND: i64 = 253_402_300_799;
 const _: () =
     assert!(FIRST_SECOND % SECONDS_PER_DAY == 0 && (LAST_SECOND + 1) % SECONDS_PER_DAY == 0);
+
+/// The length of a date and a time, without fraction and zone.
+const CLOCK: usize = "2020-01-02T03:04:05".len();
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
@@ -33,6 +38,31 @@ pub struct When {
 enum Precision {
     Date,
     Second,
+}
+
+/// A zone that times without an offset are in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    /// Reads a name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, or an offset such as `+01:00`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let offset = relaxed_offset(name).and_then(|seconds| i32::try_from(seconds).ok());
+        let offset = offset.and_then(|seconds| jiff::tz::Offset::from_seconds(seconds).ok());
+        match offset {
+            Some(offset) => Some(Self(TimeZone::fixed(offset))),
+            None => TimeZone::get(name).ok().map(Self),
+        }
+    }
+
+    /// Unix seconds of a local time. One that the clock skips is read as if it had not been turned; of one that comes twice the
+    /// first is meant.
+    fn seconds(&self, local: DateTime) -> Result<i64, TimeError> {
+        let zoned = local.to_zoned(self.0.clone());
+        let zoned = zoned.map_err(|_| TimeError::Range)?;
+        Ok(zoned.timestamp().as_second())
+    }
 }
 
 /// Why a text is not a time.
@@ -63,7 +93,6 @@ impl When {
             let date: Date = text.parse().map_err(|_| TimeError::NoSuchTime)?;
             return Self::within(seconds_since_epoch(date.into()), Precision::Date);
         }
-        const CLOCK: usize = "2020-01-02T03:04:05".len();
         let (clock, zone) = text.split_at_checked(CLOCK).ok_or(TimeError::Form)?;
         if !has_form(clock, b"0000-00-00T00:00:00") {
             return Err(TimeError::Form);
@@ -72,6 +101,45 @@ impl When {
         // A leap second, `:60`, is read as `:59`.
         let local: DateTime = clock.parse().map_err(|_| TimeError::NoSuchTime)?;
         Self::within(seconds_since_epoch(local) - offset, Precision::Second)
+    }
+
+    /// Reads a time as content systems and object mappers write it: as [`When::parse`] does, and also with a blank for the `T`; with
+    /// the offsets `+0100`, `+01`, `+01:00:00`, ` UTC` or one behind a blank; with a zone in brackets (RFC 9557), which counts only
+    /// if there is no offset; and, if `zone` is given, without any.
+    ///
+    /// # Errors
+    ///
+    /// [`TimeError`] names what is wrong.
+    pub fn parse_relaxed(text: &str, zone: Option<&Zone>) -> Result<Self, TimeError> {
+        match Self::parse(text) {
+            Err(TimeError::Form | TimeError::NoZone) => {}
+            parsed => return parsed,
+        }
+        let (clock, rest) = text.split_at_checked(CLOCK).ok_or(TimeError::Form)?;
+        let forms = [b"0000-00-00T00:00:00", b"0000-00-00 00:00:00"];
+        if !forms.into_iter().any(|form| has_form(clock, form)) {
+            return Err(TimeError::Form);
+        }
+        let local: DateTime = clock.parse().map_err(|_| TimeError::NoSuchTime)?;
+        let rest = without_fraction(rest)?;
+        let (offset, named) = match rest.split_once('[') {
+            Some((offset, name)) => {
+                let name = name.strip_suffix(']').ok_or(TimeError::Form)?;
+                (offset, Some(name))
+            }
+            None => (rest, None),
+        };
+        let offset = offset.strip_prefix(' ').unwrap_or(offset);
+        let seconds = match (offset, named, zone) {
+            ("", Some(name), _) => Zone::parse(name).ok_or(TimeError::Form)?.seconds(local)?,
+            ("", None, Some(zone)) => zone.seconds(local)?,
+            ("", None, None) => return Err(TimeError::NoZone),
+            (offset, ..) => {
+                let offset = relaxed_offset(offset).ok_or(TimeError::Form)?;
+                seconds_since_epoch(local) - offset
+            }
+        };
+        Self::within(seconds, Precision::Second)
     }
 
     /// The date and time of a Unix second; one outside the years 1 to 9999 becomes the nearest within.
@@ -175,6 +243,36 @@ fn offset_seconds(zone: &str) -> Result<i64, TimeError> {
     }
     let seconds = hours * 3600 + minutes * 60;
     Ok(if bytes[0] == b'-' { -seconds } else { seconds })
+}
+
+/// `Z`, `UTC`, `GMT`, or hours, minutes and seconds with a sign, in seconds, positive east of Greenwich.
+fn relaxed_offset(text: &str) -> Option<i64> {
+    let utc = ["z", "utc", "gmt"];
+    if utc.iter().any(|name| text.eq_ignore_ascii_case(name)) {
+        return Some(0);
+    }
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let forms: [&[u8]; 5] = [b"00", b"0000", b"00:00", b"000000", b"00:00:00"];
+    if !forms.into_iter().any(|form| has_form(digits, form)) {
+        return None;
+    }
+    let digits: Vec<i64> = digits
+        .bytes()
+        .filter(u8::is_ascii_digit)
+        .map(|digit| i64::from(digit - b'0'))
+        .collect();
+    let number = |at: usize| {
+        digits
+            .get(at..at + 2)
+            .map_or(0, |pair| pair[0] * 10 + pair[1])
+    };
+    let (hours, minutes, seconds) = (number(0), number(2), number(4));
+    (hours < 24 && minutes < 60 && seconds < 60)
+        .then_some(sign * (hours * 3_600 + minutes * 60 + seconds))
 }
 
 fn seconds_since_epoch(utc: DateTime) -> i64 {
@@ -332,6 +430,77 @@ mod tests {
     }
 
     #[test]
+    fn what_mappers_write_is_read() {
+        let berlin = Zone::parse("Europe/Berlin").expect("a zone");
+        let check = |text: &str, zone: Option<&Zone>, expected: Result<&str, TimeError>| {
+            let read = When::parse_relaxed(text, zone).map(|when| when.to_string());
+            assert_eq!(read.as_deref().map_err(|error| *error), expected, "{text}");
+        };
+        let expected = Ok("2026-03-01T10:20:30+00:00");
+        for text in [
+            "2026-03-01T10:20:30.500000+0000",
+            "2026-03-01 10:20:30.500000+00:00",
+            "2026-03-01 10:20:30.5 +00:00:00",
+            "2026-03-01T11:20:30.5+01:00[Europe/Berlin]",
+            "2026-03-01T10:20:30Z[UTC]",
+            "2026-03-01T11:20:30[Europe/Berlin]",
+            "2026-03-01 10:20:30 UTC",
+            "2026-03-01 05:20:30 -0500",
+            "2026-03-01T11:20:30+01",
+            "2026-03-01T10:20:30.123456789Z",
+            "2026-03-01T10:20:30z",
+        ] {
+            check(text, None, expected);
+            check(text, Some(&berlin), expected);
+        }
+        for text in ["2026-03-01T11:20:30", "2026-03-01 11:20:30.500000"] {
+            check(text, None, Err(TimeError::NoZone));
+            check(text, Some(&berlin), expected);
+            check(text, Zone::parse("+01:00").as_ref(), expected);
+        }
+        check(
+            "2026-07-01 12:00:00",
+            Some(&berlin),
+            Ok("2026-07-01T10:00:00+00:00"),
+        );
+        // Skipped, and there twice.
+        check(
+            "2026-03-29 02:30:00",
+            Some(&berlin),
+            Ok("2026-03-29T01:30:00+00:00"),
+        );
+        check(
+            "2026-10-25 02:30:00",
+            Some(&berlin),
+            Ok("2026-10-25T00:30:00+00:00"),
+        );
+        check("2026-03-01", Some(&berlin), Ok("2026-03-01"));
+        check(
+            "1923-01-01 00:00:00+0000",
+            None,
+            Ok("1923-01-01T00:00:00+00:00"),
+        );
+        for text in [
+            "2026-03-01_10:20:30Z",
+            "2026-03-01T10:20:30 +",
+            "2026-03-01T10:20:30+1",
+            "2026-03-01T10:20:30  +0000",
+            "2026-03-01T10:20:30[Mars/Olympus]",
+            "2026-03-01T10:20:30+00:00[UTC",
+            "2026-03-01T10:20:30 CET",
+        ] {
+            check(text, Some(&berlin), Err(TimeError::Form));
+        }
+        check("2026-02-30 10:20:30Z", None, Err(TimeError::NoSuchTime));
+        check(
+            "2026-03-01T10:20:30+24:00",
+            None,
+            Err(TimeError::NoSuchTime),
+        );
+        assert_eq!(Zone::parse("Mars/Olympus"), None);
+    }
+
+    #[test]
     fn years_count_after_normalisation() {
         check("9999-12-31T23:59:59Z", Ok("9999-12-31T23:59:59+00:00"));
         check("9999-12-31T23:59:59-00:01", Err(TimeError::Range));
@@ -380,6 +549,7 @@ mod tests {
         #[test]
         fn no_text_panics(text in "\\PC*") {
             let _ = When::parse(&text);
+            let _ = When::parse_relaxed(&text, Zone::parse("UTC").as_ref());
         }
     }
 }

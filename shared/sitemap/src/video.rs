@@ -276,7 +276,7 @@ impl<'a> Fields<'a, '_> {
     fn when(&mut self, names: &[&'static str]) -> Option<When> {
         let name = self.named(names)?;
         let text = self.text(name)?;
-        let when = When::parse(&text);
+        let when = When::parse_relaxed(&text, None);
         when.map_err(|error| self.bad(name, error.to_string())).ok()
     }
 

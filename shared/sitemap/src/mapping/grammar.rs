@@ -7,10 +7,11 @@ use serde_json::{Map, Value, json};
 use super::condition::Condition;
 use super::error::MappingProblem;
 use super::key::{KeyAttribute, KeyType};
-use super::source::{Part, Path, Source, Template, shown};
+use super::source::{Part, Path, Source, Template, Unit, shown};
 use crate::record::ContentRecord;
 use crate::record::schema::{FIELDS, Shape, required_fields};
 use crate::site::SITE_TYPE;
+use crate::time::Zone;
 use Shape::{Any, List, Object, Scalar, Terms};
 
 const SOURCES: &str =
@@ -320,7 +321,14 @@ impl Reader {
         object: &Map<String, Value>,
         shape: Shape,
     ) -> Option<Source> {
-        self.unknown(place, object, &["path", "json", "values", "time", "each"]);
+        self.unknown(
+            place,
+            object,
+            &["path", "json", "values", "time", "zone", "each"],
+        );
+        if object.contains_key("zone") && !object.contains_key("time") {
+            self.problem(&within(place, "zone"), "only a source with time has a zone");
+        }
         let json = self.json(place, object);
         let path = self.path(&within(place, "path"), &object["path"])?;
         let path = Path { json, ..path };
@@ -350,17 +358,29 @@ impl Reader {
             }
             ("values", Scalar | Any) => self.translation(&inner, path, value),
             ("time", Scalar | Any) => {
-                let per_second = match value.as_str() {
-                    Some("seconds") => 1,
-                    Some("milliseconds") => 1_000,
-                    _ => {
-                        let reason =
-                            format!("{} is neither seconds nor milliseconds", shown(value));
-                        self.problem(&inner, reason);
-                        return None;
+                let named = |unit: &Unit| value.as_str() == Some(unit.name());
+                let unit = Unit::ALL.into_iter().find(named);
+                if unit.is_none() && value.as_str() != Some("text") {
+                    let reason = format!(
+                        "{} is not one of text, seconds, milliseconds, microseconds",
+                        shown(value)
+                    );
+                    self.problem(&inner, reason);
+                    return None;
+                }
+                let zone = object.get("zone").map(|name| {
+                    let zone = name.as_str().and_then(Zone::parse);
+                    if zone.is_none() {
+                        let reason = format!(
+                            "{} is not a zone such as Europe/Berlin, UTC or +01:00",
+                            shown(name)
+                        );
+                        self.problem(&within(place, "zone"), reason);
                     }
-                };
-                Some(Source::Time { path, per_second })
+                    zone
+                });
+                let zone = zone.flatten();
+                Some(Source::Time { path, unit, zone })
             }
             _ => {
                 self.problem(

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::problem::cut;
-use crate::time::When;
+use crate::time::{When, Zone};
 
 /// What a step of a URL's path may hold as it is (RFC 3986, unreserved).
 const STEP: &AsciiSet = &NON_ALPHANUMERIC
@@ -41,8 +41,14 @@ pub(super) enum Source {
         /// For what is not named, and for what is not there.
         other: Option<Value>,
     },
-    /// A count since 1970, with so many units to a second: 1 for seconds, 1,000 for milliseconds.
-    Time { path: Path, per_second: i64 },
+    /// A time: a text, or a count since 1970.
+    Time {
+        path: Path,
+        /// What numbers count; nothing if there are none.
+        unit: Option<Unit>,
+        /// The zone of texts without an offset.
+        zone: Option<Zone>,
+    },
     /// A value from each element of a list.
     Each(Path, Box<Source>),
     /// A list of those that are there.
@@ -52,6 +58,44 @@ pub(super) enum Source {
     /// The first that is there.
     First(Vec<Source>),
 }
+
+/// What a number counts since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Seconds,
+    Milliseconds,
+    Microseconds,
+}
+
+impl Unit {
+    pub(super) const ALL: [Self; 3] = [Self::Seconds, Self::Milliseconds, Self::Microseconds];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Milliseconds => "milliseconds",
+            Self::Microseconds => "microseconds",
+        }
+    }
+
+    fn per_second(self) -> i64 {
+        match self {
+            Self::Seconds => 1,
+            Self::Milliseconds => 1_000,
+            Self::Microseconds => 1_000_000,
+        }
+    }
+
+    /// Returns the time that a count means, if it is one of [`LIKELY`].
+    fn time(self, count: i64) -> Option<When> {
+        let seconds = count.div_euclid(self.per_second());
+        let seconds = Some(seconds).filter(|seconds| LIKELY.contains(seconds));
+        seconds.and_then(When::checked_at)
+    }
+}
+
+/// Unix seconds that a count may mean: the years 1990 to 2199. What is counted in another unit is far outside.
+const LIKELY: std::ops::Range<i64> = 631_152_000..7_258_118_400;
 
 /// A text with values in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,12 +257,11 @@ impl Source {
                 values,
                 other,
             } => translated(path, values, other.as_ref(), scope),
-            Self::Time { path, per_second } => {
+            Self::Time { path, unit, zone } => {
                 let value = path.value(scope)?;
-                let at = seconds(&value, *per_second).and_then(When::checked_at);
-                let expected = "not a time in seconds or milliseconds within the years 1 to 9999";
+                let at = time(&value, *unit, zone.as_ref());
                 at.map(|at| Value::String(at.to_string()))
-                    .ok_or_else(|| path.bad(&value, expected))
+                    .map_err(|expected| path.bad(&value, &expected))
             }
             Self::Each(path, source) => {
                 let list = path.value(scope)?;
@@ -333,19 +376,43 @@ fn translated(
         .ok_or_else(|| path.bad(&value, &format!("not one of {}", names())))
 }
 
-/// A time as a number, or a text that is one.
-fn seconds(value: &Value, per_second: i64) -> Option<i64> {
-    let number = match value {
-        Value::String(text) => text.parse().ok()?,
-        Value::Number(number) => number.clone(),
-        _ => return None,
+/// A time as a text, as a number, or as a text that is a number; else what the value is instead.
+fn time(value: &Value, unit: Option<Unit>, zone: Option<&Zone>) -> Result<When, String> {
+    let number: Option<Number> = match value {
+        Value::String(text) => text.parse().ok().filter(|_| unit.is_some()),
+        Value::Number(number) => Some(number.clone()),
+        _ => None,
     };
-    let whole = number.as_i64().or_else(|| {
+    let (number, unit) = match (number, unit, value) {
+        (Some(number), Some(unit), _) => (number, unit),
+        (Some(_), None, _) => {
+            return Err("a number, and time does not say what it counts".to_owned());
+        }
+        (None, _, Value::String(text)) => {
+            return When::parse_relaxed(text, zone).map_err(|error| error.to_string());
+        }
+        (None, ..) => return Err("neither a text nor a number".to_owned()),
+    };
+    let count = number.as_i64().or_else(|| {
         let number = number.as_f64()?.floor();
         // What a double cannot count is no time anyway.
-        (number.abs() < 1e15).then_some(number as i64)
+        (number.abs() < 1e16).then_some(number as i64)
     });
-    whole.map(|whole| whole.div_euclid(per_second))
+    let count = count.unwrap_or(i64::MAX);
+    if let Some(at) = unit.time(count) {
+        return Ok(at);
+    }
+    let seen = When::at(count.div_euclid(unit.per_second()));
+    let others = Unit::ALL
+        .into_iter()
+        .filter_map(|other| Some((other, other.time(count)?)));
+    let others: String = others
+        .map(|(other, at)| format!("; in {} it is {at}", other.name()))
+        .collect();
+    Err(format!(
+        "in {} {seen}, which is not within the years 1990 to 2199{others}",
+        unit.name()
+    ))
 }
 
 impl Template {

@@ -142,7 +142,7 @@ fn a_path_into_what_has_no_steps_is_bad_and_closes_what_decides() {
 #[test]
 fn a_text_of_json_is_parsed_where_the_mapping_says_so() {
     let item = json!({
-        "meta": r#"{"state": "draft", "tags": ["a", "b"], "slug": "x y", "updated": 0, "inner": "{\"n\": 1}"}"#,
+        "meta": r#"{"state": "draft", "tags": ["a", "b"], "slug": "x y", "updated": 1767323045, "inner": "{\"n\": 1}"}"#,
         "map": {"meta": r#"{"state": "live"}"#},
         "broken": "{\"state\"",
         "word": "draft",
@@ -191,7 +191,7 @@ fn a_text_of_json_is_parsed_where_the_mapping_says_so() {
         time,
         "modified_at",
         item.clone(),
-        Ok(json!("1970-01-01T00:00:00+00:00")),
+        Ok(json!("2026-01-02T03:04:05+00:00")),
     );
     let tags = json!({"object": {"tag": {"path": "meta.tags", "json": true, "each": "."}}});
     check(tags, "terms", item, Ok(json!({"tag": ["a", "b"]})));
@@ -308,36 +308,79 @@ fn what_is_not_translated_is_closed() {
 }
 
 #[test]
-fn times_are_counted_from_1970() {
-    let (seconds, milliseconds) = (
-        json!({"path": "at", "time": "seconds"}),
-        json!({"path": "at", "time": "milliseconds"}),
-    );
+fn times_are_texts_or_counted_from_1970() {
+    let of = |time: &str| json!({"path": "at", "time": time});
+    let (seconds, milliseconds) = (of("seconds"), of("milliseconds"));
+    let (microseconds, text) = (of("microseconds"), of("text"));
+    let berlin = json!({"path": "at", "time": "seconds", "zone": "Europe/Berlin"});
     let second = Ok(json!("2026-01-02T03:04:05+00:00"));
     for (source, at, expected) in [
         (&seconds, json!(1_767_323_045), second.clone()),
         (&seconds, json!("1767323045"), second.clone()),
         (&seconds, json!(1_767_323_045.9), second.clone()),
-        (&milliseconds, json!(1_767_323_045_999_i64), second),
+        (&milliseconds, json!(1_767_323_045_999_i64), second.clone()),
+        (&microseconds, json!("1767323045999999"), second.clone()),
         (
-            &milliseconds,
-            json!(-1),
-            Ok(json!("1969-12-31T23:59:59+00:00")),
+            &microseconds,
+            json!(1_767_323_045_999_999_i64),
+            second.clone(),
         ),
+        // Texts of the same column, as some mappers write both.
+        (&seconds, json!("2026-01-02T03:04:05+0000"), second.clone()),
+        (&seconds, json!("2026-01-02"), Ok(json!("2026-01-02"))),
+        (&seconds, json!("1923-05-01"), Ok(json!("1923-05-01"))),
+        (
+            &text,
+            json!("2026-01-02 03:04:05.5+00:00:00"),
+            second.clone(),
+        ),
+        (&berlin, json!("2026-01-02T04:04:05"), second.clone()),
+        (&berlin, json!("1767323045"), second),
         (&seconds, Value::Null, Ok(Value::Null)),
+        (
+            &seconds,
+            json!("2026-01-02T03:04:05"),
+            Err(
+                "!at is \"2026-01-02T03:04:05\", a date and time without a zone: add Z or an offset such as +01:00",
+            ),
+        ),
         (
             &seconds,
             json!(1_767_323_045_999_i64),
             Err(
-                "!at is 1767323045999, not a time in seconds or milliseconds within the years 1 to 9999",
+                "!at is 1767323045999, in seconds 9999-12-31T23:59:59+00:00, which is not within the years 1990 to 2199; \
+                 in milliseconds it is 2026-01-02T03:04:05+00:00",
+            ),
+        ),
+        (
+            &milliseconds,
+            json!(1_767_323_045),
+            Err(
+                "!at is 1767323045, in milliseconds 1970-01-21T10:55:23+00:00, which is not within the years 1990 to 2199; \
+                 in seconds it is 2026-01-02T03:04:05+00:00",
             ),
         ),
         (
             &seconds,
-            json!("2026-01-02"),
+            json!(0),
             Err(
-                "!at is \"2026-01-02\", not a time in seconds or milliseconds within the years 1 to 9999",
+                "!at is 0, in seconds 1970-01-01T00:00:00+00:00, which is not within the years 1990 to 2199",
             ),
+        ),
+        (
+            &text,
+            json!(1_767_323_045),
+            Err("!at is 1767323045, a number, and time does not say what it counts"),
+        ),
+        (
+            &seconds,
+            json!(true),
+            Err("!at is true, neither a text nor a number"),
+        ),
+        (
+            &seconds,
+            json!("soon"),
+            Err("!at is \"soon\", neither YYYY-MM-DD nor an RFC 3339 date and time"),
         ),
     ] {
         check(source.clone(), "modified_at", json!({"at": at}), expected);

@@ -171,7 +171,7 @@ impl<'a> Fields<'a> {
     pub(super) fn when(&mut self, field: &str) -> Option<When> {
         let value = self.get(field)?;
         let parsed = match value.as_str() {
-            Some(text) => When::parse(text).map_err(|error| error.to_string()),
+            Some(text) => When::parse_relaxed(text, None).map_err(|error| error.to_string()),
             None => Err(format!("{} is not text", shown(value))),
         };
         parsed.map_err(|reason| self.problem(field, reason)).ok()
