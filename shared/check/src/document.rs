@@ -14,11 +14,12 @@ use crate::finding::{Finding, Findings, Position};
 use crate::robots::Robots;
 use crate::rules::{Policy, Rule};
 use crate::schema::quoted;
-use crate::source::Source;
+use input::Source;
 
 mod entry;
 mod feed;
 mod finish;
+pub(crate) mod input;
 mod xml;
 
 /// Seconds of a day.

@@ -10,8 +10,8 @@ use quick_xml::name::ResolveResult;
 use quick_xml::reader::NsReader;
 
 use crate::document::Kind;
+use crate::document::input::{Source, Stop};
 use crate::schema::{Ns, quoted};
-use crate::source::{Source, Stop};
 
 /// What a document's beginning is recognised by.
 const HEAD_BYTES: usize = 1024;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! body ─▶ inflate, count, limit ─▶ XML events ─▶ schema and rules ─▶ Document ─▶ Site: compared with the others ─▶ Findings
-//!         (source)                 (document)    (schema, address)               (site)
+//!         (document::input)        (document)    (schema, address)               (site)
 //! ```
 //!
 //! - A document is a stream. No more of it is held than one tag or text, digests of its URLs, and what an index lists.
@@ -42,5 +42,4 @@ pub mod rules;
 mod schema;
 pub mod site;
 pub mod sort;
-mod source;
 mod xsd;

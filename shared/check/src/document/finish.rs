@@ -3,11 +3,11 @@
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MAX_NEWS_ENTRIES};
 use sitemap::time::When;
 
+use super::input::{Packing, Stop};
 use super::{Document, Kind, NEAR_PERCENT, Reader, SAME_LEAST, SAME_PERCENT, Subject, Tally};
 use crate::address;
 use crate::rules::Rule;
 use crate::schema::{quoted, shown};
-use crate::source::{Packing, Stop};
 
 impl Reader<'_> {
     pub(super) fn finish(mut self, stop: Option<Stop>, packing: Packing) -> Document {

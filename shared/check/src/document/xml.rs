@@ -12,11 +12,11 @@ use quick_xml::reader::NsReader;
 use sitemap::xml::is_xml_char;
 
 use super::feed::Feed;
+use super::input::Source;
 use super::{Kind, Reader};
 use crate::finding::Position;
 use crate::rules::Rule;
 use crate::schema::{Content, Element, INDEX, Ns, Type, URLSET, Use, quoted};
-use crate::source::Source;
 use crate::xsd;
 
 use attributes::is_name;
