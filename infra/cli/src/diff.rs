@@ -11,6 +11,7 @@ use check::compare::{Change, Comparison, Counts, Fields, Side};
 use check::entries::Page;
 use check::sort::SortError;
 use engine::error::EngineError;
+use sitemap::loc::normalized;
 
 pub mod report;
 pub mod side;
@@ -62,22 +63,49 @@ pub enum DiffError {
 pub struct Ignored(Vec<String>);
 
 impl Ignored {
-    /// Pages whose address one of these patterns matches are left out. `*` is any text. A pattern that begins with `/` is
-    /// of what follows the host.
+    /// Pages whose address one of these patterns matches are left out, however either is spelled. `*` is any text. A pattern that
+    /// begins with `/` is of what follows the host.
     #[must_use]
     pub fn new(patterns: Vec<String>) -> Self {
-        Self(patterns)
+        let mut all = Vec::new();
+        for pattern in patterns {
+            all.extend(normal_pattern(&pattern).filter(|normal| *normal != pattern));
+            all.push(pattern);
+        }
+        Self(all)
     }
 
     fn has(&self, loc: &str) -> bool {
-        self.0.iter().any(|pattern| {
-            let text = match pattern.starts_with('/') {
-                true => check::address::path_of(loc).unwrap_or(loc),
-                false => loc,
-            };
-            matches(pattern, text)
-        })
+        if self.0.is_empty() {
+            return false;
+        }
+        let normal = normalized(loc);
+        let is_other = normal != loc;
+        self.0
+            .iter()
+            .any(|pattern| is_of(pattern, loc) || (is_other && is_of(pattern, &normal)))
     }
+}
+
+/// Returns whether an address, as it is spelled here, is one of a pattern's.
+fn is_of(pattern: &str, loc: &str) -> bool {
+    let text = match pattern.starts_with('/') {
+        true => check::address::path_of(loc).unwrap_or(loc),
+        false => loc,
+    };
+    matches(pattern, text)
+}
+
+/// Returns a pattern as it matches addresses in their normal form. `None` if its beginning is no whole host.
+fn normal_pattern(pattern: &str) -> Option<String> {
+    const HOST: &str = "https://host.example";
+    if pattern.starts_with('/') {
+        let normal = normalized(&format!("{HOST}{pattern}")).into_owned();
+        return normal.strip_prefix(HOST).map(str::to_owned);
+    }
+    let (_, rest) = pattern.split_once("://")?;
+    let (host, _) = rest.split_once('/')?;
+    (!host.contains('*')).then(|| normalized(pattern).into_owned())
 }
 
 /// Whether a pattern is all of a text.
@@ -151,13 +179,13 @@ struct Inside {
 }
 
 impl Pages {
-    /// None yet.
+    /// None yet. `is_exact`: two spellings of an address are two addresses.
     #[must_use]
-    pub fn new(ignored: Ignored) -> Self {
+    pub fn new(ignored: Ignored, is_exact: bool) -> Self {
         let folder = std::env::temp_dir();
         Self {
             inside: Mutex::new(Inside {
-                comparison: Comparison::new(&folder),
+                comparison: Comparison::new(&folder, is_exact),
                 files: Files::default(),
                 pages: 0,
             }),
@@ -289,6 +317,11 @@ mod tests {
                 false,
             ),
             ("a*a", "a", false),
+            ("/caf%c3%a9/*", "https://a.example/caf%C3%A9/x", true),
+            ("/caf\u{e9}/*", "https://a.example/caf%c3%a9/x", true),
+            ("/~*", "https://a.example/%7Ejoe", true),
+            ("https://A.example/%7E*", "https://a.example:443/~joe", true),
+            ("/a%2Fb", "https://a.example/a/b", false),
         ] {
             let ignored = Ignored::new(vec![pattern.to_owned()]);
             assert_eq!(ignored.has(loc), expected, "{pattern} {loc}");
@@ -323,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_sitemap_has_another_name_whatever_its_folder_or_packing_is() {
-        let pages = Pages::new(Ignored::default());
+        let pages = Pages::new(Ignored::default(), false);
         let [a, b, c, d] = [
             ("https://a.example/post-sitemap.xml?v=1/2", false),
             ("public/post-sitemap.xml.gz", false),

@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! source ─▶ bytes ─▶ entries, items, rows ─▶ fields of a record ─▶ completed, counted ─▶ JSON Lines
-//! (source)  (input)  (xml, json, table)      (entry, wordpress …)  (sink)
+//! (source)           (json, table)           (entry, wordpress …)  (sink)
 //! ```
 //!
-//! - Sources are streams. Of a record that was written 64 bits of its address and of each term are kept.
+//! - Sources are streams. Records that are known by their address wait in a temporary file, since a later entry may say more of
+//!   them; in memory are 64 bits of each address and of each term.
 //! - What a source lacks is told in the report, never made up.
 
 use std::io::Write;
 use std::sync::Arc;
 
 use check::document::About;
+use check::document::input::Input;
 use check::finding::Findings;
 use check::robots::{MAX_ROBOTS_BYTES, Robots};
 use check::rules::Policy;
@@ -19,10 +21,9 @@ use tokio::runtime::Handle;
 
 use crate::check::fetch::Client;
 
-mod alternates;
 mod entry;
 mod feed;
-mod input;
+mod held;
 mod json;
 mod options;
 mod report;
@@ -32,9 +33,8 @@ mod source;
 mod table;
 mod urls;
 mod wordpress;
-mod xml;
 
-pub(crate) use input::Input;
+pub(crate) use source::{HEAD_BYTES, open};
 pub(crate) use table::Rows;
 
 pub use self::options::{ImportError, Options};
@@ -105,7 +105,7 @@ fn read(
         Place::File(path) => opener.file(path),
         Place::Stdin => opener.stdin(),
     };
-    let input = match opened {
+    let mut input = match opened {
         Ok(input) => input,
         Err(reason) => {
             report.problems.push(reason);
@@ -115,7 +115,7 @@ fn read(
     let Some(from) = sink
         .options
         .from
-        .or_else(|| SourceKind::detected(input.head()))
+        .or_else(|| SourceKind::detected(input.head(HEAD_BYTES)))
     else {
         let known = SourceKind::ALL.map(SourceKind::name).join(", ");
         report.problems.push(format!(
@@ -157,7 +157,7 @@ fn list_type(name: &str) -> String {
 /// Reads sitemaps; of one the input is there already.
 fn sitemaps(
     documents: Result<Vec<Document>, String>,
-    input: Option<Input>,
+    input: Option<Input<'static>>,
     opener: &Opener,
     sink: &mut Sink<'_>,
     mut report: SourceReport,
@@ -200,10 +200,9 @@ fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
     for name in USUAL {
         let url = format!("{origin}{name}");
         // A page for all addresses is no sitemap.
-        if opener
-            .url(&url)
-            .is_ok_and(|input| SourceKind::detected(input.head()) == Some(SourceKind::Sitemap))
-        {
+        if opener.url(&url).is_ok_and(|mut input| {
+            SourceKind::detected(input.head(HEAD_BYTES)) == Some(SourceKind::Sitemap)
+        }) {
             return Ok(vec![Document::Url(url)]);
         }
     }

@@ -152,10 +152,33 @@ impl Prediction {
         }
     }
 
-    /// The entries of a listed page among the videos and the news.
-    fn beside(&mut self, record: &ContentRecord) {
-        let Some(settings) = self.sites.get(&record.site) else {
+    /// Counts what a page has more than when it was counted: entries among the videos and the news.
+    pub fn amend(&mut self, before: &ContentRecord, after: &ContentRecord) {
+        if eligible(after, 1, self.sites.get(&after.site), self.now).is_err() {
             return;
+        }
+        let known = self.series_beside(before);
+        let more = self.series_beside(after).into_iter();
+        let more = more.filter(|series| !known.contains(series));
+        self.count_entries(&after.site, more.collect());
+    }
+
+    /// Counts the entries of a listed page among the videos and the news.
+    fn beside(&mut self, record: &ContentRecord) {
+        self.count_entries(&record.site, self.series_beside(record));
+    }
+
+    fn count_entries(&mut self, site: &str, series: Vec<String>) {
+        for series in series {
+            let series = (site.to_owned(), series);
+            *self.entries.entry(series).or_default() += 1;
+        }
+    }
+
+    /// Returns the series of videos and of news in which a page has an entry.
+    fn series_beside(&self, record: &ContentRecord) -> Vec<String> {
+        let Some(settings) = self.sites.get(&record.site) else {
+            return Vec::new();
         };
         let is_live = |at: Option<sitemap::time::When>| at.is_none_or(|at| at.seconds() > self.now);
         let mut more = Vec::new();
@@ -173,12 +196,7 @@ impl Prediction {
         {
             more.push(settings.news_series.clone());
         }
-        for series in more {
-            *self
-                .entries
-                .entry((record.site.clone(), series))
-                .or_default() += 1;
-        }
+        more
     }
 
     fn duplicate(&mut self, id: &str) {

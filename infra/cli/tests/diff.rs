@@ -227,6 +227,7 @@ fn json_has_every_difference_and_the_counts() {
         ],
         "summary": {
             "same": 2, "gone": 1, "new": 1, "changed": 1, "moved": 1, "listed_again_a": 0, "listed_again_b": 0,
+            "spelled_differently": 0,
         },
     });
     assert_eq!(json, expected);
@@ -386,6 +387,152 @@ fn foreign_text_does_not_reach_the_terminal_as_it_is() {
             !outcome.output.contains('\u{9b}'),
             "{format}: {:?}",
             outcome.output
+        );
+    }
+}
+
+/// Pages of one site as two systems write them, and what else is in their entries.
+fn spellings() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let image =
+        |path: &str| format!("<image:image><image:loc>{ORIGIN}{path}</image:loc></image:image>");
+    let (lower, upper) = (image("/%c3%a9.jpg"), image("/%C3%A9.jpg"));
+    let sides = [
+        (
+            "before",
+            ["/%e6%97%a5/", "/~joe/", "", "/plain/", "/a+b/"],
+            lower,
+        ),
+        (
+            "after",
+            ["/%E6%97%A5/", "/%7Ejoe/", "/", "/plain/", "/a+b/"],
+            upper,
+        ),
+    ];
+    for (side, paths, image) in sides {
+        let pages = paths.map(|path| (path, "2026-01-02", image.as_str()));
+        site(&folder.path().join(side), &[("post-sitemap.xml", &pages)]);
+    }
+    folder
+}
+
+#[test]
+fn a_page_is_the_same_however_each_side_writes_its_address() {
+    let folder = spellings();
+    let outcome = diff(folder.path(), &["before", "after"]);
+    assert_eq!(outcome.status, 0, "{}{}", outcome.output, outcome.errors);
+    assert_eq!(
+        outcome.output,
+        "5 the same, 0 gone, 0 new, 0 changed; 3 written differently (no difference)\n"
+    );
+    let note = format!(
+        "waymark: 3 addresses are written differently in A and in B, which is no difference: {ORIGIN} is {ORIGIN}/, \
+         {ORIGIN}/%e6%97%a5/ is {ORIGIN}/%E6%97%A5/, {ORIGIN}/~joe/ is {ORIGIN}/%7Ejoe/. --exact compares them as they are written\n"
+    );
+    assert_eq!(outcome.errors, note);
+    let outcome = diff(folder.path(), &["before", "after", "--json"]);
+    let json: Value = serde_json::from_str(&outcome.output).unwrap();
+    assert_eq!(
+        (outcome.status, &json["summary"]["spelled_differently"]),
+        (0, &3.into())
+    );
+    let pair = [format!("{ORIGIN}/~joe/"), format!("{ORIGIN}/%7Ejoe/")];
+    assert_eq!(json["spellings"][2], serde_json::json!(pair));
+    // A side that writes them as the other one does is told nothing.
+    let outcome = diff(folder.path(), &["before", "before"]);
+    assert_eq!((outcome.status, outcome.errors.as_str()), (0, ""));
+}
+
+#[test]
+fn exact_compares_what_is_written() {
+    let folder = spellings();
+    let outcome = diff(folder.path(), &["before", "after", "--exact", "--summary"]);
+    assert_eq!(
+        (
+            outcome.status,
+            outcome.output.as_str(),
+            outcome.errors.as_str()
+        ),
+        (1, "0 the same, 3 gone, 3 new, 2 changed\n", "")
+    );
+    let arguments = [
+        "before", "after", "--exact", "--fields", "loc", "--ignore", "/~*",
+    ];
+    let outcome = diff(folder.path(), &arguments);
+    let expected = format!(
+        "- {ORIGIN:<52}  post-sitemap.xml\n+ {:<52}  post-sitemap.xml\n+ {:<52}  post-sitemap.xml\n\
+         - {:<52}  post-sitemap.xml\n2 the same, 2 gone, 2 new, 0 changed\n",
+        format!("{ORIGIN}/"),
+        format!("{ORIGIN}/%E6%97%A5/"),
+        format!("{ORIGIN}/%e6%97%a5/"),
+    );
+    assert_eq!(outcome.output, expected);
+}
+
+#[test]
+fn what_is_read_but_odd_is_told_and_what_lists_nothing_is_not_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = format!("<url><loc>{ORIGIN}/a</loc></url>");
+    let prefixed = page.replace("<", "<sm:").replace("<sm:/", "</sm:");
+    let namespace = "http://www.sitemaps.org/schemas/sitemap/0.9";
+    let good = format!("<urlset xmlns='{namespace}'>{page}</urlset>");
+    fs::write(folder.path().join("a.xml"), &good).unwrap();
+    let foreign = "its root is not in the namespace of sitemaps; it was read all the same";
+    for (document, told) in [
+        (
+            format!("<sm:urlset xmlns:sm='{namespace}'>{prefixed}</sm:urlset>"),
+            "",
+        ),
+        (good.replace("/a<", "<!-- -->/<![CDATA[a]]><?x?><"), ""),
+        (
+            "HTTPS://WWW.example.com/a\n".to_owned(),
+            "one address is written differently",
+        ),
+        (format!("<urlset>{page}</urlset>"), foreign),
+        (
+            format!("<urlset xmlns='{namespace}/'>{page}</urlset>"),
+            foreign,
+        ),
+        (
+            good.replace("<url>", "<url></url><url>"),
+            "1 of its entries have no address",
+        ),
+    ] {
+        fs::write(folder.path().join("b.xml"), &document).unwrap();
+        let outcome = diff(folder.path(), &["a.xml", "b.xml"]);
+        assert_eq!(
+            outcome.status, 0,
+            "{document}: {}{}",
+            outcome.output, outcome.errors
+        );
+        assert!(
+            outcome.errors.contains(told) && outcome.errors.is_empty() == told.is_empty(),
+            "{document}: {}",
+            outcome.errors
+        );
+    }
+    for (document, told) in [
+        (
+            good.replace("loc>", "location>"),
+            "has no <url> with an address, of 1",
+        ),
+        (good.replace("url>", "page>"), "has no <url>, but <page>"),
+        (
+            format!("{good}<urlset/>"),
+            "has <urlset> behind its root's end",
+        ),
+    ] {
+        fs::write(folder.path().join("b.xml"), &document).unwrap();
+        let outcome = diff(folder.path(), &["a.xml", "b.xml"]);
+        assert_eq!(
+            (outcome.status, outcome.output.as_str()),
+            (2, ""),
+            "{document}"
+        );
+        assert!(
+            outcome.errors.contains(told),
+            "{document}: {}",
+            outcome.errors
         );
     }
 }

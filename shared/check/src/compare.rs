@@ -1,11 +1,13 @@
 //! What differs between two sets of pages, each in one [`Comparison`], through the sorter: memory does not grow with them.
 //!
-//! A page is known by its address. One that a side lists several times, as among its pages and among its videos, says what all
+//! A page is known by its address, however a side spells it: [`sitemap::loc::normalized`] decides. One that a side lists several times, as among its pages and among its videos, says what all
 //! of these say together: their images, videos and so on, and the newest lastmod.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
+use sitemap::loc::normalized;
 use sitemap::time::When;
 
 use crate::entries::{Page, Part};
@@ -13,8 +15,10 @@ use crate::sort::{Sorted, Sorter};
 
 /// Bytes that sorting takes in memory.
 const MEMORY: usize = 32 * 1024 * 1024;
-/// Sitemaps of a page that are remembered.
+/// Sitemaps of a page, and spellings of its address, that are remembered.
 const MAX_FILES: usize = 16;
+/// Examples of addresses that both sides have and spell differently.
+const EXAMPLES: usize = 3;
 /// The longest lastmod that is kept. Right ones have 35 bytes at most.
 const MAX_LASTMOD_BYTES: usize = 255;
 
@@ -67,7 +71,7 @@ pub enum Change {
 }
 
 /// How many pages there are of each kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// The same on both sides.
     pub same: u64,
@@ -81,6 +85,10 @@ pub struct Counts {
     pub moved: u64,
     /// Times that A and B list an address again.
     pub again: [u64; 2],
+    /// Of those in both: spelled in no way that both sides have.
+    pub respelled: u64,
+    /// The first of them, as A and as B spell them.
+    pub spellings: Vec<[String; 2]>,
 }
 
 impl Counts {
@@ -96,15 +104,17 @@ impl Counts {
 pub struct Comparison {
     sorter: Sorter,
     record: Vec<u8>,
+    is_exact: bool,
 }
 
 impl Comparison {
-    /// Nothing yet. What memory has no room for is sorted in a file in `folder`.
+    /// Nothing yet. What memory has no room for is sorted in a file in `folder`. `is_exact`: two spellings are two addresses.
     #[must_use]
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
+    pub fn new(folder: impl Into<PathBuf>, is_exact: bool) -> Self {
         Self {
             sorter: Sorter::new(folder, MEMORY),
             record: Vec::new(),
+            is_exact,
         }
     }
 
@@ -116,7 +126,11 @@ impl Comparison {
     pub fn add(&mut self, side: Side, file: u32, page: &Page) -> io::Result<()> {
         let record = &mut self.record;
         record.clear();
-        record.extend_from_slice(page.loc.as_bytes());
+        let key = match self.is_exact {
+            true => Cow::Borrowed(page.loc.as_str()),
+            false => normalized(&page.loc),
+        };
+        record.extend_from_slice(key.as_bytes());
         // No document has this character, so what is sorted by all bytes is sorted by addresses first.
         record.push(0);
         record.push(side as u8);
@@ -133,10 +147,14 @@ impl Comparison {
                 record.extend_from_slice(&digest.to_be_bytes());
             }
         }
+        if key != page.loc {
+            record.extend_from_slice(page.loc.as_bytes());
+        }
         self.sorter.push(record)
     }
 
-    /// Ends both sides, and gives `take` what differs, in the order of the addresses. `is_moved` says of a page's sitemaps in A and
+    /// Ends both sides, and gives `take` what differs, in the order of the addresses as they are compared. What both sides have is
+    /// named as A spells it. `is_moved` says of a page's sitemaps in A and
     /// in B whether none has the same name.
     ///
     /// # Errors
@@ -155,8 +173,8 @@ impl Comparison {
             let mut sides: [Option<Record>; 2] = [None, None];
             let mut record = Some(first);
             while let Some(one) = record {
-                let loc = sides.iter().flatten().next().map(|other| &other.page.loc);
-                if loc.is_some_and(|loc| *loc != one.page.loc) {
+                let key = sides.iter().flatten().next().map(|other| &other.key);
+                if key.is_some_and(|key| *key != one.key) {
                     next = Some(one);
                     break;
                 }
@@ -170,19 +188,32 @@ impl Comparison {
                 }
                 record = Record::next(&mut sorted)?;
             }
-            let (loc, change) = match sides {
+            let (record, change) = match sides {
                 [Some(a), Some(b)] => {
                     counts.moved += u64::from(is_moved(&a.files, &b.files));
+                    if !a.spellings.iter().any(|loc| b.spellings.contains(loc)) {
+                        counts.respelled += 1;
+                        if counts.spellings.len() < EXAMPLES {
+                            let spellings = [a.loc().to_owned(), b.loc().to_owned()];
+                            counts.spellings.push(spellings);
+                        }
+                    }
                     match a.change(&b, fields) {
-                        Some(change) => (a.page.loc, change),
+                        Some(change) => (a, change),
                         None => {
                             counts.same += 1;
                             continue;
                         }
                     }
                 }
-                [Some(a), None] => (a.page.loc, Change::Gone(a.files[0])),
-                [None, Some(b)] => (b.page.loc, Change::New(b.files[0])),
+                [Some(a), None] => {
+                    let change = Change::Gone(a.files[0]);
+                    (a, change)
+                }
+                [None, Some(b)] => {
+                    let change = Change::New(b.files[0]);
+                    (b, change)
+                }
                 [None, None] => continue,
             };
             match change {
@@ -190,7 +221,7 @@ impl Comparison {
                 Change::New(_) => counts.new += 1,
                 Change::Changed { .. } => counts.changed += 1,
             }
-            take(&loc, &change)?;
+            take(record.loc(), &change)?;
         }
         Ok(counts)
     }
@@ -198,6 +229,10 @@ impl Comparison {
 
 /// A page as it was sorted.
 struct Record {
+    /// The address as it is compared.
+    key: String,
+    /// The ways in which the side spells it: at least one.
+    spellings: Vec<String>,
     side: Side,
     /// Its sitemaps: at least one.
     files: Vec<u32>,
@@ -217,13 +252,12 @@ impl Record {
         let end = memchr::memchr(0, bytes)?;
         let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(str::to_owned);
         let number = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_be_bytes);
-        let loc = text(&bytes[..end])?;
+        let key = text(&bytes[..end])?;
         let (side, rest) = bytes[end + 1..].split_first()?;
         let (file, rest) = rest.split_at_checked(4)?;
         let (length, rest) = rest.split_first()?;
         let (lastmod, mut rest) = rest.split_at_checked(usize::from(*length))?;
         let mut page = Page {
-            loc,
             lastmod: text(lastmod)?,
             ..Page::default()
         };
@@ -234,17 +268,33 @@ impl Record {
             part.extend(digests.iter().map(|digest| u64::from_be_bytes(*digest)));
             rest = behind;
         }
+        let spelling = match rest {
+            [] => key.clone(),
+            other => text(other)?,
+        };
         Some(Self {
+            key,
+            spellings: vec![spelling],
             side: if *side == 0 { Side::A } else { Side::B },
             files: vec![number(file)?],
             page,
         })
     }
 
+    /// The address as the side spells it first.
+    fn loc(&self) -> &str {
+        &self.spellings[0]
+    }
+
     /// Adds what the same page says elsewhere.
     fn merge(&mut self, other: Self) {
         if self.files.len() < MAX_FILES {
             self.files.extend(other.files);
+        }
+        for spelling in other.spellings {
+            if self.spellings.len() < MAX_FILES && !self.spellings.contains(&spelling) {
+                self.spellings.push(spelling);
+            }
         }
         let page = &mut self.page;
         if is_newer(&other.page.lastmod, &page.lastmod) {
@@ -327,7 +377,16 @@ mod tests {
     }
 
     fn compare(a: &[(u32, Page)], b: &[(u32, Page)], fields: &Fields) -> (Counts, Vec<String>) {
-        let mut comparison = Comparison::new(std::env::temp_dir());
+        compare_as(false, a, b, fields)
+    }
+
+    fn compare_as(
+        is_exact: bool,
+        a: &[(u32, Page)],
+        b: &[(u32, Page)],
+        fields: &Fields,
+    ) -> (Counts, Vec<String>) {
+        let mut comparison = Comparison::new(std::env::temp_dir(), is_exact);
         for (side, pages) in [(Side::B, b), (Side::A, a)] {
             for (file, page) in pages.iter().rev() {
                 comparison.add(side, *file, page).unwrap();
@@ -377,8 +436,97 @@ mod tests {
             changed: 2,
             moved: 1,
             again: [1, 0],
+            ..Counts::default()
         };
-        assert_eq!((counts, counts.of_a()), (expected, 4));
+        assert_eq!((counts.of_a(), counts), (4, expected));
+    }
+
+    #[test]
+    fn an_address_is_one_however_it_is_spelled() {
+        // Each is one address on both sides, but for the last three.
+        let pairs = [
+            (
+                "https://a.example/%e6%97%a5/",
+                "https://a.example/%E6%97%A5/",
+            ),
+            ("https://a.example/~joe", "https://a.example/%7Ejoe"),
+            ("https://a.example/caf\u{e9}", "https://a.example/caf%c3%a9"),
+            ("https://a.example", "https://a.example/"),
+            ("HTTPS://A.example:443/x", "https://a.example/x"),
+            ("http://a.example:80/x", "http://a.example/x"),
+            (
+                "https://b\u{fc}cher.example/",
+                "https://xn--bcher-kva.example/",
+            ),
+            ("https://a.example/y/../z", "https://a.example/z"),
+            ("https://a.example/same", "https://a.example/same"),
+            ("https://a.example/a%2Fb", "https://a.example/a/b"),
+            ("https://a.example/?q=a+b", "https://a.example/?q=a%20b"),
+            ("https://a.example/?a=1&b=2", "https://a.example/?b=2&a=1"),
+        ];
+        let side = |at: usize| {
+            let locs = pairs.map(|(a, b)| [a, b][at]);
+            locs.map(|loc| (at as u32, page(loc, "2026-01-01", &[1])))
+                .to_vec()
+        };
+        let (a, b) = (side(0), side(1));
+        let (counts, changes) = compare(&a, &b, &Fields::default());
+        let (same, respelled) = (pairs.len() as u64 - 3, pairs.len() as u64 - 4);
+        assert_eq!(
+            (counts.same, counts.gone, counts.new),
+            (same, 3, 3),
+            "{changes:#?}"
+        );
+        assert_eq!(counts.respelled, respelled);
+        let first = ["http://a.example:80/x", "http://a.example/x"].map(str::to_owned);
+        assert_eq!(
+            (counts.spellings.len(), &counts.spellings[0]),
+            (EXAMPLES, &first)
+        );
+        // What differs is named as A spells it, in the order of the compared form.
+        let b: Vec<_> = b
+            .into_iter()
+            .map(|(file, page)| {
+                (
+                    file,
+                    Page {
+                        lastmod: String::new(),
+                        ..page
+                    },
+                )
+            })
+            .collect();
+        let (_, changes) = compare(&a[..4], &b[..4], &Fields::default());
+        let named: Vec<_> = changes
+            .iter()
+            .map(|change| change.split(' ').next().unwrap())
+            .collect();
+        let expected = ["https://a.example", pairs[0].0, pairs[2].0, pairs[1].0];
+        assert_eq!(named, expected);
+        // As they are written, all but one are others.
+        let (counts, _) = compare_as(true, &a, &side(1), &Fields::default());
+        assert_eq!(
+            (counts.same, counts.gone, counts.respelled),
+            (1, pairs.len() as u64 - 1, 0)
+        );
+    }
+
+    #[test]
+    fn two_spellings_of_one_side_are_one_page_that_is_listed_again() {
+        let both = [
+            (0, page("https://a.example/%c3%a9", "2026-01-01", &[1])),
+            (0, page("https://a.example/%C3%A9", "2026-01-02", &[2])),
+        ];
+        let one = [(0, page("https://a.example/\u{e9}", "2026-01-02", &[1, 2]))];
+        let (counts, changes) = compare(&both, &one, &Fields::default());
+        assert_eq!(
+            (counts.same, counts.again, counts.respelled),
+            (1, [1, 0], 1),
+            "{changes:?}"
+        );
+        // One of A's spellings is B's.
+        let (counts, _) = compare(&both, &both[1..], &Fields::default());
+        assert_eq!((counts.changed, counts.respelled), (1, 0));
     }
 
     #[test]

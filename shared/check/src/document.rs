@@ -14,12 +14,13 @@ use crate::finding::{Finding, Findings, Position};
 use crate::robots::Robots;
 use crate::rules::{Policy, Rule};
 use crate::schema::quoted;
-use input::Source;
+use input::{Input, Limits, MAX_PIECE_BYTES};
 
+pub mod elements;
 mod entry;
 mod feed;
 mod finish;
-pub(crate) mod input;
+pub mod input;
 mod xml;
 
 /// Seconds of a day.
@@ -202,10 +203,13 @@ impl Document {
 
 /// Reads a document to its end, or to what stops it.
 pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
-    let mut source = Source::open(body, about.is_encoded, about.is_named_gz, about.max_bytes);
+    let limits = Limits {
+        bytes: about.max_bytes,
+        piece: MAX_PIECE_BYTES,
+    };
+    let mut source = Input::judged(body, about.is_encoded, about.is_named_gz, limits);
     let mut reader = Reader::new(about);
-    let head = source.head(HEAD_BYTES);
-    let head = head[..head.len().min(HEAD_BYTES)].to_vec();
+    let head = source.head(HEAD_BYTES).to_vec();
     let start = head.trim_ascii_start();
     let is_html = [&b"<!doctype html"[..], b"<html"].iter().any(|tag| {
         start
@@ -216,7 +220,7 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
         reader.found(Rule::FileWellformed, None, true, || "is empty".to_owned());
     } else if is_html {
         reader.html();
-    } else if start.starts_with(b"http") {
+    } else if input::is_list(start) {
         reader.document.kind = Kind::Text;
         reader.text(&mut source);
     } else if start.starts_with(b"<") || start.is_empty() {
@@ -367,7 +371,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One URL a line.
-    fn text(&mut self, source: &mut Source<'_>) {
+    fn text(&mut self, source: &mut Input<'_>) {
         let mut line = Vec::new();
         loop {
             let at = source.position();

@@ -2,21 +2,19 @@
 //!
 //! It judges nothing. What is not well-formed, cut or too large is an error, since what is behind it is not known.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, BufRead as _, Read};
+use std::io::{self, Read};
 
-use quick_xml::events::{BytesStart, Event};
-use quick_xml::name::ResolveResult;
-use quick_xml::reader::NsReader;
+use sitemap::loc::normalized;
 
 use crate::document::Kind;
-use crate::document::input::{Source, Stop};
+use crate::document::elements::{Broken, Element, Elements, Entries, Oddities, Wrong};
+use crate::document::input::{Input, Limits, MAX_PIECE_BYTES, Stop, is_list};
 use crate::schema::{Ns, quoted};
 
 /// What a document's beginning is recognised by.
 const HEAD_BYTES: usize = 1024;
-/// Elements inside each other. Sitemaps have five.
-const MAX_DEPTH: usize = 64;
 
 /// A listed page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,12 +44,12 @@ impl Part {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Images, Self::Alternates, Self::Videos, Self::News];
 
-    fn named(ns: Ns, local: &str) -> Option<Self> {
-        match (ns, local) {
-            (Ns::Image, "image") => Some(Self::Images),
-            (Ns::Video, "video") => Some(Self::Videos),
-            (Ns::News, "news") => Some(Self::News),
-            (Ns::Xhtml, "link") => Some(Self::Alternates),
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "image:image" => Some(Self::Images),
+            "video:video" => Some(Self::Videos),
+            "news:news" => Some(Self::News),
+            "xhtml:link" => Some(Self::Alternates),
             _ => None,
         }
     }
@@ -75,22 +73,59 @@ pub struct Reading {
     pub max_bytes: u64,
     /// Origins: a URL of the first is compared as if it were of the second.
     pub maps: Vec<(String, String)>,
+    /// URLs are compared as they are written, not as addresses.
+    pub is_exact: bool,
 }
 
 impl Reading {
-    /// A text as it is compared.
+    /// Returns a text with its origin replaced, if it is a URL of one of the origins.
     #[must_use]
-    pub fn mapped<'t>(&self, text: &'t str) -> std::borrow::Cow<'t, str> {
-        for (from, to) in &self.maps {
-            // The whole origin: `https://a.example` also begins `https://a.example.org`.
-            if let Some(rest) = text.strip_prefix(from.as_str())
-                && (rest.is_empty() || rest.starts_with(['/', '?', '#']))
-            {
-                return format!("{to}{rest}").into();
-            }
+    pub fn mapped<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.maps.is_empty() {
+            return text.into();
         }
-        text.into()
+        match self.replaced(text) {
+            Some(mapped) => mapped.into(),
+            // The origin itself may be spelled differently.
+            None if is_list(text.as_bytes()) && !self.is_exact => {
+                let mapped = self.replaced(&normalized(text));
+                mapped.map_or(text.into(), Cow::Owned)
+            }
+            None => text.into(),
+        }
     }
+
+    fn replaced(&self, text: &str) -> Option<String> {
+        self.maps.iter().find_map(|(from, to)| {
+            // The whole origin: `https://a.example` also begins `https://a.example.org`.
+            let rest = text.strip_prefix(from.as_str())?;
+            let is_whole = rest.is_empty() || rest.starts_with(['/', '?', '#']);
+            is_whole.then(|| format!("{to}{rest}"))
+        })
+    }
+
+    /// Returns a text of an entry as it is compared.
+    fn compared<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !is_list(text.as_bytes()) {
+            return text.into();
+        }
+        match self.mapped(text) {
+            mapped if self.is_exact => mapped,
+            Cow::Borrowed(text) => normalized(text),
+            Cow::Owned(text) => normalized(&text).into_owned().into(),
+        }
+    }
+}
+
+/// What was read of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// What it is.
+    pub kind: Kind,
+    /// Entries without an address, which are not compared.
+    pub without_address: u64,
+    /// Its root is of another namespace than the protocol's, or of none. It was read all the same.
+    pub is_foreign: bool,
 }
 
 /// Why a document could not be read to its end.
@@ -131,49 +166,30 @@ pub enum PageError {
 ///
 /// # Errors
 ///
-/// If the document cannot be read to its end, or `take` fails.
+/// If the document cannot be read to its end, or lists something of which nothing could be read, or `take` fails.
 pub fn read<'a>(
     body: impl Read + 'a,
     reading: &'a Reading,
-    take: impl FnMut(Listed<'_>) -> io::Result<()>,
-) -> Result<Kind, PageError> {
+    mut take: impl FnMut(Listed<'_>) -> io::Result<()>,
+) -> Result<Outline, PageError> {
     // Whether a name fits the packing is for rules to say.
-    let mut source = Source::open(body, reading.is_encoded, true, reading.max_bytes);
-    let head = source.head(HEAD_BYTES);
-    let start = head[..head.len().min(HEAD_BYTES)].trim_ascii_start();
-    let (is_text, is_xml) = (start.starts_with(b"http"), start.starts_with(b"<"));
-    if !is_text && !is_xml && !start.is_empty() {
+    let limits = Limits {
+        bytes: reading.max_bytes,
+        piece: MAX_PIECE_BYTES,
+    };
+    let mut input = Input::judged(body, reading.is_encoded, true, limits);
+    let start = input.head(HEAD_BYTES).trim_ascii_start();
+    if is_list(start) {
+        return lines(&mut input, reading, &mut take);
+    }
+    if !start.is_empty() && !start.starts_with(b"<") {
         let begin = String::from_utf8_lossy(&start[..start.len().min(40)]).into_owned();
         let what = format!("a file that begins with {}", quoted(&begin));
         return Err(PageError::Other(what));
     }
-    let mut pages = Pages {
-        reading,
-        take,
-        kind: Kind::Other,
-        page: Page::default(),
-        text: String::new(),
-        depth: 0,
-        part: None,
-        hasher: DefaultHasher::new(),
-        rss_link: false,
-    };
-    let outcome = if is_text {
-        pages.lines(&mut source)
-    } else {
-        pages.xml(&mut source)
-    };
-    // What stopped the bytes is why the parser stopped.
-    match (source.stop(), outcome) {
-        (_, Err(PageError::Take(error))) => Err(PageError::Take(error)),
-        (None, outcome) => outcome.map(|()| pages.kind),
-        (Some(Stop::TooLarge), _) => Err(PageError::TooLarge(reading.max_bytes)),
-        (Some(Stop::LongPiece), _) => Err(PageError::LongPiece),
-        (Some(Stop::CutGzip), _) => Err(PageError::CutGzip),
-        (Some(Stop::BadGzip), _) => Err(PageError::BadGzip),
-        (Some(Stop::Body), Err(PageError::Body(error))) => Err(PageError::Body(error)),
-        (Some(Stop::Body), _) => Err(PageError::Body(io::ErrorKind::UnexpectedEof.into())),
-    }
+    let broken = |broken| broken_at(broken, reading);
+    let mut elements = Elements::open(input, Oddities::Refused).map_err(broken)?;
+    trees(&mut elements, reading, &mut take)
 }
 
 /// Gives `take` the pages of `<url>` elements that stand alone, as Waymark's tables have them: with the usual prefixes.
@@ -185,7 +201,7 @@ pub fn read_entries(
     entries: &str,
     reading: &Reading,
     take: impl FnMut(Listed<'_>) -> io::Result<()>,
-) -> Result<Kind, PageError> {
+) -> Result<Outline, PageError> {
     let mut begin = "<urlset".to_owned();
     for (_, prefix, uri) in Ns::ALL {
         let colon = if prefix.is_empty() { "" } else { ":" };
@@ -197,278 +213,176 @@ pub fn read_entries(
     read(body.chain(&b"</urlset>"[..]), reading, take)
 }
 
-struct Pages<'r, F> {
-    reading: &'r Reading,
-    take: F,
-    kind: Kind,
-    page: Page,
-    text: String,
-    /// Elements that are open.
-    depth: usize,
-    /// The image, link, video or news that is being read.
-    part: Option<Part>,
-    /// Its digest so far.
-    hasher: DefaultHasher,
-    /// The link that is open is RSS's, whose text is the address.
-    rss_link: bool,
-}
-
-impl<F: FnMut(Listed<'_>) -> io::Result<()>> Pages<'_, F> {
-    fn lines(&mut self, source: &mut Source<'_>) -> Result<(), PageError> {
-        self.kind = Kind::Text;
-        let mut line = Vec::new();
-        loop {
-            let at = source.position().line;
-            line.clear();
-            source.begin_piece();
-            if source
-                .read_until(b'\n', &mut line)
-                .map_err(PageError::Body)?
-                == 0
-            {
-                return Ok(());
-            }
-            let text = std::str::from_utf8(&line).map_err(|_| malformed(at, "is not UTF-8"))?;
-            let text = text.trim();
-            if !text.is_empty() {
-                self.page.loc = self.reading.mapped(text).into_owned();
-                self.give()?;
-            }
+/// One URL a line.
+fn lines(
+    input: &mut Input<'_>,
+    reading: &Reading,
+    take: &mut impl FnMut(Listed<'_>) -> io::Result<()>,
+) -> Result<Outline, PageError> {
+    let (mut line, mut page) = (Vec::new(), Page::default());
+    loop {
+        let at = input.line();
+        let is_line = input.read_line(&mut line);
+        let is_line = is_line.map_err(|error| {
+            let stop = input.stop().unwrap_or(Stop::Body);
+            unread(stop, error, reading)
+        });
+        if !is_line? {
+            return Ok(Outline {
+                kind: Kind::Text,
+                without_address: 0,
+                is_foreign: false,
+            });
         }
-    }
-
-    fn xml(&mut self, source: &mut Source<'_>) -> Result<(), PageError> {
-        let mut reader = NsReader::from_reader(source);
-        let mut buffer = Vec::new();
-        loop {
-            buffer.clear();
-            let source = reader.get_mut();
-            source.begin_piece();
-            let at = source.position().line;
-            let (resolved, event) = match reader.read_resolved_event_into(&mut buffer) {
-                Ok(read) => read,
-                Err(quick_xml::Error::Io(error)) => {
-                    let (kind, text) = (error.kind(), error.to_string());
-                    return Err(PageError::Body(io::Error::new(kind, text)));
-                }
-                Err(error) => return Err(malformed(at, &error.to_string())),
-            };
-            let ns = match resolved {
-                ResolveResult::Bound(namespace) => Ns::named(namespace.0),
-                ResolveResult::Unbound | ResolveResult::Unknown(_) => None,
-            };
-            match event {
-                Event::Start(start) => self.start(ns, &start, at)?,
-                Event::Empty(start) => {
-                    let local = start.local_name();
-                    self.start(ns, &start, at)?;
-                    self.end(ns, local.as_ref())?;
-                }
-                Event::End(end) => {
-                    let local = end.local_name();
-                    self.end(ns, local.as_ref())?;
-                }
-                Event::Text(text) => self.text.push_str(&text),
-                Event::CData(text) => self.text.push_str(&text),
-                Event::GeneralRef(reference) => {
-                    let character = match &*reference {
-                        "amp" => Some('&'),
-                        "lt" => Some('<'),
-                        "gt" => Some('>'),
-                        "quot" => Some('"'),
-                        "apos" => Some('\''),
-                        // Entities of a DTD are never expanded.
-                        _ => reference.resolve_char_ref().ok().flatten(),
-                    };
-                    let unknown =
-                        || format!("has the reference {}, which is unknown", quoted(&reference));
-                    self.text
-                        .push(character.ok_or_else(|| malformed(at, &unknown()))?);
-                }
-                Event::Eof if self.depth > 0 => {
-                    return Err(malformed(at, "ends before its root's end"));
-                }
-                Event::Eof if self.kind == Kind::Other => {
-                    return Err(malformed(at, "has no root element"));
-                }
-                Event::Eof => return Ok(()),
-                Event::Decl(_) | Event::DocType(_) | Event::Comment(_) | Event::PI(_) => {}
-            }
+        let text = std::str::from_utf8(&line).map_err(|_| malformed(at, "is not UTF-8"))?;
+        let text = text.trim();
+        if !text.is_empty() {
+            page.loc = reading.mapped(text).into_owned();
+            take(Listed::Page(&page)).map_err(PageError::Take)?;
         }
-    }
-
-    fn start(&mut self, ns: Option<Ns>, start: &BytesStart<'_>, at: u32) -> Result<(), PageError> {
-        let local = start.local_name();
-        let local: &str = local.as_ref();
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(malformed(at, "has too many elements inside each other"));
-        }
-        self.text.clear();
-        if self.depth == 1 {
-            self.kind = match (ns, local) {
-                (Some(Ns::Sitemap), "urlset") => Kind::Sitemap,
-                (Some(Ns::Sitemap), "sitemapindex") => Kind::Index,
-                (_, "rss" | "RDF") => Kind::Rss,
-                (_, "feed") => Kind::Atom,
-                (_, "html" | "HTML") => return Err(PageError::Other("a web page".to_owned())),
-                _ if matches!(local, "urlset" | "sitemapindex") => {
-                    let what = format!("<{local}> is not in the namespace {}", Ns::ALL[0].2);
-                    return Err(malformed(at, &what));
-                }
-                _ => return Err(PageError::Other(format!("a document of <{local}>"))),
-            };
-            return Ok(());
-        }
-        if self.is_entry(ns, local) {
-            self.page = Page::default();
-            self.part = None;
-            return Ok(());
-        }
-        if matches!(self.kind, Kind::Rss | Kind::Atom) {
-            self.rss_link = local == "link" && start.name().prefix().is_none();
-            return if self.rss_link {
-                self.link(start, at)
-            } else {
-                Ok(())
-            };
-        }
-        if self.depth == 3 {
-            self.part = ns.and_then(|ns| Part::named(ns, local));
-            self.hasher = DefaultHasher::new();
-        }
-        if self.part.is_some() {
-            self.hash(b"<");
-            self.hash(local.as_bytes());
-            for (name, value) in attributes(start, at)? {
-                self.hash(name.as_bytes());
-                let value = self.reading.mapped(&value).into_owned();
-                self.hash(value.as_bytes());
-            }
-        }
-        Ok(())
-    }
-
-    /// Atom's address, or nothing, for RSS's is its text.
-    fn link(&mut self, start: &BytesStart<'_>, at: u32) -> Result<(), PageError> {
-        let attributes = attributes(start, at)?;
-        let value = |name| {
-            attributes
-                .iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| value)
-        };
-        let is_alternate = value("rel").is_none_or(|rel| rel == "alternate");
-        if let Some(href) = value("href").filter(|_| is_alternate && self.page.loc.is_empty()) {
-            self.page.loc = self.reading.mapped(href.trim()).into_owned();
-        }
-        Ok(())
-    }
-
-    fn end(&mut self, ns: Option<Ns>, local: &str) -> Result<(), PageError> {
-        let depth = self.depth;
-        self.depth -= 1;
-        let text = std::mem::take(&mut self.text);
-        let outcome = self.ended(ns, local, depth, text.trim());
-        self.text = text;
-        self.text.clear();
-        outcome
-    }
-
-    fn ended(
-        &mut self,
-        ns: Option<Ns>,
-        local: &str,
-        depth: usize,
-        text: &str,
-    ) -> Result<(), PageError> {
-        self.depth += 1;
-        let is_entry = self.is_entry(ns, local);
-        self.depth -= 1;
-        if is_entry {
-            return if self.page.loc.is_empty() {
-                Ok(())
-            } else {
-                self.give()
-            };
-        }
-        if matches!(self.kind, Kind::Rss | Kind::Atom) {
-            match local {
-                "link" if self.rss_link && self.page.loc.is_empty() => {
-                    self.page.loc = self.reading.mapped(text).into_owned();
-                }
-                "updated" => text.clone_into(&mut self.page.lastmod),
-                _ => {}
-            }
-            self.rss_link = false;
-            return Ok(());
-        }
-        if let Some(part) = self.part {
-            let text = self.reading.mapped(text).into_owned();
-            self.hash(text.as_bytes());
-            if depth == 3 {
-                self.page.parts[part as usize].push(self.hasher.finish());
-                self.part = None;
-            }
-        } else if depth == 3 && ns == Some(Ns::Sitemap) {
-            match local {
-                "loc" => self.page.loc = self.reading.mapped(text).into_owned(),
-                "lastmod" => text.clone_into(&mut self.page.lastmod),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn is_entry(&self, ns: Option<Ns>, local: &str) -> bool {
-        match self.kind {
-            Kind::Sitemap => self.depth == 2 && ns == Some(Ns::Sitemap) && local == "url",
-            Kind::Index => self.depth == 2 && ns == Some(Ns::Sitemap) && local == "sitemap",
-            Kind::Rss => local == "item",
-            Kind::Atom => self.depth == 2 && local == "entry",
-            Kind::Text | Kind::Html | Kind::Other => false,
-        }
-    }
-
-    /// Each text with its length, so that two never run together.
-    fn hash(&mut self, bytes: &[u8]) {
-        self.hasher.write_usize(bytes.len());
-        self.hasher.write(bytes);
-    }
-
-    fn give(&mut self) -> Result<(), PageError> {
-        for part in &mut self.page.parts {
-            part.sort_unstable();
-        }
-        let listed = match self.kind {
-            Kind::Index => Listed::Sitemap(&self.page.loc),
-            _ => Listed::Page(&self.page),
-        };
-        (self.take)(listed).map_err(PageError::Take)?;
-        self.page.loc.clear();
-        Ok(())
     }
 }
 
-fn malformed(line: u32, what: &str) -> PageError {
-    let what = what.to_owned();
+fn trees(
+    elements: &mut Elements<'_>,
+    reading: &Reading,
+    take: &mut impl FnMut(Listed<'_>) -> io::Result<()>,
+) -> Result<Outline, PageError> {
+    let (kind, entry_name) = match elements.root() {
+        "urlset" => (Kind::Sitemap, "url"),
+        "sitemapindex" => (Kind::Index, "sitemap"),
+        "rss" | "rdf:RDF" => (Kind::Rss, "item"),
+        "atom:feed" => (Kind::Atom, "entry"),
+        "html" | "HTML" | "xhtml:html" => return Err(PageError::Other("a web page".to_owned())),
+        root => return Err(PageError::Other(format!("a document of <{}>", local(root)))),
+    };
+    let is_feed = matches!(kind, Kind::Rss | Kind::Atom);
+    let mut entries = Entries::new(entry_name);
+    let broken = |broken| broken_at(broken, reading);
+    while let Some(entry) = elements.next().map_err(broken)? {
+        let page = if is_feed {
+            feed_page(&entry, reading)
+        } else {
+            sitemap_page(&entry, reading)
+        };
+        if !entries.add(&entry, !page.loc.is_empty()) || page.loc.is_empty() {
+            continue;
+        }
+        let listed = match kind {
+            Kind::Index => Listed::Sitemap(&page.loc),
+            _ => Listed::Page(&page),
+        };
+        take(listed).map_err(PageError::Take)?;
+    }
+    match entries.lacking() {
+        // A feed has other elements than items, and may have no items.
+        Some(what) if !is_feed || entries.count() > 0 => {
+            Err(malformed(elements.line(), &format!("has {what}")))
+        }
+        _ => Ok(Outline {
+            kind,
+            without_address: entries.without_address(),
+            is_foreign: !is_feed && elements.is_foreign(),
+        }),
+    }
+}
+
+fn sitemap_page(entry: &Element, reading: &Reading) -> Page {
+    let mut page = Page::default();
+    for child in entry.children() {
+        match child.name() {
+            "loc" => page.loc = reading.mapped(child.text()).into_owned(),
+            "lastmod" => child.text().clone_into(&mut page.lastmod),
+            name => {
+                if let Some(part) = Part::named(name) {
+                    let mut hasher = DefaultHasher::new();
+                    hash_element(child, reading, &mut hasher);
+                    page.parts[part as usize].push(hasher.finish());
+                }
+            }
+        }
+    }
+    for part in &mut page.parts {
+        part.sort_unstable();
+    }
+    page
+}
+
+/// RSS has the address as a text, Atom as an attribute.
+fn feed_page(entry: &Element, reading: &Reading) -> Page {
+    let links = entry.children().iter();
+    let mut links = links.filter(|child| matches!(child.name(), "link" | "atom:link"));
+    let address = links.find_map(|link| {
+        let is_alternate = matches!(link.attribute("rel"), None | Some("alternate"));
+        let href = link.attribute("href").filter(|_| is_alternate);
+        href.or(Some(link.text())).filter(|text| !text.is_empty())
+    });
+    let updated = entry
+        .children()
+        .iter()
+        .find(|child| child.local() == "updated");
+    Page {
+        loc: reading.mapped(address.unwrap_or_default()).into_owned(),
+        lastmod: updated.map_or(String::new(), |updated| updated.text().to_owned()),
+        ..Page::default()
+    }
+}
+
+/// Hashes all that an element says, in whatever form it says it.
+fn hash_element(element: &Element, reading: &Reading, hasher: &mut DefaultHasher) {
+    hash(b"<", hasher);
+    hash(element.local().as_bytes(), hasher);
+    let mut attributes: Vec<_> = element.attributes().iter().collect();
+    attributes.sort();
+    for (name, value) in attributes {
+        hash(name.as_bytes(), hasher);
+        hash(reading.compared(value.trim()).as_bytes(), hasher);
+    }
+    hash(reading.compared(element.text()).as_bytes(), hasher);
+    for child in element.children() {
+        hash_element(child, reading, hasher);
+    }
+    hash(b">", hasher);
+}
+
+/// Each text with its length, so that two never run together.
+fn hash(bytes: &[u8], hasher: &mut DefaultHasher) {
+    hasher.write_usize(bytes.len());
+    hasher.write(bytes);
+}
+
+/// Says why the bytes of a document ended early.
+fn unread(stop: Stop, error: io::Error, reading: &Reading) -> PageError {
+    match stop {
+        Stop::TooLarge => PageError::TooLarge(reading.max_bytes),
+        Stop::LongPiece => PageError::LongPiece,
+        Stop::CutGzip => PageError::CutGzip,
+        Stop::BadGzip => PageError::BadGzip,
+        Stop::Body => PageError::Body(error),
+    }
+}
+
+fn broken_at(Broken { line, what }: Broken, reading: &Reading) -> PageError {
+    let what = match what {
+        Wrong::Unread(stop, reason) => return unread(stop, io::Error::other(reason), reading),
+        Wrong::Cut(_) => "ends before its root's end".to_owned(),
+        Wrong::NoRoot => "has no root element".to_owned(),
+        Wrong::Behind(name) => format!("has <{name}> behind its root's end"),
+        Wrong::Depth(_) => "has too many elements inside each other".to_owned(),
+        Wrong::Large(most) => format!("has an entry of more than {} MiB", most / (1024 * 1024)),
+        Wrong::Reference(name) => format!("has the reference {}, which is unknown", quoted(&name)),
+        Wrong::Encoding(reason) | Wrong::Syntax(reason) | Wrong::Other(reason) => reason,
+    };
+    malformed(line, &what)
+}
+
+fn malformed(line: u64, what: &str) -> PageError {
+    let (line, what) = (u32::try_from(line).unwrap_or(u32::MAX), what.to_owned());
     PageError::Malformed { line, what }
 }
 
-/// In the order of their names, without declarations.
-fn attributes(start: &BytesStart<'_>, at: u32) -> Result<Vec<(String, String)>, PageError> {
-    let mut found = Vec::new();
-    for attribute in start.attributes() {
-        let attribute = attribute.map_err(|error| malformed(at, &error.to_string()))?;
-        if attribute.key.as_namespace_binding().is_some() {
-            continue;
-        }
-        let value = quick_xml::escape::unescape(&attribute.value);
-        let value = value.map_err(|error| malformed(at, &error.to_string()))?;
-        found.push((attribute.key.0.to_owned(), value.into_owned()));
-    }
-    found.sort();
-    Ok(found)
+fn local(name: &str) -> &str {
+    name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
 #[cfg(test)]
@@ -502,6 +416,10 @@ mod tests {
             Ok(())
         };
         read(body.as_bytes(), &reading, take).map(|_| pages)
+    }
+
+    fn outline(body: &str) -> Outline {
+        read(body.as_bytes(), &reading(), |_| Ok(())).unwrap()
     }
 
     fn counts(page: &Page) -> [usize; 4] {
@@ -569,6 +487,154 @@ mod tests {
     }
 
     #[test]
+    fn a_url_is_compared_as_an_address_wherever_it_is() {
+        let parts = |is_exact: bool, image: &str, href: &str| {
+            let body = format!(
+                "{BEGIN}<url><loc>https://a.example/</loc><i:image><i:loc>{image}</i:loc><i:title>%c3</i:title></i:image>\
+                 <x:link rel='alternate' hreflang='de' href='{href}'/></url></urlset>"
+            );
+            let (reading, mut parts) = (
+                Reading {
+                    is_exact,
+                    ..reading()
+                },
+                Vec::new(),
+            );
+            let take = |listed: Listed<'_>| {
+                if let Listed::Page(page) = listed {
+                    parts.extend(page.parts.concat());
+                }
+                Ok(())
+            };
+            read(body.as_bytes(), &reading, take).unwrap();
+            parts
+        };
+        let (image, href) = ("https://a.example/%c3%a9.png", "https://a.example/~a");
+        for (other_image, other_href) in [
+            ("https://a.example/\u{e9}.png", "https://a.example/%7Ea"),
+            (
+                "HTTPS://A.EXAMPLE:443/%C3%A9.png",
+                " https://a.example/%7ea ",
+            ),
+            ("https://B.example/%C3%A9.png", "https://b.example:443/~a"),
+        ] {
+            let [one, other] = [(image, href), (other_image, other_href)];
+            assert_eq!(
+                parts(false, one.0, one.1),
+                parts(false, other.0, other.1),
+                "{other:?}"
+            );
+            assert_ne!(
+                parts(true, one.0, one.1),
+                parts(true, other.0, other.1),
+                "{other:?}"
+            );
+        }
+        assert_ne!(
+            parts(false, image, href),
+            parts(false, "https://a.example/%C3%AA.png", href)
+        );
+    }
+
+    #[test]
+    fn a_wrong_namespace_hides_nothing_and_is_told() {
+        const ENTRY: &str = "<url><loc>https://a.example/1</loc>\
+            <image:image xmlns:image='http://www.google.com/schemas/sitemap-image/1.1'><image:loc>x</image:loc></image:image></url>";
+        let prefixed = ENTRY
+            .replace("url>", "sm:url>")
+            .replace("<loc>", "<sm:loc>")
+            .replace("1</loc>", "1</sm:loc>");
+        let protocol = "http://www.sitemaps.org/schemas/sitemap/0.9";
+        for (body, is_foreign) in [
+            (
+                format!("<urlset xmlns='{protocol}'>{ENTRY}</urlset>"),
+                false,
+            ),
+            (
+                format!("<sm:urlset xmlns:sm='{protocol}'>{prefixed}</sm:urlset>"),
+                false,
+            ),
+            (
+                format!(
+                    "<urlset xmlns='http://www.google.com/schemas/sitemap/0.84'>{ENTRY}</urlset>"
+                ),
+                false,
+            ),
+            (format!("<urlset>{ENTRY}</urlset>"), true),
+            (
+                format!("<urlset xmlns='{protocol}/'>{ENTRY}</urlset>"),
+                true,
+            ),
+            (
+                format!(
+                    "<urlset xmlns='https://www.sitemaps.org/schemas/sitemap/0.9'>{ENTRY}</urlset>"
+                ),
+                true,
+            ),
+            (
+                format!("<urlset xmlns='http://a.example/own'>{ENTRY}</urlset>"),
+                true,
+            ),
+            (
+                format!("<sm:urlset xmlns:sm='http://a.example/own'>{prefixed}</sm:urlset>"),
+                true,
+            ),
+            (format!("<sm:urlset>{prefixed}</sm:urlset>"), true),
+        ] {
+            let found = pages(&body).unwrap();
+            assert_eq!(
+                (found[0].loc.as_str(), counts(&found[0])),
+                ("https://a.example/1", [1, 0, 0, 0]),
+                "{body}"
+            );
+            assert_eq!(outline(&body).is_foreign, is_foreign, "{body}");
+        }
+        let index =
+            "<sitemapindex><sitemap><loc>https://a.example/1.xml</loc></sitemap></sitemapindex>";
+        assert_eq!(
+            pages(index).unwrap()[0].loc,
+            "sitemap https://a.example/1.xml"
+        );
+    }
+
+    #[test]
+    fn an_address_is_all_of_the_text_in_its_element() {
+        for loc in [
+            "<loc>https://a.example/?a&amp;b</loc>",
+            "<loc> <![CDATA[ https://a.example/?a&b ]]>\n</loc>",
+            "<loc>https://a.example/?a&#038;b</loc>",
+            "<loc>https://a.example/?a&#x26;b</loc>",
+            "<loc>https://a.example/<!-- here -->?a&amp;b</loc>",
+            "<loc>https://a.example/<?php here ?>?a<![CDATA[&]]>b</loc>",
+            "<loc>\n\t<!-- here -->https://a.example/?a&amp;b\n</loc>",
+        ] {
+            let found = pages(&format!("{BEGIN}<url>{loc}</url></urlset>")).unwrap();
+            assert_eq!(found[0].loc, "https://a.example/?a&b", "{loc}");
+        }
+        let list = "\u{feff}HTTPS://a.example/1\r\nhttps://a.example/2";
+        assert_eq!(pages(list).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn entries_without_an_address_are_counted() {
+        let body = format!(
+            "{BEGIN}<url><loc>https://a.example/</loc></url><url/><url><loc> </loc></url></urlset>"
+        );
+        let expected = Outline {
+            kind: Kind::Sitemap,
+            without_address: 2,
+            is_foreign: false,
+        };
+        assert_eq!(outline(&body), expected);
+        // Nothing is listed, and nothing was passed over.
+        assert_eq!(
+            outline("<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>")
+                .without_address,
+            0
+        );
+    }
+
+    #[test]
     fn entries_alone_are_read_with_the_usual_prefixes() {
         let (reading, mut found) = (reading(), Vec::new());
         let entry = "<url><loc>https://a.example/</loc><image:image><image:loc>https://a.example/1</image:loc></image:image>\
@@ -589,7 +655,16 @@ mod tests {
             ("", "line 1: has no root element"),
             ("<html><p></p></html>", "is a web page, neither"),
             ("{}", "is a file that begins with \"{}\", neither"),
-            ("<urlset></urlset>", "is not in the namespace"),
+            ("<urlset/><urlset/>", "has <urlset> behind its root's end"),
+            ("<urlset><page/></urlset>", "has no <url>, but <page>"),
+            (
+                "<urlset><url/><url><loc/></url></urlset>",
+                "has no <url> with an address, of 2",
+            ),
+            (
+                "<rss><channel><title/><item/></channel></rss>",
+                "has no <item> with an address, of 1",
+            ),
             (
                 &format!("{BEGIN}<url><loc>https://a.example/"),
                 "ends before its root's end",

@@ -14,7 +14,7 @@ use cli::build::{Content, World};
 use cli::check::bucket::{Bucket, SCHEME};
 use cli::check::fetch::Client;
 use cli::content::Source;
-use cli::diff::report::{Format, Report};
+use cli::diff::report::{Format, Report, respelled};
 use cli::diff::side::Reader;
 use cli::diff::{Ignored, MaxRemoved, Pages, Target};
 use cli::output::{self, Output, note};
@@ -56,6 +56,9 @@ pub(super) struct Diff {
     /// Read the sitemaps that a side names at its own origin, as of a staging host that names the public one
     #[arg(long)]
     same_origin: bool,
+    /// Compare URLs as they are written: two spellings of an address are two
+    #[arg(long)]
+    exact: bool,
     /// Print the counts alone
     #[arg(long)]
     summary: bool,
@@ -155,11 +158,12 @@ impl Diff {
                 is_encoded: false,
                 max_bytes: MAX_BYTES,
                 maps: self.map.clone(),
+                is_exact: self.exact,
             }),
             jobs: self.jobs,
             same_origin: self.same_origin,
         };
-        let pages = Arc::new(Pages::new(Ignored::new(self.ignore.clone())));
+        let pages = Arc::new(Pages::new(Ignored::new(self.ignore.clone()), self.exact));
         for (what, side) in sides.iter().zip([Side::A, Side::B]) {
             match what {
                 What::Target(target) => reader.read(target, side, &pages).await?,
@@ -194,6 +198,9 @@ impl Diff {
         });
         let (counts, _) = comparing?;
         report.end(&counts)?;
+        if let Some(text) = respelled(&counts) {
+            note(text);
+        }
         let fails = match self.max_removed {
             Some(most) => most.is_exceeded(&counts),
             None => counts.gone + counts.new + counts.changed > 0,

@@ -1,10 +1,10 @@
 //! The lines of a content file, parsed on a thread of their own.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead as _, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::read::MultiGzDecoder;
+use check::document::input::{Input, Limits};
 use serde_json::Value;
 use sitemap::loc::Loc;
 use sitemap::mapping::SOURCE_MARK;
@@ -19,8 +19,6 @@ use crate::attributes::plain;
 const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
 /// Parsed lines that wait for the table.
 const LINES_AHEAD: usize = 2 * BATCH * CONCURRENCY;
-/// Two bytes with which every gzip file begins (RFC 1952).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A line of a file.
 pub(crate) struct Line {
@@ -49,10 +47,7 @@ pub(crate) fn read_lines(
 ) -> io::Result<mpsc::Receiver<io::Result<Line>>> {
     let (send, lines) = mpsc::channel(LINES_AHEAD);
     let read = move || {
-        let mut lines = match decoded(reader).and_then(Lines::new) {
-            Ok(lines) => lines,
-            Err(error) => return send.blocking_send(Err(error)).unwrap_or(()),
-        };
+        let mut lines = Lines::new(reader);
         loop {
             let line = match lines.next() {
                 Ok(None) => return,
@@ -98,29 +93,17 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A file as plain bytes, decoded if it begins as gzip does.
-fn decoded(reader: impl Read + Send + 'static) -> io::Result<Box<dyn Read>> {
-    let mut reader = BufReader::new(reader);
-    Ok(if reader.fill_buf()?.starts_with(&GZIP) {
-        Box::new(MultiGzDecoder::new(reader))
-    } else {
-        Box::new(reader)
-    })
-}
-
-/// Numbered lines that are not blank, without byte order mark and line ends.
-struct Lines<R> {
-    reader: BufReader<R>,
+/// Numbered lines that are not blank, without byte order mark.
+struct Lines<'a> {
+    input: Input<'a>,
     number: u64,
 }
 
-impl<R: Read> Lines<R> {
-    fn new(reader: R) -> io::Result<Self> {
-        let mut reader = BufReader::new(reader);
-        if reader.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
-            reader.consume(3);
-        }
-        Ok(Self { reader, number: 0 })
+impl<'a> Lines<'a> {
+    fn new(reader: impl Read + 'a) -> Self {
+        // A line that is too long is refused, and the next is read.
+        let input = Input::open(reader, Limits::NONE);
+        Self { input, number: 0 }
     }
 
     /// The next line's number and bytes, or why it is too long; nothing at the end.
@@ -128,13 +111,13 @@ impl<R: Read> Lines<R> {
     fn next(&mut self) -> io::Result<Option<(u64, Result<Vec<u8>, Malformed>)>> {
         loop {
             let mut line = Vec::new();
-            let limited = self.reader.by_ref().take(MAX_LINE_BYTES + 1);
+            let limited = self.input.by_ref().take(MAX_LINE_BYTES + 1);
             if { limited }.read_until(b'\n', &mut line)? == 0 {
                 return Ok(None);
             }
             self.number += 1;
             if line.len() as u64 > MAX_LINE_BYTES && !line.ends_with(b"\n") {
-                self.reader.skip_until(b'\n')?;
+                self.input.skip_until(b'\n')?;
                 let reason = format!(
                     "the line is longer than {} MiB; DynamoDB takes records of at most 400 KB",
                     MAX_LINE_BYTES / (1024 * 1024)
@@ -285,7 +268,7 @@ mod tests {
     fn a_line_that_is_too_long_says_so_and_the_next_is_read() {
         let limit = usize::try_from(MAX_LINE_BYTES).unwrap();
         let file = ["x".repeat(limit + 1), "y".repeat(limit), "z".to_owned()].join("\n");
-        let mut lines = Lines::new(file.as_bytes()).unwrap();
+        let mut lines = Lines::new(file.as_bytes());
         let (number, long) = lines.next().unwrap().unwrap();
         assert_eq!(number, 1);
         assert!(long.is_err_and(|(_, reason)| reason.contains("longer than 4 MiB")));

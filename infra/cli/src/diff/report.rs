@@ -91,6 +91,8 @@ struct Summary {
     moved: u64,
     listed_again_a: u64,
     listed_again_b: u64,
+    /// In both, and written differently: no difference.
+    spelled_differently: u64,
 }
 
 /// What is said of a change in one line.
@@ -143,12 +145,42 @@ pub fn summary(counts: &Counts) -> String {
             number(counts.moved)
         );
     }
+    if counts.respelled > 0 {
+        let _ = write!(
+            text,
+            "; {} written differently (no difference)",
+            number(counts.respelled)
+        );
+    }
     for (side, again) in ["A", "B"].iter().zip(counts.again) {
         if again > 0 {
             let _ = write!(text, "; listed again in {side}: {}", number(again));
         }
     }
     text
+}
+
+/// Returns what is told if both sides write addresses differently.
+#[must_use]
+pub fn respelled(counts: &Counts) -> Option<String> {
+    let [a, b] = counts.spellings.first()?;
+    let mut text = match counts.respelled {
+        1 => "waymark: one address is written differently in A and in B, which is no difference"
+            .to_owned(),
+        count => format!(
+            "waymark: {} addresses are written differently in A and in B, which is no difference",
+            number(count)
+        ),
+    };
+    let _ = write!(text, ": {a} is {b}");
+    for [a, b] in &counts.spellings[1..] {
+        let _ = write!(text, ", {a} is {b}");
+    }
+    if counts.respelled > counts.spellings.len() as u64 {
+        text.push_str(", …");
+    }
+    text.push_str(". --exact compares them as they are written");
+    Some(text)
 }
 
 impl<'o> Report<'o> {
@@ -238,13 +270,24 @@ impl<'o> Report<'o> {
                     moved: counts.moved,
                     listed_again_a: counts.again[0],
                     listed_again_b: counts.again[1],
+                    spelled_differently: counts.respelled,
                 })?;
+                let spellings = match counts.spellings.as_slice() {
+                    [] => String::new(),
+                    examples => {
+                        let json = serde_json::to_string(examples)?;
+                        format!("  \"spellings\": {},\n", json_escaped(&json))
+                    }
+                };
                 let end = match (self.only_summary, is_empty) {
                     (true, _) => "",
                     (false, true) => "],\n",
                     (false, false) => "\n  ],\n",
                 };
-                let _ = writeln!(self.document, "{end}  \"summary\": {summary}\n}}");
+                let _ = writeln!(
+                    self.document,
+                    "{end}{spellings}  \"summary\": {summary}\n}}"
+                );
             }
             Format::Csv if self.only_summary => {
                 let Counts {
@@ -437,11 +480,22 @@ mod tests {
             changed: 1,
             moved: 3,
             again: [0, 2],
+            respelled: 4,
+            spellings: [["%c3", "%C3"], ["~", "%7E"]]
+                .map(|pair| pair.map(str::to_owned))
+                .to_vec(),
         };
         assert_eq!(
             summary(&counts),
-            "28,113 the same, 1 gone, 1 new, 1 changed; 3 moved to another sitemap (no difference); listed again in B: 2"
+            "28,113 the same, 1 gone, 1 new, 1 changed; 3 moved to another sitemap (no difference); \
+             4 written differently (no difference); listed again in B: 2"
         );
+        assert_eq!(
+            respelled(&counts).unwrap(),
+            "waymark: 4 addresses are written differently in A and in B, which is no difference: %c3 is %C3, ~ is %7E, …. \
+             --exact compares them as they are written"
+        );
+        assert_eq!(respelled(&Counts::default()), None);
         assert_eq!(
             summary(&Counts::default()),
             "0 the same, 0 gone, 0 new, 0 changed"

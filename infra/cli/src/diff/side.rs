@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use check::address::{origin_of, path_of};
 use check::compare::Side;
-use check::document::Kind;
-use check::entries::{Listed, PageError, Reading, read, read_entries};
+use check::entries::{Listed, Outline, PageError, Reading, read, read_entries};
 use check::finding::Findings;
 use check::robots::{MAX_ROBOTS_BYTES, Robots};
 use check::rules::Policy;
 use engine::SitemapTable;
 use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
+use sitemap::loc::normalized;
 use sitemap::site::MAX_ENTRIES;
 
 use crate::check::bucket::Bucket;
@@ -110,8 +110,8 @@ struct Next {
 
 /// What came of a document.
 enum Came {
-    /// The sitemaps of an index; none of a sitemap.
-    Read(Vec<String>),
+    /// The sitemaps of an index, or none of a sitemap, and what was odd.
+    Read(Vec<String>, Outline),
     /// There is none, or it is no sitemap.
     Absent(String),
     Failed(String),
@@ -220,7 +220,7 @@ impl Walk<'_> {
     }
 
     fn push(&mut self, url: String, depth: u32) -> Result<(), DiffError> {
-        if !self.seen.insert(url.clone()) {
+        if !self.seen.insert(normalized(&url).into_owned()) {
             return Ok(());
         }
         if self.seen.len() > MAX_SITEMAPS {
@@ -229,8 +229,9 @@ impl Walk<'_> {
                 limit: MAX_SITEMAPS,
             });
         }
+        let normal = normalized(&url);
         if let Target::Site(own) | Target::Sitemap(own) = self.target
-            && let (Some(own), Some(origin)) = (origin_of(own), origin_of(&url))
+            && let (Some(own), Some(origin)) = (origin_of(own), origin_of(&normal))
             && own != origin
             && !self.reader.same_origin
             && self.hosts.insert(origin.to_owned())
@@ -323,7 +324,10 @@ impl Walk<'_> {
 
     fn take(&mut self, url: &str, came: Came, depth: u32) -> Result<(), DiffError> {
         let children = match came {
-            Came::Read(children) => children,
+            Came::Read(children, outline) => {
+                self.tell(url, outline);
+                children
+            }
             Came::Absent(why) | Came::Failed(why) => return Err(self.unread(url, why)),
             Came::Sort(error) => return Err(self.pages.sort_error(error)),
         };
@@ -334,6 +338,22 @@ impl Walk<'_> {
         children
             .into_iter()
             .try_for_each(|child| self.push(child, depth + 1))
+    }
+
+    /// Says what was read, but is not as it should be.
+    fn tell(&self, url: &str, outline: Outline) {
+        let file = self.shown(url);
+        if outline.is_foreign {
+            note(format!(
+                "waymark: {file}: its root is not in the namespace of sitemaps; it was read all the same"
+            ));
+        }
+        if outline.without_address > 0 {
+            let count = outline.without_address;
+            note(format!(
+                "waymark: {file}: {count} of its entries have no address, and are not compared"
+            ));
+        }
     }
 
     async fn read(
@@ -384,10 +404,7 @@ async fn document(
             Ok(())
         });
         match read {
-            Ok(Kind::Index | Kind::Sitemap | Kind::Text | Kind::Rss | Kind::Atom) => {
-                Came::Read(children)
-            }
-            Ok(Kind::Html | Kind::Other) => Came::Absent("lists nothing".to_owned()),
+            Ok(outline) => Came::Read(children, outline),
             Err(PageError::Take(error)) => Came::Sort(error),
             Err(error @ PageError::Other(_)) => Came::Absent(error.to_string()),
             Err(error) => Came::Failed(error.to_string()),

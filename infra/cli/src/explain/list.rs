@@ -2,11 +2,12 @@
 
 use std::io::{self, Read};
 
+use check::document::input::Input;
 use serde::Serialize;
 use sitemap::loc::Loc;
 
 use super::{Entry, Explanation, Page, Reason, State};
-use crate::import::{Input, Rows};
+use crate::import::{HEAD_BYTES, Rows, open};
 use crate::text::{csv_cell, escaped};
 
 /// The column of a Search Console export that has the addresses. Its case does not matter.
@@ -39,8 +40,8 @@ impl List {
     ///
     /// If the file cannot be read, or has more than [`MAX_LINES`].
     pub fn read(file: impl Read + 'static) -> io::Result<Self> {
-        let input = Input::open(file, u64::MAX)?;
-        let first = input.head().split(|byte| *byte == b'\n').next();
+        let mut input = open(file, u64::MAX)?;
+        let first = input.head(HEAD_BYTES).split(|byte| *byte == b'\n').next();
         let first = String::from_utf8_lossy(first.unwrap_or_default()).into_owned();
         let cells = first.split([',', ';', '\t']);
         let cells = cells.map(|cell| cell.trim().trim_matches('"'));
@@ -53,7 +54,7 @@ impl List {
         }
     }
 
-    fn of_lines(mut input: Input) -> io::Result<Self> {
+    fn of_lines(mut input: Input<'_>) -> io::Result<Self> {
         let mut list = Self::default();
         let mut bytes = Vec::new();
         loop {
@@ -68,7 +69,7 @@ impl List {
         }
     }
 
-    fn of_table(mut rows: Rows, column: usize) -> io::Result<Self> {
+    fn of_table(mut rows: Rows<'_>, column: usize) -> io::Result<Self> {
         let mut list = Self::default();
         // The names of the columns.
         rows.next()?;

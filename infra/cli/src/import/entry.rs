@@ -1,12 +1,12 @@
 //! An entry of a sitemap as the fields of a record, and the type that a sitemap's name says.
 
+use check::document::elements::Element;
 use serde_json::{Map, Value, json};
 use sitemap::record::MAX_TYPE_BYTES;
 use sitemap::site::SITE_TYPE;
 use sitemap::time::When;
 
 use super::sink::Fields;
-use super::xml::Element;
 
 /// The type of pages whose sitemap's name says none.
 pub(super) const PAGE: &str = "page";
@@ -139,8 +139,8 @@ pub(super) fn publication(entry: &Element) -> Option<&str> {
 fn video(video: &Element) -> Value {
     let mut fields = Map::new();
     let mut tags = Vec::new();
-    for child in &video.children {
-        let (Some(name), text) = (child.name.strip_prefix("video:"), child.text()) else {
+    for child in video.children() {
+        let (Some(name), text) = (child.name().strip_prefix("video:"), child.text()) else {
             continue;
         };
         let value: Value = match name {

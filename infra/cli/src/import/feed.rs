@@ -1,25 +1,29 @@
 //! RSS, Atom and JSON Feed: addresses, titles and dates.
 
+use check::document::elements::{Element, Elements, Oddities};
+use check::document::input::Input;
 use serde_json::Value;
 use sitemap::time::When;
 
 use super::entry::time;
-use super::input::Input;
 use super::json;
 use super::options::ImportError;
 use super::sink::{Fields, Id, Sink};
-use super::xml::{Element, Elements};
+use super::source::HEAD_BYTES;
 
 /// The type of a feed's items.
 const POST: &str = "post";
 
 /// Reads a feed. Returns why it could not be read to its end.
-pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
-    if input.head().trim_ascii_start().starts_with(b"{") {
+pub(super) fn read(
+    mut input: Input<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<Option<String>, ImportError> {
+    if input.head(HEAD_BYTES).trim_ascii_start().starts_with(b"{") {
         let items = ["items".to_owned()];
         return json::walk(input, Some(&items), |item| of_json(&item, sink));
     }
-    let mut elements = match Elements::open(input) {
+    let mut elements = match Elements::open(input, Oddities::Kept) {
         Ok(elements) => elements,
         Err(broken) => return Ok(Some(broken.to_string())),
     };
@@ -30,7 +34,7 @@ pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, 
             Ok(None) => return Ok(None),
             Err(broken) => return Ok(Some(broken.to_string())),
         };
-        let fields = match element.name.as_str() {
+        let fields = match element.name() {
             "item" => of_rss(&element, sink),
             "atom:entry" => of_atom(&element, sink),
             "language" => {
@@ -49,7 +53,7 @@ pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, 
         if let Some(language) = &language {
             fields.insert("language".to_owned(), language.as_str().into());
         }
-        sink.record(fields, Id::Address)?;
+        sink.record(fields, Id::Entry)?;
     }
 }
 
@@ -123,7 +127,7 @@ fn of_json(item: &Value, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     if let Some(language) = text("language") {
         fields.insert("language".to_owned(), language.into());
     }
-    sink.record(fields, Id::Address)
+    sink.record(fields, Id::Entry)
 }
 
 /// A date as RSS has it: `Tue, 10 Nov 2026 09:00:00 +0000`.

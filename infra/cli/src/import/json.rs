@@ -3,18 +3,18 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use check::document::input::Input;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use sitemap::mapping::ExportMapping;
 use sitemap::record::Problem;
 use sitemap::site::is_settings;
 
-use super::input::Input;
 use super::options::ImportError;
 use super::sink::{Id, Sink};
 
 /// Reads JSON. Returns why it could not be read to its end.
-pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
+pub(super) fn read(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
     let options = sink.options;
     let items = options.mapping.as_ref().and_then(ExportMapping::items);
     let mut number = 0;
@@ -26,7 +26,7 @@ pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, 
 
 /// Reads JSON Lines. Returns why it could not be read to its end.
 pub(super) fn read_lines(
-    mut input: Input,
+    mut input: Input<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<Option<String>, ImportError> {
     let mut line = Vec::new();
@@ -109,7 +109,7 @@ fn as_it_is(item: Value, place: &str, sink: &mut Sink<'_>) -> Result<(), ImportE
 
 /// Passes on each element of the list at a path, without holding more than one. Returns why that ended early.
 pub(super) fn walk(
-    input: Input,
+    input: Input<'_>,
     path: Option<&[String]>,
     each: impl FnMut(Value) -> Result<(), ImportError>,
 ) -> Result<Option<String>, ImportError> {
@@ -144,9 +144,9 @@ pub(super) fn walk(
 }
 
 /// An input whose pieces are not counted.
-struct Pieces<'i>(&'i mut Input);
+struct Pieces<'i, 'a>(&'i mut Input<'a>);
 
-impl std::io::Read for Pieces<'_> {
+impl std::io::Read for Pieces<'_, '_> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         self.0.begin_piece();
         self.0.read(out)

@@ -17,7 +17,9 @@ pub struct Report {
     pub sources: Vec<SourceReport>,
     /// Records that were written.
     pub records: u64,
-    /// The same by site and type, as `www.example.com post`.
+    /// Entries that were added to the record of their address, which another entry had made.
+    pub joined: u64,
+    /// The records by site and type, as `www.example.com post`.
     pub types: BTreeMap<String, u64>,
     /// What was not made a record, by the reason.
     pub skipped: BTreeMap<String, Tally>,
@@ -63,6 +65,10 @@ impl Report {
         count(&mut text, "records", self.records);
         for (name, records) in &self.types {
             count(&mut text, &format!("  {name}"), *records);
+        }
+        if self.joined > 0 {
+            let name = "entries joined to the record of their address";
+            count(&mut text, name, self.joined);
         }
         tallies(&mut text, "not imported", &self.skipped);
         tallies(&mut text, "imported without something", &self.notes);

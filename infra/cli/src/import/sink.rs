@@ -5,14 +5,14 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use sitemap::loc::Loc;
+use sitemap::loc::{Loc, normalized};
 use sitemap::mapping::SOURCE_MARK;
 use sitemap::record::{ContentRecord, MAX_ID_BYTES};
 use sitemap::site::{
     DEFAULT_ENTRIES, MAX_ENTRIES, SITE_ID_PREFIX, SITE_TYPE, SiteSettings, host_of_site_id,
 };
 
-use super::alternates::Alternates;
+use super::held::Held;
 use super::options::{ImportError, Options};
 use super::report::Report;
 use crate::prediction::{Prediction, digest};
@@ -30,6 +30,8 @@ pub(super) type Fields = Map<String, Value>;
 pub(super) enum Id<'a> {
     /// Its address. A second record with the same address is left out.
     Address,
+    /// Its address. What a second entry of the same address says is added to the first one's record.
+    Entry,
     /// A name of its own on its site: `post/7`.
     OnSite(&'a str),
     /// This is it.
@@ -56,9 +58,9 @@ pub(super) struct Sink<'a> {
     pub(super) report: Report,
     out: &'a mut dyn Write,
     prediction: Prediction,
-    /// The ids that are addresses.
-    ids: HashSet<u64>,
-    alternates: Option<Alternates>,
+    /// The addresses of records that have no other id, as they are compared.
+    addresses: HashSet<u64>,
+    held: Held,
     sites: BTreeMap<String, SiteFacts>,
     progress: Progress,
 }
@@ -70,8 +72,8 @@ impl<'a> Sink<'a> {
             report: Report::default(),
             out,
             prediction: Prediction::new(options.now),
-            ids: HashSet::new(),
-            alternates: options.groups.then(Alternates::new).transpose()?,
+            addresses: HashSet::new(),
+            held: Held::new(options.groups)?,
             sites: BTreeMap::new(),
             progress: Progress::begin("importing", Unit::Things("records"), None),
         })
@@ -152,35 +154,33 @@ impl<'a> Sink<'a> {
             self.skip("it is older than --since", || url);
             return Ok(());
         }
+        let address = matches!(id, Id::Address | Id::Entry).then(|| digest(&[&normalized(&url)]));
+        let is_known = address.is_some_and(|address| !self.addresses.insert(address));
+        if is_known && matches!(id, Id::Address) {
+            self.skip("its address was there before", || url);
+            return Ok(());
+        }
         record.id = match id {
             Id::Given(id) => id.to_owned(),
             Id::OnSite(name) => format!("{}/{name}", record.site),
-            Id::Address => match self.id_of_address(&url) {
-                Some(id) => id,
-                None => {
-                    self.skip("its address was there before", || url);
-                    return Ok(());
-                }
-            },
+            Id::Address | Id::Entry => id_of_address(&url),
         };
-        value["id"] = record.id.as_str().into();
-        self.meet(&record.site, &url);
         for problem in record.problems.iter().filter(|problem| !problem.closes) {
             let field = problem.field.split(['[', '.']).next().unwrap_or_default();
             self.note(field, || format!("{}: {problem}", record.id));
         }
+        if let Some(address) = address.filter(|_| is_known) {
+            self.report.joined += 1;
+            return self.held.add(address, &value).map_err(ImportError::Spool);
+        }
+        value["id"] = record.id.as_str().into();
+        self.meet(&record.site, &url);
         self.prediction.add(&record);
         self.count(&record.site, &record.type_name);
-        let held = match &mut self.alternates {
-            Some(alternates) => alternates
-                .hold(&value, &record)
-                .map_err(ImportError::Spool)?,
-            None => false,
-        };
-        if !held {
-            write(self.out, &value)?;
+        if address.is_some() || (self.options.groups && !record.alternates.is_empty()) {
+            return self.held.hold(address, &value).map_err(ImportError::Spool);
         }
-        Ok(())
+        write(self.out, &value)
     }
 
     /// Takes a site's settings as they are. They hold for the records after them.
@@ -213,22 +213,6 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The id of a page that has no other name: its host and path. Nothing if that is an earlier page's.
-    fn id_of_address(&mut self, url: &str) -> Option<String> {
-        let loc = Loc::parse_any(url);
-        let loc = loc.as_ref().map_or(url, Loc::as_str);
-        if !self.ids.insert(digest(&[loc])) {
-            return None;
-        }
-        let id = loc.split_once("://").map_or(loc, |(_, id)| id);
-        if id.len() <= MAX_ID_BYTES && !id.starts_with(SOURCE_MARK) {
-            return Some(id.to_owned());
-        }
-        let hash = Sha256::digest(id.as_bytes());
-        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(format!("address/{hash}"))
-    }
-
     /// The first record of a site decides by which scheme the site is predicted.
     fn meet(&mut self, host: &str, url: &str) {
         if self.prediction.has_site(host) {
@@ -257,10 +241,9 @@ impl<'a> Sink<'a> {
 
     /// Writes what was held back and the settings, and returns the report.
     pub(super) fn finish(mut self) -> Result<Report, ImportError> {
-        if let Some(alternates) = self.alternates.take() {
-            let out = &mut *self.out;
-            alternates.finish(|value| write(out, value))?;
-        }
+        let out = &mut *self.out;
+        self.held
+            .finish(&mut self.prediction, |line| write_line(out, line))?;
         if self.options.settings {
             for (host, facts) in std::mem::take(&mut self.sites) {
                 if facts.is_given || !self.prediction.has_site(&host) {
@@ -290,6 +273,19 @@ impl<'a> Sink<'a> {
         self.report.predicted = self.prediction.finish();
         Ok(self.report)
     }
+}
+
+/// Returns the id of a page that has no other name: its host and path.
+fn id_of_address(url: &str) -> String {
+    let loc = Loc::parse_any(url);
+    let loc = loc.as_ref().map_or(url, Loc::as_str);
+    let id = loc.split_once("://").map_or(loc, |(_, id)| id);
+    if id.len() <= MAX_ID_BYTES && !id.starts_with(SOURCE_MARK) {
+        return id.to_owned();
+    }
+    let hash = Sha256::digest(id.as_bytes());
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("address/{hash}")
 }
 
 impl SiteFacts {
@@ -322,7 +318,7 @@ impl SiteFacts {
 fn shown(fields: &Fields, id: Id<'_>) -> String {
     match id {
         Id::OnSite(name) | Id::Given(name) => name.to_owned(),
-        Id::Address => {
+        Id::Address | Id::Entry => {
             let title = fields.get("title").and_then(Value::as_str);
             title.unwrap_or("a record without a title").to_owned()
         }
@@ -331,7 +327,10 @@ fn shown(fields: &Fields, id: Id<'_>) -> String {
 
 fn write(out: &mut dyn Write, value: &Value) -> Result<(), ImportError> {
     let line = serde_json::to_string(value).map_err(|error| ImportError::Output(error.into()))?;
-    let line = json_escaped(&line);
+    write_line(out, &json_escaped(&line))
+}
+
+fn write_line(out: &mut dyn Write, line: &str) -> Result<(), ImportError> {
     out.write_all(line.as_bytes())
         .and_then(|()| out.write_all(b"\n"))
         .map_err(ImportError::Output)

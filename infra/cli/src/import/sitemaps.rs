@@ -1,20 +1,22 @@
 //! Sitemaps: a site, an index, a folder or a single file.
 //!
-//! - The entries among the videos and the news are pages that are listed elsewhere, too. They are read first and added to
-//!   those pages.
+//! - An address may be listed several times: among the pages, the videos and the news, or in two languages. All of its entries
+//!   make one record.
+//! - Sitemaps of videos and of news are read last: their names say no type of a page.
 //! - An index is followed on its own host. In a folder its sitemaps are looked for there.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use check::address::origin_of;
+use check::document::elements::{Elements, Entries, Oddities};
+use check::document::input::{Input, is_list};
+use sitemap::loc::normalized;
 
 use super::entry::{PAGE, fields, is_beside, publication, type_of};
-use super::input::Input;
 use super::options::ImportError;
-use super::sink::{Fields, Id, Sink};
-use super::source::Opener;
-use super::xml::Elements;
+use super::sink::{Id, Sink};
+use super::source::{HEAD_BYTES, Opener};
 
 /// Indexes inside each other.
 const MAX_DEPTH: u32 = 5;
@@ -22,8 +24,6 @@ const MAX_DEPTH: u32 = 5;
 const MAX_DOCUMENTS: u64 = 1_000_000;
 /// Sitemaps of one index: twice what the protocol allows.
 const MAX_CHILDREN: usize = 100_000;
-/// Pages of video and news sitemaps that are kept until their own entries come.
-const MAX_BESIDE: usize = 200_000;
 /// Bytes of a sitemap. The protocol allows 50 MiB, and some makers do not count.
 pub(super) const MAX_DOCUMENT_BYTES: u64 = 1024 * 1024 * 1024;
 
@@ -42,6 +42,14 @@ impl Document {
             Self::File(path) => path.display().to_string(),
         }
     }
+
+    /// Returns what is the same for all spellings of its address.
+    fn key(&self) -> Self {
+        match self {
+            Self::Url(url) => Self::Url(normalized(url).into_owned()),
+            Self::File(path) => Self::File(path.clone()),
+        }
+    }
 }
 
 /// Reads sitemaps.
@@ -50,12 +58,12 @@ pub(super) struct Sitemaps<'s, 'a> {
     pub(super) opener: &'s Opener,
     /// What was read or is waiting to be.
     seen: HashSet<Document>,
-    /// What pages have beside their own entry, by their address.
-    beside: BTreeMap<String, Fields>,
+    /// Sitemaps of videos and of news, and how deep they are.
+    last: VecDeque<(Document, u32)>,
     pub(super) documents: u64,
     pub(super) problems: Vec<String>,
-    /// The last sitemap of each series, and its entries: those before it were full.
-    last: BTreeMap<(String, String), u64>,
+    /// The entries of the last sitemap of each series: those before it were full.
+    entries: BTreeMap<(String, String), u64>,
 }
 
 impl<'s, 'a> Sitemaps<'s, 'a> {
@@ -64,10 +72,10 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             sink,
             opener,
             seen: HashSet::new(),
-            beside: BTreeMap::new(),
+            last: VecDeque::new(),
             documents: 0,
             problems: Vec::new(),
-            last: BTreeMap::new(),
+            entries: BTreeMap::new(),
         }
     }
 
@@ -77,27 +85,46 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
     }
 
     fn list(&mut self, documents: Vec<Document>, depth: u32) -> Result<(), ImportError> {
-        let is_beside = |document: &Document| is_beside(&type_of(&document.name()));
-        let (first, then): (Vec<_>, Vec<_>) = documents.into_iter().partition(is_beside);
-        for document in first.into_iter().chain(then) {
-            if !self.seen.insert(document.clone()) {
+        for document in documents {
+            if !self.seen.insert(document.key()) {
                 continue;
             }
-            if self.documents == MAX_DOCUMENTS {
-                self.problems.push(format!(
-                    "it has more than {MAX_DOCUMENTS} sitemaps, at which reading ended"
-                ));
-                return Ok(());
+            if is_beside(&type_of(&document.name())) {
+                self.last.push_back((document, depth));
+            } else {
+                self.open(&document, depth)?;
             }
-            let name = document.name();
-            let opened = match &document {
-                Document::Url(url) => self.opener.url(url),
-                Document::File(path) => self.opener.file(path),
-            };
-            match opened {
-                Ok(input) => self.document(&document, input, depth)?,
-                Err(reason) => self.problems.push(format!("{name}: {reason}")),
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, document: &Document, depth: u32) -> Result<(), ImportError> {
+        if self.documents == MAX_DOCUMENTS {
+            let problem =
+                format!("it has more than {MAX_DOCUMENTS} sitemaps, at which reading ended");
+            if self.problems.last() != Some(&problem) {
+                self.problems.push(problem);
             }
+            return Ok(());
+        }
+        let opened = match document {
+            Document::Url(url) => self.opener.url(url),
+            Document::File(path) => self.opener.file(path),
+        };
+        match opened {
+            Ok(input) => self.document(document, input, depth),
+            Err(reason) => {
+                let name = document.name();
+                self.problems.push(format!("{name}: {reason}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads what was left for the end.
+    pub(super) fn finish(&mut self) -> Result<(), ImportError> {
+        while let Some((document, depth)) = self.last.pop_front() {
+            self.open(&document, depth)?;
         }
         Ok(())
     }
@@ -106,78 +133,95 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
     pub(super) fn document(
         &mut self,
         document: &Document,
-        input: Input,
+        mut input: Input<'_>,
         depth: u32,
     ) -> Result<(), ImportError> {
         let name = document.name();
-        self.seen.insert(document.clone());
+        self.seen.insert(document.key());
         self.documents += 1;
-        if input.head().trim_ascii_start().starts_with(b"http") {
+        if is_list(input.head(HEAD_BYTES).trim_ascii_start()) {
             let type_name = type_of(&name);
             let problem = super::urls::read(input, &type_name, self.sink)?;
             self.problems
                 .extend(problem.map(|problem| format!("{name}: {problem}")));
             return Ok(());
         }
-        let mut elements = match Elements::open(input) {
+        let mut elements = match Elements::open(input, Oddities::Kept) {
             Ok(elements) => elements,
             Err(broken) => {
                 self.problems.push(format!("{name}: {broken}"));
                 return Ok(());
             }
         };
-        match elements.root() {
-            "urlset" => {
-                let broken = self.entries(&name, &mut elements)?;
-                self.problems
-                    .extend(broken.map(|broken| format!("{name}: {broken}")));
-                Ok(())
-            }
+        let problem = match elements.root() {
+            "urlset" => self.pages(&name, &mut elements)?,
             "sitemapindex" => {
-                let mut children = Vec::new();
-                loop {
-                    match elements.next() {
-                        Ok(Some(_)) if children.len() == MAX_CHILDREN => {
-                            self.problems.push(format!(
-                                "{name}: it has more than {MAX_CHILDREN} sitemaps, at which reading it ended"
-                            ));
-                            break;
-                        }
-                        Ok(Some(child)) => {
-                            if let Some(loc) = child.get("loc").filter(|_| child.name == "sitemap")
-                            {
-                                children.extend(self.child(document, loc));
-                            }
-                        }
-                        Ok(None) => break,
-                        Err(broken) => {
-                            self.problems.push(format!("{name}: {broken}"));
-                            break;
+                let (children, problem) = self.children(document, &mut elements);
+                self.problems
+                    .extend(problem.map(|problem| format!("{name}: {problem}")));
+                if depth == MAX_DEPTH {
+                    Some(format!(
+                        "it is inside {MAX_DEPTH} other indexes, and was not followed"
+                    ))
+                } else {
+                    self.list(children, depth + 1)?;
+                    None
+                }
+            }
+            root => Some(format!("it is no sitemap: its root is <{root}>")),
+        };
+        let root = elements.root();
+        if matches!(root, "urlset" | "sitemapindex") && elements.is_foreign() {
+            self.sink
+                .note("the namespace of sitemaps", || format!("{name}: <{root}>"));
+        }
+        self.problems
+            .extend(problem.map(|problem| format!("{name}: {problem}")));
+        Ok(())
+    }
+
+    /// The sitemaps that an index lists, and why it could not be read to its end.
+    fn children(
+        &mut self,
+        index: &Document,
+        elements: &mut Elements<'_>,
+    ) -> (Vec<Document>, Option<String>) {
+        let (mut children, mut found) = (Vec::new(), Entries::new("sitemap"));
+        loop {
+            match elements.next() {
+                Ok(Some(_)) if children.len() == MAX_CHILDREN => {
+                    let problem = format!(
+                        "it has more than {MAX_CHILDREN} sitemaps, at which reading it ended"
+                    );
+                    return (children, Some(problem));
+                }
+                Ok(Some(child)) => {
+                    let loc = child.get("loc");
+                    if found.add(&child, loc.is_some()) {
+                        match loc {
+                            Some(loc) => children.extend(self.child(index, loc)),
+                            None => self.without_address(&index.name(), found.count()),
                         }
                     }
                 }
-                if depth == MAX_DEPTH {
-                    self.problems.push(format!(
-                        "{name}: it is inside {MAX_DEPTH} other indexes, and was not followed"
-                    ));
-                    return Ok(());
-                }
-                self.list(children, depth + 1)
-            }
-            root => {
-                let problem = format!("{name}: it is no sitemap: its root is <{root}>");
-                self.problems.push(problem);
-                Ok(())
+                Ok(None) => return (children, found.lacking().map(lacking)),
+                Err(broken) => return (children, Some(broken.to_string())),
             }
         }
+    }
+
+    fn without_address(&mut self, name: &str, number: u64) {
+        self.sink
+            .skip("it has no address", || format!("{name}: entry {number}"));
     }
 
     /// A sitemap that an index lists.
     fn child(&mut self, index: &Document, loc: &str) -> Option<Document> {
         match index {
             Document::Url(index) => {
-                let is_own =
-                    origin_of(loc).is_some() && self.opener.asked(loc) == self.opener.asked(index);
+                let [one, other] = [loc, index].map(normalized);
+                let is_own = origin_of(&one).is_some()
+                    && self.opener.asked(&one) == self.opener.asked(&other);
                 if !is_own {
                     self.problems.push(format!(
                         "{loc}: it is on another host than {index}: give it as a source of its own"
@@ -198,36 +242,35 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
         }
     }
 
-    fn entries(
+    /// Takes the pages of a sitemap. Returns why it could not be read to its end.
+    fn pages(
         &mut self,
         name: &str,
-        elements: &mut Elements,
+        elements: &mut Elements<'_>,
     ) -> Result<Option<String>, ImportError> {
         let type_name = type_of(name);
-        let keep = is_beside(&type_name);
-        let mut entries = 0;
+        let is_beside = is_beside(&type_name);
+        let type_name = if is_beside { PAGE } else { &type_name };
+        let mut found = Entries::new("url");
         let mut host = String::new();
-        let broken = loop {
+        let problem = loop {
             let entry = match elements.next() {
                 Ok(Some(entry)) => entry,
-                Ok(None) => break None,
+                Ok(None) => break found.lacking().map(lacking),
                 Err(broken) => break Some(broken.to_string()),
             };
-            if entry.name != "url" {
+            let loc = entry.get("loc");
+            if !found.add(&entry, loc.is_some()) {
                 continue;
             }
-            entries += 1;
             let sink = &mut *self.sink;
-            let Some(mut fields) = fields(&entry, |what, example| sink.note(what, || example))
-            else {
-                let number = entries;
-                self.sink
-                    .skip("it has no address", || format!("{name}: entry {number}"));
+            let fields = fields(&entry, |what, example| sink.note(what, || example));
+            let Some((mut fields, loc)) = fields.zip(loc) else {
+                self.without_address(name, found.count());
                 continue;
             };
-            let loc = entry.get("loc").unwrap_or_default().to_owned();
             if host.is_empty() || publication(&entry).is_some() {
-                let url = self.sink.address(&loc);
+                let url = self.sink.address(loc);
                 host = origin_of(&url)
                     .and_then(|origin| origin.split_once("://"))
                     .map_or(String::new(), |(_, host)| host.to_ascii_lowercase());
@@ -236,47 +279,23 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
                     known.get_or_insert_with(|| publication.to_owned());
                 }
             }
-            if keep && self.beside.len() < MAX_BESIDE {
-                let known = self.beside.entry(loc).or_default();
-                // The page's own entry says the rest, if there is one.
-                known.extend(fields);
-                continue;
-            }
-            if let Some(beside) = self.beside.remove(&loc) {
-                add(&mut fields, beside);
-            }
-            let type_name = if keep { PAGE } else { &type_name };
             fields.insert("type".to_owned(), type_name.into());
-            self.sink.record(fields, Id::Address)?;
+            self.sink.record(fields, Id::Entry)?;
         };
-        if !keep {
+        if !is_beside {
             // One that another follows was full.
-            if let Some(before) = self.last.insert((host.clone(), type_name), entries) {
+            let series = (host.clone(), type_name.to_owned());
+            if let Some(before) = self.entries.insert(series, found.count()) {
                 self.sink.full_sitemap(&host, before);
             }
         }
-        Ok(broken)
-    }
-
-    /// The pages that no other sitemap had.
-    pub(super) fn finish(&mut self) -> Result<(), ImportError> {
-        for (_, mut fields) in std::mem::take(&mut self.beside) {
-            fields.insert("type".to_owned(), PAGE.into());
-            self.sink.record(fields, Id::Address)?;
-        }
-        Ok(())
+        Ok(problem)
     }
 }
 
-/// Adds to a page what another sitemap says of it.
-fn add(fields: &mut Fields, beside: Fields) {
-    for name in ["videos", "news", "published_at"] {
-        if let Some(value) = beside.get(name)
-            && !fields.contains_key(name)
-        {
-            fields.insert(name.to_owned(), value.clone());
-        }
-    }
+/// Says what a sitemap lacks of which nothing could be read.
+fn lacking(what: String) -> String {
+    format!("it has {what}")
 }
 
 /// A sitemap of an index in its folder: under its whole path, or under its name alone.

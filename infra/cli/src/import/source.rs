@@ -1,20 +1,35 @@
 //! Where a source is, and what it is.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead as _, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use check::address::origin_of;
+use check::document::elements::root_of;
+use check::document::input::{Input, Limits, is_list};
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use super::input::Input;
 use super::sitemaps::MAX_DOCUMENT_BYTES;
 use crate::check::fetch::Client;
 
 /// The name of standard input.
 pub const STDIN_NAME: &str = "-";
+
+/// What a format is recognised by.
+pub(crate) const HEAD_BYTES: usize = 16 * 1024;
+/// The longest tag, text, line or cell: more than any post that WordPress exports.
+const MAX_PIECE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Opens a body of which at most so many bytes are read, inflated.
+pub(crate) fn open(body: impl Read + 'static, bytes: u64) -> io::Result<Input<'static>> {
+    let piece = MAX_PIECE_BYTES;
+    let mut input = Input::open(body, Limits { bytes, piece });
+    // What cannot be read at all is no empty document.
+    input.fill_buf()?;
+    Ok(input)
+}
 
 /// What a source is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,21 +82,11 @@ impl SourceKind {
         let text = text.trim_start();
         let first = text.lines().next().unwrap_or_default().trim_end();
         if text.starts_with('<') {
-            let roots = [
-                ("<urlset", Self::Sitemap),
-                ("<sitemapindex", Self::Sitemap),
-                ("<rss", Self::Feed),
-                ("<feed", Self::Feed),
-                ("<rdf:RDF", Self::Feed),
-            ];
-            let places = roots.map(|(root, from)| (text.find(root), from));
-            let found = places
-                .into_iter()
-                .filter_map(|(at, from)| Some((at?, from)));
-            return match found.min_by_key(|(at, _)| *at) {
-                Some((_, Self::Feed)) if text.contains("wordpress.org/export/") => Some(Self::Wxr),
-                Some((_, from)) => Some(from),
-                None => None,
+            return match root_of(head)?.as_str() {
+                "urlset" | "sitemapindex" => Some(Self::Sitemap),
+                "rss" if text.contains("wordpress.org/export/") => Some(Self::Wxr),
+                "rss" | "feed" | "RDF" => Some(Self::Feed),
+                _ => None,
             };
         }
         if text.starts_with('[') {
@@ -94,7 +99,7 @@ impl SourceKind {
             let is_line = serde_json::from_str::<Value>(first).is_ok();
             return Some(if is_line { Self::Jsonl } else { Self::Json });
         }
-        if first.starts_with("http://") || first.starts_with("https://") {
+        if is_list(first.as_bytes()) && first.contains("://") {
             return Some(Self::Urls);
         }
         // A head of a table names its columns.
@@ -126,20 +131,20 @@ pub(super) struct Opener {
 
 impl Opener {
     /// A document over HTTP.
-    pub(super) fn url(&self, url: &str) -> Result<Input, String> {
+    pub(super) fn url(&self, url: &str) -> Result<Input<'static>, String> {
         let body = Client::body(&self.client, url, MAX_DOCUMENT_BYTES, &self.runtime)?;
-        Input::open(body, MAX_DOCUMENT_BYTES).map_err(|error| error.to_string())
+        open(body, MAX_DOCUMENT_BYTES).map_err(|error| error.to_string())
     }
 
     /// A file.
-    pub(super) fn file(&self, path: &Path) -> Result<Input, String> {
-        let opened = File::open(path).and_then(|file| Input::open(file, u64::MAX));
+    pub(super) fn file(&self, path: &Path) -> Result<Input<'static>, String> {
+        let opened = File::open(path).and_then(|file| open(file, u64::MAX));
         opened.map_err(|error| error.to_string())
     }
 
     /// Standard input.
-    pub(super) fn stdin(&self) -> Result<Input, String> {
-        Input::open(io::stdin(), u64::MAX).map_err(|error| error.to_string())
+    pub(super) fn stdin(&self) -> Result<Input<'static>, String> {
+        open(io::stdin(), u64::MAX).map_err(|error| error.to_string())
     }
 
     /// The origin that is asked for a URL.
@@ -160,6 +165,15 @@ mod tests {
                 Some(SourceKind::Sitemap),
             ),
             ("  <sitemapindex>", Some(SourceKind::Sitemap)),
+            (
+                "<?xml version='1.0'?><sm:urlset xmlns:sm='…'>",
+                Some(SourceKind::Sitemap),
+            ),
+            ("<rdf:RDF xmlns:rdf='…'>", Some(SourceKind::Feed)),
+            ("<a:feed xmlns:a='…'>", Some(SourceKind::Feed)),
+            ("<!-- <urlset> --><html><p>", None),
+            ("<!DOCTYPE html><html><rss>", None),
+            ("HTTPS://www.example.com/\n", Some(SourceKind::Urls)),
             ("<rss version='2.0'><channel>", Some(SourceKind::Feed)),
             (
                 "<?xml?><rss xmlns:wp='http://wordpress.org/export/1.2/'>",

@@ -2,13 +2,14 @@
 
 use std::io::{self, BufRead};
 
+use check::document::input::Input;
 use serde_json::{Map, Value};
 
 use super::entry::PAGE;
-use super::input::Input;
 use super::json;
 use super::options::ImportError;
 use super::sink::{Id, Sink};
+use super::source::HEAD_BYTES;
 use super::wordpress::{gmt, status_of};
 
 /// Columns of one table.
@@ -19,7 +20,7 @@ const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 const ADDRESSES: [&str; 5] = ["url", "URL", "loc", "link", "Address"];
 
 /// Reads a table. Returns why it could not be read to its end.
-pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
+pub(super) fn read(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
     let mut rows = Rows::new(input);
     let columns = match rows.next() {
         Ok(Some(columns)) => columns,
@@ -128,14 +129,14 @@ fn of_columns(mut row: Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Im
 }
 
 /// The rows of a table.
-pub(crate) struct Rows {
-    input: Input,
+pub(crate) struct Rows<'a> {
+    input: Input<'a>,
     separator: u8,
 }
 
-impl Rows {
-    pub(crate) fn new(input: Input) -> Self {
-        let first = input.head().split(|byte| *byte == b'\n').next();
+impl<'a> Rows<'a> {
+    pub(crate) fn new(mut input: Input<'a>) -> Self {
+        let first = input.head(HEAD_BYTES).split(|byte| *byte == b'\n').next();
         let first = first.unwrap_or_default();
         let count = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
         let separator = SEPARATORS.into_iter().rev().max_by_key(count);
@@ -146,7 +147,7 @@ impl Rows {
     }
 
     /// The number of the line at which the next row begins, from 1.
-    pub(crate) fn line(&self) -> u64 {
+    pub(crate) fn line(&mut self) -> u64 {
         self.input.line()
     }
 
@@ -218,7 +219,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &'static str) -> Result<Vec<Vec<String>>, String> {
-        let mut rows = Rows::new(Input::open(Cursor::new(text), u64::MAX).unwrap());
+        let mut rows = Rows::new(super::super::open(Cursor::new(text), u64::MAX).unwrap());
         let mut all = Vec::new();
         while let Some(row) = rows.next().map_err(|error| error.to_string())? {
             all.push(row);

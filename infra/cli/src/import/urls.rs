@@ -1,12 +1,13 @@
 //! A URL a line.
 
-use super::input::Input;
+use check::document::input::Input;
+
 use super::options::ImportError;
 use super::sink::{Fields, Id, Sink};
 
 /// Reads a list. Returns why it could not be read to its end.
 pub(super) fn read(
-    mut input: Input,
+    mut input: Input<'_>,
     type_name: &str,
     sink: &mut Sink<'_>,
 ) -> Result<Option<String>, ImportError> {

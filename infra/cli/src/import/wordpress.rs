@@ -6,16 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use check::document::elements::{Element, Elements, Oddities};
+use check::document::input::Input;
 use serde_json::{Value, json};
 use sitemap::loc::Loc;
 use sitemap::time::When;
 
 use super::feed::rfc2822;
-use super::input::Input;
 use super::json::fields;
 use super::options::ImportError;
 use super::sink::{Id, Sink};
-use super::xml::{Element, Elements};
 
 /// Types that are no pages.
 const NO_PAGES: [&str; 15] = [
@@ -79,8 +79,8 @@ struct Channel {
 }
 
 /// Reads an export. Returns why it could not be read to its end.
-pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
-    let mut elements = match Elements::open(input) {
+pub(super) fn read(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
+    let mut elements = match Elements::open(input, Oddities::Kept) {
         Ok(elements) => elements,
         Err(broken) => return Ok(Some(broken.to_string())),
     };
@@ -91,7 +91,7 @@ pub(super) fn read(input: Input, sink: &mut Sink<'_>) -> Result<Option<String>, 
             Ok(None) => break None,
             Err(broken) => break Some(broken.to_string()),
         };
-        match element.name.as_str() {
+        match element.name() {
             "item" => item(&element, &mut channel, sink)?,
             "title" => channel.name = Some(element.text().to_owned()),
             "language" => channel.language = Some(element.text().to_owned()),
@@ -124,7 +124,7 @@ impl Channel {
     /// A term that the export declares.
     fn declare(&mut self, element: &Element) {
         let text = |name: &str| element.get(name).map(str::to_owned);
-        let (taxonomy, slug, parent) = match element.name.as_str() {
+        let (taxonomy, slug, parent) = match element.name() {
             "wp:category" => (
                 Some("category".to_owned()),
                 text("wp:category_nicename"),

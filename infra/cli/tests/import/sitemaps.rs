@@ -89,6 +89,188 @@ fn videos_and_news_of_sitemaps_of_their_own_are_added_to_their_pages() {
 }
 
 #[test]
+fn the_entries_of_one_address_make_one_record_however_each_writes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = |path: &str, more: &str| {
+        format!("<url><loc>https://www.example.com{path}</loc>{more}</url>\n")
+    };
+    let link = |code: &str, path: &str| {
+        format!(
+            "<xhtml:link rel='alternate' hreflang='{code}' href='https://www.example.com{path}'/>"
+        )
+    };
+    let links = link("en", "/%C3%A9/") + &link("fr", "/fr/") + &link("de", "/de/");
+    let image = "<image:image><image:loc>https://i.example/1.jpg</image:loc></image:image>";
+    let video = "<video:video><video:thumbnail_loc>https://i.example/t.jpg</video:thumbnail_loc><video:title>V</video:title>\
+        <video:description>D</video:description><video:player_loc>https://i.example/v</video:player_loc></video:video>";
+    // As a site of Django's lists its pages once without languages and once with them.
+    let sitemaps = [
+        (
+            "post-sitemap.xml",
+            entry("/%c3%a9/", "<lastmod>2026-01-02</lastmod>") + &entry("", image),
+        ),
+        (
+            "i18n-sitemap.xml",
+            entry("/%C3%A9/", &format!("<lastmod>2026-03-01</lastmod>{links}"))
+                + &entry("/", image)
+                + &entry("/fr/", &links),
+        ),
+        ("video-sitemap.xml", entry("/\u{e9}/", video)),
+        (
+            "news-sitemap.xml",
+            entry("/%C3%A9/", "<lastmod>2026-02-01</lastmod>"),
+        ),
+    ];
+    let mut index = String::new();
+    for (name, entries) in &sitemaps {
+        write(&folder, name, &urlset(entries));
+        let loc = format!("https://www.example.com/{name}");
+        writeln!(index, "<sitemap><loc>{loc}</loc></sitemap>").unwrap();
+    }
+    let index = format!("<sitemapindex {}>{index}</sitemapindex>", crate::NAMESPACES);
+    let index = write(&folder, "index.xml", &index);
+    let (records, report, status) = import(&[&index]);
+    let ids: Vec<_> = records
+        .iter()
+        .map(|record| record["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        (ids, status),
+        (
+            vec![
+                "www.example.com/%c3%a9/",
+                "www.example.com/",
+                "www.example.com/fr/"
+            ],
+            0
+        )
+    );
+    let alternate = |code: &str, path: &str| json!({"hreflang": code, "url": format!("https://www.example.com{path}")});
+    let first = json!({
+        "id": "www.example.com/%c3%a9/", "type": "post", "url": "https://www.example.com/%c3%a9/",
+        "modified_at": "2026-03-01",
+        "alternates": [alternate("en", "/%C3%A9/"), alternate("fr", "/fr/"), alternate("de", "/de/")],
+        "videos": [{"thumbnail_loc": "https://i.example/t.jpg", "title": "V", "description": "D",
+            "player_loc": "https://i.example/v"}],
+    });
+    assert_eq!(records[0], first);
+    assert_eq!(
+        records[1]["images"],
+        json!([{"url": "https://i.example/1.jpg"}])
+    );
+    assert_eq!(
+        (&report["joined"], &report["records"]),
+        (&json!(4), &json!(3))
+    );
+    assert_eq!(report["skipped"], json!({}));
+    let sitemaps =
+        json!({"www.example.com i18n": 1, "www.example.com post": 1, "www.example.com video": 1});
+    assert_eq!(report["sitemaps"], sitemaps);
+    // The languages are a group once all of its pages are there, under whatever spelling.
+    let german = write(&folder, "de-sitemap.xml", &urlset(&entry("/de/", &links)));
+    let (records, _, _) = import(&[&index, &german, "--alternates", "group"]);
+    let groups: BTreeSet<_> = ["%c3%a9/", "fr/", "de/"]
+        .map(|path| find(&records, &format!("www.example.com/{path}")))
+        .map(|record| record["translation_group"].as_str().unwrap())
+        .into();
+    assert_eq!(groups.len(), 1, "{records:#?}");
+}
+
+#[test]
+fn a_sitemap_is_read_in_whatever_form_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let protocol = "http://www.sitemaps.org/schemas/sitemap/0.9";
+    let url =
+        |loc: &str| format!("<urlset xmlns='{protocol}'><url><loc>{loc}</loc></url></urlset>");
+    let plain = url("https://www.example.com/?a&amp;b");
+    let prefixed = plain
+        .replace("<", "<sm:")
+        .replace("<sm:/", "</sm:")
+        .replace("xmlns=", "xmlns:sm=");
+    let foreign = expected([("the namespace of sitemaps", 1)]);
+    for (document, notes) in [
+        (plain.clone(), expected([])),
+        (
+            format!("\u{feff}<?xml version='1.0'?>\n<!-- <html> --> {prefixed}"),
+            expected([]),
+        ),
+        (
+            url(" <![CDATA[ https://www.example.com/?a&b ]]>\n"),
+            expected([]),
+        ),
+        (
+            url("https://www.example.com/<!-- here -->?a&#038;b"),
+            expected([]),
+        ),
+        (
+            url("https://www.example.com/<?php?>?a&#x26;b"),
+            expected([]),
+        ),
+        ("HTTPS://www.example.com/?a&b\n".to_owned(), expected([])),
+        (plain.replace("/0.9", "/0.9/"), foreign.clone()),
+        (
+            plain.replace(protocol, "https://www.example.com/own"),
+            foreign.clone(),
+        ),
+        (
+            prefixed.replace(protocol, "https://www.example.com/own"),
+            foreign.clone(),
+        ),
+        (plain.replace(&format!(" xmlns='{protocol}'"), ""), foreign),
+    ] {
+        let file = write(&folder, "page-sitemap.xml", &document);
+        let (records, report, status) = import(&[&file]);
+        let ids: Vec<_> = records
+            .iter()
+            .filter_map(|record| record["id"].as_str())
+            .collect();
+        assert_eq!(
+            (ids, status),
+            (vec!["www.example.com/?a&b"], 0),
+            "{document}: {report:#}"
+        );
+        assert_eq!(counts(&report["notes"]), notes, "{document}");
+    }
+    let index = "<sm:sitemapindex xmlns:sm='https://a.example/own'><sm:sitemap><sm:loc>https://www.example.com/page-sitemap.xml\
+        </sm:loc></sm:sitemap></sm:sitemapindex>";
+    let (records, _, status) = import(&[&write(&folder, "index.xml", index)]);
+    assert_eq!((records.len(), status), (1, 0));
+}
+
+#[test]
+fn a_sitemap_of_which_nothing_can_be_read_is_a_problem() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = urlset("<url><loc>https://www.example.com/</loc></url>");
+    for (document, problem) in [
+        (good.replace("url>", "page>"), "it has no <url>, but <page>"),
+        (
+            good.replace("loc>", "location>"),
+            "it has no <url> with an address, of 1",
+        ),
+        (
+            format!(
+                "<sitemapindex {}><sitemap/><sitemap/></sitemapindex>",
+                crate::NAMESPACES
+            ),
+            "it has no <sitemap> with an address, of 2",
+        ),
+        (good.clone() + &good, "behind its root's end"),
+    ] {
+        let (_, report, status) = import(&[&write(&folder, "page-sitemap.xml", &document)]);
+        let problems = report["sources"][0]["problems"].to_string();
+        assert!(
+            problems.contains(problem) && status == 1,
+            "{document}: {report:#}"
+        );
+    }
+    // An empty one lists nothing, which is not wrong.
+    assert_eq!(
+        import(&[&write(&folder, "page-sitemap.xml", &urlset(""))]).2,
+        0
+    );
+}
+
+#[test]
 fn alternates_that_all_pages_of_a_set_have_become_a_group() {
     let folder = tempfile::tempdir().unwrap();
     let links = |links: &[(&str, &str)]| {

@@ -1,4 +1,6 @@
 //! From a body to the bytes of a document: inflated, without a byte order mark, counted, and never more than a limit.
+//!
+//! Every verb that reads what others wrote reads it by this: `check`, `diff`, `import`, `load`, `build` and `explain`.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -11,15 +13,32 @@ use crate::finding::Position;
 /// What gzip begins with (RFC 1952, 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BUFFER_BYTES: usize = 64 * 1024;
-/// The longest piece of markup or text: far more than the longest URL or description, and all that is held of a document.
-const MAX_PIECE_BYTES: u64 = 1024 * 1024;
+/// The longest piece of a sitemap's markup or text: far more than the longest URL or description, and all that is held of it.
+pub(crate) const MAX_PIECE_BYTES: u64 = 1024 * 1024;
+
+/// Limits on what is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes, inflated.
+    pub bytes: u64,
+    /// Bytes of one piece: a tag, a text, a line or a cell, from one [`Input::begin_piece`] to the next.
+    pub piece: u64,
+}
+
+impl Limits {
+    /// No limits.
+    pub const NONE: Self = Self {
+        bytes: u64::MAX,
+        piece: u64::MAX,
+    };
+}
 
 /// What ended a document early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// It has more than so many bytes.
+pub enum Stop {
+    /// It has more bytes than [`Limits::bytes`].
     TooLarge,
-    /// One piece of it is longer than [`MAX_PIECE_BYTES`].
+    /// One piece of it is longer than [`Limits::piece`].
     LongPiece,
     /// The gzip stream ends in its middle.
     CutGzip,
@@ -39,14 +58,19 @@ pub(crate) struct Packing {
 }
 
 /// A document's bytes.
-pub(crate) struct Source<'a> {
+///
+/// - Gzip is seen from its first bytes and inflated, up to two layers.
+/// - What stopped it once stops every later read: no part of a document passes for all of it.
+pub struct Input<'a> {
     read: Box<dyn Read + 'a>,
     buffer: Box<[u8]>,
     at: usize,
     end: usize,
     bytes: u64,
-    limit: u64,
     piece: u64,
+    limits: Limits,
+    /// Why looking ahead failed, for the read that comes to that place.
+    failed: Option<io::Error>,
     /// The line and column of the buffer's byte at `counted`. The bytes behind it are counted once a position there is asked for.
     position: Position,
     counted: usize,
@@ -55,9 +79,30 @@ pub(crate) struct Source<'a> {
     has_bom: bool,
 }
 
-impl<'a> Source<'a> {
-    /// Opens a body. `encoded`: it came with Content-Encoding gzip. `named_gz`: its name ends in .gz.
-    pub(crate) fn open(body: impl Read + 'a, encoded: bool, named_gz: bool, limit: u64) -> Self {
+impl<'a> Input<'a> {
+    /// Opens a body, whatever its packing is. Bytes behind the end of a gzip stream are an error: nobody can say what they are.
+    pub fn open(body: impl Read + 'a, limits: Limits) -> Self {
+        Self::with(body, false, true, true, limits)
+    }
+
+    /// Opens a body whose packing is judged, not refused. `encoded`: it came with Content-Encoding gzip. `named_gz`: its name
+    /// ends in .gz.
+    pub(crate) fn judged(
+        body: impl Read + 'a,
+        encoded: bool,
+        named_gz: bool,
+        limits: Limits,
+    ) -> Self {
+        Self::with(body, encoded, named_gz, false, limits)
+    }
+
+    fn with(
+        body: impl Read + 'a,
+        encoded: bool,
+        named_gz: bool,
+        is_strict: bool,
+        limits: Limits,
+    ) -> Self {
         let stop = Rc::new(Cell::new(None));
         let packing = Rc::new(RefCell::new(Packing::default()));
         let raw = Raw {
@@ -67,7 +112,7 @@ impl<'a> Source<'a> {
         let unzip = |read: Box<dyn BufRead + 'a>| -> Box<dyn Read + 'a> {
             Box::new(Unzip {
                 decoder: Some(GzDecoder::new(read)),
-                members: 1,
+                is_strict,
                 stop: stop.clone(),
                 packing: packing.clone(),
             })
@@ -101,22 +146,23 @@ impl<'a> Source<'a> {
             layers += 1;
             read = unzip(Box::new(BufReader::with_capacity(BUFFER_BYTES, read)));
         }
-        let mut source = Self {
+        let mut input = Self {
             read,
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             at: 0,
             end: 0,
             bytes: 0,
-            limit,
             piece: 0,
+            limits,
+            failed: None,
             position: Position { line: 1, column: 1 },
             counted: 0,
             stop,
             packing,
             has_bom: false,
         };
-        source.skip_bom();
-        source
+        input.skip_bom();
+        input
     }
 
     fn skip_bom(&mut self) {
@@ -129,18 +175,40 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The first bytes that are not consumed yet: `wanted` of them, unless the document is shorter.
-    pub(crate) fn head(&mut self, wanted: usize) -> &[u8] {
+    /// Returns the first bytes that are not consumed yet: `wanted` of them, unless the document is shorter or cannot be read.
+    pub fn head(&mut self, wanted: usize) -> &[u8] {
         debug_assert!(wanted <= BUFFER_BYTES && self.at == 0 || self.at + wanted <= BUFFER_BYTES);
-        while self.end - self.at < wanted && self.end < self.buffer.len() {
+        while self.end - self.at < wanted && self.end < self.buffer.len() && self.failed.is_none() {
             match self.read.read(&mut self.buffer[self.end..]) {
                 Ok(0) => break,
                 Ok(read) => self.end += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => break, // the next read ends in the same error
+                Err(error) => self.failed = Some(error),
             }
         }
-        &self.buffer[self.at..self.end]
+        &self.buffer[self.at..self.end.min(self.at + wanted)]
+    }
+
+    /// Returns the number of the line of the next byte, from 1.
+    pub fn line(&mut self) -> u64 {
+        self.position().line.into()
+    }
+
+    /// Reads the next line without its end. Returns `false` at the end of the document.
+    ///
+    /// # Errors
+    ///
+    /// If the document cannot be read, or the line is longer than a piece may be.
+    pub fn read_line(&mut self, line: &mut Vec<u8>) -> io::Result<bool> {
+        line.clear();
+        self.begin_piece();
+        if self.read_until(b'\n', line)? == 0 {
+            return Ok(false);
+        }
+        while matches!(line.last(), Some(b'\n' | b'\r')) {
+            line.pop();
+        }
+        Ok(true)
     }
 
     /// Where the next byte is.
@@ -169,7 +237,9 @@ impl<'a> Source<'a> {
         self.has_bom
     }
 
-    pub(crate) fn stop(&self) -> Option<Stop> {
+    /// Returns what ended it early.
+    #[must_use]
+    pub fn stop(&self) -> Option<Stop> {
         self.stop.get()
     }
 
@@ -177,20 +247,29 @@ impl<'a> Source<'a> {
         self.packing.borrow().clone()
     }
 
-    /// A new piece begins, whose length counts from here.
-    pub(crate) fn begin_piece(&mut self) {
+    /// Begins a piece, whose length counts from here.
+    pub fn begin_piece(&mut self) {
         self.piece = 0;
     }
 
     fn stopped(&self, stop: Stop) -> io::Error {
-        if self.stop.get().is_none() {
-            self.stop.set(Some(stop));
-        }
-        io::Error::other("stopped")
+        let mib = |bytes: u64| bytes / (1024 * 1024);
+        let stop = self.stop.get().unwrap_or(stop);
+        self.stop.set(Some(stop));
+        io::Error::other(match stop {
+            Stop::TooLarge => format!("it has more than {} MiB", mib(self.limits.bytes)),
+            Stop::LongPiece => format!(
+                "a piece of it is longer than {} MiB",
+                mib(self.limits.piece)
+            ),
+            Stop::CutGzip => "the gzip stream ends in its middle".to_owned(),
+            Stop::BadGzip => "the gzip stream is damaged".to_owned(),
+            Stop::Body => "the body could not be read to its end".to_owned(),
+        })
     }
 }
 
-impl Read for Source<'_> {
+impl Read for Input<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let available = self.fill_buf()?;
         let count = available.len().min(out.len());
@@ -200,15 +279,21 @@ impl Read for Source<'_> {
     }
 }
 
-impl BufRead for Source<'_> {
+impl BufRead for Input<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.bytes > self.limit {
+        if self.bytes > self.limits.bytes {
             return Err(self.stopped(Stop::TooLarge));
         }
-        if self.piece > MAX_PIECE_BYTES {
+        if self.piece > self.limits.piece {
             return Err(self.stopped(Stop::LongPiece));
         }
         if self.at == self.end {
+            if let Some(error) = self.failed.take() {
+                return Err(error);
+            }
+            if let Some(stop) = self.stop.get() {
+                return Err(self.stopped(stop));
+            }
             self.position();
             (self.at, self.end, self.counted) = (0, 0, 0);
             self.end = self.read.read(&mut self.buffer)?;
@@ -241,6 +326,14 @@ impl<R: Read> Read for Raw<R> {
     }
 }
 
+/// Returns whether a text begins as a URL does, so that it is an address, or a list of them.
+#[must_use]
+pub fn is_list(text: &[u8]) -> bool {
+    const BEGIN: &[u8] = b"http";
+    text.get(..BEGIN.len())
+        .is_some_and(|begin| begin.eq_ignore_ascii_case(BEGIN))
+}
+
 /// Whether these bytes are gzip, and the bytes again.
 fn peek<'a>(mut read: Box<dyn Read + 'a>) -> (bool, impl Read + 'a) {
     let mut head = Vec::with_capacity(GZIP_MAGIC.len());
@@ -255,7 +348,8 @@ fn peek<'a>(mut read: Box<dyn Read + 'a>) -> (bool, impl Read + 'a) {
 /// Inflates, and says what is behind the first member.
 struct Unzip<R> {
     decoder: Option<GzDecoder<R>>,
-    members: u32,
+    /// Bytes that follow are an error.
+    is_strict: bool,
     stop: Rc<Cell<Option<Stop>>>,
     packing: Rc<RefCell<Packing>>,
 }
@@ -277,11 +371,15 @@ impl<R: BufRead> Unzip<R> {
             return Ok(());
         }
         if !rest.starts_with(&GZIP_MAGIC[..1]) {
-            wrong("bytes follow the end of the gzip stream");
+            let text = "bytes follow the end of the gzip stream";
+            wrong(text);
+            if self.is_strict {
+                self.stop.set(Some(Stop::BadGzip));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
             return Ok(());
         }
         wrong("several gzip members, of which some readers take the first alone");
-        self.members += 1;
         self.decoder = Some(GzDecoder::new(decoder.into_inner()));
         Ok(())
     }
@@ -310,6 +408,112 @@ impl<R: BufRead> Read for Unzip<R> {
                     return Err(error);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    fn lines(body: &[u8]) -> io::Result<Vec<String>> {
+        let mut input = Input::open(body, Limits::NONE);
+        let (mut line, mut lines) = (Vec::new(), Vec::new());
+        while input.read_line(&mut line)? {
+            lines.push(String::from_utf8(line.clone()).unwrap());
+        }
+        assert_eq!(input.line(), 3);
+        Ok(lines)
+    }
+
+    #[test]
+    fn a_body_is_read_by_lines_whatever_its_packing_is() {
+        let plain = b"a\r\n\nb";
+        let marked = [b"\xef\xbb\xbf", &plain[..]].concat();
+        let two = [gzip(&plain[..3]), gzip(&plain[3..])].concat();
+        for body in [
+            plain,
+            &marked[..],
+            &gzip(&marked),
+            &gzip(&gzip(&marked)),
+            &two,
+        ] {
+            assert_eq!(lines(body).unwrap(), ["a", "", "b"], "{body:?}");
+            let mut input = Input::open(body, Limits::NONE);
+            assert_eq!(input.head(2), b"a\r");
+            assert_eq!(input.head(100), plain);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_to_its_end_never_ends_as_if_it_were_whole() {
+        let whole = gzip(
+            &(0..100_000_u32)
+                .flat_map(u32::to_be_bytes)
+                .collect::<Vec<_>>(),
+        );
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 0xff;
+        damaged[whole.len() / 2 + 1] ^= 0xff;
+        let limits = Limits {
+            bytes: 3 * 1024 * 1024,
+            piece: 2 * 1024 * 1024,
+        };
+        let long = io::repeat(b'x').take(2 * 1024 * 1024 + 1);
+        let cases: [(Box<dyn Read>, Stop, &str); 7] = [
+            (Box::new(&whole[..whole.len() - 9]), Stop::CutGzip, ""),
+            (Box::new(&whole[..5]), Stop::CutGzip, ""),
+            (Box::new(&damaged[..]), Stop::BadGzip, ""),
+            (
+                Box::new((&whole[..]).chain(&b"junk"[..])),
+                Stop::BadGzip,
+                "bytes follow the end",
+            ),
+            (
+                Box::new(long.chain(Failing)),
+                Stop::LongPiece,
+                "a piece of it is longer than 2 MiB",
+            ),
+            (Box::new(Failing), Stop::Body, "no such disk"),
+            (
+                Box::new((&b"ab"[..]).chain(Failing)),
+                Stop::Body,
+                "no such disk",
+            ),
+        ];
+        for (body, stop, message) in cases {
+            let mut input = Input::open(body, limits);
+            input.head(100);
+            let error = io::copy(&mut input, &mut io::sink()).unwrap_err();
+            assert!(error.to_string().contains(message), "{stop:?}: {error}");
+            assert_eq!(input.stop(), Some(stop), "{error}");
+            io::copy(&mut input, &mut io::sink()).unwrap_err();
+        }
+        let mut input = Input::open(io::repeat(b'\n'), limits);
+        let mut line = Vec::new();
+        let error = loop {
+            match input.read_line(&mut line) {
+                Ok(is_line) => assert!(is_line),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.to_string(), "it has more than 3 MiB");
+        assert_eq!(input.stop(), Some(Stop::TooLarge));
+    }
+
+    struct Failing;
+
+    impl Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("no such disk"))
         }
     }
 }

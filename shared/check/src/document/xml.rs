@@ -12,7 +12,7 @@ use quick_xml::reader::NsReader;
 use sitemap::xml::is_xml_char;
 
 use super::feed::Feed;
-use super::input::Source;
+use super::input::Input;
 use super::{Kind, Reader};
 use crate::finding::Position;
 use crate::rules::Rule;
@@ -42,7 +42,7 @@ struct Open {
 
 struct Xml<'r, 'a> {
     reader: Reader<'a>,
-    source: NsReader<&'r mut Source<'a>>,
+    source: NsReader<&'r mut Input<'a>>,
     open: Vec<Open>,
     text: String,
     /// Where the text began.
@@ -56,7 +56,7 @@ struct Xml<'r, 'a> {
     stopped: bool,
 }
 
-pub(super) fn read<'a>(source: &mut Source<'a>, reader: Reader<'a>) -> Reader<'a> {
+pub(super) fn read<'a>(source: &mut Input<'a>, reader: Reader<'a>) -> Reader<'a> {
     let at = source.position();
     let mut source = NsReader::from_reader(source);
     source.config_mut().check_comments = true;

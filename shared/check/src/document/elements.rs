@@ -1,0 +1,603 @@
+//! XML as a stream of small trees: the entries of a sitemap, the items of a feed or of an export.
+//!
+//! - It judges nothing. `diff` and `import` read through it; `check` has a reader of its own, which judges.
+//! - No more than one tree is held.
+//! - Names have the usual prefix of their namespace, whatever prefix the document has: `image:loc`, `wp:status`. The namespace
+//!   of the root counts as the usual one of such a root, so a wrong namespace hides nothing.
+//! - A text is all that is in its element: CDATA and references, and what is before and behind a comment or an instruction.
+//! - DTDs are never expanded.
+
+use std::fmt;
+
+use quick_xml::errors::{Error, IllFormedError};
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::name::ResolveResult;
+use quick_xml::reader::{NsReader, Reader};
+
+use super::input::{Input, Stop};
+use crate::schema::{Ns, quoted};
+
+/// Elements inside each other. A WordPress export has five.
+const MAX_DEPTH: usize = 64;
+/// Namespaces in force at a place.
+const MAX_NAMESPACES: usize = 256;
+/// Bytes of one tree: names, attributes and texts.
+const MAX_TREE_BYTES: usize = 16 * 1024 * 1024;
+/// What an element costs beside its texts.
+const ELEMENT_BYTES: usize = 64;
+
+/// A namespace by a part of its name, and the usual prefix. The first that fits counts. Those without a prefix have texts that
+/// are long and that nobody needs.
+const PREFIXES: [(&str, Option<&str>); 13] = [
+    ("sitemaps.org/schemas/sitemap", Some("")),
+    ("google.com/schemas/sitemap-image", Some("image:")),
+    ("google.com/schemas/sitemap-video", Some("video:")),
+    ("google.com/schemas/sitemap-news", Some("news:")),
+    (OLD_SITEMAP, Some("")),
+    ("www.w3.org/1999/xhtml", Some("xhtml:")),
+    ("www.w3.org/2005/Atom", Some("atom:")),
+    ("purl.org/rss/1.0/modules/", None),
+    ("/excerpt/", None),
+    ("wordpress.org/export/", Some("wp:")),
+    ("purl.org/dc/elements", Some("dc:")),
+    ("www.w3.org/1999/02/22-rdf-syntax-ns", Some("rdf:")),
+    ("purl.org/rss/1.0/", Some("")),
+];
+/// The namespace that sitemaps had before the protocol was everybody's.
+const OLD_SITEMAP: &str = "google.com/schemas/sitemap/0.84";
+
+/// An element with all that is in it.
+#[derive(Debug, Default)]
+pub struct Element {
+    name: String,
+    attributes: Vec<(String, String)>,
+    text: String,
+    children: Vec<Element>,
+}
+
+impl Element {
+    /// Returns its name with the usual prefix of its namespace.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns its name without a prefix.
+    #[must_use]
+    pub fn local(&self) -> &str {
+        local(&self.name)
+    }
+
+    /// Returns its text, without white space around it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.text.trim()
+    }
+
+    /// Returns its attributes, but for declarations of namespaces, as names with the document's prefixes and values.
+    #[must_use]
+    pub fn attributes(&self) -> &[(String, String)] {
+        &self.attributes
+    }
+
+    /// Returns the value of an attribute.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        let attribute = self.attributes.iter().find(|(own, _)| own == name);
+        attribute.map(|(_, value)| value.trim())
+    }
+
+    /// Returns the elements in it.
+    #[must_use]
+    pub fn children(&self) -> &[Self] {
+        &self.children
+    }
+
+    /// Returns the elements of a name in it.
+    pub fn all<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Self> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+
+    /// Returns the text of the first element of a name in it, unless it is blank.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let child = self.children.iter().find(|child| child.name == name)?;
+        Some(child.text()).filter(|text| !text.is_empty())
+    }
+}
+
+fn local(name: &str) -> &str {
+    name.rsplit_once(':').map_or(name, |(_, local)| local)
+}
+
+/// Why a document cannot be read on.
+#[derive(Debug)]
+pub struct Broken {
+    /// The line at which that is seen.
+    pub line: u64,
+    /// What is wrong there.
+    pub what: Wrong,
+}
+
+/// What is wrong with a document.
+#[derive(Debug)]
+pub enum Wrong {
+    /// Its bytes cannot be read.
+    Unread(Stop, String),
+    /// It ends before its root does, whose name this is.
+    Cut(String),
+    /// It has no root.
+    NoRoot,
+    /// It has an element of this name behind its root's end.
+    Behind(String),
+    /// It is not UTF-8.
+    Encoding(String),
+    /// It is not well-formed, or cut in the middle of a tag.
+    Syntax(String),
+    /// It has a reference that no document without a DTD can have.
+    Reference(String),
+    /// It has more than so many elements inside each other.
+    Depth(usize),
+    /// An entry has more than so many bytes.
+    Large(usize),
+    /// Something else that the parser refuses.
+    Other(String),
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unread(_, reason) | Self::Other(reason) => f.write_str(reason),
+            Self::Cut(root) => write!(f, "it is cut: it ends before </{root}>"),
+            Self::NoRoot => f.write_str("it has no root element"),
+            Self::Behind(name) => write!(f, "it has <{name}> behind its root's end"),
+            Self::Encoding(_) => f.write_str("it is not UTF-8"),
+            Self::Syntax(reason) => write!(f, "it is cut or not well-formed: {reason}"),
+            Self::Reference(name) => {
+                write!(f, "it has the reference {}, which is unknown", quoted(name))
+            }
+            Self::Depth(most) => write!(f, "it has more than {most} elements in each other"),
+            Self::Large(most) => {
+                write!(
+                    f,
+                    "an entry of it is larger than {} MiB",
+                    most / (1024 * 1024)
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+/// What becomes of a reference that is unknown, and of an attribute that is not well-formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oddities {
+    /// The document cannot be read on.
+    Refused,
+    /// The reference stays as it is written, as in the HTML of an export. The attribute is passed over.
+    Kept,
+}
+
+/// The namespace of the root, if no other document has it: it counts as the usual one of such a root.
+#[derive(Debug, PartialEq, Eq)]
+enum Namespace {
+    Named(String),
+    None,
+    /// No namespace is declared for this prefix.
+    Undeclared(String),
+}
+
+impl Namespace {
+    fn is(&self, resolved: &ResolveResult<'_>) -> bool {
+        match (self, resolved) {
+            (Self::Named(own), ResolveResult::Bound(namespace)) => own == namespace.0,
+            (Self::None, ResolveResult::Unbound) => true,
+            (Self::Undeclared(own), ResolveResult::Unknown(prefix)) => own == &**prefix,
+            _ => false,
+        }
+    }
+}
+
+/// The trees of a document.
+pub struct Elements<'a> {
+    reader: NsReader<Input<'a>>,
+    buffer: Vec<u8>,
+    oddities: Oddities,
+    /// The root's name.
+    root: String,
+    /// The root's namespace, if it is none of those that are known, and the prefix that it stands for.
+    own: Option<(Namespace, &'static str)>,
+    depth: usize,
+    /// How deep the trees begin: 2 below the root.
+    level: usize,
+    /// The line at which the last piece began.
+    line: u64,
+    is_foreign: bool,
+}
+
+impl<'a> Elements<'a> {
+    /// Reads to the root.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn open(input: Input<'a>, oddities: Oddities) -> Result<Self, Broken> {
+        let mut reader = NsReader::from_reader(input);
+        reader
+            .resolver_mut()
+            .set_max_namespace_bindings(MAX_NAMESPACES);
+        let mut elements = Self {
+            reader,
+            buffer: Vec::new(),
+            oddities,
+            root: String::new(),
+            own: None,
+            depth: 0,
+            level: 2,
+            line: 1,
+            is_foreign: false,
+        };
+        elements.read_root()?;
+        Ok(elements)
+    }
+
+    fn read_root(&mut self) -> Result<(), Broken> {
+        loop {
+            self.buffer.clear();
+            let input = self.reader.get_mut();
+            input.begin_piece();
+            let line = input.line();
+            self.line = line;
+            let (resolved, event) = match self.reader.read_resolved_event_into(&mut self.buffer) {
+                Ok(read) => read,
+                Err(error) => return Err(wrong(error, self.reader.get_ref(), line)),
+            };
+            let broken = |what| Broken { line, what };
+            let is_empty = matches!(event, Event::Empty(_));
+            let start = match event {
+                Event::Start(start) | Event::Empty(start) => start,
+                Event::Eof => return Err(broken(Wrong::NoRoot)),
+                _ => continue,
+            };
+            let local = start.local_name();
+            let local: &str = local.as_ref();
+            let usual = match local {
+                "feed" => "atom:",
+                "RDF" => "rdf:",
+                _ => "",
+            };
+            let known = prefix(&resolved);
+            let is_foreign = known.flatten() != Some(usual);
+            if is_foreign {
+                let own = match &resolved {
+                    ResolveResult::Bound(namespace) => Namespace::Named(namespace.0.to_owned()),
+                    ResolveResult::Unbound => Namespace::None,
+                    ResolveResult::Unknown(prefix) => Namespace::Undeclared(prefix.to_string()),
+                };
+                self.own = Some((own, usual));
+            }
+            self.is_foreign = match &resolved {
+                ResolveResult::Bound(namespace) => {
+                    namespace.0 != Ns::ALL[0].2 && !namespace.0.contains(OLD_SITEMAP)
+                }
+                _ => true,
+            };
+            self.root = format!("{usual}{local}");
+            self.depth = usize::from(!is_empty);
+            if local == "rss" {
+                self.level = 3;
+            }
+            return Ok(());
+        }
+    }
+
+    /// Returns the root's name.
+    #[must_use]
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// Returns whether the root is of another namespace than sitemaps are, or of none.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
+    /// Returns the line at which the last piece of the last tree began.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Returns the next tree. `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// If the document cannot be read on.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator would go on behind an error"
+    )]
+    pub fn next(&mut self) -> Result<Option<Element>, Broken> {
+        // What is open from the tree's root on. Nothing for an element that nobody needs.
+        let mut open: Vec<Option<Element>> = Vec::new();
+        let mut bytes = 0;
+        while self.depth > 0 {
+            self.buffer.clear();
+            let input = self.reader.get_mut();
+            input.begin_piece();
+            let line = input.line();
+            self.line = line;
+            let (resolved, event) = match self.reader.read_resolved_event_into(&mut self.buffer) {
+                Ok(read) => read,
+                Err(error) => return Err(wrong(error, self.reader.get_ref(), line)),
+            };
+            let broken = |what| Broken { line, what };
+            let is_empty = matches!(event, Event::Empty(_));
+            match event {
+                Event::Start(start) | Event::Empty(start) => {
+                    self.depth += 1;
+                    if self.depth > MAX_DEPTH {
+                        return Err(broken(Wrong::Depth(MAX_DEPTH)));
+                    }
+                    if self.depth >= self.level {
+                        let element = element(&resolved, &start, self.own.as_ref(), self.oddities);
+                        let element = element.map_err(broken)?;
+                        bytes += element.as_ref().map_or(ELEMENT_BYTES, size);
+                        open.push(element);
+                    }
+                    if is_empty && let Some(tree) = end(&mut self.depth, &mut open) {
+                        return Ok(Some(tree));
+                    }
+                }
+                Event::End(_) => {
+                    if let Some(tree) = end(&mut self.depth, &mut open) {
+                        return Ok(Some(tree));
+                    }
+                }
+                Event::Text(text) => add(&mut open, &mut bytes, &text),
+                Event::CData(text) => add(&mut open, &mut bytes, &text),
+                Event::GeneralRef(reference) => match character(&reference) {
+                    Some(character) => {
+                        add(&mut open, &mut bytes, character.encode_utf8(&mut [0; 4]));
+                    }
+                    None if self.oddities == Oddities::Refused => {
+                        return Err(broken(Wrong::Reference(reference.to_string())));
+                    }
+                    None => add(&mut open, &mut bytes, &format!("&{};", &*reference)),
+                },
+                Event::Eof => return Err(broken(Wrong::Cut(self.root.clone()))),
+                Event::Decl(_) | Event::DocType(_) | Event::Comment(_) | Event::PI(_) => {}
+            }
+            if bytes > MAX_TREE_BYTES {
+                return Err(broken(Wrong::Large(MAX_TREE_BYTES)));
+            }
+        }
+        self.rest()
+    }
+
+    /// Reads what is behind the root: comments, or what was never meant to be there, or a damaged gzip stream.
+    fn rest(&mut self) -> Result<Option<Element>, Broken> {
+        loop {
+            self.buffer.clear();
+            let input = self.reader.get_mut();
+            input.begin_piece();
+            let line = input.line();
+            match self.reader.read_event_into(&mut self.buffer) {
+                Ok(Event::Eof) => return Ok(None),
+                Ok(Event::Start(start) | Event::Empty(start)) => {
+                    let name = start.name();
+                    let name: &str = name.as_ref();
+                    let what = Wrong::Behind(name.to_owned());
+                    return Err(Broken { line, what });
+                }
+                Ok(_) => {}
+                Err(error) => return Err(wrong(error, self.reader.get_ref(), line)),
+            }
+        }
+    }
+}
+
+/// The character that a reference stands for. Entities of a DTD are never expanded.
+fn character(reference: &BytesRef<'_>) -> Option<char> {
+    match &**reference {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => reference.resolve_char_ref().ok().flatten(),
+    }
+}
+
+/// Adds text to the element that is open.
+fn add(open: &mut [Option<Element>], bytes: &mut usize, text: &str) {
+    if let Some(Some(element)) = open.last_mut() {
+        *bytes += text.len();
+        element.text.push_str(text);
+    }
+}
+
+/// Ends an element. Returns the tree, if it was the outermost.
+fn end(depth: &mut usize, open: &mut Vec<Option<Element>>) -> Option<Element> {
+    *depth -= 1;
+    let ended = open.pop()?;
+    match open.last_mut() {
+        None => ended,
+        Some(outer) => {
+            if let (Some(outer), Some(ended)) = (outer, ended) {
+                outer.children.push(ended);
+            }
+            None
+        }
+    }
+}
+
+fn wrong(error: Error, input: &Input<'_>, line: u64) -> Broken {
+    let what = match error {
+        Error::Io(error) => Wrong::Unread(input.stop().unwrap_or(Stop::Body), error.to_string()),
+        Error::Encoding(error) => Wrong::Encoding(error.to_string()),
+        Error::Syntax(_) | Error::IllFormed(IllFormedError::UnclosedReference) => {
+            Wrong::Syntax(error.to_string())
+        }
+        error => Wrong::Other(error.to_string()),
+    };
+    Broken { line, what }
+}
+
+/// The usual prefix of a namespace. `None` if it is not known, `Some(None)` if nobody needs what is in it.
+fn prefix(resolved: &ResolveResult<'_>) -> Option<Option<&'static str>> {
+    let ResolveResult::Bound(namespace) = resolved else {
+        return None;
+    };
+    let known = PREFIXES.iter().find(|(part, _)| namespace.0.contains(part));
+    known.map(|(_, prefix)| *prefix)
+}
+
+/// An element without what is in it. `None` if nobody needs it.
+fn element(
+    resolved: &ResolveResult<'_>,
+    start: &BytesStart<'_>,
+    own: Option<&(Namespace, &'static str)>,
+    oddities: Oddities,
+) -> Result<Option<Element>, Wrong> {
+    let local = start.local_name();
+    let local: &str = local.as_ref();
+    let own = own.filter(|(own, _)| own.is(resolved));
+    let known = match own {
+        Some((_, usual)) => Some(Some(*usual)),
+        None => prefix(resolved),
+    };
+    let name = match (known, resolved) {
+        (Some(None), _) => return Ok(None),
+        (Some(Some(prefix)), _) => [prefix, local].concat(),
+        (None, ResolveResult::Bound(_)) => ["other:", local].concat(),
+        (None, ResolveResult::Unbound) => local.to_owned(),
+        (None, ResolveResult::Unknown(prefix)) => format!("{prefix}:{local}"),
+    };
+    if name == "wp:comment" {
+        return Ok(None);
+    }
+    let mut attributes = Vec::new();
+    for attribute in start.attributes() {
+        let attribute = match attribute {
+            Ok(attribute) => attribute,
+            Err(error) if oddities == Oddities::Refused => {
+                return Err(Wrong::Other(error.to_string()));
+            }
+            Err(_) => continue,
+        };
+        if attribute.key.as_namespace_binding().is_some() {
+            continue;
+        }
+        let raw: &str = attribute.value.as_ref();
+        let value = match quick_xml::escape::unescape(raw) {
+            Ok(value) => value.into_owned(),
+            Err(error) if oddities == Oddities::Refused => {
+                return Err(Wrong::Other(error.to_string()));
+            }
+            Err(_) => raw.to_owned(),
+        };
+        attributes.push((attribute.key.0.to_string(), value));
+    }
+    Ok(Some(Element {
+        name,
+        attributes,
+        ..Element::default()
+    }))
+}
+
+fn size(element: &Element) -> usize {
+    let attributes = element.attributes.iter();
+    let attributes: usize = attributes
+        .map(|(name, value)| name.len() + value.len())
+        .sum();
+    ELEMENT_BYTES + element.name.len() + attributes
+}
+
+/// Counts the entries of a document, so that none passes of which nothing could be read.
+#[derive(Debug)]
+pub struct Entries {
+    name: &'static str,
+    count: u64,
+    with_address: u64,
+    /// The first element that is no entry.
+    other: Option<String>,
+}
+
+impl Entries {
+    /// Nothing yet. `name`: an entry's, without a prefix.
+    #[must_use]
+    pub fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            count: 0,
+            with_address: 0,
+            other: None,
+        }
+    }
+
+    /// Counts an element. Returns whether it is an entry.
+    pub fn add(&mut self, element: &Element, has_address: bool) -> bool {
+        let is_entry = element.local() == self.name;
+        if is_entry {
+            self.count += 1;
+            self.with_address += u64::from(has_address);
+        } else if self.other.is_none() {
+            self.other = Some(element.local().to_owned());
+        }
+        is_entry
+    }
+
+    /// Returns how many entries there were.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns how many of them have no address.
+    #[must_use]
+    pub fn without_address(&self) -> u64 {
+        self.count - self.with_address
+    }
+
+    /// Returns what a document lacks that has something, and no entry that could be read.
+    #[must_use]
+    pub fn lacking(&self) -> Option<String> {
+        let Self { name, count, .. } = self;
+        match &self.other {
+            Some(other) if *count == 0 => Some(format!("no <{name}>, but <{other}>")),
+            _ if *count > 0 && self.with_address == 0 => {
+                Some(format!("no <{name}> with an address, of {count}"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the name, without a prefix, of the root of a document that begins so. `None` if it is no XML, or its root comes later.
+#[must_use]
+pub fn root_of(head: &[u8]) -> Option<String> {
+    // The last character may be cut.
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start();
+    if !text.starts_with('<') {
+        return None;
+    }
+    let mut reader = Reader::from_str(text);
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(start) | Event::Empty(start)) => {
+                let local = start.local_name();
+                return Some(local.as_ref().to_owned());
+            }
+            Ok(Event::Eof) | Err(_) => return None,
+            Ok(_) => {}
+        }
+    }
+}
