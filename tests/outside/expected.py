@@ -23,7 +23,9 @@ import urllib.parse
 NEWS_AGE = datetime.timedelta(hours=48)
 MAX_PARTS = 1000
 MAX_TITLE, MAX_DESCRIPTION, MAX_TAGS = 100, 2048, 32
-LANGUAGE = re.compile(r"(?P<primary>[a-z]{2,3})(-[a-z]{4})?(-(?P<region>[a-z]{2}|[0-9]{3}))?", re.IGNORECASE)
+LANGUAGE = re.compile(r"(?P<primary>[a-z]{2,3})(-(?P<script>[a-z]{4}))?(-(?P<region>[a-z]{2}|[0-9]{3}))?", re.IGNORECASE)
+# The kind of Chinese that a script or else a region writes.
+CHINESE = {"hans": "zh-cn", "cn": "zh-cn", "sg": "zh-cn", "hant": "zh-tw", "tw": "zh-tw", "hk": "zh-tw", "mo": "zh-tw"}
 # What may not be known of a duplicate.
 DETAILS = ("lastmod", "images", "alternates", "videos", "news")
 
@@ -53,12 +55,12 @@ def newest(times):
 
 
 def news_language(*codes):
-    """The first code that is one, with a region only for two kinds of Chinese."""
+    """The first code that is one, without script and region but for two kinds of Chinese."""
     match = next((match for code in codes if (match := LANGUAGE.fullmatch(code or ""))), None)
     if not match:
         return None
-    primary, region = match["primary"].lower(), (match["region"] or "").lower()
-    return f"{primary}-{region}" if primary == "zh" and region in ("cn", "tw") else primary
+    primary, *parts = ((match[part] or "").lower() for part in ("primary", "script", "region"))
+    return next((CHINESE[part] for part in parts if primary == "zh" and part in CHINESE), primary)
 
 
 def series_of(kind, reserved):

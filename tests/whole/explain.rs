@@ -67,7 +67,10 @@ async fn every_address_and_every_record_is_explained() {
     }
     for spelling in ["/été/", "/%c3%a9t%c3%a9/"] {
         let draft = said(&format!("https://{SITE}{spelling}")).await;
-        assert!(draft.starts_with("summer: left out, not_published"), "{draft}");
+        assert!(
+            draft.starts_with("summer: left out, not_published"),
+            "{draft}"
+        );
     }
     let nobody = "no record has this address or this id\n";
     assert_eq!(&*said(&format!("https://{SITE}/nowhere")).await, nobody);

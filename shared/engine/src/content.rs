@@ -392,10 +392,7 @@ mod tests {
             (true.into(), json!(true)),
             (Attribute::TextSet(texts(["b", "a"])), json!(["a", "b"])),
             (Attribute::NumberSet(texts(["1", "2"])), json!([1, 2])),
-            (
-                Attribute::BytesSet(BTreeSet::from([vec![1]])),
-                binary(),
-            ),
+            (Attribute::BytesSet(BTreeSet::from([vec![1]])), binary()),
         ] {
             assert_eq!(json(attribute.clone()), expected, "{attribute:?}");
         }

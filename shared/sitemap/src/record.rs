@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::entry::{Alternate, ChangeFreq, Priority};
+use crate::language::is_language;
 use crate::loc::Loc;
 pub use crate::problem::{Problem, cut};
 pub use crate::series::{MAX_TYPE_BYTES, is_type_name};
@@ -179,7 +180,8 @@ impl ContentRecord {
             news: fields.news(),
             no_news: fields.get("news") == Some(&Value::Bool(false)),
             alternates: fields.alternates(&url),
-            translation_group: fields.translation_group(language.is_some()),
+            translation_group: fields
+                .translation_group(language.as_deref().is_some_and(is_language)),
             x_default: fields.flag("x_default"),
             language,
             terms,

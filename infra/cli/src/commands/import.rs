@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use cli::check::fetch::Client;
 use cli::import::{Options, Place, Report, STDIN_NAME, SourceKind, import};
 use cli::output::{Format, Output, note};
-use sitemap::language::is_language;
+use sitemap::language::{LanguageError, check_language};
 use sitemap::mapping::ExportMapping;
 use sitemap::site::is_site_host;
 use sitemap::time::When;
@@ -95,11 +95,9 @@ pub(super) fn host(text: &str) -> Result<String, &'static str> {
     }
 }
 
-fn language(text: &str) -> Result<String, &'static str> {
-    match is_language(text) {
-        true => Ok(text.to_owned()),
-        false => Err("is no language code, such as en, en-GB, zh-Hant"),
-    }
+fn language(text: &str) -> Result<String, LanguageError> {
+    check_language(text)?;
+    Ok(text.to_owned())
 }
 
 pub(super) fn since(text: &str) -> Result<i64, String> {

@@ -9,7 +9,7 @@ use super::values::{
     ArchiveOf, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERM_BYTES, MAX_TERMS, News,
 };
 use crate::entry::{Alternate, ChangeFreq, Priority};
-use crate::language::{is_hreflang, is_language};
+use crate::language::{LanguageError, X_DEFAULT, check_language};
 use crate::loc::{Loc, normalized};
 use crate::problem::{Problem, cut};
 use crate::series::{MAX_TYPE_BYTES, is_type_name};
@@ -259,19 +259,18 @@ impl<'a> Fields<'a> {
         videos
     }
 
-    /// A language code; `None` if it is invalid.
+    /// Reads a language code; `None` if it is invalid. One whose region does not exist is a problem, and still names a language.
     pub(super) fn language(&mut self, field: &str) -> Option<String> {
         let text = self.text(field)?;
         self.language_code(field, text)
     }
 
     fn language_code(&mut self, field: &str, text: String) -> Option<String> {
-        if !is_language(&text) {
-            let reason = format!("{text:?} is not a language code such as en, en-GB, zh-Hant");
-            self.problem(field, reason);
-            return None;
-        }
-        Some(text)
+        let Err(error) = check_language(&text) else {
+            return Some(text);
+        };
+        self.problem(field, format!("{text:?} {error}"));
+        matches!(error, LanguageError::Region { .. }).then_some(text)
     }
 
     pub(super) fn news(&mut self) -> Option<News> {
@@ -357,13 +356,14 @@ impl<'a> Fields<'a> {
                 .get("hreflang")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            if !is_hreflang(hreflang) {
-                self.problem(
-                    &place,
-                    format!(
-                        "{hreflang:?} is not a language code such as en, en-GB, zh-Hant, x-default"
-                    ),
-                );
+            if hreflang != X_DEFAULT
+                && let Err(error) = check_language(hreflang)
+            {
+                let more = match error {
+                    LanguageError::Code => ", x-default",
+                    LanguageError::Region { .. } => "",
+                };
+                self.problem(&place, format!("{hreflang:?} {error}{more}"));
             } else if alternates
                 .iter()
                 .any(|other| other.hreflang.eq_ignore_ascii_case(hreflang))

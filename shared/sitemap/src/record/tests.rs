@@ -100,6 +100,12 @@ fn a_bad_optional_field_costs_that_field_alone() {
                 {"url": "https://a.example/2", "license": "https://a.example/l", "caption": "A"}]}),
             "images[1].caption",
         ),
+        (
+            json!({"alternates": [{"hreflang": "en-UK", "url": "https://a.example/"}]}),
+            "alternates[0].hreflang",
+        ),
+        (json!({"language": "en_US"}), "language"),
+        (json!({"language": "sr-SP"}), "language"),
         (json!({"pages": 0}), "pages"),
         (json!({"pages": 100_000}), "pages"),
         (json!({"terms": {"tag": "rust"}}), "terms.tag"),
@@ -147,6 +153,22 @@ fn alternates_without_the_page_itself_are_left_out_if_it_was_given() {
             "{item}"
         );
     }
+}
+
+#[test]
+fn a_page_whose_region_is_unknown_keeps_its_language_for_news_and_is_in_no_group() {
+    let item = json!({"type": "t", "url": "https://a.example/", "language": "en-UK", "translation_group": "g"});
+    let record = ContentRecord::parse("p", &item);
+    assert_eq!(record.language.as_deref(), Some("en-UK"));
+    assert_eq!(record.translation_group, None);
+    let problems: Vec<_> = record.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        [
+            "language: \"en-UK\" has the region UK, which is not in ISO 3166-1: the United Kingdom is GB",
+            "translation_group: the page has no valid language",
+        ]
+    );
 }
 
 #[test]

@@ -141,7 +141,9 @@ impl SiteSettings {
             "name" => self.name = Some(short_text(value)?),
             "news_name" => self.news_name = Some(short_text(value)?),
             "language" => {
-                let code = value.as_str().filter(|code| language::is_language(code));
+                // News are all that it is for, and no region is written there.
+                let is_known = |code: &&str| language::news_language(code).is_some();
+                let code = value.as_str().filter(is_known);
                 self.language = Some(code.ok_or("not a language code")?.to_owned());
             }
             "news_published_only" => self.news_published_only = flag(value)?,
