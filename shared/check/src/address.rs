@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use sitemap::loc::MAX_LOC_BYTES;
+use sitemap::loc::{Loc, MAX_LOC_BYTES, normalized};
 
 use crate::rules::Rule;
 use crate::schema::quoted;
@@ -49,6 +49,46 @@ impl Scope {
         Self {
             origins: vec![parts.origin.to_owned()],
             folder: (folder.len() > 1).then(|| folder.to_owned()),
+        }
+    }
+}
+
+/// Where a URL is, for a sitemap with a [`Scope`].
+enum Place<'a> {
+    Inside,
+    OtherHost,
+    OtherFolder(&'a str),
+}
+
+impl Scope {
+    /// Returns where a URL is. Most are written as the scope is, and what is not is compared in its normal form.
+    fn place(&self, url: &str, parts: Parts<'_>) -> Place<'_> {
+        let is_here = |parts: Parts<'_>| {
+            self.origins.is_empty() || self.origins.iter().any(|known| known == parts.origin)
+        };
+        let is_below = |parts: Parts<'_>| {
+            let folder = self.folder.as_deref();
+            folder.is_none_or(|folder| parts.path.starts_with(folder))
+        };
+        // Dot segments may lead out of the folder.
+        let is_plain = self.folder.is_none() || !parts.path.contains("/.");
+        if is_plain && is_here(parts) && is_below(parts) {
+            return Place::Inside;
+        }
+        let url = normalized(url);
+        let Some(parts) = Parts::of(&url) else {
+            return Place::OtherHost;
+        };
+        let is_this = |known: &String| {
+            let known = normalized(known);
+            Parts::of(&known).is_some_and(|known| known.origin == parts.origin)
+        };
+        if !self.origins.is_empty() && !self.origins.iter().any(is_this) {
+            return Place::OtherHost;
+        }
+        match &self.folder {
+            Some(folder) if !is_below(parts) => Place::OtherFolder(folder),
+            _ => Place::Inside,
         }
     }
 }
@@ -125,28 +165,32 @@ pub(crate) fn problems(loc: &str, scope: &Scope, outside: Rule, found: &mut Vec<
             chars > MAX_SCHEMA_CHARS,
         ));
     }
-    let wrong = form(loc);
+    let Form { wrong, unusual } = Form::of(loc);
     if !wrong.is_empty() {
         let text = format!("{} {}", quoted(loc), wrong.join(", "));
         found.push((Rule::LocForm, text, !xsd::is_any_uri(loc)));
         return;
     }
+    if !unusual.is_empty() {
+        let text = format!("{} {}", quoted(loc), unusual.join(", "));
+        found.push((Rule::LocSpelling, text, false));
+    }
     let Some(parts) = Parts::of(loc) else {
         return;
     };
-    let on_its_host =
-        scope.origins.is_empty() || scope.origins.iter().any(|origin| origin == parts.origin);
-    if !on_its_host {
-        let text = format!("{} is not on {}", quoted(loc), scope.origins.join(" or "));
-        found.push((outside, text, false));
-    } else if let Some(folder) = &scope.folder
-        && !parts.path.starts_with(folder.as_str())
-    {
-        let text = format!(
-            "{} is not below {folder}, where the sitemap is",
-            quoted(loc)
-        );
-        found.push((outside, text, false));
+    match scope.place(loc, parts) {
+        Place::Inside => {}
+        Place::OtherHost => {
+            let text = format!("{} is not on {}", quoted(loc), scope.origins.join(" or "));
+            found.push((outside, text, false));
+        }
+        Place::OtherFolder(folder) => {
+            let text = format!(
+                "{} is not below {folder}, where the sitemap is",
+                quoted(loc)
+            );
+            found.push((outside, text, false));
+        }
     }
     if parts.path.contains('%') {
         let twice = |at: usize| {
@@ -175,61 +219,86 @@ fn tracking(path: &str) -> Option<&'static str> {
     })
 }
 
-/// What is wrong with the form of an absolute URL.
-pub(crate) fn form(url: &str) -> Vec<&'static str> {
-    let mut wrong = Vec::new();
-    let mut add = |text| {
-        if !wrong.contains(&text) {
-            wrong.push(text);
+/// What is wrong with the form of an absolute URL, and what is right but not as everybody writes it.
+#[derive(Debug, Default)]
+pub(crate) struct Form {
+    /// Readers drop it, or differ in what they make of it.
+    pub(crate) wrong: Vec<&'static str>,
+    /// It is a URL or an IRI (RFC 3987), which protocol and schema allow, and not in its normal form.
+    pub(crate) unusual: Vec<&'static str>,
+}
+
+impl Form {
+    pub(crate) fn of(url: &str) -> Self {
+        let mut form = Self::default();
+        let add = |to: &mut Vec<_>, text| {
+            if !to.contains(&text) {
+                to.push(text);
+            }
+        };
+        let Some(rest) = after_scheme(url) else {
+            form.wrong.push("is not an absolute http or https URL");
+            return form;
+        };
+        if !url.starts_with("http") {
+            form.unusual.push("has a scheme in upper case");
         }
-    };
-    let Some(rest) = after_scheme(url) else {
-        return vec!["is not an absolute http or https URL"];
-    };
-    if !url.starts_with("http") {
-        add("has a scheme in upper case");
-    }
-    let end = memchr::memchr3(b'/', b'?', b'#', rest.as_bytes()).unwrap_or(rest.len());
-    let (host, path) = rest.split_at(end);
-    if host.contains('@') {
-        add("has a user name or a password");
-    } else if !is_host(host) {
-        add(if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            "has a host in upper case"
-        } else {
-            "has no valid host"
-        });
-    }
-    let bytes = path.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'%' => {
-                let escape = bytes.get(at + 1..at + 3);
-                if !escape.is_some_and(|escape| escape.iter().all(u8::is_ascii_hexdigit)) {
-                    add("has a % that begins no escape");
+        let end = memchr::memchr3(b'/', b'?', b'#', rest.as_bytes()).unwrap_or(rest.len());
+        let (host, path) = rest.split_at(end);
+        if host.contains('@') {
+            form.wrong.push("has a user name or a password");
+        } else if !is_host(host) {
+            if is_host(&host.to_ascii_lowercase()) {
+                form.unusual.push("has a host in upper case");
+            } else if !host.is_ascii() && Loc::parse_any(&url[..url.len() - path.len()]).is_ok() {
+                form.unusual.push("has a host that is not in punycode");
+            } else {
+                form.wrong.push("has no valid host");
+            }
+        }
+        let bytes = path.as_bytes();
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'%' => {
+                    let escape = bytes.get(at + 1..at + 3);
+                    if !escape.is_some_and(|escape| escape.iter().all(u8::is_ascii_hexdigit)) {
+                        add(&mut form.wrong, "has a % that begins no escape");
+                    }
                 }
+                b'#' => add(
+                    &mut form.unusual,
+                    "has a fragment, which no crawler asks for",
+                ),
+                0..=b' '
+                | b'<'
+                | b'>'
+                | b'"'
+                | b'{'
+                | b'}'
+                | b'|'
+                | b'\\'
+                | b'^'
+                | b'`'
+                | b'['
+                | b']'
+                | 0x7f => {
+                    add(
+                        &mut form.wrong,
+                        "has a character that is to be percent-encoded",
+                    );
+                }
+                0x80.. => add(
+                    &mut form.unusual,
+                    "has a letter that is not ASCII and not percent-encoded",
+                ),
+                _ => {}
             }
-            b'#' => add("has a fragment"),
-            0..=b' '
-            | b'<'
-            | b'>'
-            | b'"'
-            | b'{'
-            | b'}'
-            | b'|'
-            | b'\\'
-            | b'^'
-            | b'`'
-            | b'['
-            | b']'
-            | 0x7f => {
-                add("has a character that is to be percent-encoded");
-            }
-            0x80.. => add("has a letter that is not ASCII and not percent-encoded"),
-            _ => {}
         }
+        if form.wrong.is_empty() && !form.unusual.is_empty() && !xsd::is_any_uri(url) {
+            form.wrong.push("is not an address");
+        }
+        form
     }
-    wrong
 }
 
 /// A host's name in lower case and punycode, or an address, with a port or without.
@@ -263,7 +332,7 @@ fn is_port(port: &str) -> bool {
 /// A URL as it is compared: all forms of one page share `page`, and only the same text shares both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Digest {
-    /// Of the URL without scheme, www, case and the slash at its end.
+    /// Of the URL without scheme, www, the case of words, and the slash at its end.
     pub(crate) page: u64,
     /// Of the text.
     pub(crate) exact: u64,
@@ -273,7 +342,7 @@ impl Digest {
     pub(crate) fn of(url: &str, scratch: &mut Vec<u8>) -> Self {
         scratch.clear();
         let rest = after_scheme(url).unwrap_or(url);
-        scratch.extend(rest.bytes().map(|byte| byte.to_ascii_lowercase()));
+        without_case(rest, scratch);
         let page = scratch.strip_prefix(b"www.").unwrap_or(scratch);
         let page = page.strip_suffix(b"/").unwrap_or(page);
         Self {
@@ -281,6 +350,28 @@ impl Digest {
             exact: digest(url.as_bytes()),
         }
     }
+}
+
+/// Writes host and path in lower case where they are words, as in `/About-Us/`. What is no word may be an id, as `/p/aB3` or all of a
+/// query: ids that differ in case are different pages.
+fn without_case(rest: &str, out: &mut Vec<u8>) {
+    let bytes = rest.as_bytes();
+    let path = memchr::memchr3(b'/', b'?', b'#', bytes).unwrap_or(bytes.len());
+    let query = memchr::memchr2(b'?', b'#', bytes).unwrap_or(bytes.len());
+    out.extend(bytes[..path].iter().map(u8::to_ascii_lowercase));
+    for run in
+        bytes[path..query].chunk_by(|a, b| a.is_ascii_alphanumeric() == b.is_ascii_alphanumeric())
+    {
+        // A word is in lower case behind its first letter, or all in upper case.
+        let is_word = run.iter().all(u8::is_ascii_alphabetic)
+            && (run[1..].iter().all(u8::is_ascii_lowercase)
+                || run.iter().all(u8::is_ascii_uppercase));
+        match is_word {
+            true => out.extend(run.iter().map(u8::to_ascii_lowercase)),
+            false => out.extend(run),
+        }
+    }
+    out.extend(&bytes[query..]);
 }
 
 /// The same in every run, so that two runs draw the same pages.
@@ -313,21 +404,35 @@ mod tests {
         check("http://www.example.com/blog/", &[Rule::LocHost]);
         check("https://example.com/blog/", &[Rule::LocHost]);
         check("https://www.example.com.evil/blog/", &[Rule::LocHost]);
-        check("https://www.example.com:443/blog/", &[Rule::LocHost]);
+        check("https://www.example.com:443/blog/", &[]);
+        check("https://www.example.com:80/blog/", &[Rule::LocHost]);
+        check("https://www.example.com/%62log/", &[]);
+        check("https://www.example.com/a/../blog/", &[]);
+        check("https://www.example.com/blog/../a/", &[Rule::LocHost]);
         check("https://www.example.com/about/", &[Rule::LocHost]);
         check("/blog/", &[Rule::LocLength]);
         check("", &[Rule::LocLength]);
         check("/blog/2026/first-snow/", &[Rule::LocForm]);
         check("ftp://www.example.com/blog/", &[Rule::LocForm]);
-        check("HTTPS://www.example.com/blog/", &[Rule::LocForm]);
-        check("https://WWW.example.com/blog/", &[Rule::LocForm]);
+        check("HTTPS://www.example.com/blog/", &[Rule::LocSpelling]);
+        check("https://WWW.example.com/blog/", &[Rule::LocSpelling]);
+        check(
+            "https://WWW.example.org/blog/",
+            &[Rule::LocSpelling, Rule::LocHost],
+        );
         check("https://me@www.example.com/blog/", &[Rule::LocForm]);
-        check("https://www.example.com/blog/ä", &[Rule::LocForm]);
-        check("https://www.exämple.com/blog/", &[Rule::LocForm]);
+        check("https://www.example.com/blog/ä", &[Rule::LocSpelling]);
+        check("https://www.example.com/blog/ä b", &[Rule::LocForm]);
+        check(
+            "https://www.exämple.com/blog/",
+            &[Rule::LocSpelling, Rule::LocHost],
+        );
+        check("https://www.ex ämple.com/blog/", &[Rule::LocForm]);
         check("https://www.example.com/blog/a b", &[Rule::LocForm]);
         check("https://www.example.com/blog/100%", &[Rule::LocForm]);
         check("https://www.example.com/blog/?a[]=1", &[Rule::LocForm]);
-        check("https://www.example.com/blog/#top", &[Rule::LocForm]);
+        check("https://www.example.com/blog/#top", &[Rule::LocSpelling]);
+        check("https://www.example.com/blog/#top#a", &[Rule::LocForm]);
         check(
             "https://www.example.com/blog/a%2520b",
             &[Rule::LocDoubleEncoded],
@@ -375,7 +480,7 @@ mod tests {
     #[test]
     fn forms_of_a_page_share_a_digest() {
         let mut scratch = Vec::new();
-        let mut of = |url| Digest::of(url, &mut scratch);
+        let mut of = |url: &str| Digest::of(url, &mut scratch);
         let page = of("https://www.example.com/About/");
         for form in [
             "http://www.example.com/About/",
@@ -386,7 +491,26 @@ mod tests {
             assert_eq!(of(form).page, page.page, "{form}");
             assert_ne!(of(form).exact, page.exact, "{form}");
         }
-        assert_ne!(of("https://www.example.com/about/us/").page, page.page);
+        for other in [
+            "https://www.example.com/about/us/",
+            "https://www.example.com/aBout/",
+            "https://www.example.com/About1/",
+        ] {
+            assert_ne!(of(other).page, page.page, "{other}");
+        }
+        for (one, other, is_one) in [
+            ("/about-us", "/About-Us/", true),
+            ("/ABOUT/", "/about", true),
+            ("/a/page-2/", "/A/Page-2", true),
+            ("/p/aB3", "/p/Ab3", false),
+            ("/p/dQw4w9", "/p/DqW4w9", false),
+            ("/p/abCd", "/p/abcD", false),
+            ("/watch?v=AbC", "/watch?v=abc", false),
+            ("/Watch?v=AbC", "/watch?v=AbC", true),
+        ] {
+            let mut of = |path: &str| of(&format!("https://a.example{path}")).page;
+            assert_eq!(of(one) == of(other), is_one, "{one} {other}");
+        }
     }
 
     #[test]

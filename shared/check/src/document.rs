@@ -211,6 +211,11 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
     let mut reader = Reader::new(about);
     let head = source.head(HEAD_BYTES).to_vec();
     let start = head.trim_ascii_start();
+    if source.has_bom() {
+        reader.found(Rule::FileBom, None, false, || {
+            "begins with a byte order mark".to_owned()
+        });
+    }
     let is_html = [&b"<!doctype html"[..], b"<html"].iter().any(|tag| {
         start
             .get(..tag.len())
@@ -224,11 +229,6 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
         reader.document.kind = Kind::Text;
         reader.text(&mut source);
     } else if start.starts_with(b"<") || start.is_empty() {
-        if source.has_bom() {
-            reader.found(Rule::FileWellformed, None, false, || {
-                "begins with a byte order mark".to_owned()
-            });
-        }
         reader = xml::read(&mut source, reader);
     } else if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
         reader.found(Rule::FileWellformed, None, false, || {
@@ -262,6 +262,30 @@ impl Tally {
     }
 }
 
+/// What the text of a loc may have. It is read right here, and not by everybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Cdata,
+    Reference,
+    Comment,
+    Instruction,
+    Space,
+}
+
+impl Mark {
+    const ALL: [Self; 5] = [
+        Self::Cdata,
+        Self::Reference,
+        Self::Comment,
+        Self::Instruction,
+        Self::Space,
+    ];
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
 /// An entry that is being read.
 #[derive(Debug, Default)]
 struct Entry {
@@ -280,6 +304,7 @@ struct Entry {
 
 #[derive(Debug)]
 struct Alternate {
+    /// In lower case.
     language: String,
     to: Digest,
     at: Position,
@@ -297,6 +322,12 @@ struct Reader<'a> {
     ignored: Tally,
     dead_images: Tally,
     dead_videos: Tally,
+    /// Elements of the sitemap that have a prefix.
+    prefixed: Tally,
+    /// Locs with each [`Mark`].
+    marks: [Tally; Mark::ALL.len()],
+    /// Items of a feed without an address.
+    unaddressed: Tally,
     /// Entries with videos, and with news.
     with_videos: u64,
     with_news: u64,
@@ -337,6 +368,9 @@ impl<'a> Reader<'a> {
             ignored: Tally::default(),
             dead_images: Tally::default(),
             dead_videos: Tally::default(),
+            prefixed: Tally::default(),
+            marks: [Tally::default(); Mark::ALL.len()],
+            unaddressed: Tally::default(),
             with_videos: 0,
             with_news: 0,
             news: 0,

@@ -8,56 +8,9 @@ use sitemap::video::{MAX_DESCRIPTION_CHARS, MAX_DURATION, MAX_TAGS, MAX_TITLE_CH
 use crate::rules::Rule;
 use crate::xsd;
 
-/// A namespace that is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ns {
-    Sitemap,
-    Image,
-    Video,
-    News,
-    Xhtml,
-}
+mod ns;
 
-impl Ns {
-    pub(crate) const ALL: [(Self, &'static str, &'static str); 5] = [
-        (
-            Self::Sitemap,
-            "",
-            "http://www.sitemaps.org/schemas/sitemap/0.9",
-        ),
-        (
-            Self::Image,
-            "image:",
-            "http://www.google.com/schemas/sitemap-image/1.1",
-        ),
-        (
-            Self::Video,
-            "video:",
-            "http://www.google.com/schemas/sitemap-video/1.1",
-        ),
-        (
-            Self::News,
-            "news:",
-            "http://www.google.com/schemas/sitemap-news/0.9",
-        ),
-        (Self::Xhtml, "xhtml:", "http://www.w3.org/1999/xhtml"),
-    ];
-
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, _, uri)| *uri == name)
-            .map(|(ns, ..)| *ns)
-    }
-
-    /// The prefix that it usually has, with the colon.
-    pub(crate) fn prefix(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
-}
-
-/// The namespace of attributes that say where a schema is.
-pub(crate) const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+pub(crate) use ns::{INSTANCE, Ns};
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::address::Digest;
 use crate::document::{Document, Kind, MAX_LINKS, Subject};
 use crate::draw::{Drawn, Page};
 use crate::expected::Expected;
@@ -111,6 +112,8 @@ impl Site {
         if let Some(listing) = listing {
             self.compare_with(&document, listing);
         }
+        self.sort_sitemaps(&document)
+            .map_err(|error| SortError::new(&self.folder, error))?;
         if document.kind == Kind::Index {
             return Ok(());
         }
@@ -133,6 +136,15 @@ impl Site {
             .links
             .iter()
             .try_for_each(|link| self.pages.link(link, file))
+    }
+
+    fn sort_sitemaps(&mut self, document: &Document) -> io::Result<()> {
+        let mut scratch = Vec::new();
+        let children = document.children.iter().map(|child| child.loc.as_str());
+        for address in std::iter::once(&*document.file).chain(children) {
+            self.pages.sitemap(Digest::of(address, &mut scratch))?;
+        }
+        Ok(())
     }
 
     fn compare_with(&mut self, document: &Document, listing: &Listing) {
@@ -208,6 +220,7 @@ impl Site {
                 // A link that was not kept would be missed as another one's return.
                 Found::OneWay if self.more_links => return,
                 Found::OneWay => Rule::ExtHreflangReturn,
+                Found::Sitemap(_) => Rule::LocSitemap,
             };
             findings.add(rule, || Finding {
                 rule,
@@ -220,6 +233,7 @@ impl Site {
                     Found::Variant(first, text) => {
                         format!("another form of {}is in {}", shown(text), named(first))
                     }
+                    Found::Sitemap(text) => format!("{}is a sitemap, not a page", shown(text)),
                     Found::OneWay => {
                         "the page to which the link leads does not link back".to_owned()
                     }

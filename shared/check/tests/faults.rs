@@ -88,6 +88,16 @@ fn link(language: &str, path: &str) -> String {
     format!("<xhtml:link rel=\"alternate\" hreflang=\"{language}\" href=\"{ORIGIN}{path}\"/>")
 }
 
+/// A sitemap whose elements have a prefix.
+fn prefixed(body: &str) -> String {
+    let body = body.replace("xmlns=", "xmlns:sm=");
+    ["urlset", "url", "loc"].iter().fold(body, |body, name| {
+        let body = body.replace(&format!("<{name}>"), &format!("<sm:{name}>"));
+        let body = body.replace(&format!("<{name} "), &format!("<sm:{name} "));
+        body.replace(&format!("</{name}>"), &format!("</sm:{name}>"))
+    })
+}
+
 fn gzip(body: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(body).unwrap();
@@ -160,7 +170,8 @@ fn each_fault_of_a_document_gives_its_rule_alone() {
             "<!-- x --><html><body>no</body></html>".into(),
             Rule::FileHtml,
         ),
-        (format!("\u{feff}{}", entry("")), Rule::FileWellformed),
+        (format!("\u{feff}{}", entry("")), Rule::FileBom),
+        (format!("\u{feff}{ORIGIN}/a\n"), Rule::FileBom),
         (format!("\n{}", entry("")), Rule::FileWellformed),
         (
             entry("").replace("UTF-8", "ISO-8859-1"),
@@ -223,12 +234,25 @@ fn each_fault_of_a_document_gives_its_rule_alone() {
         (many(47_501, ""), Rule::FileNear),
         (loc("https://example.com/b/c/"), Rule::LocHost),
         (loc("https://www.example.com/a b"), Rule::LocForm),
+        (loc("https://www.example.com/caf\u{e9}/"), Rule::LocSpelling),
+        (loc("https://WWW.example.com/a/"), Rule::LocSpelling),
+        (loc("https://www.example.com/a/#top"), Rule::LocSpelling),
         (
             loc("<![CDATA[https://www.example.com/a]]>"),
             Rule::LocEscape,
         ),
         (loc("https://www.example.com/&#97;"), Rule::LocEscape),
         (loc(" https://www.example.com/a\n"), Rule::LocEscape),
+        (loc("https://www.example.com/a<!-- a -->b"), Rule::LocEscape),
+        (loc("https://www.example.com/a<?a b?>b"), Rule::LocEscape),
+        (
+            prefixed(&loc("https://www.example.com/a")),
+            Rule::FilePrefix,
+        ),
+        (
+            "<rss version=\"2.0\"><channel><item><title>t</title></item></channel></rss>".into(),
+            Rule::LocAbsent,
+        ),
         (
             loc("https://www.example.com/a%2520b"),
             Rule::LocDoubleEncoded,
@@ -334,9 +358,25 @@ fn each_fault_of_a_document_gives_its_rule_alone() {
             entry(&(link("de", "/a/") + &link("xx", "/en/"))),
             Rule::ExtHreflangCode,
         ),
+        (
+            entry(&(link("de", "/a/") + &link("en-UK", "/en/"))),
+            Rule::ExtHreflangCode,
+        ),
+        (
+            entry("<xhtml:link rel=\"alternate\" href=\"https://www.example.com/en/\"/>"),
+            Rule::ExtHreflangCode,
+        ),
+        (
+            entry("<xhtml:link rel=\"alternate\" hreflang=\"en\"/>"),
+            Rule::ExtLink,
+        ),
+        (
+            entry("<xhtml:link rel=\"alternate\" media=\"handheld\"/>"),
+            Rule::ExtLink,
+        ),
         (entry(&link("de", "/b/")), Rule::ExtHreflangSelf),
         (
-            entry(&(link("de", "/a/") + &link("de", "/b/"))),
+            entry(&(link("de-AT", "/a/") + &link("de-at", "/b/"))),
             Rule::ExtHreflangTwo,
         ),
         (
@@ -524,6 +564,30 @@ fn each_fault_between_documents_gives_its_rule_alone() {
         &[("a.xml", page("/a/", "")), ("b.xml", page("/A", ""))],
         None,
         &[Rule::LocVariants],
+    );
+    // Ids that differ in case are different pages.
+    check_site(
+        &[("a.xml", page("/p/aB3", "")), ("b.xml", page("/p/Ab3", ""))],
+        None,
+        &[],
+    );
+    // A sitemap lists itself, another one that was read, or one that an index names.
+    let names_c = || index("<sitemap><loc>https://www.example.com/c.xml</loc></sitemap>");
+    check_site(&[("a.xml", page("/a.xml", ""))], None, &[Rule::LocSitemap]);
+    check_site(
+        &[("a.xml", page("/b.xml", "")), ("b.xml", page("/b/", ""))],
+        None,
+        &[Rule::LocSitemap],
+    );
+    check_site(
+        &[("a.xml", page("/c.xml", "")), ("i.xml", names_c())],
+        None,
+        &[Rule::LocSitemap],
+    );
+    check_site(
+        &[("a.xml", page("/d.xml", "")), ("i.xml", names_c())],
+        None,
+        &[],
     );
     check_site(&[("a.xml", entry(""))], None, &[Rule::LastmodAbsent]);
     let set = link("de", "/a/") + &link("en", "/b/");

@@ -112,9 +112,9 @@ pub fn is_hreflang(code: &str) -> bool {
     code == X_DEFAULT || is_language(code)
 }
 
-/// Returns a language as the news schema has it: `en-GB` becomes `en`, and Chinese becomes `zh-cn` or `zh-tw` by its script, or else
-/// by its region. Returns `None` if the form is wrong or the language is unknown. Of a region only the form matters, since it is not
-/// written.
+/// Returns a language as the news schema has it: `en-GB` becomes `en`, and Chinese `zh-cn` or `zh-tw` by its script or else region.
+///
+/// Returns `None` if the form is wrong or the language is unknown. Of a region only the form matters, since it is not written.
 ///
 /// ```
 /// use sitemap::language::news_language;

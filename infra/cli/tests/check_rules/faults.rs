@@ -130,11 +130,27 @@ pub(super) const DOCUMENTS: &[Fault] = &[
     ("file.truncated", |site| replace(site, "</urlset>\n", "")),
     ("file.length", |site| site.quirk = "length"),
     ("file.wellformed", |site| replace(site, "<?xml", "\n<?xml")),
+    ("file.bom", |site| {
+        let body = format!("\u{feff}{}", site.urlset(2));
+        site.put_xml("/post-sitemap2.xml", body);
+    }),
     ("file.dtd", |site| {
         replace(site, "<urlset", "<!DOCTYPE urlset><urlset")
     }),
     ("file.schema", |site| {
         first(site).rest = "<priority>2</priority>".replace("priority", "width")
+    }),
+    ("file.prefix", |site| {
+        let mut body = site.urlset(2).replace("xmlns=", "xmlns:sm=");
+        for name in ["urlset", "url", "loc", "lastmod"] {
+            for (from, to) in [("<", "<sm:"), ("</", "</sm:")] {
+                for end in [">", " "] {
+                    let name = |start: &str| format!("{start}{name}{end}");
+                    body = body.replace(&name(from), &name(to));
+                }
+            }
+        }
+        site.put_xml("/post-sitemap2.xml", body);
     }),
     ("file.limits", |site| {
         many(site, 50_000, |n| format!("2025-01-{:02}", n % 28 + 1), "")
@@ -153,6 +169,25 @@ pub(super) const DOCUMENTS: &[Fault] = &[
     ("loc.form", |site| {
         site.put("/a%20b/", 200, "text/html", "<html></html>");
         first(site).loc = format!("{}/a b/", site.origin);
+    }),
+    ("loc.spelling", |site| {
+        site.put("/caf%C3%A9/", 200, "text/html", "<html></html>");
+        first(site).loc = format!("{}/caf\u{e9}/", site.origin);
+    }),
+    ("loc.absent", |site| {
+        site.more_index = format!("<sitemap><loc>{}/feed.xml</loc></sitemap>", site.origin);
+        let item = "<item><title>a</title></item>";
+        let feed = format!("<rss version=\"2.0\"><channel>{item}</channel></rss>");
+        site.put_xml("/feed.xml", feed);
+    }),
+    ("loc.sitemap", |site| {
+        // The one that is listed has no header that says noindex.
+        let loc = format!("{}/more.xml", site.origin);
+        site.more_index = format!("<sitemap><loc>{loc}</loc></sitemap>");
+        let body = site.urlset(2).replace("/soup/", "/stew/");
+        site.put_xml("/more.xml", body);
+        site.put("/stew/", 200, "text/html", "<html></html>");
+        first(site).loc = loc;
     }),
     ("loc.escape", |site| replace(site, "/soup/", "/&#115;oup/")),
     ("loc.double_encoded", |site| {
@@ -249,6 +284,11 @@ pub(super) const DOCUMENTS: &[Fault] = &[
     }),
     ("ext.hreflang_code", |site| {
         let links = link(site, "de", "/soup/") + &link(site, "en_GB", "/en/soup/");
+        first(site).rest = links;
+    }),
+    ("ext.link", |site| {
+        let href = format!("href=\"{}/en/soup/\"", site.origin);
+        let links = link(site, "de", "/soup/") + &link(site, "en", "/en/soup/").replace(&href, "");
         first(site).rest = links;
     }),
     ("ext.hreflang_self", |site| {

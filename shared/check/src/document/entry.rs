@@ -4,8 +4,8 @@ use sitemap::site::MAX_ENTRIES;
 use sitemap::time::{TimeError, When};
 
 use super::{
-    AHEAD, Alternate, Child, DAY, Kind, Link, Listed, MAX_LINKS, MAX_TEXT_BYTES, NEWS_AGE, NOW,
-    Reader,
+    AHEAD, Alternate, Child, DAY, Kind, Link, Listed, MAX_LINKS, MAX_TEXT_BYTES, Mark, NEWS_AGE,
+    NOW, Reader,
 };
 use crate::address::{self, Digest};
 use crate::draw::Page;
@@ -124,18 +124,42 @@ impl Reader<'_> {
         }
     }
 
+    /// Judges the form of an address that is not a page's own. `rule`: whose rule it is; `place`: what it is of. Returns whether it is
+    /// an address at all: one that is spelled wrongly is.
+    pub(super) fn has_form(
+        &mut self,
+        address: &str,
+        rule: Rule,
+        at: Position,
+        place: impl Fn() -> String,
+    ) -> bool {
+        let form = address::Form::of(address);
+        for (rule, wrong) in [(rule, &form.wrong), (Rule::LocSpelling, &form.unusual)] {
+            if !wrong.is_empty() {
+                let invalid = rule != Rule::LocSpelling && !xsd::is_any_uri(address);
+                self.found(rule, at, invalid, || {
+                    format!("{}{} {}", place(), quoted(address), wrong.join(", "))
+                });
+            }
+        }
+        address::Parts::of(address).is_some()
+    }
+
+    /// Counts a loc that is more than plain text.
+    pub(super) fn marked(&mut self, marks: u8, at: Position) {
+        for mark in Mark::ALL {
+            if marks & mark.bit() != 0 {
+                self.marks[mark as usize].add(at);
+            }
+        }
+    }
+
     /// A link to another language, or to this page in its own.
-    pub(super) fn alternate(&mut self, language: String, href: &str, at: Position) {
+    pub(super) fn alternate(&mut self, mut language: String, href: &str, at: Position) {
         if self.about.expected.is_some() {
             self.entry.said.alternates.add_alternate(&language, href);
         }
-        let form = address::form(href);
-        if !form.is_empty() {
-            let message = || format!("{} {}", quoted(href), form.join(", "));
-            let invalid = !xsd::is_any_uri(href);
-            self.found(Rule::LocForm, at, invalid, message);
-            return;
-        }
+        language.make_ascii_lowercase();
         let to = Digest::of(href, &mut self.scratch);
         self.entry.alternates.push(Alternate { language, to, at });
     }
@@ -193,7 +217,7 @@ impl Reader<'_> {
                 at: self.entry.at,
                 lastmod: self.entry.lastmod,
                 alternates: alternates
-                    .map(|one| (one.language.to_ascii_lowercase(), one.to.exact))
+                    .map(|one| (one.language.clone(), one.to.exact))
                     .collect(),
             };
             self.document.drawn.add(loc.exact, page);

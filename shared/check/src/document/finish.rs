@@ -4,10 +4,14 @@ use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MAX_NEWS_ENTRIES};
 use sitemap::time::When;
 
 use super::input::{Packing, Stop};
-use super::{Document, Kind, NEAR_PERCENT, Reader, SAME_LEAST, SAME_PERCENT, Subject, Tally};
+use super::{Document, Kind, Mark, NEAR_PERCENT, Reader, SAME_LEAST, SAME_PERCENT, Subject, Tally};
 use crate::address;
 use crate::rules::Rule;
 use crate::schema::{quoted, shown};
+
+/// Who goes wrong on a comment or a processing instruction in a loc.
+const MARKUP: &str = "@crawlee/utils and trafilatura drop the URL, site-map-parser cuts it, sitemap-stream-parser makes two of it, \
+    and get-sitemap-links keeps the markup";
 
 impl Reader<'_> {
     pub(super) fn finish(mut self, stop: Option<Stop>, packing: Packing) -> Document {
@@ -40,6 +44,7 @@ impl Reader<'_> {
             _ => Subject::Pages,
         };
         self.limits();
+        self.misread();
         self.times();
         self.extensions();
         self.duplicates();
@@ -83,6 +88,51 @@ impl Reader<'_> {
         if news > u64::from(MAX_NEWS_ENTRIES) {
             self.found(Rule::ExtNewsCount, None, false, || {
                 format!("has {news} news, more than {MAX_NEWS_ENTRIES}")
+            });
+        }
+    }
+
+    /// What is right, and what readers go wrong on all the same. Who does, and in which version, is in docs/cli/check.md.
+    fn misread(&mut self) {
+        let Tally { count, first } = self.prefixed;
+        if count > 0 {
+            self.found(Rule::FilePrefix, first, false, || {
+                format!(
+                    "{count} elements of the sitemap have a prefix: crawlee, sitemap-xml-parser, get-sitemap-links, LinkChecker, \
+                     sitemap-stream-parser and the crate sitemaps find no URL"
+                )
+            });
+        }
+        for mark in Mark::ALL {
+            let (what, who) = match mark {
+                Mark::Cdata => (
+                    "is CDATA",
+                    "sitemap-stream-parser and the crates sitemap and sitemaps lose the URL, and get-sitemap-links keeps the markup",
+                ),
+                Mark::Reference => (
+                    "has a numeric reference",
+                    "get-sitemap-links and sitemapper keep the reference as it is written",
+                ),
+                Mark::Comment => ("has a comment", MARKUP),
+                Mark::Instruction => ("has a processing instruction", MARKUP),
+                Mark::Space => (
+                    "has white space around it",
+                    "sitemap-xml-parser and llama-index keep it, and get-sitemap-links, site-map-parser and trafilatura lose URLs",
+                ),
+            };
+            let Tally { count, first } = self.marks[mark as usize];
+            if count > 0 {
+                let entries = self.document.entries;
+                self.found(Rule::LocEscape, first, false, || {
+                    format!("the loc of {count} of {entries} entries {what}: {who}")
+                });
+            }
+        }
+        let Tally { count, first } = self.unaddressed;
+        if count > 0 {
+            let entries = self.document.entries;
+            self.found(Rule::LocAbsent, first, false, || {
+                format!("{count} of {entries} items of the feed have no link, and so list nothing")
             });
         }
     }

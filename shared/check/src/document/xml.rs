@@ -13,16 +13,18 @@ use sitemap::xml::is_xml_char;
 
 use super::feed::Feed;
 use super::input::Input;
-use super::{Kind, Reader};
+use super::{Kind, Mark, Reader};
 use crate::finding::Position;
 use crate::rules::Rule;
 use crate::schema::{Content, Element, INDEX, Ns, Type, URLSET, Use, quoted};
 use crate::xsd;
 
 use attributes::is_name;
+use spaces::Spaces;
 
 mod attributes;
 mod nesting;
+mod spaces;
 
 /// Elements inside each other. Sitemaps have five.
 const MAX_DEPTH: usize = 64;
@@ -50,8 +52,9 @@ struct Xml<'r, 'a> {
     has_root: bool,
     has_dtd: bool,
     is_first: bool,
-    /// The loc's text is more than plain text.
-    unplain: Option<&'static str>,
+    /// What the text has that is not plain text: bits of [`Mark`].
+    marks: u8,
+    spaces: Spaces,
     feed: Option<Feed>,
     stopped: bool,
 }
@@ -72,11 +75,13 @@ pub(super) fn read<'a>(source: &mut Input<'a>, reader: Reader<'a>) -> Reader<'a>
         has_root: false,
         has_dtd: false,
         is_first: true,
-        unplain: None,
+        marks: 0,
+        spaces: Spaces::default(),
         feed: None,
         stopped: false,
     };
     xml.run();
+    xml.spaces.tell(&mut xml.reader);
     xml.reader
 }
 
@@ -103,7 +108,7 @@ impl Xml<'_, '_> {
                 Event::End(_) => self.end(at),
                 Event::Text(text) => self.characters(&text, at),
                 Event::CData(data) => {
-                    self.unplain.get_or_insert("CDATA");
+                    self.marks |= Mark::Cdata.bit();
                     if self.open.is_empty() {
                         self.ill_formed(at, "has CDATA outside of its root");
                     }
@@ -122,11 +127,15 @@ impl Xml<'_, '_> {
                         });
                     }
                 }
-                Event::Comment(comment) => self.valid(&comment, at),
+                Event::Comment(comment) => {
+                    self.marks |= Mark::Comment.bit();
+                    self.valid(&comment, at);
+                }
                 Event::PI(instruction) => {
                     if instruction.target().eq_ignore_ascii_case("xml") {
                         self.ill_formed(at, "has a declaration that is not at its beginning");
                     }
+                    self.marks |= Mark::Instruction.bit();
                     self.valid(&instruction, at);
                 }
                 Event::Eof => return self.eof(at),
@@ -190,8 +199,14 @@ impl Xml<'_, '_> {
         if declaration.version().is_err() {
             self.ill_formed(at, "has an XML declaration without a version");
         }
+        // ASCII is UTF-8, too.
+        let is_right = |encoding: &str| {
+            ["utf-8", "us-ascii", "ascii"]
+                .iter()
+                .any(|right| encoding.eq_ignore_ascii_case(right))
+        };
         if let Some(Ok(encoding)) = declaration.encoding()
-            && !encoding.eq_ignore_ascii_case("utf-8")
+            && !is_right(&encoding)
         {
             let message = || format!("is declared as {}, not UTF-8", quoted(&encoding));
             self.reader.found(Rule::FileWellformed, at, false, message);
@@ -262,7 +277,7 @@ impl Xml<'_, '_> {
             "apos" => '\'',
             name => match reference.resolve_char_ref() {
                 Ok(Some(character)) if is_xml_char(character) => {
-                    self.unplain.get_or_insert("a numeric reference");
+                    self.marks |= Mark::Reference.bit();
                     character
                 }
                 // Entities of a DTD are never expanded.
@@ -279,13 +294,21 @@ impl Xml<'_, '_> {
     fn start(&mut self, start: &BytesStart<'_>, at: Position) {
         let (resolved, local) = self.source.resolver().resolve_element(start.name());
         let local: &str = local.as_ref();
-        let ns = match resolved {
+        let known = match &resolved {
             ResolveResult::Bound(namespace) => Ns::named(namespace.0),
-            ResolveResult::Unbound => None,
-            ResolveResult::Unknown(prefix) => {
-                let message = format!("has the prefix {}, which is not declared", quoted(&prefix));
-                self.ill_formed(at, &message);
+            _ => None,
+        };
+        let ns = match (&resolved, self.open.last()) {
+            _ if known.is_some() => known,
+            (ResolveResult::Unknown(prefix), Some(Open { element: None, .. })) => {
+                self.spaces.undeclared(prefix, start.name().0, at);
                 None
+            }
+            // Nothing in what is not known is looked at.
+            (_, Some(Open { element: None, .. })) => None,
+            (resolved, open) => {
+                let parent = open.and_then(|open| open.element);
+                self.spaces.meant(resolved, start.name().0, parent, at)
             }
         };
         if self.open.len() >= MAX_DEPTH {
@@ -320,7 +343,7 @@ impl Xml<'_, '_> {
             self.not_only_elements(outer, at);
         }
         self.text.clear();
-        self.unplain = None;
+        self.marks = 0;
         self.text_at = at;
         self.open.push(Open {
             element,
@@ -334,6 +357,9 @@ impl Xml<'_, '_> {
             && matches!(element.name, "url" | "sitemap")
         {
             self.reader.begin_entry(at);
+            if start.name().prefix().is_some() {
+                self.reader.prefixed.add(at);
+            }
         }
         if let Some(element) = element {
             match element.used {
@@ -437,10 +463,11 @@ impl Xml<'_, '_> {
         let trimmed = xsd::trimmed(&text);
         match element.used {
             Use::Loc => {
-                let padding = (trimmed.len() != text.len()).then_some("white space around the URL");
-                if let Some(what) = self.unplain.or(padding) {
-                    let message = || format!("{} has {what}", quoted(trimmed));
-                    self.reader.found(Rule::LocEscape, at, false, message);
+                if trimmed.len() != text.len() {
+                    self.marks |= Mark::Space.bit();
+                }
+                if self.marks != 0 {
+                    self.reader.marked(self.marks, at);
                 }
                 self.reader.loc(trimmed, at);
             }
@@ -449,23 +476,12 @@ impl Xml<'_, '_> {
                 if element.used == Use::ImageLoc {
                     self.reader.image_loc(trimmed);
                 }
-                let form = crate::address::form(trimmed);
-                if !form.is_empty() {
-                    let rule = match element.used {
-                        Use::ImageLoc => Rule::ExtImage,
-                        _ => Rule::LocForm,
-                    };
-                    let message = || {
-                        format!(
-                            "<{}>: {} {}",
-                            element.shown(),
-                            quoted(trimmed),
-                            form.join(", ")
-                        )
-                    };
-                    let invalid = !xsd::is_any_uri(trimmed);
-                    self.reader.found(rule, at, invalid, message);
-                }
+                let rule = match element.used {
+                    Use::ImageLoc => Rule::ExtImage,
+                    _ => Rule::LocForm,
+                };
+                let place = || format!("<{}>: ", element.shown());
+                self.reader.has_form(trimmed, rule, at, place);
             }
             Use::NewsDate => self.reader.news_date(trimmed, at),
             Use::Nothing | Use::Ignored | Use::Dead(_) => {}

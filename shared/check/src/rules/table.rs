@@ -146,7 +146,7 @@ rules! {
         "the index's lastmod is not older than what the sitemap lists",
         "A crawler that compares it does not fetch the sitemap again, and misses the change.",
         "Write the newest lastmod of the sitemap into the index.";
-    IndexDup "index.dup" Error ANYBODY PROTOCOL,
+    IndexDup "index.dup" Warning ANYBODY PROTOCOL,
         "no sitemap is listed twice",
         "It is fetched twice, and counts twice towards limits.",
         "List each sitemap once.";
@@ -194,7 +194,11 @@ rules! {
     FileWellformed "file.wellformed" Error ANYBODY XML,
         "a document is well-formed XML in UTF-8, with nothing before its declaration",
         "Readers drop the whole document.",
-        "Write it with an XML library, as UTF-8 without a byte order mark.";
+        "Write it with an XML library, as UTF-8.";
+    FileBom "file.bom" Note ANYBODY XML,
+        "a document has no byte order mark",
+        "XML allows it. A reader of text files may lose the first URL, as crawlee for Python does.",
+        "Save the file as UTF-8 without a mark.";
     FileDtd "file.dtd" Error ANYBODY XML,
         "a document has no DOCTYPE",
         "Entities may expand without limit, so careful readers refuse it.",
@@ -203,6 +207,10 @@ rules! {
         "elements, attributes and values are those of the schemas, in their order",
         "A reader that validates drops the entry or the document.",
         "Write the elements in the order of the protocol.";
+    FilePrefix "file.prefix" Note ANYBODY XML,
+        "the elements of a sitemap have no prefix",
+        "XML allows one. Several readers look for <loc> alone, and find no URL.",
+        "Declare the sitemap's namespace without a prefix: <urlset xmlns=…>.";
     FileLimits "file.limits" Error ANYBODY PROTOCOL,
         "at most 50,000 entries and 52,428,800 bytes uncompressed",
         "Search engines refuse the document or read its beginning.",
@@ -221,13 +229,25 @@ rules! {
         "Others are ignored.",
         "List the URL in a sitemap of its own host, or name this one in the other host's robots.txt.";
     LocForm "loc.form" Error ANYBODY URI,
-        "a loc is an absolute, percent-encoded http or https URL without a fragment",
+        "a loc is an absolute http or https URL, in which spaces and other signs are percent-encoded",
         "Readers repair it in different ways, or drop it.",
         "Write the URL as a browser sends it.";
-    LocEscape "loc.escape" Error ANYBODY PROTOCOL,
+    LocSpelling "loc.spelling" Warning ANYBODY URI,
+        "a loc is in ASCII, has scheme and host in lower case, and no fragment",
+        "Protocol and schema allow it otherwise. Readers that compare texts take two spellings for two pages.",
+        "Write the URL as a browser sends it.";
+    LocEscape "loc.escape" Note ANYBODY PROTOCOL,
         "a loc is plain text with only the five predefined entities, and without white space around it",
-        "Readers that search for tags take CDATA, character references and spaces into the URL.",
+        "XML allows CDATA, references, comments and spaces. Some readers take them into the URL, or lose it.",
         "Write the URL right between the tags, with & as &amp;.";
+    LocAbsent "loc.absent" Warning ANYBODY PROTOCOL,
+        "each item of a feed has a link",
+        "An item without one lists nothing.",
+        "Give each item the address of its page.";
+    LocSitemap "loc.sitemap" Warning ANYBODY PROTOCOL,
+        "no sitemap is listed as a page",
+        "Sitemaps are no pages that anybody should find, and only an index lists them.",
+        "Take it out, or list it in an index.";
     LocDoubleEncoded "loc.double_encoded" Warning ANYBODY URI,
         "a loc is percent-encoded once",
         "%2520 is another address than %20, and is mostly a 404.",
@@ -236,7 +256,7 @@ rules! {
         "a loc has 12 to 2,047 characters",
         "Longer ones are not read.",
         "Shorten the URL.";
-    LocDup "loc.dup" Error ANYBODY PROTOCOL,
+    LocDup "loc.dup" Warning ANYBODY PROTOCOL,
         "no URL is twice in a sitemap",
         "It is unclear which lastmod counts, and the limit is reached sooner.",
         "List each URL once.";
@@ -246,7 +266,7 @@ rules! {
         "List each URL in one sitemap of pages.";
     LocVariants "loc.variants" Warning GOOGLES GOOGLE_URLS,
         "only one form of a page's URL is listed",
-        "With and without a slash, in other case, with http or www are different pages for a crawler.",
+        "With and without a slash, with a word in other case, with http or www are different pages for a crawler.",
         "List the canonical form alone.";
     LocTracking "loc.tracking" Note GOOGLES GOOGLE_URLS,
         "a loc has no tracking or session parameter",
@@ -311,9 +331,13 @@ rules! {
         "The news item is ignored.",
         "Write `en`, not `en-GB`.";
     ExtHreflangCode "ext.hreflang_code" Error GOOGLES GOOGLE_LANGUAGES,
-        "hreflang is a language, perhaps with a script and a region, or x-default",
+        "hreflang is a language, perhaps with a script and a region of ISO 3166-1, or x-default",
         "The link is ignored.",
-        "Write `en-GB`, not `en_GB` or `uk-english`.";
+        "Write `en-GB`, not `en_GB`, `en-UK` or `uk-english`.";
+    ExtLink "ext.link" Error GOOGLES GOOGLE_LANGUAGES,
+        "a link has an href",
+        "The link is ignored.",
+        "Write the address as href=\"…\".";
     ExtHreflangSelf "ext.hreflang_self" Warning GOOGLES GOOGLE_LANGUAGES,
         "a page with alternates is among them",
         "Search engines may ignore the set.",
@@ -322,7 +346,7 @@ rules! {
         "alternates link back",
         "A pair that is linked one way is ignored.",
         "Give all pages of a set the same links.";
-    ExtHreflangTwo "ext.hreflang_two" Error GOOGLES GOOGLE_LANGUAGES,
+    ExtHreflangTwo "ext.hreflang_two" Warning GOOGLES GOOGLE_LANGUAGES,
         "a set has each language once",
         "It is unclear which page is meant.",
         "Remove one of the two, or tell them apart by region.";

@@ -31,6 +31,8 @@ pub(super) enum Found<'a> {
     Variant(u32, &'a str),
     /// A link to a listed page that does not link back.
     OneWay,
+    /// A sitemap that is listed as a page.
+    Sitemap(&'a str),
 }
 
 /// Takes what documents list, in their order.
@@ -43,8 +45,9 @@ pub(super) struct Pages {
 }
 
 /// What a record of a page is for.
-const LISTED: u8 = 0;
-const LINKED_TO: u8 = 1;
+const SITEMAP: u8 = 0;
+const LISTED: u8 = 1;
+const LINKED_TO: u8 = 2;
 /// What a record of a pair of pages is for: the first links to the second, or is linked to by it.
 const LINKS: u8 = 0;
 const IS_LINKED: u8 = 1;
@@ -52,6 +55,7 @@ const IS_LINKED: u8 = 1;
 const AGAIN: u8 = 0;
 const VARIANT: u8 = 1;
 const ONE_WAY: u8 = 2;
+const IS_SITEMAP: u8 = 3;
 
 impl Pages {
     /// None yet. Each of three sorters holds so many bytes in memory, two of them at a time.
@@ -74,6 +78,17 @@ impl Pages {
         place.write(record);
         record.extend_from_slice(&page.exact.to_be_bytes());
         record.extend_from_slice(&text.as_bytes()[..text.floor_char_boundary(MAX_TEXT_BYTES)]);
+        self.pages.push(record)
+    }
+
+    /// A sitemap that was read, or that an index lists.
+    pub(super) fn sitemap(&mut self, address: Digest) -> io::Result<()> {
+        let record = &mut self.record;
+        record.clear();
+        record.extend_from_slice(&address.page.to_be_bytes());
+        record.push(SITEMAP);
+        NOWHERE.write(record);
+        record.extend_from_slice(&address.exact.to_be_bytes());
         self.pages.push(record)
     }
 
@@ -112,6 +127,7 @@ impl Pages {
             let found = match what {
                 AGAIN => Found::Again(first, text),
                 VARIANT => Found::Variant(first, text),
+                IS_SITEMAP => Found::Sitemap(text),
                 _ => Found::OneWay,
             };
             Some((place, found))
@@ -163,6 +179,8 @@ fn groups(pages: Sorter, files: &[(Arc<str>, Subject)], found: &mut Sorter) -> i
     let subject = |file: u32| files.get(file as usize).map(|(_, subject)| *subject);
     // The page, the form of it that others are compared with, and the document that lists it.
     let mut first: Option<([u8; 8], [u8; 8], u32)> = None;
+    // The page, and those of its forms that are sitemaps.
+    let mut sitemaps: ([u8; 8], Vec<[u8; 8]>) = ([0; 8], Vec::new());
     while let Some((page, what, place, exact, text)) = read(&mut sorted, |bytes| {
         let page: [u8; 8] = numbers(bytes)?;
         let [what] = numbers(bytes)?;
@@ -171,7 +189,18 @@ fn groups(pages: Sorter, files: &[(Arc<str>, Subject)], found: &mut Sorter) -> i
         Some((page, what, place, exact, &**bytes))
     })? {
         let known = first.filter(|(known, ..)| *known == page);
+        if sitemaps.0 != page {
+            sitemaps.0 = page;
+            sitemaps.1.clear();
+        }
         let (what, file) = match (what, known) {
+            (SITEMAP, _) => {
+                if sitemaps.1.last() != Some(&exact) {
+                    sitemaps.1.push(exact);
+                }
+                continue;
+            }
+            (LISTED, _) if sitemaps.1.contains(&exact) => (IS_SITEMAP, place.file),
             (LISTED, None) => {
                 first = Some((page, exact, place.file));
                 continue;
@@ -198,6 +227,12 @@ fn groups(pages: Sorter, files: &[(Arc<str>, Subject)], found: &mut Sorter) -> i
     }
     Ok(())
 }
+
+/// The place of what is in no document.
+const NOWHERE: Place = Place {
+    file: 0,
+    at: Position { line: 0, column: 0 },
+};
 
 impl Place {
     const BYTES: usize = 12;

@@ -2,6 +2,7 @@
 
 use quick_xml::events::BytesStart;
 use quick_xml::name::{PrefixDeclaration, ResolveResult};
+use sitemap::language::{LanguageError, X_DEFAULT, check_language};
 use sitemap::xml::is_xml_char;
 
 use super::Xml;
@@ -22,7 +23,7 @@ impl Xml<'_, '_> {
             return;
         }
         let is_link = element.is_some_and(|element| element.ns == Ns::Xhtml);
-        let (mut rel, mut language, mut href, mut media) = (None, None, None, None);
+        let mut link = Link::default();
         let mut given = 0_u32;
         for attribute in start.attributes() {
             let attribute = match attribute {
@@ -41,6 +42,7 @@ impl Xml<'_, '_> {
                     quoted(attribute.key.0)
                 );
                 self.ill_formed(at, &message);
+                link.is_unread = true;
                 continue;
             };
             if let Some(declared) = attribute.key.as_namespace_binding() {
@@ -61,9 +63,7 @@ impl Xml<'_, '_> {
                 ResolveResult::Unbound => (true, false),
                 ResolveResult::Bound(namespace) => (false, namespace.0 == INSTANCE),
                 ResolveResult::Unknown(prefix) => {
-                    let message =
-                        format!("has the prefix {}, which is not declared", quoted(&prefix));
-                    self.ill_formed(at, &message);
+                    self.spaces.undeclared(&prefix, attribute.key.0, at);
                     continue;
                 }
             };
@@ -87,10 +87,11 @@ impl Xml<'_, '_> {
             given |= 1 << place;
             if is_link {
                 match local {
-                    "rel" => rel = Some(value),
-                    "hreflang" => language = Some(value),
-                    "href" => href = Some(value),
-                    "media" => media = Some(value),
+                    "rel" => link.rel = Some(value),
+                    "hreflang" => link.language = Some(value),
+                    "href" => link.href = Some(value),
+                    "media" => link.media = Some(value),
+                    "type" => link.media_type = Some(value),
                     _ => {}
                 }
                 continue;
@@ -109,31 +110,82 @@ impl Xml<'_, '_> {
                 self.reader.found(Rule::FileSchema, at, true, || message);
             }
         }
-        // Links to other devices' pages have a media and no language.
-        if is_link && rel.as_deref() == Some("alternate") && media.is_none() {
-            let Some(language) = language else {
-                return self.reader.found(Rule::ExtHreflangCode, at, false, || {
-                    "the link has no hreflang".to_owned()
-                });
-            };
-            if !sitemap::language::is_hreflang(&language) {
-                let invalid = !xsd::is_language(&language);
-                let message =
-                    || format!("{} is neither a language nor x-default", quoted(&language));
-                return self
-                    .reader
-                    .found(Rule::ExtHreflangCode, at, invalid, message);
-            }
-            self.reader
-                .alternate(language, href.as_deref().unwrap_or_default(), at);
-        } else if is_link
-            && let Some(language) = language
-            && !xsd::is_language(&language)
-        {
-            let message = || format!("{} is not a language", quoted(&language));
-            self.reader.found(Rule::ExtHreflangCode, at, true, message);
+        if is_link && !link.is_unread {
+            self.link(link, at);
         }
     }
+
+    /// A link to a page in another language, to a page for another device, or to the same in an app.
+    fn link(&mut self, link: Link, at: Position) {
+        let href = match link.href.as_deref().map(xsd::trimmed) {
+            Some(href) if !href.is_empty() => href,
+            _ => {
+                let message = || "the link has no href".to_owned();
+                return self.reader.found(Rule::ExtLink, at, false, message);
+            }
+        };
+        let is_of_app = APPS.iter().any(|app| href.starts_with(app));
+        let language = match link.language {
+            Some(language) if !xsd::is_language(&language) => {
+                let message =
+                    || format!("{} is neither a language nor x-default", quoted(&language));
+                self.reader.found(Rule::ExtHreflangCode, at, true, message);
+                None
+            }
+            Some(language) if link.rel.as_deref() == Some("alternate") => Some(language),
+            Some(_) => None,
+            None => {
+                let is_page = link.media_type.is_none_or(|kind| kind == "text/html");
+                let is_alternate = link.rel.as_deref() == Some("alternate");
+                if is_alternate && is_page && link.media.is_none() && !is_of_app {
+                    let message = || "the link has no hreflang".to_owned();
+                    self.reader.found(Rule::ExtHreflangCode, at, false, message);
+                }
+                None
+            }
+        };
+        if is_of_app {
+            if !xsd::is_any_uri(href) {
+                let message = || format!("{} is not an address", quoted(href));
+                self.reader.found(Rule::LocForm, at, true, message);
+            }
+            return;
+        }
+        let is_address = self.reader.has_form(href, Rule::LocForm, at, String::new);
+        // What is for another device is not compared with other languages.
+        let Some(language) = language.filter(|_| link.media.is_none()) else {
+            return;
+        };
+        if language != X_DEFAULT
+            && let Err(error) = check_language(&language)
+        {
+            let message = || match &error {
+                LanguageError::Code => {
+                    format!("{} is neither a language nor x-default", quoted(&language))
+                }
+                error => format!("{} {error}", quoted(&language)),
+            };
+            return self.reader.found(Rule::ExtHreflangCode, at, false, message);
+        }
+        if is_address {
+            self.reader.alternate(language, href, at);
+        }
+    }
+}
+
+/// What addresses in apps begin with: <https://developers.google.com/search/docs/appearance/app-indexing>.
+const APPS: [&str; 2] = ["android-app://", "ios-app://"];
+
+/// What a link says.
+#[derive(Debug, Default)]
+struct Link {
+    rel: Option<String>,
+    language: Option<String>,
+    href: Option<String>,
+    media: Option<String>,
+    media_type: Option<String>,
+    /// An attribute of it is not well-formed, so that nothing else can be said of it.
+    is_unread: bool,
 }
 
 /// A name of XML, roughly: what is not ASCII may be in it.

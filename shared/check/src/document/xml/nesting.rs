@@ -33,26 +33,19 @@ impl Xml<'_, '_> {
                 self.stopped = true;
                 return None;
             }
-            (_, name) => {
-                let lists = matches!(name, "urlset" | "sitemapindex");
-                let message = if lists {
-                    format!(
-                        "<{name}> is not in the namespace {}",
-                        Ns::ALL[Ns::Sitemap as usize].2
-                    )
-                } else {
-                    format!(
-                        "its root is <{}>, neither a sitemap nor an index",
-                        start.name().0
-                    )
-                };
-                self.reader.found(Rule::FileSchema, at, true, || message);
+            _ => {
+                let name = start.name().0;
+                let message = || format!("its root is <{name}>, neither a sitemap nor an index");
+                self.reader.found(Rule::FileSchema, at, true, message);
                 // All of it is as wrong as its root.
                 self.stopped = true;
                 return None;
             }
         };
         self.reader.document.kind = kind;
+        if element.is_some() && start.name().prefix().is_some() {
+            self.reader.prefixed.add(at);
+        }
         if element.is_none() {
             self.feed = Some(Feed::default());
         }
@@ -127,6 +120,10 @@ impl Xml<'_, '_> {
         }
         let is_extended = matches!(outer.content, Content::Extended(_));
         let in_entry = is_extended && matches!(outer.name, "url" | "sitemap");
+        if in_entry && ns == Some(Ns::Unread) {
+            parent.reached = places.len();
+            return None;
+        }
         if is_extended && ns.is_some_and(|ns| ns != Ns::Sitemap) {
             let extension = EXTENSIONS.iter().find(is_here);
             if in_entry && let Some(extension) = extension {
@@ -150,8 +147,7 @@ impl Xml<'_, '_> {
             } else {
                 parent.reached
             };
-            let message = format!("<{}> is of no extension that is known", start.name().0);
-            self.reader.found(Rule::ExtForeign, at, true, || message);
+            self.spaces.is_foreign(at);
             return None;
         }
         let message = format!("<{}> may not be in <{}>", start.name().0, outer.shown());
