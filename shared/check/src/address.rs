@@ -329,19 +329,20 @@ fn is_port(port: &str) -> bool {
     !port.is_empty() && port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A URL as it is compared: all forms of one page share `page`, and only the same text shares both.
+/// A URL as it is compared: all forms of one page share `page`, and only spellings of one address share both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Digest {
-    /// Of the URL without scheme, www, the case of words, and the slash at its end.
+    /// Of the normal form without scheme, www, the case of words, and the slash at its end.
     pub(crate) page: u64,
-    /// Of the text.
+    /// Of the normal form.
     pub(crate) exact: u64,
 }
 
 impl Digest {
     pub(crate) fn of(url: &str, scratch: &mut Vec<u8>) -> Self {
+        let url = normalized(url);
         scratch.clear();
-        let rest = after_scheme(url).unwrap_or(url);
+        let rest = after_scheme(&url).unwrap_or(&url);
         without_case(rest, scratch);
         let page = scratch.strip_prefix(b"www.").unwrap_or(scratch);
         let page = page.strip_suffix(b"/").unwrap_or(page);
@@ -372,6 +373,11 @@ fn without_case(rest: &str, out: &mut Vec<u8>) {
         }
     }
     out.extend(&bytes[query..]);
+}
+
+/// Returns the digest of an address, which all its spellings share.
+pub(crate) fn digest_of(url: &str) -> u64 {
+    digest(normalized(url).as_bytes())
 }
 
 /// The same in every run, so that two runs draw the same pages.
@@ -510,6 +516,60 @@ mod tests {
         ] {
             let mut of = |path: &str| of(&format!("https://a.example{path}")).page;
             assert_eq!(of(one) == of(other), is_one, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_an_address_share_both_digests() {
+        let mut scratch = Vec::new();
+        let mut of = |url| Digest::of(url, &mut scratch);
+        for [one, other] in [
+            [
+                "https://www.example.com/日/",
+                "https://www.example.com/%e6%97%a5/",
+            ],
+            [
+                "https://www.example.com/%E6%97%A5/",
+                "https://www.example.com/%e6%97%a5/",
+            ],
+            [
+                "https://www.example.com/~joe",
+                "https://www.example.com/%7Ejoe",
+            ],
+            ["https://www.example.com", "HTTPS://WWW.example.com:443/"],
+            [
+                "https://www.example.com?a=1",
+                "https://www.example.com/?a=1",
+            ],
+            [
+                "https://www.exämple.com/",
+                "https://www.xn--exmple-cua.com/",
+            ],
+            [
+                "https://www.example.com/a/../b",
+                "https://www.example.com/b",
+            ],
+        ] {
+            assert_eq!(of(one), of(other), "{one} {other}");
+        }
+        // The forms of a page, whatever their spelling.
+        let [one, other] = [
+            "https://www.example.com/Caf%c3%a9/",
+            "http://example.com/café",
+        ];
+        assert_eq!(of(one).page, of(other).page);
+        assert_ne!(of(one).exact, of(other).exact);
+        for [one, other] in [
+            [
+                "https://www.example.com/a%2Fb",
+                "https://www.example.com/a/b",
+            ],
+            [
+                "https://www.example.com/?a+b",
+                "https://www.example.com/?a%20b",
+            ],
+        ] {
+            assert_ne!(of(one), of(other), "{one} {other}");
         }
     }
 

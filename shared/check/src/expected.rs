@@ -8,6 +8,7 @@ use crate::address;
 use crate::finding::{Finding, Findings};
 use crate::rules::Rule;
 use crate::schema::quoted;
+use sitemap::loc::normalized;
 use sitemap::time::When;
 
 /// What should be listed.
@@ -36,7 +37,7 @@ struct Page {
     met: AtomicU8,
 }
 
-/// Texts in any order: how many, and a sum that only the same ones have.
+/// Addresses in any order: how many, and a sum that only the same ones have, whatever their spelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Set {
     count: u64,
@@ -44,19 +45,25 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    pub(crate) fn add(&mut self, digest: u64) {
+    fn add(&mut self, digest: u64) {
         self.count += 1;
         self.sum = self.sum.wrapping_add(digest);
     }
 
+    pub(crate) fn add_image(&mut self, loc: &str) {
+        self.add(address::digest_of(loc));
+    }
+
+    /// Adds an alternate. Languages have no case (RFC 5646, 2.1.1).
     pub(crate) fn add_alternate(&mut self, language: &str, href: &str) {
+        let (language, href) = (language.to_ascii_lowercase(), normalized(href));
         self.add(address::digest(format!("{language}\n{href}").as_bytes()));
     }
 
     fn of_images(images: &[String]) -> Self {
         let mut set = Self::default();
         for image in images {
-            set.add(address::digest(image.as_bytes()));
+            set.add_image(image);
         }
         set
     }
@@ -94,8 +101,7 @@ impl Expected {
             met: AtomicU8::new(0),
             loc,
         };
-        self.pages
-            .insert(address::digest(page.loc.as_bytes()), page);
+        self.pages.insert(address::digest_of(&page.loc), page);
     }
 
     /// How many URLs should be listed.

@@ -215,7 +215,7 @@ impl Site {
                 _ => "this file",
             };
             let rule = match found {
-                Found::Again(..) => Rule::LocDupAcross,
+                Found::Again(..) | Found::Respelled(..) => Rule::LocDupAcross,
                 Found::Variant(..) => Rule::LocVariants,
                 // A link that was not kept would be missed as another one's return.
                 Found::OneWay if self.more_links => return,
@@ -229,6 +229,10 @@ impl Site {
                 message: match found {
                     Found::Again(first, text) => {
                         format!("{}is in {}, too", shown(text), named(first))
+                    }
+                    Found::Respelled(first, text) => {
+                        let (text, named) = (shown(text), named(first));
+                        format!("{text}is in {named}, too, spelled differently")
                     }
                     Found::Variant(first, text) => {
                         format!("another form of {}is in {}", shown(text), named(first))

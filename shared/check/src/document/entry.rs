@@ -178,7 +178,7 @@ impl Reader<'_> {
 
     pub(super) fn image_loc(&mut self, loc: &str) {
         if self.about.expected.is_some() {
-            self.entry.said.images.add(address::digest(loc.as_bytes()));
+            self.entry.said.images.add_image(loc);
         }
     }
 

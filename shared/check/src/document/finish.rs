@@ -200,7 +200,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The same URL twice in this document: only the first is compared with others.
+    /// The same address twice in this document: only the first is compared with others.
     fn duplicates(&mut self) {
         let listed = self.document.listed.iter().zip(0_u32..);
         let mut sorted: Vec<_> = listed
@@ -218,9 +218,15 @@ impl Reader<'_> {
         for (place, first) in &twice {
             let listed = &self.document.listed;
             let (one, first) = (listed[*place as usize], listed[*first as usize]);
-            let text = shown(self.document.text(&one));
+            let (text, known) = (self.document.text(&one), self.document.text(&first));
+            // A text for which there was no room is not known.
+            let other = match known != text && !known.is_empty() && !text.is_empty() {
+                true => format!(", spelled differently: {}", quoted(known)),
+                false => String::new(),
+            };
+            let text = shown(text);
             self.found(Rule::LocDup, one.at, false, || {
-                format!("{text}is listed in line {} already", first.at.line)
+                format!("{text}is listed in line {} already{other}", first.at.line)
             });
         }
         let mut place = 0;
@@ -236,7 +242,7 @@ impl Reader<'_> {
         let mut seen = std::collections::HashSet::new();
         let (first, again): (Vec<_>, Vec<_>) = children
             .into_iter()
-            .partition(|child| seen.insert(address::digest(child.loc.as_bytes())));
+            .partition(|child| seen.insert(address::digest_of(&child.loc)));
         for child in again {
             self.found(Rule::IndexDup, child.at, false, || {
                 format!("{} is listed twice", quoted(&child.loc))

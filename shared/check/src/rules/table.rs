@@ -257,7 +257,7 @@ rules! {
         "Longer ones are not read.",
         "Shorten the URL.";
     LocDup "loc.dup" Warning ANYBODY PROTOCOL,
-        "no URL is twice in a sitemap",
+        "no URL is twice in a sitemap, however it is spelled",
         "It is unclear which lastmod counts, and the limit is reached sooner.",
         "List each URL once.";
     LocDupAcross "loc.dup_across" Warning ANYBODY PROTOCOL,

@@ -27,6 +27,8 @@ pub(super) struct Place {
 pub(super) enum Found<'a> {
     /// A URL that the document of this number lists, too.
     Again(u32, &'a str),
+    /// The same, but there the address is spelled differently.
+    Respelled(u32, &'a str),
     /// Another form of a URL that the document of this number lists.
     Variant(u32, &'a str),
     /// A link to a listed page that does not link back.
@@ -54,8 +56,9 @@ const IS_LINKED: u8 = 1;
 /// What was found.
 const AGAIN: u8 = 0;
 const VARIANT: u8 = 1;
-const ONE_WAY: u8 = 2;
-const IS_SITEMAP: u8 = 3;
+const RESPELLED: u8 = 2;
+const ONE_WAY: u8 = 3;
+const IS_SITEMAP: u8 = 4;
 
 impl Pages {
     /// None yet. Each of three sorters holds so many bytes in memory, two of them at a time.
@@ -126,6 +129,7 @@ impl Pages {
             let text = std::str::from_utf8(bytes).ok()?;
             let found = match what {
                 AGAIN => Found::Again(first, text),
+                RESPELLED => Found::Respelled(first, text),
                 VARIANT => Found::Variant(first, text),
                 IS_SITEMAP => Found::Sitemap(text),
                 _ => Found::OneWay,
@@ -181,6 +185,8 @@ fn groups(pages: Sorter, files: &[(Arc<str>, Subject)], found: &mut Sorter) -> i
     let mut first: Option<([u8; 8], [u8; 8], u32)> = None;
     // The page, and those of its forms that are sitemaps.
     let mut sitemaps: ([u8; 8], Vec<[u8; 8]>) = ([0; 8], Vec::new());
+    // Its text, as far as there was room for it.
+    let mut spelling = Vec::new();
     while let Some((page, what, place, exact, text)) = read(&mut sorted, |bytes| {
         let page: [u8; 8] = numbers(bytes)?;
         let [what] = numbers(bytes)?;
@@ -203,6 +209,8 @@ fn groups(pages: Sorter, files: &[(Arc<str>, Subject)], found: &mut Sorter) -> i
             (LISTED, _) if sitemaps.1.contains(&exact) => (IS_SITEMAP, place.file),
             (LISTED, None) => {
                 first = Some((page, exact, place.file));
+                spelling.clear();
+                spelling.extend_from_slice(text);
                 continue;
             }
             (LISTED, Some((_, form, file))) => {
@@ -210,10 +218,18 @@ fn groups(pages: Sorter, files: &[(Arc<str>, Subject)], found: &mut Sorter) -> i
                     // The one among the pages is what others are compared with.
                     if subject(place.file) == Some(Subject::Pages) && form == exact {
                         first = Some((page, exact, place.file));
+                        spelling.clear();
+                        spelling.extend_from_slice(text);
                     }
                     continue;
                 }
-                (if form == exact { AGAIN } else { VARIANT }, file)
+                let is_known = !spelling.is_empty() && !text.is_empty();
+                let what = match (form == exact, is_known && spelling != text) {
+                    (true, false) => AGAIN,
+                    (true, true) => RESPELLED,
+                    (false, _) => VARIANT,
+                };
+                (what, file)
             }
             (_, Some((_, form, file))) if form == exact => (ONE_WAY, file),
             _ => continue,
