@@ -109,8 +109,8 @@ impl SiteSettings {
 }
 
 /// Why a fault matters, and what to do.
-fn told(fault: &Fault<'_>) -> &'static str {
-    match fault {
+fn told(fault: &Fault<'_>) -> String {
+    let text = match fault {
         Fault::NoDirective(_) => {
             "not a directive, so crawlers ignore it: write Name: value, or put # before a comment"
         }
@@ -123,7 +123,31 @@ fn told(fault: &Fault<'_>) -> &'static str {
         Fault::NotEncoded(_) => {
             "the path has characters that are not ASCII, and not all crawlers match it: percent-encode it"
         }
-    }
+        Fault::Proposal { whose, .. } => {
+            return format!(
+                "this directive is from {whose}: crawlers that do not follow it ignore the line, and Lighthouse reports it"
+            );
+        }
+        Fault::SignalValue(part) => {
+            return format!("{} is not a signal: write a key with yes or no, such as search=yes", cut(part));
+        }
+        Fault::SignalTwice(key) => {
+            return format!("the group has {key} twice: keep one of them");
+        }
+        Fault::UnknownSignal(key) => {
+            return format!(
+                "contentsignals.org has no signal {}: correct it if it is misspelt",
+                cut(key)
+            );
+        }
+        Fault::Split { name, readers } => {
+            return format!(
+                "the rule is also for the User-agent lines before {name}; {} end the group there: put {name} behind the rules",
+                readers.join(", ")
+            );
+        }
+    };
+    text.to_owned()
 }
 
 fn quoted(line: &str) -> String {
@@ -221,6 +245,18 @@ mod tests {
             outside,
             [
                 "robots: line 1, \"Disallow: /\": no User-agent line is before it, so crawlers ignore it: move it below one"
+            ]
+        );
+        let other = told(&parse(&json!([
+            "User-agent: *", "Schemamap: /s.xml", "Content-Signal: search=maybe, ai-use=no", "User-agent: bad", "Disallow: /",
+        ])));
+        assert_eq!(
+            other,
+            [
+                "robots: line 2, \"Schemamap: /s.xml\": this directive is from NLWeb: crawlers that do not follow it ignore the line, and Lighthouse reports it",
+                "robots: line 3, \"Content-Signal: search=maybe, ai-use=no\": search=maybe is not a signal: write a key with yes or no, such as search=yes",
+                "robots: line 3, \"Content-Signal: search=maybe, ai-use=no\": contentsignals.org has no signal ai-use: correct it if it is misspelt",
+                "robots: line 5, \"Disallow: /\": the rule is also for the User-agent lines before content-signal; Protego (Scrapy), robots-parser, the crate robotstxt end the group there: put content-signal behind the rules",
             ]
         );
         let many = told(&parse(&json!(vec!["all"; 50])));
