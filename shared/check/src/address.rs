@@ -91,6 +91,22 @@ impl Scope {
             _ => Place::Inside,
         }
     }
+
+    /// Returns scheme and host of a URL that is on another host than all of these. With another scheme or port it is on the same
+    /// host, whose robots.txt says nothing new.
+    pub(crate) fn other_host<'u>(&self, url: &'u str) -> Option<&'u str> {
+        let origin = origin_of(url)?;
+        let host = host_of(origin)?;
+        let is_other = self.origins.iter().all(|own| host_of(own) != Some(host));
+        (!self.origins.is_empty() && is_other).then_some(origin)
+    }
+}
+
+/// Returns the host of a scheme and host, without a port.
+fn host_of(origin: &str) -> Option<&str> {
+    let host = origin.split_once("://")?.1;
+    let port = host.rfind(':').filter(|at| !host[*at..].contains(']'));
+    Some(&host[..port.unwrap_or(host.len())])
 }
 
 /// A URL's parts, as they are written.
@@ -571,6 +587,26 @@ mod tests {
         ] {
             assert_ne!(of(one), of(other), "{one} {other}");
         }
+    }
+
+    #[test]
+    fn another_scheme_or_port_is_no_other_host() {
+        let scope = Scope::of("https://www.example.com/sitemap.xml");
+        for (url, expected) in [
+            ("https://www.example.com/a", None),
+            ("http://www.example.com/a", None),
+            ("https://www.example.com:8443/a", None),
+            ("https://example.com/a", Some("https://example.com")),
+            ("http://[::1]:80/a", Some("http://[::1]:80")),
+            ("nonsense", None),
+        ] {
+            assert_eq!(scope.other_host(url), expected, "{url}");
+        }
+        assert_eq!(Scope::default().other_host("https://example.com/a"), None);
+        assert_eq!(
+            Scope::of("http://[::1]:80/a").other_host("http://[::1]/a"),
+            None
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One document, read as a stream: what is wrong with it by itself, and what of it is compared with others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Read};
 use std::sync::Arc;
 
@@ -46,6 +46,9 @@ pub(crate) const MAX_LINKS: usize = 1_000_000;
 /// that does not show it.
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
+/// Other hosts, of one document, whose robots.txt may be asked about it.
+const MAX_OTHER_HOSTS: usize = 8;
+
 /// What is known of a document before it is read.
 #[derive(Clone, Debug)]
 pub struct About {
@@ -61,6 +64,8 @@ pub struct About {
     pub now: i64,
     /// It was made just now, if it was made for the fetch: it came over a network.
     pub is_fetched: bool,
+    /// The robots.txt of another host is asked before what is listed there is wrong: see [`Document::elsewhere`].
+    pub asks_others: bool,
     /// Bytes of a document that are read.
     pub max_bytes: u64,
     /// What robots.txt disallows.
@@ -87,6 +92,7 @@ impl About {
                 .is_some_and(|path| path.to_ascii_lowercase().ends_with(".gz")),
             now,
             is_fetched: false,
+            asks_others: false,
             max_bytes: MAX_BYTES,
             robots: None,
             policy,
@@ -173,6 +179,8 @@ pub struct Document {
     pub children: Vec<Child>,
     /// What is wrong with it.
     pub findings: Findings,
+    /// What is wrong with it unless the robots.txt of another host names it: what it lists there. By scheme and host.
+    pub elsewhere: BTreeMap<String, Findings>,
     /// Its newest lastmod.
     pub newest: Option<When>,
     /// How many entries have a lastmod.
@@ -197,7 +205,11 @@ impl Document {
     /// What is wrong with it, which is then elsewhere.
     pub(crate) fn take_findings(&mut self) -> Findings {
         let none = self.findings.none();
-        std::mem::replace(&mut self.findings, none)
+        let mut taken = std::mem::replace(&mut self.findings, none);
+        for findings in std::mem::take(&mut self.elsewhere).into_values() {
+            taken.append(findings);
+        }
+        taken
     }
 }
 
@@ -350,6 +362,7 @@ impl<'a> Reader<'a> {
                 is_gzip: false,
                 children: Vec::new(),
                 findings: Findings::new(about.policy.clone()),
+                elsewhere: BTreeMap::new(),
                 newest: None,
                 dated: 0,
                 subject: Subject::default(),
@@ -394,6 +407,28 @@ impl<'a> Reader<'a> {
             at,
             message: message(),
             invalid,
+        });
+    }
+
+    /// Adds what is wrong unless this host's robots.txt says otherwise.
+    fn found_elsewhere(&mut self, origin: &str, rule: Rule, at: Position, message: String) {
+        let elsewhere = &mut self.document.elsewhere;
+        if !elsewhere.contains_key(origin) {
+            if elsewhere.len() >= MAX_OTHER_HOSTS {
+                return self.found(rule, at, false, || message);
+            }
+            elsewhere.insert(origin.to_owned(), self.document.findings.none());
+        }
+        let Some(findings) = elsewhere.get_mut(origin) else {
+            return;
+        };
+        let file = self.about.file.clone();
+        findings.add(rule, || Finding {
+            rule,
+            file,
+            at: Some(at),
+            message,
+            invalid: false,
         });
     }
 

@@ -112,6 +112,25 @@ impl Findings {
         }
     }
 
+    /// Returns them as findings of another rule, each message with an end.
+    #[must_use]
+    pub fn moved_to(&self, rule: Rule, end: &str) -> Self {
+        let mut moved = self.none();
+        for finding in &self.kept {
+            moved.add(rule, || Finding {
+                rule,
+                message: format!("{}{end}", finding.message),
+                ..finding.clone()
+            });
+        }
+        // Those that were not kept count, unless the rule does not hold.
+        let counts: u64 = self.counts.iter().sum();
+        if moved.counts[rule as usize] > 0 {
+            moved.counts[rule as usize] += counts - self.kept.len() as u64;
+        }
+        moved
+    }
+
     /// Those that are kept.
     #[must_use]
     pub fn kept(&self) -> &[Finding] {

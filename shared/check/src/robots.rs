@@ -1,17 +1,54 @@
 //! robots.txt, as RFC 9309 has it: what is wrong with it, the sitemaps that it names, and what it disallows.
 
+use crate::address::{origin_of, path_of};
 use crate::finding::{Finding, Findings, Position};
 use crate::rules::Rule;
 use crate::schema::quoted;
 
 use std::sync::Arc;
 
+use sitemap::loc::normalized;
 use sitemap::robots::{Directive, Fault, Judge};
+
+use path::{Pattern, compared_path};
+
+mod path;
 
 /// What a crawler must read of it (RFC 9309, 2.5).
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
-/// Whose groups are looked at: that for all, and these crawlers' own.
-const AGENTS: [&str; 3] = ["*", "googlebot", "bingbot"];
+
+/// The product token of a group for all crawlers that have no group of their own.
+const ANYBODY: &str = "*";
+
+/// A crawler whose group is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crawler {
+    /// Google's.
+    Googlebot,
+    /// Microsoft's.
+    Bingbot,
+    /// This command, which asks for pages.
+    Waymark,
+}
+
+impl Crawler {
+    /// Those of search engines.
+    pub const ENGINES: [Self; 2] = [Self::Googlebot, Self::Bingbot];
+    const ALL: [Self; 3] = [Self::Googlebot, Self::Bingbot, Self::Waymark];
+
+    /// Its product token, in lower case.
+    #[must_use]
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::Googlebot => "googlebot",
+            Self::Bingbot => "bingbot",
+            Self::Waymark => "waymark",
+        }
+    }
+}
+
+/// Groups that are kept: that for all, and each crawler's own.
+const GROUPS: usize = 1 + Crawler::ALL.len();
 
 /// What a robots.txt says.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +57,8 @@ pub struct Robots {
     pub sitemaps: Vec<(String, Position)>,
     /// Scheme and host that it speaks for; nothing if they are not known.
     origin: Option<String>,
-    /// The rules of `AGENTS`.
-    rules: [Option<Rules>; AGENTS.len()],
+    /// The rules for `*`, and those of each of `Crawler::ALL` that has a group of its own.
+    groups: [Option<Rules>; GROUPS],
 }
 
 #[derive(Clone, Debug, Default)]
@@ -34,24 +71,21 @@ struct Rules {
 #[derive(Clone, Debug)]
 struct PathRule {
     allow: bool,
-    pattern: String,
+    pattern: Pattern,
 }
 
 impl Rules {
-    fn add(&mut self, allow: bool, pattern: String) {
+    fn add(&mut self, allow: bool, pattern: Pattern) {
         if self.by_byte.is_empty() {
             self.by_byte = vec![Vec::new(); 256];
         }
-        let at = match pattern.as_bytes() {
-            [b'/', b'*' | b'$', ..] => 0,
-            [b'/', byte, ..] => usize::from(*byte),
-            _ => 0,
-        };
+        let at = pattern.second_byte().map_or(0, usize::from);
         self.by_byte[at].push(PathRule { allow, pattern });
         self.count += 1;
     }
 
-    /// The rule that disallows a path: the longest that matches, and of equals the one that allows.
+    /// Returns the rule that disallows a path, which is in the compared form: the longest that matches, and of equals the one that
+    /// allows.
     fn disallows(&self, path: &str) -> Option<&str> {
         if self.count == 0 {
             return None;
@@ -65,48 +99,20 @@ impl Rules {
         let longest = self.by_byte[0]
             .iter()
             .chain(others)
-            .filter(|rule| matches(&rule.pattern, path))
-            .max_by_key(|rule| (rule.pattern.len(), rule.allow))?;
-        (!longest.allow).then_some(longest.pattern.as_str())
-    }
-}
-
-/// Whether a pattern, with `*` for anything and `$` for the end, matches the beginning of a path.
-fn matches(pattern: &str, path: &str) -> bool {
-    let (pattern, ends) = match pattern.strip_suffix('$') {
-        Some(pattern) => (pattern, true),
-        None => (pattern, false),
-    };
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = path.strip_prefix(first) else {
-        return false;
-    };
-    let mut last = None;
-    for part in parts {
-        if let Some(previous) = last.replace(part) {
-            let previous: &str = previous;
-            match rest.find(previous) {
-                Some(at) => rest = &rest[at + previous.len()..],
-                None => return false,
-            }
-        }
-    }
-    match last {
-        None => !ends || rest.is_empty(),
-        Some(last) if ends => rest.ends_with(last),
-        Some(last) => rest.contains(last),
+            .filter(|rule| rule.pattern.matches(path))
+            .max_by_key(|rule| (rule.pattern.length(), rule.allow))?;
+        (!longest.allow).then_some(longest.pattern.written.as_str())
     }
 }
 
 impl Robots {
-    /// Reads a robots.txt, of which at most [`MAX_ROBOTS_BYTES`] count. `bytes`: the length of the whole file.
+    /// Reads a robots.txt, of which at most [`MAX_ROBOTS_BYTES`] count. `file`: its address, whose scheme and host it speaks for.
     pub fn read(text: &[u8], file: &Arc<str>, findings: &mut Findings) -> Self {
         let mut reader = Reader {
             file,
             findings,
             robots: Self {
-                origin: crate::address::origin_of(file).map(str::to_owned),
+                origin: origin_of(&normalized(file)).map(str::to_owned),
                 ..Self::default()
             },
             judge: Judge::default(),
@@ -117,18 +123,55 @@ impl Robots {
         reader.robots
     }
 
-    /// The crawler and the rule that disallow a path, which begins with a slash.
+    /// Returns whose group and which rule keep one of these crawlers from an address. Each has its own group, or else that for `*`.
+    /// It says nothing of addresses on other hosts.
     #[must_use]
-    pub fn disallows(&self, path: &str) -> Option<(&str, &str)> {
-        let path = if path.is_empty() { "/" } else { path };
-        let mut agents = AGENTS.iter().zip(&self.rules);
-        agents.find_map(|(agent, rules)| Some((*agent, rules.as_ref()?.disallows(path)?)))
+    pub fn shuts_out(&self, url: &str, crawlers: &[Crawler]) -> Option<(&'static str, &str)> {
+        if self.groups.iter().flatten().all(|rules| rules.count == 0) {
+            return None;
+        }
+        let url = normalized(url);
+        let origin = origin_of(&url)?;
+        if self.origin.as_ref().is_some_and(|own| own != origin) {
+            return None;
+        }
+        let path = compared_path(path_of(&url)?);
+        // Crawlers must read it to know that they may not (2.2.2).
+        if path == "/robots.txt" {
+            return None;
+        }
+        crawlers.iter().find_map(|crawler| {
+            let own = self.groups.get(1 + *crawler as usize)?.as_ref();
+            let (token, rules) = match own {
+                Some(rules) => (crawler.token(), rules),
+                None => (ANYBODY, self.groups[0].as_ref()?),
+            };
+            Some((token, rules.disallows(&path)?))
+        })
     }
 
-    /// Whether it can disallow anything of a scheme and host.
-    pub(crate) fn has_rules_for(&self, origin: &str) -> bool {
-        let mut rules = self.rules.iter().flatten();
-        self.origin.as_ref().is_none_or(|own| own == origin) && rules.any(|rules| rules.count > 0)
+    /// Returns whether it names a sitemap, however its address is spelled.
+    #[must_use]
+    pub fn names(&self, sitemap: &str) -> bool {
+        let sitemap = normalized(sitemap);
+        self.sitemaps
+            .iter()
+            .any(|(url, _)| normalized(url) == sitemap)
+    }
+}
+
+/// Returns the product token of a `User-agent` line in lower case: the letters that it begins with (2.2.1), so that
+/// `Googlebot/2.1` means Googlebot.
+fn product_token(value: &str) -> String {
+    match value.strip_prefix('*') {
+        Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => {
+            ANYBODY.to_owned()
+        }
+        _ => {
+            let in_tokens = |c: &char| c.is_ascii_alphabetic() || matches!(c, '_' | '-');
+            let token = value.chars().take_while(in_tokens);
+            token.map(|c| c.to_ascii_lowercase()).collect()
+        }
     }
 }
 
@@ -137,9 +180,9 @@ struct Reader<'a> {
     findings: &'a mut Findings,
     robots: Robots,
     judge: Judge,
-    /// Which of `AGENTS` the group is for, if there is one.
-    group: Option<[bool; AGENTS.len()]>,
-    /// A rule ends the list of agents.
+    /// Which of the groups the lines are for, if there was a `User-agent`.
+    group: Option<[bool; GROUPS]>,
+    /// A rule ends the list of agents, and nothing else does (2.2.4).
     in_rules: bool,
 }
 
@@ -166,7 +209,9 @@ impl Reader<'_> {
                 0,
                 format!("has more than {MAX_ROBOTS_BYTES} bytes, the rest need not be read"),
             );
-            text = &text[..MAX_ROBOTS_BYTES];
+            // A line that is cut would say something else.
+            let end = memchr::memrchr2(b'\n', b'\r', &text[..=MAX_ROBOTS_BYTES]);
+            text = &text[..end.unwrap_or(0)];
         }
         if let Some(rest) = text.strip_prefix(b"\xef\xbb\xbf") {
             self.found(
@@ -191,9 +236,7 @@ impl Reader<'_> {
 
     /// Reads a line; whether it names a sitemap.
     fn line(&mut self, line: &str, number: usize) -> bool {
-        let faults = self.judge.faults(line);
-        let is_known = !matches!(faults[..], [Fault::Unknown(_)]);
-        for fault in faults {
+        for fault in self.judge.faults(line) {
             let (rule, message) = told(&fault);
             self.found(rule, number, message);
         }
@@ -202,26 +245,7 @@ impl Reader<'_> {
         };
         match name.as_str() {
             "sitemap" => {
-                if line.contains('#') || value.contains(char::is_whitespace) {
-                    self.found(
-                        Rule::RobotsForm,
-                        number,
-                        format!("text follows the sitemap's URL: {}", quoted(line.trim())),
-                    );
-                }
-                let url = value.split_whitespace().next().unwrap_or_default();
-                if crate::address::origin_of(url).is_none() {
-                    self.found(
-                        Rule::RobotsSitemap,
-                        number,
-                        format!("{} is not an absolute URL", quoted(url)),
-                    );
-                } else {
-                    let line = u32::try_from(number).unwrap_or(u32::MAX);
-                    self.robots
-                        .sitemaps
-                        .push((url.to_owned(), Position { line, column: 1 }));
-                }
+                self.sitemap(line, value, number);
                 return true;
             }
             "user-agent" => {
@@ -229,29 +253,46 @@ impl Reader<'_> {
                     self.group = None;
                 }
                 let group = self.group.get_or_insert_default();
-                let agent = value.split(|c: char| c == '/' || c.is_whitespace());
-                let agent = agent.map(str::to_ascii_lowercase).next();
-                for (at, known) in AGENTS.iter().enumerate() {
-                    if agent.as_deref() == Some(known) {
+                let token = product_token(value);
+                let known = Crawler::ALL.iter().map(|crawler| crawler.token());
+                for (at, known) in std::iter::once(ANYBODY).chain(known).enumerate() {
+                    if token == known {
                         group[at] = true;
-                        self.robots.rules[at].get_or_insert_default();
+                        self.robots.groups[at].get_or_insert_default();
                     }
                 }
             }
             "allow" | "disallow" => {
                 self.in_rules = true;
                 let group = self.group.unwrap_or_default();
-                let rules = self.robots.rules.iter_mut().zip(group);
-                for (rules, _) in rules.filter(|(_, is_for)| *is_for && !value.is_empty()) {
+                let groups = self.robots.groups.iter_mut().zip(group);
+                for (rules, _) in groups.filter(|(_, is_for)| *is_for && !value.is_empty()) {
                     let rules = rules.get_or_insert_default();
-                    rules.add(name == "allow", value.to_owned());
+                    rules.add(name == "allow", Pattern::of(value));
                 }
             }
-            // Of an unknown line nobody knows whether it is a rule.
-            _ if is_known => self.in_rules |= self.group.is_some(),
             _ => {}
         }
         false
+    }
+
+    fn sitemap(&mut self, line: &str, value: &str, number: usize) {
+        if line.contains('#') || value.contains(char::is_whitespace) {
+            self.found(
+                Rule::RobotsForm,
+                number,
+                format!("text follows the sitemap's URL: {}", quoted(line.trim())),
+            );
+        }
+        let url = value.split_whitespace().next().unwrap_or_default();
+        if origin_of(url).is_none() {
+            let message = format!("{} is not an absolute URL", quoted(url));
+            self.found(Rule::RobotsSitemap, number, message);
+        } else {
+            let line = u32::try_from(number).unwrap_or(u32::MAX);
+            let at = Position { line, column: 1 };
+            self.robots.sitemaps.push((url.to_owned(), at));
+        }
     }
 }
 
@@ -272,89 +313,40 @@ fn told(fault: &Fault<'_>) -> (Rule, String) {
         ),
         Fault::NotEncoded(path) => (
             Rule::RobotsEncoding,
-            format!("{} is not percent-encoded", quoted(path)),
+            format!(
+                "{} is not percent-encoded: Google's matcher reads it, temoto/robotstxt (Go, so Colly) and crawler-commons before \
+                 1.4 (Java, so Nutch) do not",
+                quoted(path)
+            ),
+        ),
+        Fault::Proposal { name, whose } => (
+            Rule::RobotsProposal,
+            format!(
+                "{name} is from {whose}: crawlers that do not follow it ignore it, and Lighthouse reports it"
+            ),
+        ),
+        Fault::SignalValue(part) => (
+            Rule::RobotsSignal,
+            format!("{} is not a key with yes or no", quoted(part)),
+        ),
+        Fault::SignalTwice(key) => (
+            Rule::RobotsSignal,
+            format!("the group has the signal {key} twice"),
+        ),
+        Fault::UnknownSignal(key) => (
+            Rule::RobotsProposal,
+            format!("contentsignals.org has no signal {}", quoted(key)),
+        ),
+        Fault::Split { name, readers } => (
+            Rule::RobotsSplit,
+            format!(
+                "the rule is also for the User-agent lines before {}, where {} end the group",
+                quoted(name),
+                readers.join(", ")
+            ),
         ),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rules::Policy;
-
-    fn read(text: &str) -> (Robots, Vec<Rule>) {
-        let mut findings = Findings::new(Arc::new(Policy::default()));
-        let robots = Robots::read(text.as_bytes(), &"/robots.txt".into(), &mut findings);
-        let rules = findings.kept().iter().map(|finding| finding.rule).collect();
-        (robots, rules)
-    }
-
-    #[test]
-    fn each_fault_breaks_one_rule() {
-        const SITEMAP: &str = "Sitemap: https://www.example.com/sitemap.xml\n";
-        for (text, expected) in [
-            ("User-agent: *\nDisallow: /a\n", &[][..]),
-            (
-                "User-agent: *\r\nDisallow:\r\nContent-Signal: ai-train=no\r\n",
-                &[],
-            ),
-            (
-                "# hello\n\nUser-agent: a\nUser-agent: b # both\nCrawl-delay: 1\n",
-                &[],
-            ),
-            ("\u{feff}User-agent: *\nDisallow:\n", &[Rule::RobotsForm]),
-            ("User-agent: *\nDisalow: /a\n", &[Rule::RobotsUnknown]),
-            ("User-agent: *\nschemamap: /a\n", &[Rule::RobotsUnknown]),
-            ("nonsense\n", &[Rule::RobotsUnknown]),
-            ("Disallow: /a\n", &[Rule::RobotsGroup]),
-            ("Content-Signal: ai-train=no\n", &[Rule::RobotsGroup]),
-            ("User-agent: *\nDisallow: /käse\n", &[Rule::RobotsEncoding]),
-            ("Sitemap: /sitemap.xml\n", &[Rule::RobotsSitemap]),
-            (
-                "Sitemap: https://www.example.com/a.xml # all\n",
-                &[Rule::RobotsForm],
-            ),
-        ] {
-            let (robots, rules) = read(&format!("{text}{SITEMAP}"));
-            assert_eq!(rules, expected, "{text}");
-            assert!(!robots.sitemaps.is_empty());
-        }
-        assert_eq!(read("User-agent: *\n").1, [Rule::RobotsSitemap]);
-        let long = format!("{SITEMAP}{}", "#\n".repeat(MAX_ROBOTS_BYTES / 2));
-        assert_eq!(read(&long).1, [Rule::RobotsForm]);
-    }
-
-    #[test]
-    fn the_longest_rule_decides() {
-        let (robots, _) = read(
-            "User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /*.php$\nDisallow: /x*y*z\n\
-             User-agent: Googlebot\nDisallow: /g\n",
-        );
-        for (path, expected) in [
-            ("/", None),
-            ("", None),
-            ("/a", Some(("*", "/a"))),
-            ("/a/c", Some(("*", "/a"))),
-            ("/a/b/c", None),
-            ("/q.php", Some(("*", "/*.php$"))),
-            ("/q.php?a", None),
-            ("/x1y2z3", Some(("*", "/x*y*z"))),
-            ("/x1z2y", None),
-            ("/g", Some(("googlebot", "/g"))),
-        ] {
-            assert_eq!(robots.disallows(path), expected, "{path}");
-        }
-        assert!(
-            read("User-agent: *\nDisallow:\n")
-                .0
-                .disallows("/a")
-                .is_none()
-        );
-        assert!(
-            read("User-agent: *\nDisallow: /\n")
-                .0
-                .disallows("/")
-                .is_some()
-        );
-    }
-}
+mod tests;

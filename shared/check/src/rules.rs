@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::known::Known;
+use crate::robots::Crawler;
 
 mod table;
 
@@ -189,6 +190,7 @@ impl fmt::Display for Rule {
 pub struct Policy {
     levels: [Option<Severity>; Rule::ALL.len()],
     strict: bool,
+    crawlers: &'static [Crawler],
     known: Option<Arc<Known>>,
 }
 
@@ -202,11 +204,23 @@ impl Policy {
                 levels[*rule as usize] = Some(rule.info().severity);
             }
         }
+        let crawlers = match [Profile::Google, Profile::Bing].map(|one| profiles.contains(&one)) {
+            [true, false] => &[Crawler::Googlebot][..],
+            [false, true] => &[Crawler::Bingbot],
+            _ => &Crawler::ENGINES,
+        };
         Self {
             levels,
             strict: profiles.contains(&Profile::Waymark),
+            crawlers,
             known: None,
         }
+    }
+
+    /// Returns the crawlers that must not be shut out: those of the profiles, and of both engines if there is none of an engine.
+    #[must_use]
+    pub fn crawlers(&self) -> &'static [Crawler] {
+        self.crawlers
     }
 
     /// Sets what is known already.

@@ -708,3 +708,34 @@ fn each_fault_of_an_answer_gives_its_rule_alone() {
         check(response, document, &[rule]);
     }
 }
+
+#[test]
+fn what_is_on_other_hosts_stays_apart_until_they_are_asked() {
+    let mut about = about("sitemap.xml");
+    about.asks_others = true;
+    let entry = |loc: &str| format!("<url><loc>{loc}</loc></url>");
+    let other = |n: usize| format!("https://{n}.example.com/a/");
+    let mut entries: String = (0..20).map(|n| entry(&other(n))).collect();
+    entries += &entry("http://www.example.com/another-scheme/");
+    entries += &entry(&other(0));
+    let document = read(urlset(&entries).as_bytes(), &about);
+    let apart: Vec<_> = document.elsewhere.iter().collect();
+    // Those of more than eight hosts, and the other scheme, are wrong at once.
+    assert_eq!(apart.len(), 8);
+    assert_eq!(document.findings.count(Rule::LocHost), 12 + 1);
+    let (origin, findings) = apart[0];
+    assert_eq!(
+        (origin.as_str(), findings.count(Rule::LocHost)),
+        ("https://0.example.com", 2)
+    );
+    let moved = findings.moved_to(Rule::ScopeUnknown, ", perhaps");
+    assert_eq!(
+        (moved.count(Rule::LocHost), moved.count(Rule::ScopeUnknown)),
+        (0, 2)
+    );
+    assert!(moved.kept()[0].message.ends_with(", perhaps"));
+    // What nobody asked for is wrong.
+    let mut site = Site::new(Arc::new(Policy::default()), std::env::temp_dir());
+    site.add(document, None).unwrap();
+    assert_eq!(site.findings().count(Rule::LocHost), 22);
+}

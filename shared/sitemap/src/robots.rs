@@ -179,14 +179,20 @@ impl Judge {
 
     /// Looks at the parts of a `Content-Signal`, such as `search=yes, ai-train=no`.
     fn signals<'t>(&mut self, value: &'t str, faults: &mut Vec<Fault<'t>>) {
-        let mut parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let mut parts = value
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty());
         if value.trim_matches([',', ' ', '\t']).is_empty() {
             faults.push(Fault::SignalValue(value));
         }
         for part in &mut parts {
             let (key, said) = part.split_once('=').unwrap_or((part, ""));
             let (key, said) = (key.trim().to_ascii_lowercase(), said.trim());
-            if !["yes", "no"].iter().any(|known| said.eq_ignore_ascii_case(known)) {
+            if !["yes", "no"]
+                .iter()
+                .any(|known| said.eq_ignore_ascii_case(known))
+            {
                 faults.push(Fault::SignalValue(part));
             } else if !SIGNALS.contains(&key.as_str()) {
                 faults.push(Fault::UnknownSignal(key));
@@ -221,7 +227,10 @@ impl Judge {
                 }
             }
             _ if self.has_group && !self.has_rule && !name.is_empty() => {
-                let before = self.behind.as_deref().map_or(0, |name| splitters(name).len());
+                let before = self
+                    .behind
+                    .as_deref()
+                    .map_or(0, |name| splitters(name).len());
                 if splitters(name).len() > before {
                     self.behind = Some(name.to_owned());
                 }
@@ -272,7 +281,11 @@ mod tests {
             let line = format!("{}: x", name.to_ascii_uppercase());
             check(&[group, &line], &[Fault::Proposal { name, whose }]);
         }
-        for good in ["search=yes", "search = no,ai-input=YES , AI-train=no", "search=yes,"] {
+        for good in [
+            "search=yes",
+            "search = no,ai-input=YES , AI-train=no",
+            "search=yes,",
+        ] {
             check(&[group, &format!("Content-Signal: {good}")], &[]);
         }
         for bad in ["", ",", "search", "search=maybe", "search=yes ai-train=no"] {
@@ -284,8 +297,15 @@ mod tests {
             &[Fault::UnknownSignal("ai_train".to_owned())],
         );
         let twice = Fault::SignalTwice("search".to_owned());
-        check(&[group, "Content-Signal: search=yes, Search=no"], std::slice::from_ref(&twice));
-        let lines = ["Content-Signal: search=yes", "Allow: /", "Content-Signal: search=no"];
+        check(
+            &[group, "Content-Signal: search=yes, Search=no"],
+            std::slice::from_ref(&twice),
+        );
+        let lines = [
+            "Content-Signal: search=yes",
+            "Allow: /",
+            "Content-Signal: search=no",
+        ];
         check(&[&[group], &lines[..]].concat(), &[twice]);
         // Two groups.
         check(&[group, lines[0], lines[1], "User-agent: a", lines[2]], &[]);
@@ -312,12 +332,31 @@ mod tests {
             check(&[one, line, two, "Disallow:"], &[]);
             check(&[one, line, all, two, all], &[]);
             check(&[one, two, line, all], &[]);
-            check(&[line.replace("Content-Signal", "Host").as_str(), one, two, all], &[]);
+            check(
+                &[
+                    line.replace("Content-Signal", "Host").as_str(),
+                    one,
+                    two,
+                    all,
+                ],
+                &[],
+            );
         }
         assert!(splitters("crawl-delay").len() > splitters("host").len());
-        let lines = [one, "Host: a", "Crawl-delay: 1", "Host: b", two, all, "Allow: /a"];
+        let lines = [
+            one,
+            "Host: a",
+            "Crawl-delay: 1",
+            "Host: b",
+            two,
+            all,
+            "Allow: /a",
+        ];
         check(&lines, &[split("crawl-delay")]);
-        check(&[one, two, all, two, "Crawl-delay: 1", one, all], &[split("crawl-delay")]);
+        check(
+            &[one, two, all, two, "Crawl-delay: 1", one, all],
+            &[split("crawl-delay")],
+        );
     }
 
     #[test]

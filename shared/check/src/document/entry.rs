@@ -38,13 +38,17 @@ impl Reader<'_> {
         let mut problems = std::mem::take(&mut self.problems);
         address::problems(loc, &self.about.scope, outside, &mut problems);
         for (rule, message, invalid) in problems.drain(..) {
-            self.found(rule, at, invalid, || message);
+            match self.about.scope.other_host(loc) {
+                // Its robots.txt has to be asked first.
+                Some(origin) if rule == outside && self.about.asks_others => {
+                    self.found_elsewhere(origin, rule, at, message);
+                }
+                _ => self.found(rule, at, invalid, || message),
+            }
         }
         self.problems = problems;
         if let Some(robots) = &self.about.robots
-            && let Some(parts) = address::Parts::of(loc)
-            && robots.has_rules_for(parts.origin)
-            && let Some((agent, rule)) = robots.disallows(parts.path)
+            && let Some((agent, rule)) = robots.shuts_out(loc, self.about.policy.crawlers())
         {
             let message = format!(
                 "{} is disallowed for {agent} by {}",

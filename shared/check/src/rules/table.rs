@@ -64,6 +64,14 @@ const YOAST: Source = source(
 );
 const WAYMARK: Source = source("Waymark", "https://www.sitemaps.org/protocol.html");
 
+const SIGNALS: Source = source("Content signals", "https://contentsignals.org/");
+
+const EVERYBODY: u8 = of(&[
+    Profile::Protocol,
+    Profile::Google,
+    Profile::Bing,
+    Profile::Waymark,
+]);
 const ANYBODY: u8 = of(&[Profile::Protocol, Profile::Waymark]);
 const GOOGLES: u8 = of(&[Profile::Google, Profile::Waymark]);
 const NAMES: u8 = of(&[Profile::Yoast, Profile::Waymark]);
@@ -119,10 +127,22 @@ rules! {
         "Put the line below the User-agent line that it is for.";
     RobotsEncoding "robots.encoding" Warning GOOGLES GOOGLE_ROBOTS,
         "paths in robots.txt are percent-encoded",
-        "Crawlers compare encoded paths: a raw letter may match nothing.",
+        "Google's matcher reads raw letters, and some other crawlers do not: there the rule matches nothing.",
         "Percent-encode the path as UTF-8.";
-    RobotsBlocks "robots.blocks" Error ANYBODY ROBOTS,
-        "robots.txt disallows neither a sitemap nor a URL that is listed",
+    RobotsSplit "robots.split" Warning ANYBODY ROBOTS,
+        "nothing but User-agent lines is between the User-agent lines of a group",
+        "Only a rule ends the list of agents, but widely used readers end the group at other lines, too: they and others obey different rules.",
+        "Put the line behind the group's rules, or give each agent rules of its own.";
+    RobotsSignal "robots.signal" Warning ANYBODY SIGNALS,
+        "a Content-Signal has keys with yes or no, each once in a group",
+        "Nobody knows what another value means, or which of two holds.",
+        "Write it as in search=yes, ai-input=yes, ai-train=no.";
+    RobotsProposal "robots.proposal" Note GOOGLES LIGHTHOUSE,
+        "robots.txt has no directive or signal that is only proposed",
+        "Crawlers that do not follow the proposal ignore it, and Lighthouse reports the directive.",
+        "Keep it if it is meant for those who follow the proposal.";
+    RobotsBlocks "robots.blocks" Error EVERYBODY ROBOTS,
+        "robots.txt keeps neither Googlebot nor Bingbot from a sitemap or a URL that is listed",
         "A crawler will not fetch what it is told to list.",
         "Allow the path, or take the URL out of the sitemap.";
 
@@ -228,6 +248,10 @@ rules! {
         "a sitemap lists URLs of its own scheme and host, below its folder",
         "Others are ignored.",
         "List the URL in a sitemap of its own host, or name this one in the other host's robots.txt.";
+    ScopeUnknown "scope.unknown" Warning ANYBODY PROTOCOL,
+        "where a sitemap lists URLs of another host, that host's robots.txt can be read",
+        "It says whether the sitemap may list them, by naming it.",
+        "Have the other host answer for its robots.txt, and name the sitemap there.";
     LocForm "loc.form" Error ANYBODY URI,
         "a loc is an absolute http or https URL, in which spaces and other signs are percent-encoded",
         "Readers repair it in different ways, or drop it.",

@@ -129,7 +129,10 @@ fn told(fault: &Fault<'_>) -> String {
             );
         }
         Fault::SignalValue(part) => {
-            return format!("{} is not a signal: write a key with yes or no, such as search=yes", cut(part));
+            return format!(
+                "{} is not a signal: write a key with yes or no, such as search=yes",
+                cut(part)
+            );
         }
         Fault::SignalTwice(key) => {
             return format!("the group has {key} twice: keep one of them");
@@ -248,7 +251,11 @@ mod tests {
             ]
         );
         let other = told(&parse(&json!([
-            "User-agent: *", "Schemamap: /s.xml", "Content-Signal: search=maybe, ai-use=no", "User-agent: bad", "Disallow: /",
+            "User-agent: *",
+            "Schemamap: /s.xml",
+            "Content-Signal: search=maybe, ai-use=no",
+            "User-agent: bad",
+            "Disallow: /",
         ])));
         assert_eq!(
             other,
