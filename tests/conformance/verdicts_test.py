@@ -126,7 +126,8 @@ def documents():
     good = entry("")
     yield from (
         good + "x", good + "<x/>", good.replace("</url>", ""), ' <?xml version="1.0"?>' + good, good[:-5], "", "x", "{}", "<a/>",
-        good.replace("0.9", "0.8"), "\ufeff" + good, '<?xml version="1.0" encoding="us-ascii"?>' + good, '<?xml version="1.0" encoding="UTF-8"?>' + good, '<?xml version="1.1"?>' + good,
+        good.replace("0.9", "0.8"), "<!DOCTYPE urlset>" + good, "\ufeff" + good, '<?xml version="1.0" encoding="us-ascii"?>' + good,
+        '<?xml version="1.0" encoding="UTF-8"?>' + good, '<?xml version="1.1"?>' + good,
         good.replace("<url>", "<url >").replace("</url>", "</url\n>"), good.replace("<url>", "<?a b?><url>"),
         good.replace("</loc>", "]]></loc>"), good.replace("/a/", "/a&amp;b/"), good.replace("/a/", "/a&b/"),
     )

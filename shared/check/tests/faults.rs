@@ -198,7 +198,16 @@ fn each_fault_of_a_document_gives_its_rule_alone() {
             format!(
                 "<!DOCTYPE urlset [<!ENTITY a \"b\">]>{small}<url><loc>{ORIGIN}/&a;</loc></url></urlset>"
             ),
+            Rule::FileEntity,
+        ),
+        (
+            entry("").replace("<urlset", "<!DOCTYPE urlset SYSTEM \"x\"><urlset"),
             Rule::FileDtd,
+        ),
+        (
+            entry(&(link("de", "/a/") + &link("en", "/b/?c&c;d")))
+                .replace("<urlset", "<!DOCTYPE urlset [<!ENTITY c \"\">]><urlset"),
+            Rule::FileEntity,
         ),
         (
             entry("").replace("</url>\n</urlset>\n", ""),

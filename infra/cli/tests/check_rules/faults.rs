@@ -137,6 +137,11 @@ pub(super) const DOCUMENTS: &[Fault] = &[
     ("file.dtd", |site| {
         replace(site, "<urlset", "<!DOCTYPE urlset><urlset")
     }),
+    ("file.entity", |site| {
+        let doctype = "<!DOCTYPE urlset [<!ENTITY a \"\">]><urlset";
+        let body = site.urlset(2).replace("<urlset", doctype);
+        site.put_xml("/post-sitemap2.xml", body.replace("/soup/", "/&a;soup/"));
+    }),
     ("file.schema", |site| {
         first(site).rest = "<priority>2</priority>".replace("priority", "width")
     }),
@@ -171,8 +176,8 @@ pub(super) const DOCUMENTS: &[Fault] = &[
         first(site).loc = format!("{}/a b/", site.origin);
     }),
     ("loc.spelling", |site| {
-        site.put("/caf%C3%A9/", 200, "text/html", "<html></html>");
-        first(site).loc = format!("{}/caf\u{e9}/", site.origin);
+        site.put("/%C3%A9t%C3%A9/", 200, "text/html", "<html></html>");
+        first(site).loc = format!("{}/été/", site.origin);
     }),
     ("loc.absent", |site| {
         site.more_index = format!("<sitemap><loc>{}/feed.xml</loc></sitemap>", site.origin);

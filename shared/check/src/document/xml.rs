@@ -13,7 +13,7 @@ use sitemap::xml::is_xml_char;
 
 use super::feed::Feed;
 use super::input::Input;
-use super::{Kind, Mark, Reader};
+use super::{Kind, Mark, Reader, Tally};
 use crate::finding::Position;
 use crate::rules::Rule;
 use crate::schema::{Content, Element, INDEX, Ns, Type, URLSET, Use, quoted};
@@ -50,7 +50,10 @@ struct Xml<'r, 'a> {
     /// Where the text began.
     text_at: Position,
     has_root: bool,
-    has_dtd: bool,
+    /// Where the DOCTYPE is.
+    dtd: Option<Position>,
+    /// References to entities that only a DOCTYPE can declare.
+    entities: Tally,
     is_first: bool,
     /// What the text has that is not plain text: bits of [`Mark`].
     marks: u8,
@@ -73,7 +76,8 @@ pub(super) fn read<'a>(source: &mut Input<'a>, reader: Reader<'a>) -> Reader<'a>
         text: String::new(),
         text_at: at,
         has_root: false,
-        has_dtd: false,
+        dtd: None,
+        entities: Tally::default(),
         is_first: true,
         marks: 0,
         spaces: Spaces::default(),
@@ -81,6 +85,7 @@ pub(super) fn read<'a>(source: &mut Input<'a>, reader: Reader<'a>) -> Reader<'a>
         stopped: false,
     };
     xml.run();
+    xml.doctype();
     xml.spaces.tell(&mut xml.reader);
     xml.reader
 }
@@ -121,11 +126,7 @@ impl Xml<'_, '_> {
                     if self.has_root {
                         self.ill_formed(at, "has a DOCTYPE behind its root's begin");
                     }
-                    if !std::mem::replace(&mut self.has_dtd, true) {
-                        self.reader.found(Rule::FileDtd, at, false, || {
-                            "has a DOCTYPE, which is not expanded".to_owned()
-                        });
-                    }
+                    self.dtd.get_or_insert(at);
                 }
                 Event::Comment(comment) => {
                     self.marks |= Mark::Comment.bit();
@@ -213,6 +214,21 @@ impl Xml<'_, '_> {
         }
     }
 
+    /// A DOCTYPE does no harm by itself, and what it declares is never read.
+    fn doctype(&mut self) {
+        match self.entities {
+            Tally { count: 0, .. } => {
+                if let Some(at) = self.dtd {
+                    self.reader
+                        .found(Rule::FileDtd, at, false, || "has a DOCTYPE".to_owned());
+                }
+            }
+            Tally { count, first } => self.reader.found(Rule::FileEntity, first, false, || {
+                format!("uses entities of its DOCTYPE {count} times, which are not expanded")
+            }),
+        }
+    }
+
     fn characters(&mut self, text: &str, at: Position) {
         // Most text has nothing that is to be looked at, which is seen at once.
         let is_plain = |byte: u8| byte >= b' ' && byte != 0xef && byte != b']';
@@ -281,7 +297,7 @@ impl Xml<'_, '_> {
                     character
                 }
                 // Entities of a DTD are never expanded.
-                Ok(None) if self.has_dtd => return,
+                Ok(None) if self.dtd.is_some() => return self.entities.add(at),
                 _ => {
                     let message = format!("has the reference {}, which is unknown", quoted(name));
                     return self.ill_formed(at, &message);

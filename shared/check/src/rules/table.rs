@@ -219,10 +219,14 @@ rules! {
         "a document has no byte order mark",
         "XML allows it. A reader of text files may lose the first URL, as crawlee for Python does.",
         "Save the file as UTF-8 without a mark.";
-    FileDtd "file.dtd" Error ANYBODY XML,
+    FileDtd "file.dtd" Warning ANYBODY XML,
         "a document has no DOCTYPE",
         "Entities may expand without limit, so careful readers refuse it.",
         "Remove the DOCTYPE.";
+    FileEntity "file.entity" Error ANYBODY XML,
+        "no entity of a DOCTYPE is used",
+        "Careful readers do not expand it, so that a URL is another one, or is lost.",
+        "Write the text itself, and remove the DOCTYPE.";
     FileSchema "file.schema" Error ANYBODY PROTOCOL,
         "elements, attributes and values are those of the schemas, in their order",
         "A reader that validates drops the entry or the document.",

@@ -36,7 +36,14 @@ impl Xml<'_, '_> {
             };
             let raw: &str = &attribute.value;
             self.valid(raw, at);
-            let Some(value) = unescaped(raw, self.has_dtd) else {
+            let value = match unescaped(raw) {
+                None if self.dtd.is_some() && !raw.contains('<') => {
+                    self.entities.add(at);
+                    Some(raw.to_owned())
+                }
+                value => value,
+            };
+            let Some(value) = value else {
                 let message = format!(
                     "the attribute {} has a < or an unknown reference",
                     quoted(attribute.key.0)
@@ -196,7 +203,7 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// An attribute's value. Nothing if it is not well-formed.
-fn unescaped(raw: &str, has_dtd: bool) -> Option<String> {
+fn unescaped(raw: &str) -> Option<String> {
     if raw.contains('<') {
         return None;
     }
@@ -206,6 +213,6 @@ fn unescaped(raw: &str, has_dtd: bool) -> Option<String> {
     match quick_xml::escape::unescape(raw) {
         Ok(value) if value.chars().all(is_xml_char) => Some(value.into_owned()),
         Ok(_) => None,
-        Err(_) => has_dtd.then(|| raw.to_owned()),
+        Err(_) => None,
     }
 }
