@@ -15,11 +15,13 @@ use std::sync::Arc;
 use check::document::About;
 use check::document::input::Input;
 use check::finding::Findings;
-use check::robots::{MAX_ROBOTS_BYTES, Robots};
+use check::robots::Robots;
 use check::rules::Policy;
 use tokio::runtime::Handle;
 
 use crate::check::fetch::Client;
+use crate::check::names;
+use crate::check::robots::{Came, over_http};
 
 mod entry;
 mod feed;
@@ -45,14 +47,6 @@ use self::entry::{PAGE, type_of};
 use self::sink::Sink;
 use self::sitemaps::{Document, Sitemaps};
 use self::source::Opener;
-
-/// Where a site's sitemap usually is, if its robots.txt names none.
-const USUAL: [&str; 4] = [
-    "/sitemap_index.xml",
-    "/sitemap.xml",
-    "/wp-sitemap.xml",
-    "/sitemap.xml.gz",
-];
 
 /// Imports sources, in their order, on a thread that may wait.
 ///
@@ -184,20 +178,20 @@ fn sitemaps(
 /// The sitemaps that a site's robots.txt names, or the one at a usual name.
 fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
     let url = format!("{origin}/robots.txt");
-    let text = opener.client.text(&url, MAX_ROBOTS_BYTES);
-    let (response, text) = opener
-        .runtime
-        .block_on(text)
-        .map_err(|reason| format!("{url}: {reason}"))?;
-    if response.status == 200 {
-        let about = About::new(&url, Arc::new(Policy::default()), 0);
-        let robots = Robots::read(&text, &about.file, &mut Findings::new(about.policy));
-        if !robots.sitemaps.is_empty() {
-            let named = robots.sitemaps.into_iter();
-            return Ok(named.map(|(url, _)| Document::Url(url)).collect());
+    match opener.runtime.block_on(over_http(&opener.client, &url)) {
+        Came::Text(text, _) => {
+            let about = About::new(&url, Arc::new(Policy::default()), 0);
+            let robots = Robots::read(&text, &about.file, &mut Findings::new(about.policy));
+            if !robots.sitemaps.is_empty() {
+                let named = robots.sitemaps.into_iter();
+                return Ok(named.map(|(url, _)| Document::Url(url)).collect());
+            }
         }
+        Came::Absent(_) => {}
+        // It may name sitemaps.
+        Came::Unknown(why) | Came::Silent(why) => return Err(format!("{url}: {why}")),
     }
-    for name in USUAL {
+    for name in names::usual(true) {
         let url = format!("{origin}{name}");
         // A page for all addresses is no sitemap.
         if opener.url(&url).is_ok_and(|mut input| {
@@ -208,6 +202,6 @@ fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
     }
     Err(format!(
         "its robots.txt names no sitemap, and it has none at the usual names: {}",
-        USUAL.join(", ")
+        names::listed(true)
     ))
 }

@@ -595,3 +595,41 @@ fn each_of_many_differences_is_told_once() {
     expected.sort();
     assert_eq!(told, expected);
 }
+
+#[test]
+fn what_a_robots_txt_says_must_be_known_and_a_folder_is_looked_through() {
+    let sides = sides();
+    let copy = sides.path().join("copy");
+    fs::create_dir_all(copy.join("robots.txt")).unwrap();
+    fs::create_dir(copy.join("maps")).unwrap();
+    for name in ["post-sitemap.xml", "page-sitemap.xml"] {
+        fs::copy(
+            sides.path().join("before").join(name),
+            copy.join("maps").join(name),
+        )
+        .unwrap();
+    }
+    // It may name others.
+    let outcome = diff(sides.path(), &["before", "copy"]);
+    assert_eq!((outcome.status, outcome.output.as_str()), (2, ""));
+    assert!(
+        outcome.errors.contains("robots.txt: is not a file"),
+        "{}",
+        outcome.errors
+    );
+    fs::remove_dir(copy.join("robots.txt")).unwrap();
+    let outcome = diff(sides.path(), &["before", "copy"]);
+    assert_eq!(outcome.status, 0, "{}{}", outcome.output, outcome.errors);
+    let busy =
+        Loopback::bind().serve(|_, stream| respond(stream, "503 Service Unavailable", "", b""));
+    let outcome = diff(
+        sides.path(),
+        &[&busy, "before", "--retries", "0", "--rate", "0"],
+    );
+    assert_eq!(outcome.status, 2);
+    assert!(
+        outcome.errors.contains("robots.txt: status 503"),
+        "{}",
+        outcome.errors
+    );
+}

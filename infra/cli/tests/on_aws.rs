@@ -159,9 +159,11 @@ fn a_bucket_is_checked_as_what_it_will_be_served_as() {
     );
     // Who may read objects and not list them is told nothing of what is missing.
     let (counts, _, text) = run(&["s3://b/secret", "--origin", origin]);
-    assert_eq!(counts, serde_json::json!({"index.reachable": 1}), "{text}");
+    let expected = serde_json::json!({"index.reachable": 1, "robots.status": 1});
+    assert_eq!(counts, expected, "{text}");
     assert!(
-        text.contains("no permission for s3:GetObject on s3://b/secret/sitemap.xml"),
+        text.contains("no permission for s3:GetObject on s3://b/secret/sitemap.xml")
+            && text.contains("not known what it disallows: no permission for s3:GetObject on s3://b/secret/robots.txt, or it does not exist"),
         "{text}"
     );
     let (counts, _, text) = run(&["s3://other", "--origin", origin]);
@@ -252,6 +254,11 @@ fn a_bucket_is_compared_with_a_folder() {
             "waymark: s3://b/none/: has neither a robots.txt",
         ),
         (&["s3://other", path], "waymark: s3://other/robots.txt: "),
+        // It may name sitemaps.
+        (
+            &["s3://b/secret", path],
+            "waymark: s3://b/secret/robots.txt: no permission for s3:GetObject on s3://b/secret/robots.txt, or it does not exist",
+        ),
         (&["s3://", path], "waymark: s3://: has no bucket: "),
         (
             &[path, path, "--region", "eu-west-1"],

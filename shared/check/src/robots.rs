@@ -314,8 +314,7 @@ fn told(fault: &Fault<'_>) -> (Rule, String) {
         Fault::NotEncoded(path) => (
             Rule::RobotsEncoding,
             format!(
-                "{} is not percent-encoded: Google's matcher reads it, temoto/robotstxt (Go, so Colly) and crawler-commons before \
-                 1.4 (Java, so Nutch) do not",
+                "{} is not percent-encoded: Google's matcher reads it, temoto/robotstxt (Go), which Colly uses, does not",
                 quoted(path)
             ),
         ),

@@ -7,7 +7,7 @@ use aws::{Account, Aws};
 use aws_sdk_s3::config::ProvideCredentials as _;
 use aws_sdk_s3::error::ProvideErrorMetadata as _;
 use check::document::{About, read};
-use check::response::Response;
+use check::response::{End, Response};
 use tokio::time::Instant;
 
 use super::fetch::Fetched;
@@ -133,17 +133,25 @@ impl Bucket {
     ///
     /// # Errors
     ///
-    /// Why it cannot be read.
-    pub async fn text(&self, path: &str, limit: usize) -> Result<Option<Vec<u8>>, String> {
+    /// Why it cannot be read, with the status of the answer if there is one.
+    pub async fn text(
+        &self,
+        path: &str,
+        limit: usize,
+    ) -> Result<Option<Vec<u8>>, (Option<u16>, String)> {
         let deadline = self.deadline();
         match self.open(path).await {
             Ok((mut response, body)) => {
                 let text = body::text(body, &mut response, limit, deadline).await;
-                Ok(Some(text))
+                match response.end {
+                    End::Cut(how) => {
+                        Err((None, format!("{} ended early: {how}", self.shown(path))))
+                    }
+                    End::Whole | End::Enough => Ok(Some(text)),
+                }
             }
-            // Without the right to list the bucket, S3 answers 403 for an object that does not exist.
-            Err((Some(403 | 404), _)) => Ok(None),
-            Err((_, failure)) => Err(failure),
+            Err((Some(404), _)) => Ok(None),
+            Err(failure) => Err(failure),
         }
     }
 

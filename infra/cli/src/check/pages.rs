@@ -1,54 +1,72 @@
 //! Pages that the sitemaps list, asked for as a crawler does.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use check::address::{origin_of, path_of};
+use check::address::origin_of;
 use check::draw::Page;
-use check::finding::Findings;
+use check::finding::{Finding, Findings};
 use check::page::{self, MAX_PAGE_BYTES};
-use check::robots::{MAX_ROBOTS_BYTES, Robots};
+use check::robots::Crawler;
+use check::rules::Rule;
 use futures::StreamExt as _;
 use futures::stream;
 
 use super::fetch::Client;
+use super::robots::{Hosts, Known};
 use crate::progress::{Progress, Unit};
+use crate::text::counted;
 
-/// What robots.txt of a site says, as far as it is known: nothing if it has none.
-type Known = HashMap<String, Option<Arc<Robots>>>;
-
-/// Asks for pages, and adds what is wrong with them. `known`: the site whose robots.txt was compared with all that is
-/// listed, so that what it disallows was said, and is not asked for. Returns how many were asked for.
+/// Asks for pages, and adds what is wrong with them. `site`: what was checked, whose robots.txt was compared with all that is
+/// listed, so that what is wrong with it was said. Returns how many were asked for.
 pub(super) async fn check(
     pages: Vec<Page>,
     client: &Client,
     jobs: usize,
-    known: Option<(&str, Arc<Robots>)>,
+    hosts: &Hosts<'_>,
+    site: Option<&str>,
     findings: &mut Findings,
 ) -> u64 {
     if pages.is_empty() {
         return 0;
     }
-    let mut robots = Known::new();
-    let site = known.map(|(origin, own)| {
-        robots.insert(origin.to_owned(), Some(own));
-        origin
-    });
+    let crawlers = findings.policy().crawlers();
     let mut allowed = Vec::new();
+    // Of each host whose pages are not asked for, why not and how many there are.
+    let mut left_out: BTreeMap<String, (Rule, String, u64)> = BTreeMap::new();
     for page in pages {
-        let (Some(origin), Some(path)) = (origin_of(&page.loc), path_of(&page.loc)) else {
+        let Some(origin) = origin_of(&page.loc) else {
             continue;
         };
-        if !robots.contains_key(origin) {
-            let own = read_robots(client, origin, findings).await;
-            robots.insert(origin.to_owned(), own);
+        let known = hosts.of(origin).await;
+        if let Known::Unknown(why) = &known {
+            let why = format!("cannot be read: {why}");
+            let left_out = left_out.entry(origin.to_owned());
+            left_out.or_insert((Rule::RobotsStatus, why, 0)).2 += 1;
+            continue;
         }
-        let own = robots.get(origin).and_then(Option::as_ref);
-        match own.and_then(|robots| robots.disallows(path)) {
-            None => allowed.push(page),
-            Some(_) if site == Some(origin) => {}
-            Some((agent, rule)) => page::blocked(&page, agent, rule, findings),
+        let robots = known.robots();
+        let shut_out = robots.and_then(|robots| robots.shuts_out(&page.loc, crawlers));
+        let own = robots.and_then(|robots| robots.shuts_out(&page.loc, &[Crawler::Waymark]));
+        match (shut_out, own) {
+            (None, None) => allowed.push(page),
+            (Some(_), _) if site == Some(origin) => {}
+            (Some((agent, rule)), _) => page::blocked(&page, agent, rule, findings),
+            (None, Some((agent, rule))) => {
+                let why = format!("disallows a listed page for {agent} by {rule}");
+                let left_out = left_out.entry(origin.to_owned());
+                left_out.or_insert((Rule::CheckLimits, why, 0)).2 += 1;
+            }
         }
+    }
+    for (origin, (rule, why, count)) in left_out {
+        let pages = counted(count, "page");
+        findings.add(rule, || Finding {
+            rule,
+            file: format!("{origin}/robots.txt").into(),
+            at: None,
+            message: format!("{why}: {pages} of --pages were not asked for"),
+            invalid: false,
+        });
     }
     let count = allowed.len() as u64;
     let mut progress = Progress::begin("pages", Unit::Things("pages"), Some(count));
@@ -70,13 +88,4 @@ pub(super) async fn check(
             Err(failure) => page::silent(&page, &failure, findings),
         }
     }
-}
-
-/// robots.txt of a page's host. What is wrong with it is not looked at.
-async fn read_robots(client: &Client, origin: &str, findings: &Findings) -> Option<Arc<Robots>> {
-    let url = format!("{origin}/robots.txt");
-    let (response, text) = client.text(&url, MAX_ROBOTS_BYTES).await.ok()?;
-    let mut unsaid = Findings::new(Arc::new(findings.policy().clone()));
-    let file = url.as_str().into();
-    (response.status == 200).then(|| Arc::new(Robots::read(&text, &file, &mut unsaid)))
 }

@@ -1,10 +1,11 @@
 //! Where documents come from: HTTP, a folder, a bucket.
 
 use std::fs::File;
-use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
-use check::document::{About, read};
+use check::address::origin_of;
+use check::document::{About, Document, read};
 use check::response::Response;
 use percent_encoding::percent_decode_str;
 
@@ -31,8 +32,11 @@ pub(super) async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched
         failure,
         document: None,
     };
-    let path = url.strip_prefix(prefix.as_str()).unwrap_or_default();
-    let Some(parts) = parts(path) else {
+    // `https://www.example.com.evil/` is not below `https://www.example.com`.
+    let below = url.strip_prefix(prefix.as_str());
+    let below =
+        below.filter(|_| origin_of(prefix).is_none() || origin_of(url) == origin_of(prefix));
+    let Some(parts) = below.and_then(parts) else {
         return absent("is not in what is checked".to_owned());
     };
     let folder = match origin {
@@ -43,22 +47,57 @@ pub(super) async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched
     let path = parts
         .iter()
         .fold(folder.clone(), |path, part| path.join(part));
-    match File::open(&path) {
-        Ok(body) => {
-            let reading = tokio::task::spawn_blocking(move || read(body, &about));
-            match reading.await {
-                Ok(document) => Fetched {
-                    response: None,
-                    failure: String::new(),
-                    document: Some(document),
-                },
-                Err(error) => absent(format!("the reader broke off: {error}")),
-            }
-        }
-        Err(error) => Fetched {
-            response: (error.kind() == ErrorKind::NotFound).then(|| Response::new(404)),
-            ..absent(format!("{}: {error}", path.display()))
+    let place = path.clone();
+    let reading = tokio::task::spawn_blocking(move || read_file(&path, &about));
+    match reading.await {
+        Ok(Ok(document)) => Fetched {
+            response: None,
+            failure: String::new(),
+            document: Some(document),
         },
+        Ok(Err(error)) => Fetched {
+            response: (error.kind() == ErrorKind::NotFound).then(|| Response::new(404)),
+            ..absent(format!("{}: {error}", place.display()))
+        },
+        Err(error) => absent(format!("the reader broke off: {error}")),
+    }
+}
+
+/// Reads a file to its end.
+///
+/// # Errors
+///
+/// If any of it cannot be read, as of a folder.
+pub(super) fn read_file(path: &Path, about: &About) -> io::Result<Document> {
+    read_whole(File::open(path)?, about)
+}
+
+/// Reads a body that has no answer to say why it ended early.
+///
+/// # Errors
+///
+/// Why it cannot be read to its end.
+pub(super) fn read_whole(body: impl Read, about: &About) -> io::Result<Document> {
+    let mut body = Watched { body, error: None };
+    let document = read(&mut body, about);
+    body.error.map_or(Ok(document), Err)
+}
+
+/// A body, and the error that ended it.
+struct Watched<R> {
+    body: R,
+    error: Option<io::Error>,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.body.read(out).map_err(|error| {
+            let kind = error.kind();
+            if kind != ErrorKind::Interrupted {
+                self.error = Some(error);
+            }
+            kind.into()
+        })
     }
 }
 

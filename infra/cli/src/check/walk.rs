@@ -10,7 +10,6 @@ use check::draw::MAX_DRAWN;
 use check::expected::Expected;
 use check::finding::{Finding, Findings, Position};
 use check::names::Name;
-use check::robots::Robots;
 use check::rules::{Policy, Rule};
 use check::site::{Listing, Site, Totals};
 use check::sort::SortError;
@@ -21,14 +20,15 @@ use super::bucket::Bucket;
 use super::fetch::{Client, Fetched};
 use super::pages;
 use super::probe::Probed;
+use super::robots::{Hosts, Known};
 use super::source::{Origin, get};
 use crate::progress::{Progress, Unit};
 
 mod begin;
-
-pub(crate) use begin::USUAL;
+mod others;
 
 use begin::local;
+use others::settle;
 
 /// Indexes inside each other that are followed: an index in an index is a finding, and no reason to stop.
 pub(crate) const MAX_DEPTH: u32 = 3;
@@ -55,6 +55,19 @@ pub enum Target {
     },
     /// Standard input.
     Input(Option<String>),
+}
+
+impl Target {
+    /// Returns what messages call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Site(url) | Self::Sitemap(url) => url.clone(),
+            Self::Folder(path, _) | Self::File(path, _) => path.display().to_string(),
+            Self::Bucket { bucket, file, .. } => bucket.shown(file.as_deref().unwrap_or_default()),
+            Self::Input(_) => "-".to_owned(),
+        }
+    }
 }
 
 /// Limits and rules of a check.
@@ -87,6 +100,8 @@ pub struct Outcome {
     pub totals: Totals,
     /// Pages that were asked for.
     pub pages: u64,
+    /// Whether any sitemap was read. If none was and nothing fails, the command cannot tell.
+    pub is_read: bool,
 }
 
 /// A document to look at.
@@ -97,6 +112,8 @@ struct Next {
     /// Where it may list pages.
     scope: Scope,
     depth: u32,
+    /// The indexes above it.
+    above: Vec<String>,
 }
 
 /// Checks one target.
@@ -126,8 +143,9 @@ pub async fn check(
         local: local(target),
         limits,
         site,
-        robots: None,
+        robots: Known::Absent,
         waiting: VecDeque::new(),
+        later: VecDeque::new(),
         seen: HashSet::new(),
         probed: Probed::default(),
         wants_index_named: false,
@@ -151,7 +169,7 @@ pub async fn check(
             ..
         } => {
             let url = format!("{origin}/{file}");
-            walk.push(&url, None, Scope::of(&url), 0);
+            walk.push(&url, None, Scope::of(&url), &[]);
             url.as_str().into()
         }
         Target::File(path, origin) => {
@@ -163,27 +181,32 @@ pub async fn check(
             "-".into()
         }
     };
-    walk.run(&name).await?;
+    let mut hosts = Hosts::new(client, limits.policy.clone());
+    let own = match target {
+        Target::Site(origin) => Some(origin.as_str()),
+        Target::Sitemap(url) => origin_of(url),
+        _ => None,
+    };
+    if let Some(own) = own {
+        hosts.insert(own, walk.robots.clone());
+    }
+    walk.run(&name, &hosts).await?;
     let pages = walk.site.take_drawn();
     if pages.len() == MAX_DRAWN && walk.site.totals().urls > MAX_DRAWN as u64 {
         let message = format!("has more than {MAX_DRAWN} pages, of which so many are asked for");
         walk.found(Rule::CheckLimits, &name, None, message);
     }
-    let known = match target {
-        Target::Site(origin) => walk.robots.clone().map(|robots| (origin.as_str(), robots)),
-        Target::Sitemap(url) => origin_of(url).zip(walk.robots.clone()),
-        _ => None,
-    };
     let findings = walk.site.findings();
-    if matches!(target, Target::Site(_) | Target::Sitemap(_)) {
+    if own.is_some() {
         walk.probed.check(client, findings).await;
     }
-    let pages = pages::check(pages, client, limits.jobs, known, findings).await;
+    let pages = pages::check(pages, client, limits.jobs, &hosts, own, findings).await;
     let (findings, totals) = walk.site.finish(&name, limits.expected.as_deref())?;
     Ok(Outcome {
         findings,
         totals,
         pages,
+        is_read: totals.sitemaps + totals.indexes > 0,
     })
 }
 
@@ -194,8 +217,10 @@ struct Walk<'a> {
     local: Option<String>,
     limits: &'a Limits,
     site: Site,
-    robots: Option<Arc<Robots>>,
+    robots: Known,
     waiting: VecDeque<Next>,
+    /// Sitemaps that are looked at if no index lists them.
+    later: VecDeque<String>,
     seen: HashSet<String>,
     probed: Probed,
     /// An index is checked by its own address, so that nothing else says whether robots.txt names it.
@@ -208,7 +233,7 @@ impl Walk<'_> {
         let mut about = About::new(file, limits.policy.clone(), limits.now);
         about.scope = scope;
         about.max_bytes = limits.max_bytes;
-        about.robots = self.robots.clone();
+        about.robots = self.robots.robots().cloned();
         about.expected = limits.expected.clone();
         about.draw = limits.pages;
         about.is_fetched = matches!(self.origin, Origin::Http(_));
@@ -225,20 +250,21 @@ impl Walk<'_> {
         });
     }
 
-    fn push(&mut self, url: &str, listing: Option<Listing>, scope: Scope, depth: u32) {
+    /// Adds a document to look at. `above`: the indexes that lead to it.
+    fn push(&mut self, url: &str, listing: Option<Listing>, scope: Scope, above: &[String]) {
         if self.seen.insert(url.to_owned()) {
-            let url = url.to_owned();
             self.waiting.push_back(Next {
-                url,
+                url: url.to_owned(),
                 listing,
                 scope,
-                depth,
+                depth: u32::try_from(above.len()).unwrap_or(u32::MAX),
+                above: above.to_vec(),
             });
         }
     }
 
     /// Looks at all that waits, in order, some of it together.
-    async fn run(&mut self, name: &Arc<str>) -> Result<(), SortError> {
+    async fn run(&mut self, name: &Arc<str>, hosts: &Hosts<'_>) -> Result<(), SortError> {
         let origin = std::mem::replace(
             &mut self.origin,
             Origin::Folder(PathBuf::new(), String::new()),
@@ -255,11 +281,23 @@ impl Walk<'_> {
                 looked_at += 1;
                 let mut about = self.about(&next.url, next.scope.clone());
                 about.is_fetched = is_http;
+                about.asks_others = is_http;
                 let origin = &origin;
                 under_way.push_back(async move {
-                    let fetched = get(origin, &next.url, about).await;
+                    let mut next = next;
+                    let mut fetched = get(origin, &next.url, about).await;
+                    if let Some(document) = &mut fetched.document {
+                        settle(&mut next, document, hosts).await;
+                    }
                     (next, fetched)
                 });
+            }
+            if under_way.is_empty()
+                && looked_at < self.limits.max_sitemaps
+                && let Some(url) = self.later.pop_front()
+            {
+                self.push(&url, None, Scope::of(&url), &[]);
+                continue;
             }
             let urls = self.site.totals().urls;
             let Some((next, fetched)) = progress.while_waiting(urls, under_way.next()).await else {
@@ -275,7 +313,7 @@ impl Walk<'_> {
                 return Ok(());
             }
         }
-        if !self.waiting.is_empty() {
+        if !self.waiting.is_empty() || !self.later.is_empty() {
             let message = format!(
                 "has more than {} sitemaps (--max-sitemaps), at which the check ended",
                 self.limits.max_sitemaps
@@ -327,16 +365,24 @@ impl Walk<'_> {
         };
         self.probed.add(&next.url, next.depth, &document);
         self.naming(next, &document);
-        if document.kind == Kind::Index {
-            if self.wants_index_named
-                && let (0, Some(robots)) = (next.depth, &self.robots)
-                && !robots.sitemaps.iter().any(|(url, _)| *url == next.url)
-            {
-                let message = "is an index that robots.txt does not name".to_owned();
-                self.found(Rule::IndexInRobots, &file, None, message);
+        if self.wants_index_named
+            && let (0, Some(robots)) = (next.depth, self.robots.robots())
+        {
+            let message = match document.kind {
+                Kind::Index if !robots.names(&next.url) => {
+                    "is an index that robots.txt does not name"
+                }
+                Kind::Html | Kind::Other | Kind::Index => "",
+                _ if robots.sitemaps.is_empty() => "robots.txt names no sitemap",
+                _ => "",
+            };
+            if !message.is_empty() {
+                self.found(Rule::IndexInRobots, &file, None, message.to_owned());
             }
+        }
+        if document.kind == Kind::Index {
             if next.depth < MAX_DEPTH {
-                self.follow(&document, &next.scope, next.depth + 1);
+                self.follow(&document, next);
             } else {
                 let message = format!(
                     "is in more than {MAX_DEPTH} indexes inside each other, and was not followed"
@@ -371,7 +417,8 @@ impl Walk<'_> {
         }
     }
 
-    fn follow(&mut self, index: &Document, scope: &Scope, depth: u32) {
+    fn follow(&mut self, index: &Document, from: &Next) {
+        let above = [&from.above[..], std::slice::from_ref(&from.url)].concat();
         for child in &index.children {
             let listing = Listing {
                 index: index.file.clone(),
@@ -380,9 +427,9 @@ impl Walk<'_> {
             };
             // What an index may speak for, its sitemaps may.
             let on_scope = origin_of(&child.loc)
-                .is_some_and(|origin| scope.origins.iter().any(|known| known == origin));
+                .is_some_and(|origin| from.scope.origins.iter().any(|known| known == origin));
             if on_scope {
-                self.push(&child.loc, Some(listing), scope.clone(), depth);
+                self.push(&child.loc, Some(listing), from.scope.clone(), &above);
             }
         }
     }

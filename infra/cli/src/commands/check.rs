@@ -140,6 +140,7 @@ impl Check {
             config.overdue(now, &mut findings);
         }
         let mut work = Work::default();
+        let mut unread = Vec::new();
         for target in &targets {
             let limits = Limits {
                 jobs: self.jobs,
@@ -153,6 +154,9 @@ impl Check {
             };
             let outcome = walk::check(target, &client, &limits).await?;
             findings.append(outcome.findings);
+            if !outcome.is_read {
+                unread.push(target.name());
+            }
             work.add(outcome.totals);
             work.pages += outcome.pages;
         }
@@ -173,11 +177,15 @@ impl Check {
             ));
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(if report.fails() {
-            ExitCode::FAILURE
-        } else {
-            ExitCode::SUCCESS
-        })
+        if report.fails() {
+            return Ok(ExitCode::FAILURE);
+        }
+        // Nothing is right that was not read, whatever rules were asked for.
+        if !unread.is_empty() && self.fail_on.is_some() {
+            let message = format!("{}: no sitemap was read", unread.join(", "));
+            return Err(Failure::Usage(message));
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     fn write(&self, report: &Report, formats: &[Form], output: &mut Output) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use check::address::{origin_of, path_of};
 use check::compare::Side;
 use check::entries::{Listed, Outline, PageError, Reading, read, read_entries};
 use check::finding::Findings;
-use check::robots::{MAX_ROBOTS_BYTES, Robots};
+use check::robots::Robots;
 use check::rules::Policy;
 use engine::SitemapTable;
 use futures::StreamExt as _;
@@ -21,7 +21,8 @@ use sitemap::site::MAX_ENTRIES;
 use crate::check::bucket::Bucket;
 use crate::check::fetch::Client;
 use crate::check::source::parts;
-use crate::check::walk::{MAX_DEPTH, USUAL};
+use crate::check::walk::MAX_DEPTH;
+use crate::check::{names, robots};
 use crate::output::note;
 use crate::progress::{Progress, Unit};
 
@@ -254,34 +255,30 @@ impl Walk<'_> {
     /// The sitemaps that robots.txt names, or else the first of the usual names.
     async fn begin(&mut self, origin: &str) -> Result<(), DiffError> {
         let url = format!("{origin}/robots.txt");
-        let text = match self.target.place(&url) {
-            Some(Place::File(path)) => match std::fs::read(path) {
-                Ok(text) => Some(text),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(error) => return Err(self.unread(&url, error.to_string())),
-            },
-            Some(Place::Object(bucket, path)) => match bucket.text(&path, MAX_ROBOTS_BYTES).await {
-                Ok(text) => text,
-                Err(why) => return Err(self.unread(&url, why)),
-            },
-            Some(Place::Web) | None => {
-                match self.reader.client.text(&url, MAX_ROBOTS_BYTES).await {
-                    Ok((response, text)) if response.status == 200 => Some(text),
-                    Ok(_) => None,
-                    Err(why) => return Err(self.unread(&url, why)),
-                }
+        let answer = match self.target.place(&url) {
+            Some(Place::File(path)) => robots::on_disk(&path),
+            Some(Place::Object(bucket, path)) => robots::in_bucket(bucket, &path).await,
+            Some(Place::Web) | None => robots::over_http(self.reader.client, &url).await,
+        };
+        let text = match answer {
+            robots::Came::Text(text, _) => Some(text),
+            robots::Came::Absent(_) => None,
+            // It may name sitemaps.
+            robots::Came::Unknown(why) | robots::Came::Silent(why) => {
+                return Err(self.unread(&url, why));
             }
         };
         let mut findings = Findings::new(Arc::new(Policy::default()));
-        let robots = text.map(|text| Robots::read(&text, &url.as_str().into(), &mut findings));
-        let named = robots.map(|robots| robots.sitemaps).unwrap_or_default();
+        let read = text.map(|text| Robots::read(&text, &url.as_str().into(), &mut findings));
+        let named = read.map(|robots| robots.sitemaps).unwrap_or_default();
         for (url, _) in &named {
             self.push(url.clone(), 0)?;
         }
         if !named.is_empty() {
             return Ok(());
         }
-        for name in USUAL {
+        let is_site = matches!(self.target, Target::Site(_));
+        for name in names::usual(is_site) {
             let url = format!("{origin}{name}");
             let file = self.pages.file(&self.shown(&url), false);
             match self.document(&url, file).await {
@@ -289,9 +286,15 @@ impl Walk<'_> {
                 came => return self.take(&url, came, 0),
             }
         }
+        if let Target::Folder(folder) = self.target {
+            let found = names::in_folder(folder).map_err(|why| self.unread("", why))?;
+            if !found.is_empty() {
+                return found.into_iter().try_for_each(|url| self.push(url, 0));
+            }
+        }
         Err(DiffError::NoSitemaps {
             target: self.target.name(),
-            names: USUAL.join(", "),
+            names: names::listed(is_site),
         })
     }
 

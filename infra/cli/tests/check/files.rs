@@ -243,3 +243,84 @@ fn what_is_sorted_on_disk_is_found_and_leaves_no_file() {
     );
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
 }
+
+#[test]
+fn nothing_passes_because_it_was_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let origin = "https://www.example.com";
+    let at = |name: &str| folder.path().join(name);
+    let write = |name: &str, text: &str| std::fs::write(at(name), text).unwrap();
+    let check = |more: &[&str]| rules(path, &[&["--origin", origin], more].concat());
+    let one = |rule: &str| (vec![rule.to_owned()], 1);
+    // Nothing, and then a folder with the name of a sitemap.
+    assert_eq!(check(&[]), one("index.reachable"));
+    std::fs::create_dir(at("sitemap.xml")).unwrap();
+    std::fs::write(at("sitemap.xml").join("index.html"), "<html>").unwrap();
+    assert_eq!(check(&[]), one("index.reachable"));
+    let outcome = waymark(&[path, "--origin", origin, "--only", "lastmod."]);
+    assert_eq!(outcome.status, 2);
+    assert!(
+        outcome.errors.contains("no sitemap was read"),
+        "{}",
+        outcome.errors
+    );
+    let quiet = waymark(&[
+        path,
+        "--origin",
+        origin,
+        "--only",
+        "lastmod.",
+        "--fail-on",
+        "never",
+    ]);
+    assert_eq!(quiet.status, 0);
+    write("robots.txt", &format!("Sitemap: {origin}/sitemap.xml\n"));
+    assert_eq!(check(&[]), one("index.reachable"));
+    // A child that is a folder, and one on a host whose name begins so.
+    write("robots.txt", &format!("Sitemap: {origin}/all.xml\n"));
+    write("all.xml", &index(origin, &["/sitemap.xml"]));
+    assert_eq!(check(&[]), one("file.status"));
+    assert_eq!(
+        rules(&format!("{path}/all.xml"), &["--origin", origin]),
+        one("file.status")
+    );
+    write("robots.txt", &format!("Sitemap: {origin}.evil/a.xml\n"));
+    std::fs::create_dir(at(".evil")).unwrap();
+    write(".evil/a.xml", &urlset(origin, &["/1"]));
+    assert_eq!(check(&[]), one("index.reachable"));
+    // A robots.txt that cannot be read may disallow all.
+    std::fs::remove_file(at("robots.txt")).unwrap();
+    std::fs::create_dir(at("robots.txt")).unwrap();
+    std::fs::remove_dir_all(at("sitemap.xml")).unwrap();
+    write("sitemap.xml", &urlset(origin, &["/1"]));
+    assert_eq!(check(&[]), one("robots.status"));
+}
+
+#[test]
+fn a_folder_is_looked_through_where_nothing_names_its_sitemaps() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let origin = "https://www.example.com";
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("feed.xml", "<rss version=\"2.0\"><channel/></rss>");
+    write("a/part.xml", &urlset(origin, &["/a/1", "/a/2"]));
+    write("a/whole.xml", &index(origin, &["/a/part.xml"]));
+    write("b/alone.xml", &urlset(origin, &["/b/1", "/c"]));
+    let outcome = waymark(&[path, "--origin", origin]);
+    let lines: Vec<_> = outcome.output.lines().collect();
+    // The index, what it lists, and then what nothing lists, below its own folder.
+    assert_eq!(outcome.status, 1);
+    assert!(
+        lines[0].contains("/b/alone.xml:1:") && lines[0].contains("loc.host"),
+        "{lines:?}"
+    );
+    assert!(
+        lines[1].starts_with("2 sitemaps, 4 URLs, 1 error,"),
+        "{lines:?}"
+    );
+}

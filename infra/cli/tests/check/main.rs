@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::net::TcpSocket;
 
 mod files;
+mod hosts;
 #[path = "../limited/mod.rs"]
 mod limited;
 #[path = "../loopback/mod.rs"]
@@ -402,6 +403,51 @@ fn a_site_without_a_named_sitemap_is_looked_at_by_the_usual_names() {
     });
     let found = rules(&format!("{origin}/"), &[]);
     assert_eq!(found, (vec!["robots.status".to_owned()], 1));
+    // Each of them, where every other address answers with a page.
+    for name in [
+        "/sitemap-index.xml",
+        "/sitemapindex.xml",
+        "/?sitemap=index",
+        "/sitemap.txt",
+    ] {
+        let origin = serve(move |path, origin, stream| match path {
+            "/robots.txt" => send(stream, "200 OK", "content-type: text/plain\r\n", b""),
+            path if path == name && name.ends_with("txt") => {
+                let list = format!("{origin}/1\n");
+                send(
+                    stream,
+                    "200 OK",
+                    "content-type: text/plain\r\n",
+                    list.as_bytes(),
+                );
+            }
+            path if path == name => xml(stream, &urlset(origin, &["/1"])),
+            _ => {
+                let page = b"<!doctype html><html><body>Welcome</body></html>";
+                send(stream, "200 OK", "content-type: text/html\r\n", page);
+            }
+        });
+        let found = rules(&format!("{origin}/"), &["--skip", "lastmod."]);
+        assert_eq!(found, (vec!["robots.sitemap".to_owned()], 1), "{name}");
+    }
+    // A page is no sitemap, and what is broken is told.
+    let origin = serve(|path, _, stream| match path {
+        "/robots.txt" => send(stream, "404 Not Found", "", b""),
+        _ => send(
+            stream,
+            "200 OK",
+            "content-type: text/html\r\n",
+            b"<html></html>",
+        ),
+    });
+    let found = rules(&format!("{origin}/"), &["--skip", "robots."]);
+    assert_eq!(found, (vec!["index.reachable".to_owned()], 1));
+    let origin = serve(|path, _, stream| match path {
+        "/sitemap-index.xml" => xml(stream, "nonsense"),
+        _ => send(stream, "404 Not Found", "", b""),
+    });
+    let found = rules(&format!("{origin}/"), &["--skip", "robots."]);
+    assert_eq!(found, (vec!["file.wellformed".to_owned()], 1));
 }
 
 #[test]

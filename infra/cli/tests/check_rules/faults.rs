@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sitemap::time::When;
 
 use super::Fault;
-use super::site::{Entry, Site};
+use super::site::{Entry, Site, serve};
 
 fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -40,6 +40,11 @@ fn link(site: &Site, language: &str, path: &str) -> String {
     format!("<xhtml:link rel=\"alternate\" hreflang=\"{language}\" href=\"{origin}{path}\"/>")
 }
 
+/// The origin of a sound site on another host.
+fn elsewhere(change: impl FnOnce(&mut Site)) -> String {
+    serve(change).origin.replace("127.0.0.1", "localhost")
+}
+
 pub(super) fn edit_robots(site: &mut Site, from: &str, to: &str) {
     assert!(site.robots.contains(from));
     site.robots = site.robots.replace(from, to);
@@ -65,6 +70,23 @@ pub(super) const DOCUMENTS: &[Fault] = &[
     ("robots.encoding", |site| {
         edit_robots(site, "/admin/", "/käse/")
     }),
+    ("robots.split", |site| {
+        edit_robots(
+            site,
+            "User-agent: *\n",
+            "User-agent: a\nCrawl-delay: 1\nUser-agent: *\n",
+        )
+    }),
+    ("robots.signal", |site| {
+        edit_robots(site, "search=yes", "search=maybe")
+    }),
+    ("robots.proposal", |site| {
+        edit_robots(
+            site,
+            "Content-Signal: search=yes",
+            "Content-Usage: train-ai=n",
+        )
+    }),
     ("robots.blocks", |site| {
         edit_robots(site, "/admin/", "/soup/")
     }),
@@ -89,8 +111,9 @@ pub(super) const DOCUMENTS: &[Fault] = &[
         );
     }),
     ("index.scope", |site| {
-        site.more_index =
-            "<sitemap><loc>https://other.example/a-sitemap.xml</loc></sitemap>".to_owned();
+        // Its robots.txt does not name the index.
+        let other = elsewhere(|_| {});
+        site.more_index = format!("<sitemap><loc>{other}/a-sitemap.xml</loc></sitemap>");
     }),
     ("index.dead", |site| {
         site.more_index = format!(
@@ -165,11 +188,12 @@ pub(super) const DOCUMENTS: &[Fault] = &[
     }),
     ("file.slow", |site| site.quirk = "slow"),
     ("loc.host", |site| {
-        // The page is there, on another host of this machine.
-        let port = site.origin.rsplit(':').next().unwrap().to_owned();
+        // The page is there, on another host of this machine, whose robots.txt names another sitemap.
         let html = "<html><head></head></html>";
-        site.put("/elsewhere/", 200, "text/html", html);
-        first(site).loc = format!("http://localhost:{port}/elsewhere/");
+        let other = elsewhere(|other| {
+            other.put("/elsewhere/", 200, "text/html", html);
+        });
+        first(site).loc = format!("{other}/elsewhere/");
     }),
     ("loc.form", |site| {
         site.put("/a%20b/", 200, "text/html", "<html></html>");

@@ -88,8 +88,9 @@ fn check(faults: &[Fault], more: &[&str]) {
 }
 
 /// These need an option, and have tests of their own here or in `check.rs`.
-const WITH_OPTIONS: [&str; 9] = [
+const WITH_OPTIONS: [&str; 10] = [
     "index.in_robots",
+    "scope.unknown",
     "page.blocked",
     "set.missing",
     "set.extra",
@@ -164,6 +165,13 @@ fn faults_that_need_an_option_give_their_rule_alone() {
     assert_eq!(found, one("index.in_robots"));
     let found = rules_of(&format!("{}/sitemap_index.xml", site.origin), &[]);
     assert_eq!(found, BTreeSet::new());
+
+    // A page on a host that does not answer, so that its pages could not be asked for.
+    let site = serve(|site| {
+        site.sitemaps[2].entries[0].loc = "http://localhost:1/soup/".to_owned();
+    });
+    let found = rules_of(&format!("{}/", site.origin), &[]);
+    assert_eq!(found, one("scope.unknown"));
 
     // A sitemap that came without its site's robots.txt: from a folder.
     let folder = tempfile::tempdir().unwrap();

@@ -127,7 +127,7 @@ rules! {
         "Put the line below the User-agent line that it is for.";
     RobotsEncoding "robots.encoding" Warning GOOGLES GOOGLE_ROBOTS,
         "paths in robots.txt are percent-encoded",
-        "Google's matcher reads raw letters, and some other crawlers do not: there the rule matches nothing.",
+        "Google's matcher reads raw letters. Crawlers that compare bytes, as Colly does, find that the rule matches nothing.",
         "Percent-encode the path as UTF-8.";
     RobotsSplit "robots.split" Warning ANYBODY ROBOTS,
         "nothing but User-agent lines is between the User-agent lines of a group",

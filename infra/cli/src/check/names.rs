@@ -1,0 +1,175 @@
+//! Where a site's sitemaps are if its robots.txt names none: usual names, and what a folder has.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+/// Names that sitemaps have on sites whose robots.txt names none, the most common first.
+pub(crate) const USUAL: [&str; 9] = [
+    "/sitemap.xml",
+    "/sitemap_index.xml",
+    // WordPress.
+    "/wp-sitemap.xml",
+    // Astro.
+    "/sitemap-index.xml",
+    // Nikola.
+    "/sitemapindex.xml",
+    // WordPress without permalinks.
+    "/?sitemap=index",
+    "/sitemap.xml.gz",
+    "/sitemap_index.xml.gz",
+    "/sitemap.txt",
+];
+
+/// Folders inside each other that are looked through.
+const MAX_DEPTH: usize = 8;
+/// Files and folders that are looked at.
+const MAX_LOOKED_AT: usize = 100_000;
+/// Sitemaps that are found.
+const MAX_FOUND: usize = 1_000;
+/// What a file's beginning is recognised by.
+const HEAD_BYTES: u64 = 4 * 1024;
+
+/// Returns the usual names of a site, or those that a folder or a bucket can have: a query names no file.
+pub(crate) fn usual(is_site: bool) -> impl Iterator<Item = &'static str> {
+    USUAL
+        .into_iter()
+        .filter(move |name| is_site || !name.contains('?'))
+}
+
+/// Returns [`usual`] for a message.
+pub(crate) fn listed(is_site: bool) -> String {
+    usual(is_site).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the paths of the XML sitemaps in a folder, each with its slash, as they are in a URL: indexes first, and then in order.
+/// `Err`: the limit that ended the search early.
+pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(folder.to_owned(), 0)];
+    let mut looked_at = 0;
+    while let Some((path, depth)) = waiting.pop() {
+        let entries =
+            fs::read_dir(&path).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+        let entries = entries.map_err(|error| format!("{}: {error}", path.display()))?;
+        for entry in entries {
+            looked_at += 1;
+            if looked_at > MAX_LOOKED_AT {
+                return Err(format!("it has more than {MAX_LOOKED_AT} files"));
+            }
+            let path = entry.path();
+            // A link may lead to the folder that it is in.
+            let kind = entry.file_type().map_err(|error| error.to_string())?;
+            if kind.is_dir() && depth < MAX_DEPTH {
+                waiting.push((path, depth + 1));
+            } else if kind.is_file()
+                && let Some(is_index) = sitemap_in(&path)
+                && let Some(url) = url_of(&path, folder)
+            {
+                found.push((!is_index, url));
+            }
+        }
+    }
+    if found.len() > MAX_FOUND {
+        return Err(format!("it has more than {MAX_FOUND} sitemaps"));
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, url)| url).collect())
+}
+
+/// Returns whether a file with the name of an XML document is an index; nothing if it is no sitemap.
+fn sitemap_in(path: &Path) -> Option<bool> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let mut head = Vec::new();
+    let file = || File::open(path).ok();
+    // What cannot be read is no sitemap yet: it is an error if one names it.
+    if name.ends_with(".xml.gz") {
+        MultiGzDecoder::new(file()?)
+            .take(HEAD_BYTES)
+            .read_to_end(&mut head)
+            .ok()?;
+    } else if name.ends_with(".xml") {
+        file()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    }
+    let head = String::from_utf8_lossy(&head);
+    root(&head).and_then(|root| match root {
+        "sitemapindex" => Some(true),
+        "urlset" => Some(false),
+        _ => None,
+    })
+}
+
+/// Returns the local name of a document's root.
+fn root(head: &str) -> Option<&str> {
+    let mut rest = head;
+    loop {
+        rest = &rest[rest.find('<')? + 1..];
+        let end = match rest.as_bytes() {
+            [b'?', ..] => "?>",
+            [b'!', b'-', b'-', ..] => "-->",
+            [b'!', ..] => ">",
+            _ => break,
+        };
+        rest = &rest[rest.find(end)? + end.len()..];
+    }
+    let name = rest.split([' ', '\t', '\r', '\n', '>', '/']).next()?;
+    name.rsplit(':').next()
+}
+
+fn url_of(path: &Path, folder: &Path) -> Option<String> {
+    let below: PathBuf = path.strip_prefix(folder).ok()?.to_owned();
+    let mut url = String::new();
+    for part in below.iter() {
+        let part = part.to_str()?;
+        url.push('/');
+        // What would end a path in a URL, or be taken for an escape.
+        for c in part.chars() {
+            match c {
+                '%' => url.push_str("%25"),
+                '?' => url.push_str("%3F"),
+                '#' => url.push_str("%23"),
+                c => url.push(c),
+            }
+        }
+    }
+    Some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn sitemaps_in_a_folder_are_found_by_their_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, body: &[u8]| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, body).unwrap();
+        };
+        write("feed.xml", b"<rss><channel/></rss>");
+        write("index.html", b"<urlset>");
+        write("broken.xml.gz", b"<urlset>");
+        write(
+            "blog/a.xml",
+            b"<?xml version=\"1.0\"?>\n<!-- <x> --><urlset xmlns=\"x\"/>",
+        );
+        write("blog/a?.xml", b"<sm:urlset xmlns:sm=\"x\">");
+        write("z/all.xml", b"\xef\xbb\xbf<!DOCTYPE x><sitemapindex/>");
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(b"<urlset>").unwrap();
+        write("b.xml.gz", &packed.finish().unwrap());
+        fs::create_dir(folder.path().join("sitemap.xml")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).unwrap();
+        assert_eq!(
+            in_folder(folder.path()).unwrap(),
+            ["/z/all.xml", "/b.xml.gz", "/blog/a%3F.xml", "/blog/a.xml"]
+        );
+        assert!(in_folder(&folder.path().join("none")).is_err());
+    }
+}

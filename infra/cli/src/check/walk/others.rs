@@ -1,0 +1,57 @@
+//! What a sitemap lists on other hosts: their robots.txt says whether it may, by naming the sitemap or an index above it
+//! (<https://www.sitemaps.org/protocol.html#sitemaps_cross_submits>).
+
+use check::document::Document;
+use check::rules::Rule;
+
+use super::Next;
+use crate::check::robots::{Hosts, Known};
+
+/// Other hosts, of a target, whose robots.txt is asked for.
+const MAX_HOSTS: usize = 16;
+
+/// Whether a host lets a sitemap list its pages.
+enum Word {
+    Yes,
+    No,
+    Unknown(String),
+}
+
+/// Asks the hosts on which a document lists URLs beside its own. What they allow is not wrong, and is in its scope from now on. Where
+/// they do not answer, it is not known whether it is wrong.
+pub(super) async fn settle(next: &mut Next, document: &mut Document, hosts: &Hosts<'_>) {
+    for (origin, findings) in std::mem::take(&mut document.elsewhere) {
+        match ask(next, &origin, hosts).await {
+            Word::Yes => next.scope.origins.push(origin),
+            Word::No => document.findings.append(findings),
+            Word::Unknown(why) => {
+                let end =
+                    format!(", and it is not known whether {origin}/robots.txt allows it: {why}");
+                document
+                    .findings
+                    .append(findings.moved_to(Rule::ScopeUnknown, &end));
+            }
+        }
+    }
+}
+
+async fn ask(next: &Next, origin: &str, hosts: &Hosts<'_>) -> Word {
+    if !hosts.has(origin).await && hosts.count().await > MAX_HOSTS {
+        return Word::Unknown(format!("no more than {MAX_HOSTS} other hosts are asked"));
+    }
+    match hosts.of(origin).await {
+        // A host that only leads to the sitemap's own says nothing by itself: `http:` and names without `www.` do so.
+        Known::Read { from, .. } if from != origin && next.scope.origins.contains(&from) => {
+            Word::No
+        }
+        Known::Read { robots, .. } => {
+            let mut sitemaps = next.above.iter().chain([&next.url]);
+            match sitemaps.any(|url| robots.names(url)) {
+                true => Word::Yes,
+                false => Word::No,
+            }
+        }
+        Known::Absent => Word::No,
+        Known::Unknown(why) => Word::Unknown(why),
+    }
+}
