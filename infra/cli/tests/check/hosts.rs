@@ -213,6 +213,17 @@ fn a_sitemap_that_another_hosts_robots_names_may_list_its_pages() {
 }
 
 #[test]
+fn a_sitemap_on_a_host_that_does_not_answer_was_not_read() {
+    let origin = serve(|path, _, stream| match path {
+        "/index.xml" => xml(stream, &index("http://localhost:1", &["/a.xml"])),
+        _ => send(stream, "404 Not Found", "", b""),
+    });
+    let (found, status) = rules(&format!("{origin}/index.xml"), &[]);
+    assert_eq!(found, ["file.status", "scope.unknown"]);
+    assert_eq!(status, 1);
+}
+
+#[test]
 fn a_host_that_only_leads_to_the_sitemaps_own_proves_nothing() {
     let origin = serve(|path, origin, stream| {
         let port = origin.rsplit(':').next().unwrap();

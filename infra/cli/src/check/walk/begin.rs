@@ -194,13 +194,13 @@ impl Walk<'_> {
                     .extend(found.iter().map(|url| format!("{origin}{url}"))),
                 Err(why) => failure = failure.or(Some(format!(" ({why})"))),
             }
-            if !self.later.is_empty() {
-                return Ok(());
-            }
         }
-        let (names, failure) = (names::listed(is_site), failure.unwrap_or_default());
-        let message = format!("has no sitemap at the usual names: {names}{failure}");
-        self.found(Rule::IndexReachable, &origin.into(), None, message);
+        // What a usual name has and cannot be read is wrong, also beside others.
+        if self.later.is_empty() || failure.is_some() {
+            let (names, failure) = (names::listed(is_site), failure.unwrap_or_default());
+            let message = format!("has no sitemap at the usual names: {names}{failure}");
+            self.found(Rule::IndexReachable, &origin.into(), None, message);
+        }
         Ok(())
     }
 

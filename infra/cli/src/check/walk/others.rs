@@ -30,6 +30,8 @@ pub(super) async fn settle(next: &mut Next, document: &mut Document, hosts: &Hos
                 document
                     .findings
                     .append(findings.moved_to(Rule::ScopeUnknown, &end));
+                // What may be in scope is looked at: a sitemap that nobody read is not right.
+                next.scope.origins.push(origin);
             }
         }
     }
