@@ -52,7 +52,9 @@ pub(super) async fn check(
             (Some(_), _) if site == Some(origin) => {}
             (Some((agent, rule)), _) => page::blocked(&page, agent, rule, findings),
             (None, Some((agent, rule))) => {
-                let why = format!("disallows a listed page for {agent} by {rule}");
+                let why = format!(
+                    "disallows a listed page for {agent} by {rule}, unless a group for waymark allows it"
+                );
                 let left_out = left_out.entry(origin.to_owned());
                 left_out.or_insert((Rule::CheckLimits, why, 0)).2 += 1;
             }
@@ -64,7 +66,7 @@ pub(super) async fn check(
             rule,
             file: format!("{origin}/robots.txt").into(),
             at: None,
-            message: format!("{why}: {pages} of --pages were not asked for"),
+            message: format!("{why}: left out {pages} of --pages"),
             invalid: false,
         });
     }
