@@ -176,8 +176,9 @@ pub fn respelled(counts: &Counts) -> Option<String> {
     for [a, b] in &counts.spellings[1..] {
         let _ = write!(text, ", {a} is {b}");
     }
-    if counts.respelled > counts.spellings.len() as u64 {
-        text.push_str(", …");
+    let more = counts.respelled - counts.spellings.len() as u64;
+    if more > 0 {
+        let _ = write!(text, ", and {} more", number(more));
     }
     text.push_str(". --exact compares them as they are written");
     Some(text)
@@ -492,7 +493,7 @@ mod tests {
         );
         assert_eq!(
             respelled(&counts).unwrap(),
-            "waymark: 4 addresses are written differently in A and in B, which is no difference: %c3 is %C3, ~ is %7E, …. \
+            "waymark: 4 addresses are written differently in A and in B, which is no difference: %c3 is %C3, ~ is %7E, and 2 more. \
              --exact compares them as they are written"
         );
         assert_eq!(respelled(&Counts::default()), None);
