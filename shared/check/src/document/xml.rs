@@ -12,7 +12,7 @@ use quick_xml::reader::NsReader;
 use sitemap::xml::is_xml_char;
 
 use super::feed::Feed;
-use super::input::Input;
+use super::input::{Input, Stop};
 use super::{Kind, Mark, Reader, Tally};
 use crate::finding::Position;
 use crate::rules::Rule;
@@ -152,7 +152,10 @@ impl Xml<'_, '_> {
 
     /// The parser cannot go on.
     fn failed(&mut self, error: &Error, at: Position) {
-        if self.source.get_ref().stop().is_some() {
+        if let Some(stop) = self.source.get_ref().stop() {
+            // A body that breaks off behind the root's end has the whole document.
+            self.reader.document.is_whole =
+                stop == Stop::Body && self.has_root && self.open.is_empty();
             return;
         }
         // A tag that the end of the document cuts is not a wrong tag: the document was cut.
