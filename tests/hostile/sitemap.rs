@@ -3,8 +3,10 @@
 use std::io::Read;
 use std::sync::Arc;
 
+use check::compare::{Comparison, Fields, Side};
 use check::document::{About, read};
 use check::draw::Page;
+use check::entries::{self, Listed, Reading};
 use check::finding::Findings;
 use check::page;
 use check::response::Response;
@@ -73,6 +75,7 @@ pub(crate) fn check(data: &[u8]) {
         }
         assert_eq!(depth, 0);
     }
+    compare(data);
     let mut site = Site::new(policy.clone(), std::env::temp_dir());
     site.add(document, None).expect("sorted");
     site.add(again, None).expect("sorted");
@@ -82,6 +85,37 @@ pub(crate) fn check(data: &[u8]) {
         .expect("sorted");
     for page in &drawn {
         judge(page, data, &policy);
+    }
+}
+
+/// What lists pages is read alike however it comes, and differs in nothing from itself.
+fn compare(data: &[u8]) {
+    let reading = Reading {
+        max_bytes: MAX_BYTES,
+        ..Reading::default()
+    };
+    for is_exact in [false, true] {
+        let mut comparison = Comparison::new(std::env::temp_dir(), is_exact);
+        let mut read_as = |side, body: &mut dyn Read| {
+            let outcome = entries::read(body, &reading, |listed| match listed {
+                Listed::Page(page) => comparison.add(side, 0, page),
+                Listed::Sitemap(loc) => {
+                    assert!(!loc.is_empty());
+                    Ok(())
+                }
+            });
+            outcome.map_err(|error| error.to_string())
+        };
+        let once = read_as(Side::A, &mut { data });
+        let again = read_as(Side::B, &mut Pieces(data, 0));
+        let counts = comparison.finish(&Fields::default(), |_, _| false, |_, _| Ok(()));
+        let counts = counts.expect("sorted");
+        // As above, of a damaged body more or less may be inflated.
+        if once.is_ok() || !data.starts_with(b"\x1f") {
+            assert_eq!(once, again);
+            assert_eq!((counts.gone, counts.new, counts.changed), (0, 0, 0));
+            assert_eq!(counts.respelled, 0);
+        }
     }
 }
 
