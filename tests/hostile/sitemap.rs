@@ -8,7 +8,7 @@ use check::document::{About, read};
 use check::draw::Page;
 use check::entries::{self, Listed, Reading};
 use check::finding::Findings;
-use check::page;
+use check::page::{self, Canonical, Nonsense};
 use check::response::Response;
 use check::robots::Robots;
 use check::rules::{Policy, Profile};
@@ -124,11 +124,21 @@ fn judge(page: &Page, data: &[u8], policy: &Arc<Policy>) {
     let head = String::from_utf8_lossy(&data[..data.len().min(200)]).into_owned();
     let response = Response {
         content_type: Some("text/html".to_owned()),
-        robots_tag: Some(head.clone()),
+        robots_tags: vec![head.clone()],
         link: Some(head),
         ..Response::new(200)
     };
     let mut findings = Findings::new(policy.clone());
-    page::judge(page, &response, data, &mut findings);
-    assert!(findings.kept().len() <= 4);
+    let nonsense = Nonsense {
+        url: page::nonsense("https://www.example.com"),
+        response: response.clone(),
+        body: data.repeat(2),
+    };
+    let now = 1_800_000_000;
+    let canonical = page::judge(page, &response, data, Some(&nonsense), now, &mut findings);
+    if let Some(url) = canonical {
+        let canonical = Canonical::Answered(response);
+        page::elsewhere(page, &url, &canonical, &mut findings);
+    }
+    assert!(findings.kept().len() <= 5);
 }

@@ -97,7 +97,8 @@ impl Scope {
     pub(crate) fn other_host<'u>(&self, url: &'u str) -> Option<&'u str> {
         let origin = origin_of(url)?;
         let host = host_of(origin)?;
-        let is_other = self.origins.iter().all(|own| host_of(own) != Some(host));
+        let is_it = |own: &String| host_of(own).is_some_and(|own| own.eq_ignore_ascii_case(host));
+        let is_other = !self.origins.iter().any(is_it);
         (!self.origins.is_empty() && is_other).then_some(origin)
     }
 }
@@ -595,6 +596,7 @@ mod tests {
         for (url, expected) in [
             ("https://www.example.com/a", None),
             ("http://www.example.com/a", None),
+            ("https://WWW.Example.com/a", None),
             ("https://www.example.com:8443/a", None),
             ("https://example.com/a", Some("https://example.com")),
             ("http://[::1]:80/a", Some("http://[::1]:80")),

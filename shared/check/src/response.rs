@@ -32,8 +32,8 @@ pub struct Response {
     pub content_encoding: Option<String>,
     /// Content-Length.
     pub content_length: Option<u64>,
-    /// X-Robots-Tag.
-    pub robots_tag: Option<String>,
+    /// X-Robots-Tag, each header by itself: a crawler's name in one is not for the next.
+    pub robots_tags: Vec<String>,
     /// Link.
     pub link: Option<String>,
     /// Where redirects led, one after the other.
@@ -55,7 +55,7 @@ impl Response {
             content_type: None,
             content_encoding: None,
             content_length: None,
-            robots_tag: None,
+            robots_tags: Vec::new(),
             link: None,
             redirects: Vec::new(),
             received: 0,

@@ -189,8 +189,8 @@ impl fmt::Display for Rule {
 #[derive(Clone, Debug)]
 pub struct Policy {
     levels: [Option<Severity>; Rule::ALL.len()],
-    strict: bool,
     crawlers: &'static [Crawler],
+    profiles: u8,
     known: Option<Arc<Known>>,
 }
 
@@ -211,8 +211,8 @@ impl Policy {
         };
         Self {
             levels,
-            strict: profiles.contains(&Profile::Waymark),
             crawlers,
+            profiles: of(profiles),
             known: None,
         }
     }
@@ -246,7 +246,12 @@ impl Policy {
 
     /// Whether what Waymark promises beyond the rules' words is asked for: an index's lastmod is exactly its sitemap's.
     pub(crate) fn is_strict(&self) -> bool {
-        self.strict
+        self.asks(Profile::Waymark)
+    }
+
+    /// Returns whether a profile's rules were asked for.
+    pub(crate) fn asks(&self, profile: Profile) -> bool {
+        self.profiles & profile.bit() != 0
     }
 }
 

@@ -19,6 +19,7 @@ use aws_smithy_types::body::SdkBody;
 use check::address::origin_of;
 use check::document::{About, Document, read};
 use check::response::Response;
+use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use url::Url;
@@ -76,6 +77,14 @@ impl Fetched {
             document,
         }
     }
+}
+
+/// A short text and how it came, or why it did not.
+pub type Text = Result<(Response, Vec<u8>), String>;
+
+/// Says whether a redirect to an address may be followed, and why not.
+pub(super) trait Allows: Sync {
+    fn allows<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>>;
 }
 
 /// One request, as it is.
@@ -211,9 +220,23 @@ impl Client {
     /// # Errors
     ///
     /// Why there is no answer.
-    pub async fn text(&self, url: &str, limit: usize) -> Result<(Response, Vec<u8>), String> {
+    pub async fn text(&self, url: &str, limit: usize) -> Text {
+        self.text_if(url, limit, None).await
+    }
+
+    /// Asks for a short text as [`Client::text`] does, but follows only redirects that are allowed.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer.
+    pub(super) async fn text_if(
+        &self,
+        url: &str,
+        limit: usize,
+        allows: Option<&dyn Allows>,
+    ) -> Text {
         let deadline = self.deadline(Instant::now());
-        let (mut response, body) = self.open(url).await?;
+        let (mut response, body) = self.open_if(url, allows).await?;
         let text = body::text(body, &mut response, limit, deadline).await;
         self.received
             .fetch_add(response.received, Ordering::Relaxed);
@@ -246,11 +269,19 @@ impl Client {
         })
     }
 
-    /// Follows redirects, and tries again what may pass.
     async fn open(&self, url: &str) -> Result<(Response, SdkBody), String> {
+        self.open_if(url, None).await
+    }
+
+    /// Follows redirects that are allowed, and tries again what may pass.
+    async fn open_if(
+        &self,
+        url: &str,
+        allows: Option<&dyn Allows>,
+    ) -> Result<(Response, SdkBody), String> {
         let mut tries = 0;
         loop {
-            let (failure, pause) = match self.follow(url).await {
+            let (failure, pause) = match self.follow(url, allows).await {
                 Ok((response, body, pause)) => {
                     let may_pass = matches!(response.status, 408 | 429 | 500 | 502 | 503 | 504);
                     if !may_pass || tries == self.asking.retries {
@@ -270,7 +301,11 @@ impl Client {
         }
     }
 
-    async fn follow(&self, url: &str) -> Result<(Response, SdkBody, Option<Duration>), Refused> {
+    async fn follow(
+        &self,
+        url: &str,
+        allows: Option<&dyn Allows>,
+    ) -> Result<(Response, SdkBody, Option<Duration>), Refused> {
         let mut redirects = Vec::new();
         let mut at = Url::parse(url).map_err(|error| Refused::Ever(format!("{error}")))?;
         loop {
@@ -278,9 +313,10 @@ impl Client {
             let status = answer.status().as_u16();
             let header = |name| answer.headers().get(name).map(str::to_owned);
             let all = |name| {
-                let values: Vec<_> = answer.headers().get_all(name).collect();
-                (!values.is_empty()).then(|| values.join(", "))
+                let values = answer.headers().get_all(name);
+                values.map(str::to_owned).collect::<Vec<_>>()
             };
+            let links = all("link");
             if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, header("location")) {
                 let next = at
                     .join(&location)
@@ -296,6 +332,10 @@ impl Client {
                     let text = format!("redirects more than {MAX_REDIRECTS} times");
                     return Err(Refused::Ever(text));
                 }
+                if let Some(allows) = allows {
+                    let allowed = allows.allows(next.as_str()).await;
+                    allowed.map_err(Refused::Ever)?;
+                }
                 redirects.push(next.to_string());
                 at = next;
                 continue;
@@ -305,8 +345,8 @@ impl Client {
                 content_type: header("content-type"),
                 content_encoding: header("content-encoding"),
                 content_length: header("content-length").and_then(|text| text.parse().ok()),
-                robots_tag: all("x-robots-tag"),
-                link: all("link"),
+                robots_tags: all("x-robots-tag"),
+                link: (!links.is_empty()).then(|| links.join(", ")),
                 redirects,
                 ..Response::new(status)
             };

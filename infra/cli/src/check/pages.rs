@@ -1,93 +1,239 @@
 //! Pages that the sitemaps list, asked for as a crawler does.
+//!
+//! Beside them one address is asked for of each host at which it has nothing, and each canonical page that a page names instead of
+//! itself. What a robots.txt disallows is not asked for, and nothing of a host whose robots.txt cannot be read.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use check::address::origin_of;
 use check::draw::Page;
 use check::finding::{Finding, Findings};
-use check::page::{self, MAX_PAGE_BYTES};
+use check::page::{self, Canonical, MAX_PAGE_BYTES, Nonsense};
 use check::robots::Crawler;
 use check::rules::Rule;
 use futures::StreamExt as _;
 use futures::stream;
+use sitemap::loc::normalized;
 
 use super::fetch::Client;
 use super::robots::{Hosts, Known};
+use super::walk::Limits;
 use crate::progress::{Progress, Unit};
 use crate::text::counted;
+use gate::{Gate, Refusal};
+
+mod gate;
+
+/// Canonical pages that are asked for: a site whose pages all name others has that one fault.
+const MAX_CANONICALS: usize = 1_000;
 
 /// Asks for pages, and adds what is wrong with them. `site`: what was checked, whose robots.txt was compared with all that is
 /// listed, so that what is wrong with it was said. Returns how many were asked for.
 pub(super) async fn check(
     pages: Vec<Page>,
     client: &Client,
-    jobs: usize,
-    hosts: &Hosts<'_>,
+    limits: &Limits,
+    known: &Hosts<'_>,
     site: Option<&str>,
     findings: &mut Findings,
 ) -> u64 {
     if pages.is_empty() {
         return 0;
     }
-    let crawlers = findings.policy().crawlers();
-    let mut allowed = Vec::new();
-    // Of each host whose pages are not asked for, why not and how many there are.
-    let mut left_out: BTreeMap<String, (Rule, String, u64)> = BTreeMap::new();
+    let gate = Gate::new(client, known, findings.policy().crawlers());
+    let mut hosts = Vec::new();
+    for (origin, pages) in by_origin(pages) {
+        let allowed = allowed(&gate, &origin, pages, site, findings).await;
+        hosts.push((origin, allowed));
+    }
+    let count = hosts.iter().map(|(_, pages)| pages.len() as u64).sum();
+    let mut progress = Progress::begin("pages", Unit::Things("pages"), Some(count));
+    let mut elsewhere = Vec::new();
+    let mut asked = 0;
+    for (origin, pages) in hosts.into_iter().filter(|(_, pages)| !pages.is_empty()) {
+        let nonsense = nonsense(&gate, &origin, findings).await;
+        let mut answers = stream::iter(pages)
+            .map(async |page| {
+                let answer = gate.text(&page.loc, MAX_PAGE_BYTES).await;
+                (page, answer)
+            })
+            .buffered(limits.jobs.max(1));
+        while let Some((page, answer)) = progress.while_waiting(asked, answers.next()).await {
+            asked += 1;
+            let (response, body) = match answer {
+                Ok(answer) => answer,
+                Err(failure) => {
+                    page::silent(&page, &failure, findings);
+                    continue;
+                }
+            };
+            let (nonsense, now) = (nonsense.as_ref(), limits.now);
+            let canonical = page::judge(&page, &response, &body, nonsense, now, findings);
+            elsewhere.extend(canonical.map(|url| (page, url)));
+        }
+    }
+    canonicals(&gate, limits.jobs, elsewhere, findings).await;
+    count
+}
+
+/// Pages by their origins, both in the order in which they came.
+fn by_origin(pages: Vec<Page>) -> Vec<(String, Vec<Page>)> {
+    let mut hosts: Vec<(String, Vec<Page>)> = Vec::new();
+    let mut places = HashMap::new();
     for page in pages {
-        let Some(origin) = origin_of(&page.loc) else {
+        let Some(origin) = origin_of(&page.loc).map(str::to_owned) else {
             continue;
         };
-        let known = hosts.of(origin).await;
-        if let Known::Unknown(why) = &known {
-            let why = format!("cannot be read: {why}");
-            let left_out = left_out.entry(origin.to_owned());
-            left_out.or_insert((Rule::RobotsStatus, why, 0)).2 += 1;
-            continue;
+        let place = *places.entry(origin.clone()).or_insert(hosts.len());
+        if place == hosts.len() {
+            hosts.push((origin, Vec::new()));
         }
-        let robots = known.robots();
-        let shut_out = robots.and_then(|robots| robots.shuts_out(&page.loc, crawlers));
-        let own = robots.and_then(|robots| robots.shuts_out(&page.loc, &[Crawler::Waymark]));
-        match (shut_out, own) {
+        hosts[place].1.push(page);
+    }
+    hosts
+}
+
+/// Returns the pages of an origin that may be asked for. The others are findings, unless they have been some already.
+async fn allowed(
+    gate: &Gate<'_>,
+    origin: &str,
+    pages: Vec<Page>,
+    site: Option<&str>,
+    findings: &mut Findings,
+) -> Vec<Page> {
+    let robots = match gate.known(origin).await {
+        Known::Absent => return pages,
+        Known::Read { robots, .. } => robots,
+        Known::Unknown(why) => {
+            let why = format!("cannot be read: {why}");
+            left_out(
+                origin,
+                Rule::RobotsStatus,
+                &why,
+                pages.len() as u64,
+                findings,
+            );
+            return Vec::new();
+        }
+    };
+    let mut allowed = Vec::new();
+    // The rule that keeps this program from pages alone, and how many those are.
+    let mut own: Option<(String, u64)> = None;
+    for page in pages {
+        let engines = robots.shuts_out(&page.loc, gate.crawlers());
+        let program = robots.shuts_out(&page.loc, &[Crawler::Waymark]);
+        match (engines, program) {
             (None, None) => allowed.push(page),
             (Some(_), _) if site == Some(origin) => {}
             (Some((agent, rule)), _) => page::blocked(&page, agent, rule, findings),
             (None, Some((agent, rule))) => {
-                let why = format!(
-                    "disallows a listed page for {agent} by {rule}, unless a group for waymark allows it"
-                );
-                let left_out = left_out.entry(origin.to_owned());
-                left_out.or_insert((Rule::CheckLimits, why, 0)).2 += 1;
+                let why = || {
+                    format!(
+                        "disallows a listed page for {agent} by {rule}, unless a group for waymark allows it"
+                    )
+                };
+                own.get_or_insert_with(|| (why(), 0)).1 += 1;
             }
         }
     }
-    for (origin, (rule, why, count)) in left_out {
-        let pages = counted(count, "page");
-        findings.add(rule, || Finding {
-            rule,
-            file: format!("{origin}/robots.txt").into(),
-            at: None,
-            message: format!("{why}: left out {pages} of --pages"),
-            invalid: false,
-        });
+    if let Some((why, count)) = own {
+        left_out(origin, Rule::CheckLimits, &why, count, findings);
     }
-    let count = allowed.len() as u64;
-    let mut progress = Progress::begin("pages", Unit::Things("pages"), Some(count));
-    let mut asked = 0;
-    let mut answers = stream::iter(allowed)
-        .map(async |page| {
-            let answer = client.text(&page.loc, MAX_PAGE_BYTES).await;
-            (page, answer)
-        })
-        .buffered(jobs.max(1));
-    loop {
-        let next = progress.while_waiting(asked, answers.next()).await;
-        let Some((page, answer)) = next else {
-            return count;
-        };
-        asked += 1;
-        match answer {
-            Ok((response, body)) => page::judge(&page, &response, &body, findings),
-            Err(failure) => page::silent(&page, &failure, findings),
+    allowed
+}
+
+/// Adds that so many pages of an origin were not asked for.
+fn left_out(origin: &str, rule: Rule, why: &str, count: u64, findings: &mut Findings) {
+    let pages = counted(count, "page");
+    findings.add(rule, || Finding {
+        rule,
+        file: format!("{origin}/robots.txt").into(),
+        at: None,
+        message: format!("{why}: left out {pages} of --pages"),
+        invalid: false,
+    });
+}
+
+/// Returns what an origin answers for an address at which it has nothing. `None` if nobody wants to know, if that may not be asked
+/// for, or if there is no answer.
+async fn nonsense(gate: &Gate<'_>, origin: &str, findings: &Findings) -> Option<Nonsense> {
+    findings.policy().level(Rule::PageSoft404)?;
+    let url = page::nonsense(origin);
+    if gate.refusal(&url).await.is_some() {
+        return None;
+    }
+    let (response, body) = gate.text(&url, MAX_PAGE_BYTES).await.ok()?;
+    Some(Nonsense {
+        url,
+        response,
+        body,
+    })
+}
+
+/// Asks for the canonical pages that pages name instead of themselves, each once.
+async fn canonicals(
+    gate: &Gate<'_>,
+    jobs: usize,
+    elsewhere: Vec<(Page, String)>,
+    findings: &mut Findings,
+) {
+    if elsewhere.is_empty() || findings.policy().level(Rule::PageCanonical).is_none() {
+        return;
+    }
+    let mut known: HashMap<String, Canonical> = HashMap::new();
+    let mut waiting = Vec::new();
+    for (page, url) in &elsewhere {
+        let form = normalized(url).into_owned();
+        if known.contains_key(&form) {
+            continue;
         }
+        if waiting.len() == MAX_CANONICALS {
+            more_canonicals(page, findings);
+            break;
+        }
+        let canonical = match gate.refusal(url).await {
+            Some(Refusal::Rule(agent, rule)) => Canonical::Blocked(agent, rule),
+            Some(Refusal::Unknown(failure)) => Canonical::Unknown(failure),
+            None => {
+                // Of an address of another scheme nobody is asked.
+                if origin_of(url).is_some() {
+                    waiting.push((form.clone(), url.clone()));
+                }
+                Canonical::Unasked
+            }
+        };
+        known.insert(form, canonical);
     }
+    let count = Some(waiting.len() as u64);
+    let mut progress = Progress::begin("canonical pages", Unit::Things("pages"), count);
+    let mut answers = stream::iter(waiting)
+        .map(async |(form, url)| (form, gate.text(&url, 0).await))
+        .buffered(jobs.max(1));
+    let mut asked = 0;
+    while let Some((form, answer)) = progress.while_waiting(asked, answers.next()).await {
+        asked += 1;
+        let canonical = match answer {
+            Ok((response, _)) => Canonical::Answered(response),
+            Err(failure) => Canonical::Silent(failure),
+        };
+        known.insert(form, canonical);
+    }
+    for (page, url) in &elsewhere {
+        let canonical = known.get(&*normalized(url));
+        let canonical = canonical.unwrap_or(&Canonical::Unasked);
+        page::elsewhere(page, url, canonical, findings);
+    }
+}
+
+fn more_canonicals(page: &Page, findings: &mut Findings) {
+    let rule = Rule::CheckLimits;
+    findings.add(rule, || Finding {
+        rule,
+        file: page.file.clone(),
+        at: page.at,
+        message: format!(
+            "pages name more than {MAX_CANONICALS} canonical pages instead of themselves, of which so many were asked for"
+        ),
+        invalid: false,
+    });
 }

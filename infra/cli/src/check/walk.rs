@@ -200,7 +200,7 @@ pub async fn check(
     if own.is_some() {
         walk.probed.check(client, findings).await;
     }
-    let pages = pages::check(pages, client, limits.jobs, &hosts, own, findings).await;
+    let pages = pages::check(pages, client, limits, &hosts, own, findings).await;
     let (findings, totals) = walk.site.finish(&name, limits.expected.as_deref())?;
     Ok(Outcome {
         findings,

@@ -22,6 +22,7 @@ mod hosts;
 mod limited;
 #[path = "../loopback/mod.rs"]
 mod loopback;
+mod pages;
 
 use limited::Limited as _;
 use loopback::{Loopback, respond};

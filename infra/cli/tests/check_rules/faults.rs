@@ -343,13 +343,17 @@ pub(super) const DOCUMENTS: &[Fault] = &[
         let served = site.put("/soup/", 301, "text/plain", "");
         served.headers.push(("Location".to_owned(), to));
     }),
+    ("page.soft_404", |site| {
+        let served = site.put("/soup/", 301, "text/plain", "");
+        served.headers.push(("Location".to_owned(), "/".to_owned()));
+    }),
     ("page.noindex", |site| {
         site.page = ("</head>", "<meta name=robots content=noindex></head>")
     }),
     ("page.canonical", |site| {
         site.page = (
             "rel=\"canonical\" href=\"",
-            "rel=\"canonical\" href=\"https://x.example/?",
+            "rel=\"canonical\" href=\"/elsewhere?",
         )
     }),
     ("page.alternates", |site| {

@@ -1,6 +1,7 @@
 //! The few tags of a page that crawlers look for, found without building a document.
 
-use super::{CRAWLERS, Link};
+use super::links::Link;
+use super::robots::is_for_crawlers;
 
 /// Elements whose content is text, whatever it looks like (HTML, 13.1.2).
 const RAW: [&str; 6] = [
@@ -12,8 +13,8 @@ const MAX_LINKS: usize = 1_000;
 /// What a page says of itself.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Html {
-    /// The contents of `<meta name="robots">`, and of those for crawlers that count.
-    pub(super) robots: Vec<String>,
+    /// The names and contents of `<meta name="robots">`, and of those for one crawler.
+    pub(super) robots: Vec<(String, String)>,
     pub(super) links: Vec<Link>,
     /// The address of `<base>`.
     pub(super) base: Option<String>,
@@ -74,6 +75,9 @@ impl Html {
                         rel: rel.to_owned(),
                         href: href.to_owned(),
                         language: value("hreflang").map(str::to_owned),
+                        is_variant: ["lang", "media", "type"]
+                            .iter()
+                            .any(|one| value(one).is_some()),
                     });
                 }
             }
@@ -83,8 +87,8 @@ impl Html {
                 };
                 let name = value("name").or_else(|| value("property"));
                 let name = name.unwrap_or_default().trim().to_ascii_lowercase();
-                if CRAWLERS.contains(&name.as_str()) {
-                    self.robots.push(content.to_owned());
+                if is_for_crawlers(&name) {
+                    self.robots.push((name, content.to_owned()));
                 } else if name == "article:modified_time" && self.modified.is_none() {
                     self.modified = Some(content.to_owned());
                 }

@@ -56,6 +56,10 @@ const GOOGLE_CANONICAL: Source = source(
     "Google",
     "https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls",
 );
+const GOOGLE_CRAWLING: Source = source(
+    "Google",
+    "https://developers.google.com/search/docs/crawling-indexing/http-network-errors",
+);
 const CACHING: Source = source("RFC 9111", "https://www.rfc-editor.org/rfc/rfc9111");
 const FETCH: Source = source("WHATWG Fetch", "https://fetch.spec.whatwg.org/");
 const YOAST: Source = source(
@@ -412,7 +416,11 @@ rules! {
     PageStatus "page.status" Error ENGINES GOOGLE,
         "a listed page answers 200",
         "Search engines drop it, and believe the sitemap less.",
-        "Take the page out of the sitemap, or mend it.";
+        "Take a page that is gone out of the sitemap, let crawlers in where they are kept out, and mend what fails.";
+    PageSoft404 "page.soft_404" Warning ENGINES GOOGLE_CRAWLING,
+        "a listed page answers otherwise than an address at which there is nothing, and does not lead to a home page",
+        "Search engines take it for a page that is gone, whatever its status says, and drop it.",
+        "Answer 404 for what is not there, and take the page out of the sitemap if it is gone.";
     PageRedirect "page.redirect" Warning ENGINES GOOGLE,
         "a listed page is where its URL says",
         "Each fetch costs another one, and the other URL is the one that is indexed.",
@@ -423,8 +431,8 @@ rules! {
         "Take the page out of the sitemap, or remove noindex.";
     PageCanonical "page.canonical" Error ENGINES GOOGLE_CANONICAL,
         "a listed page is its own canonical page",
-        "The sitemap names one URL as the page's, and the page another.",
-        "List the canonical URL.";
+        "The sitemap names one URL as the page's, and the page another. One that leads elsewhere or is gone serves nobody.",
+        "List the canonical URL, and let the page name one that answers 200.";
     PageBlocked "page.blocked" Error ENGINES ROBOTS,
         "robots.txt allows a listed page, where the sitemap came without its site's robots.txt",
         "A crawler will not fetch what it is told to list.",
