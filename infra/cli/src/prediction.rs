@@ -277,6 +277,30 @@ mod tests {
     }
 
     #[test]
+    fn two_spellings_of_an_address_are_one() {
+        let found = predicted(&[page("~a/%c3%a9"), page("%7Ea/%C3%A9"), page("~a/\u{e9}")]);
+        assert_eq!((found.listed, found.left_out["duplicate"].count), (1, 2));
+    }
+
+    #[test]
+    fn what_a_page_has_more_is_counted_once() {
+        let mut prediction = Prediction::new(1_800_000_000);
+        let settings = json!({"entries_per_sitemap": 1});
+        prediction.set_site(SiteSettings::parse("www.example.com", &settings).unwrap());
+        let before = ContentRecord::parse("a", &page("a"));
+        let mut more = page("a");
+        more["videos"] = json!([{"thumbnail_loc": "https://e.example/t.jpg", "title": "t",
+            "description": "d", "content_loc": "https://e.example/v.mp4"}]);
+        let after = ContentRecord::parse("a", &more);
+        prediction.add(&before);
+        prediction.amend(&before, &after);
+        prediction.amend(&after, &after);
+        let found = prediction.finish();
+        assert_eq!(found.sitemaps["www.example.com video"], 1);
+        assert_eq!(found.listed, 1);
+    }
+
+    #[test]
     fn an_archive_needs_a_page_that_is_listed() {
         let archive = |term: &str| {
             json!({"type": "category", "url": format!("https://www.example.com/category/{term}/"),

@@ -15,7 +15,10 @@ use quick_xml::name::ResolveResult;
 use quick_xml::reader::{NsReader, Reader};
 
 use super::input::{Input, Stop};
-use crate::schema::{Ns, quoted};
+use crate::schema::quoted;
+use names::Names;
+
+mod names;
 
 /// Elements inside each other. A WordPress export has five.
 const MAX_DEPTH: usize = 64;
@@ -25,26 +28,6 @@ const MAX_NAMESPACES: usize = 256;
 const MAX_TREE_BYTES: usize = 16 * 1024 * 1024;
 /// What an element costs beside its texts.
 const ELEMENT_BYTES: usize = 64;
-
-/// A namespace by a part of its name, and the usual prefix. The first that fits counts. Those without a prefix have texts that
-/// are long and that nobody needs.
-const PREFIXES: [(&str, Option<&str>); 13] = [
-    ("sitemaps.org/schemas/sitemap", Some("")),
-    ("google.com/schemas/sitemap-image", Some("image:")),
-    ("google.com/schemas/sitemap-video", Some("video:")),
-    ("google.com/schemas/sitemap-news", Some("news:")),
-    (OLD_SITEMAP, Some("")),
-    ("www.w3.org/1999/xhtml", Some("xhtml:")),
-    ("www.w3.org/2005/Atom", Some("atom:")),
-    ("purl.org/rss/1.0/modules/", None),
-    ("/excerpt/", None),
-    ("wordpress.org/export/", Some("wp:")),
-    ("purl.org/dc/elements", Some("dc:")),
-    ("www.w3.org/1999/02/22-rdf-syntax-ns", Some("rdf:")),
-    ("purl.org/rss/1.0/", Some("")),
-];
-/// The namespace that sitemaps had before the protocol was everybody's.
-const OLD_SITEMAP: &str = "google.com/schemas/sitemap/0.84";
 
 /// An element with all that is in it.
 #[derive(Debug, Default)]
@@ -183,41 +166,17 @@ pub enum Oddities {
     Kept,
 }
 
-/// The namespace of the root, if no other document has it: it counts as the usual one of such a root.
-#[derive(Debug, PartialEq, Eq)]
-enum Namespace {
-    Named(String),
-    None,
-    /// No namespace is declared for this prefix.
-    Undeclared(String),
-}
-
-impl Namespace {
-    fn is(&self, resolved: &ResolveResult<'_>) -> bool {
-        match (self, resolved) {
-            (Self::Named(own), ResolveResult::Bound(namespace)) => own == namespace.0,
-            (Self::None, ResolveResult::Unbound) => true,
-            (Self::Undeclared(own), ResolveResult::Unknown(prefix)) => own == &**prefix,
-            _ => false,
-        }
-    }
-}
-
 /// The trees of a document.
 pub struct Elements<'a> {
     reader: NsReader<Input<'a>>,
     buffer: Vec<u8>,
     oddities: Oddities,
-    /// The root's name.
-    root: String,
-    /// The root's namespace, if it is none of those that are known, and the prefix that it stands for.
-    own: Option<(Namespace, &'static str)>,
+    names: Names,
     depth: usize,
     /// How deep the trees begin: 2 below the root.
     level: usize,
     /// The line at which the last piece began.
     line: u64,
-    is_foreign: bool,
 }
 
 impl<'a> Elements<'a> {
@@ -235,12 +194,10 @@ impl<'a> Elements<'a> {
             reader,
             buffer: Vec::new(),
             oddities,
-            root: String::new(),
-            own: None,
+            names: Names::of_root(&ResolveResult::Unbound, ""),
             depth: 0,
             level: 2,
             line: 1,
-            is_foreign: false,
         };
         elements.read_root()?;
         Ok(elements)
@@ -266,27 +223,7 @@ impl<'a> Elements<'a> {
             };
             let local = start.local_name();
             let local: &str = local.as_ref();
-            // Of the root, and of what is in it.
-            let (usual, inside) = match local {
-                "feed" => ("atom:", "atom:"),
-                "RDF" => ("rdf:", ""),
-                _ => ("", ""),
-            };
-            if prefix(&resolved).flatten() != Some(usual) {
-                let own = match &resolved {
-                    ResolveResult::Bound(namespace) => Namespace::Named(namespace.0.to_owned()),
-                    ResolveResult::Unbound => Namespace::None,
-                    ResolveResult::Unknown(prefix) => Namespace::Undeclared(prefix.clone()),
-                };
-                self.own = Some((own, inside));
-            }
-            self.is_foreign = match &resolved {
-                ResolveResult::Bound(namespace) => {
-                    namespace.0 != Ns::ALL[0].2 && !namespace.0.contains(OLD_SITEMAP)
-                }
-                _ => true,
-            };
-            self.root = format!("{usual}{local}");
+            self.names = Names::of_root(&resolved, local);
             self.depth = usize::from(!is_empty);
             if local == "rss" {
                 self.level = 3;
@@ -298,13 +235,13 @@ impl<'a> Elements<'a> {
     /// Returns the root's name.
     #[must_use]
     pub fn root(&self) -> &str {
-        &self.root
+        &self.names.root
     }
 
     /// Returns whether the root is of another namespace than sitemaps are, or of none.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
-        self.is_foreign
+        self.names.is_foreign
     }
 
     /// Returns the line at which the last piece of the last tree began.
@@ -345,7 +282,7 @@ impl<'a> Elements<'a> {
                         return Err(broken(Wrong::Depth(MAX_DEPTH)));
                     }
                     if self.depth >= self.level {
-                        let element = element(&resolved, &start, self.own.as_ref(), self.oddities);
+                        let element = element(&resolved, &start, &self.names, self.oddities);
                         let element = element.map_err(broken)?;
                         bytes += element.as_ref().map_or(ELEMENT_BYTES, size);
                         open.push(element);
@@ -370,7 +307,7 @@ impl<'a> Elements<'a> {
                     }
                     None => add(&mut open, &mut bytes, &format!("&{};", &*reference)),
                 },
-                Event::Eof => return Err(broken(Wrong::Cut(self.root.clone()))),
+                Event::Eof => return Err(broken(Wrong::Cut(self.names.root.clone()))),
                 Event::Decl(_) | Event::DocType(_) | Event::Comment(_) | Event::PI(_) => {}
             }
             if bytes > MAX_TREE_BYTES {
@@ -449,39 +386,16 @@ fn wrong(error: Error, input: &Input<'_>, line: u64) -> Broken {
     Broken { line, what }
 }
 
-/// The usual prefix of a namespace. `None` if it is not known, `Some(None)` if nobody needs what is in it.
-fn prefix(resolved: &ResolveResult<'_>) -> Option<Option<&'static str>> {
-    let ResolveResult::Bound(namespace) = resolved else {
-        return None;
-    };
-    let known = PREFIXES.iter().find(|(part, _)| namespace.0.contains(part));
-    known.map(|(_, prefix)| *prefix)
-}
-
 /// An element without what is in it. `None` if nobody needs it.
 fn element(
     resolved: &ResolveResult<'_>,
     start: &BytesStart<'_>,
-    own: Option<&(Namespace, &'static str)>,
+    names: &Names,
     oddities: Oddities,
 ) -> Result<Option<Element>, Wrong> {
-    let local = start.local_name();
-    let local: &str = local.as_ref();
-    let own = own.filter(|(own, _)| own.is(resolved));
-    let known = match own {
-        Some((_, usual)) => Some(Some(*usual)),
-        None => prefix(resolved),
-    };
-    let name = match (known, resolved) {
-        (Some(None), _) => return Ok(None),
-        (Some(Some(prefix)), _) => [prefix, local].concat(),
-        (None, ResolveResult::Bound(_)) => ["other:", local].concat(),
-        (None, ResolveResult::Unbound) => local.to_owned(),
-        (None, ResolveResult::Unknown(prefix)) => format!("{prefix}:{local}"),
-    };
-    if name == "wp:comment" {
+    let Some(name) = names.name(resolved, start.local_name().as_ref()) else {
         return Ok(None);
-    }
+    };
     let mut attributes = Vec::new();
     for attribute in start.attributes() {
         let attribute = match attribute {
@@ -602,146 +516,4 @@ pub fn root_of(head: &[u8]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::document::input::Limits;
-
-    /// The trees of a document as text, or why it cannot be read on.
-    fn trees(document: &str, oddities: Oddities) -> Result<Vec<String>, String> {
-        let input = Input::open(document.as_bytes(), Limits::NONE);
-        let text = |broken: Broken| broken.to_string();
-        let mut elements = Elements::open(input, oddities).map_err(text)?;
-        let mut trees = Vec::new();
-        while let Some(tree) = elements.next().map_err(text)? {
-            trees.push(shown(&tree));
-        }
-        Ok(trees)
-    }
-
-    fn shown(element: &Element) -> String {
-        let attributes = element.attributes().iter();
-        let attributes: String = attributes
-            .map(|(name, value)| format!(" {name}={value}"))
-            .collect();
-        let children: String = element.children().iter().map(shown).collect();
-        format!(
-            "({}{attributes} {}{children})",
-            element.name(),
-            element.text()
-        )
-    }
-
-    #[test]
-    fn names_have_the_usual_prefix_of_their_namespace() {
-        for (document, expected) in [
-            (
-                "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:x='http://www.google.com/schemas/sitemap-image/1.1'>\
-                 <url><loc>a</loc><x:image><x:loc>b</x:loc></x:image></url></urlset>",
-                "(url (loc a)(image:image (image:loc b)))",
-            ),
-            (
-                "<rss xmlns:wp='http://wordpress.org/export/1.2/' xmlns:e='http://wordpress.org/export/1.2/excerpt/' \
-                 xmlns:c='http://purl.org/rss/1.0/modules/content/'><channel><item><link>a</link><wp:status>b</wp:status>\
-                 <e:encoded>long</e:encoded><c:encoded>long</c:encoded><wp:comment><link>c</link></wp:comment></item></channel></rss>",
-                "(item (link a)(wp:status b))",
-            ),
-            (
-                "<rss xmlns='http://backend.userland.com/rss2'><channel><item><link>a</link></item></channel></rss>",
-                "(item (link a))",
-            ),
-            (
-                "<feed xmlns='http://purl.org/atom/ns#'><entry><link href='a'/></entry></feed>",
-                "(atom:entry (atom:link href=a ))",
-            ),
-            (
-                "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'>\
-                 <item><link>a</link></item></rdf:RDF>",
-                "(item (link a))",
-            ),
-            (
-                "<urlset><url><a:x xmlns:a='urn:x'/><b:y/></url></urlset>",
-                "(url (other:x )(b:y ))",
-            ),
-        ] {
-            assert_eq!(
-                trees(document, Oddities::Refused).unwrap(),
-                [expected],
-                "{document}"
-            );
-        }
-    }
-
-    #[test]
-    fn an_oddity_is_kept_or_refused() {
-        for (inside, kept, refused) in [
-            (
-                "x&nbsp;y",
-                "(a x&nbsp;y)",
-                "it has the reference \"nbsp\", which is unknown",
-            ),
-            ("<b c='&no;'/>", "(a (b c=&no; ))", "`no`"),
-            ("<b c='1' c='2'/>", "(a (b c=1 ))", "uplicate"),
-        ] {
-            let document = format!("<urlset>\n<a>{inside}</a></urlset>");
-            assert_eq!(trees(&document, Oddities::Kept).unwrap(), [kept]);
-            let error = trees(&document, Oddities::Refused).unwrap_err();
-            assert!(
-                error.starts_with("line 2: ") && error.contains(refused),
-                "{error}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_read_on_says_where_and_why() {
-        let deep = "<a>".repeat(MAX_DEPTH + 1);
-        let large = format!(
-            "<urlset><url>{}",
-            "<a/>".repeat(MAX_TREE_BYTES / ELEMENT_BYTES)
-        );
-        let many: String = (0..=MAX_NAMESPACES)
-            .map(|n| format!(" xmlns:n{n}='urn:{n}'"))
-            .collect();
-        for (document, expected) in [
-            ("", "line 1: it has no root element"),
-            (
-                "\n<urlset><url>",
-                "line 2: it is cut: it ends before </urlset>",
-            ),
-            ("<urlset>\n<ur", "line 2: it is cut or not well-formed"),
-            ("<urlset>\n</url></urlset>", "line 2: "),
-            (
-                "<urlset/>\n<script/>",
-                "line 2: it has <script> behind its root's end",
-            ),
-            (&deep, "it has more than 64 elements in each other"),
-            (&large, "an entry of it is larger than 16 MiB"),
-            (&format!("<urlset{many}/>"), "amespace"),
-        ] {
-            let error = trees(document, Oddities::Kept).unwrap_err();
-            assert!(error.contains(expected), "{document:.80}: {error}");
-        }
-        assert!(trees("<urlset/>\n<!-- made by hand -->\n", Oddities::Refused).is_ok());
-    }
-
-    #[test]
-    fn a_root_is_found_behind_what_may_be_before_it() {
-        for (head, expected) in [
-            (
-                "<?xml version='1.0'?>\n<?xml-stylesheet href='a'?><!-- <rss> --><sm:urlset a",
-                None,
-            ),
-            (
-                "<?xml version='1.0'?>\n<!-- <rss> --><sm:urlset xmlns:sm='x'>",
-                Some("urlset"),
-            ),
-            ("<!DOCTYPE rss [<!ENTITY a '<feed>'>]> <rss>", Some("rss")),
-            (" \n<feed/>", Some("feed")),
-            ("<!doctype html><html>", Some("html")),
-            ("urlset", None),
-            ("", None),
-        ] {
-            assert_eq!(root_of(head.as_bytes()).as_deref(), expected, "{head}");
-        }
-    }
-}
+mod tests;
