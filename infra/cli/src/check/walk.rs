@@ -15,6 +15,7 @@ use check::site::{Listing, Site, Totals};
 use check::sort::SortError;
 use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
+use sitemap::loc::normalized;
 
 use super::bucket::Bucket;
 use super::fetch::{Client, Fetched};
@@ -252,7 +253,7 @@ impl Walk<'_> {
 
     /// Adds a document to look at. `above`: the indexes that lead to it.
     fn push(&mut self, url: &str, listing: Option<Listing>, scope: Scope, above: &[String]) {
-        if self.seen.insert(url.to_owned()) {
+        if self.seen.insert(normalized(url).into_owned()) {
             self.waiting.push_back(Next {
                 url: url.to_owned(),
                 listing,

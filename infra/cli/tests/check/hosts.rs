@@ -20,10 +20,11 @@ fn site(status: &'static str, robots: &'static str) -> (String, Arc<Mutex<Vec<St
                 robots.replace("{o}", origin).as_bytes(),
             ),
             "/sitemap.xml" => xml(stream, &urlset(origin, &["/b%C3%BCcher/1"])),
-            _ => {
+            "/b%C3%BCcher/1" => {
                 let page = b"<!doctype html><html><head></head><body></body></html>";
                 send(stream, "200 OK", "content-type: text/html\r\n", page);
             }
+            _ => send(stream, "404 Not Found", "", b""),
         }
     });
     (origin, asked)

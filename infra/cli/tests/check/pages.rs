@@ -240,10 +240,8 @@ fn where_robots_txt_cannot_be_read_nothing_is_asked_for() {
             page(stream, "", "")
         });
         let number = &status[..3];
-        let expected = format!(
-            "page.blocked: cannot be read, which crawlers take for a ban of all pages: status {number}. \
-             None of 2 was asked for"
-        );
+        let expected =
+            format!("robots.status: cannot be read: status {number}: left out 2 pages of --pages");
         assert_eq!((found.findings, found.status), (vec![expected], 1));
         assert_eq!(found.asked, ["/robots.txt"]);
     }
