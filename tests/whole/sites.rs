@@ -1,12 +1,8 @@
 //! Several sites, their settings, and their first load.
 
-use std::collections::HashMap;
-
-use aws_sdk_dynamodb::types::AttributeValue;
 use engine::reconcile::KnownSites;
 use harness::{SITE, World, post, settings, with};
 use local::stack::Options;
-use local::tables::SITEMAP_TABLE;
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,48 +189,24 @@ async fn a_site_that_becomes_known_after_its_records_is_published_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upgrade_that_spells_an_address_anew_moves_its_claim() {
-    let world = World::with(Options::default(), &[post("/a[1]", 1)]).await;
-    assert_eq!(world.paths().await, ["/a%5B1%5D"]);
+async fn a_record_that_spells_its_address_anew_keeps_it() {
+    let respelled = |path: &str| with(&post(path, 1), json!({"id": "coffee"}));
+    let world = World::with(Options::default(), &[respelled("/caf%C3%A9/")]).await;
+    let again = |path: &str| with(&post(path, 2), json!({"id": "again"}));
+    world.put(&again("/café/")).await;
     world.settle().await;
-    // As a version that did not encode brackets left claim and ledger.
-    let old = |text: &str| text.replace("%5B1%5D", "[1]");
-    let client = world.stack.aws.dynamodb().await;
     let claims = world.rows("LOC#").await;
-    let ((pk, sk), row) = claims.first_key_value().unwrap();
-    let key = |pk: &str, sk: &str| {
-        let text = |text: &str| AttributeValue::S(text.to_owned());
-        HashMap::from([("pk".to_owned(), text(pk)), ("sk".to_owned(), text(sk))])
-    };
-    let get = client.get_item().table_name(SITEMAP_TABLE);
-    let claim = get.set_key(Some(key(pk, sk))).send().await.unwrap();
-    let before = engine::keys::claim(SITE, &old(&row["loc"]));
-    let mut claim = claim.item.unwrap();
-    claim.extend(key(&before.pk, &before.sk));
-    claim.insert("loc".to_owned(), AttributeValue::S(old(&row["loc"])));
-    let put = client.put_item().table_name(SITEMAP_TABLE);
-    put.set_item(Some(claim)).send().await.unwrap();
-    let delete = client.delete_item().table_name(SITEMAP_TABLE);
-    delete.set_key(Some(key(pk, sk))).send().await.unwrap();
-    let ledger = ("LEDGER#post/a[1]", "1");
-    let ledgers = world.rows(ledger.0).await;
-    let body = old(&ledgers.first_key_value().unwrap().1["body"]);
-    world.damage(ledger, "body", Some(&body)).await;
-    let update = client.update_item().table_name(SITEMAP_TABLE);
-    let update = update.set_key(Some(key(&format!("SITE#{SITE}"), "-")));
-    let update = update.update_expression("SET render = :one");
-    let one = AttributeValue::N("1".to_owned());
-    let update = update.expression_attribute_values(":one", one);
-    update.send().await.unwrap();
-
-    world.put(&post("/b", 1)).await;
-    assert_eq!(world.paths().await, ["/a%5B1%5D", "/b"]);
-    let claims = world.rows("LOC#").await;
-    let locs: Vec<&str> = claims.values().map(|row| row["loc"].as_str()).collect();
-    assert_eq!(locs.len(), 2, "{locs:?}");
-    assert!(locs.iter().all(|loc| !loc.contains('[')), "{locs:?}");
-    for ((pk, _), row) in &claims {
-        assert_eq!(*pk, engine::keys::claim(SITE, &row["loc"]).pk);
+    for path in ["/caf%c3%a9/", "/%63af%C3%A9/", "/caf%C3%A9/"] {
+        world.put(&respelled(path)).await;
+        assert_eq!(world.paths().await, [path]);
+        world.settle().await;
+        let now = world.rows("LOC#").await;
+        assert!(now.keys().eq(claims.keys()), "{now:?}");
+        let locs = now.values().filter_map(|row| row.get("loc"));
+        let loc = format!("https://{SITE}{path}");
+        assert!(locs.eq([&loc]), "{now:?}");
     }
+    let refused = world.refusal("again").await;
+    assert_eq!(refused.as_deref(), Some("duplicate"));
     world.stop().await;
 }

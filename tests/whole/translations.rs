@@ -87,15 +87,23 @@ async fn bad_codes_one_sided_sets_and_a_missing_self_reference_are_reported() {
         |code: &str, path: &str| json!({"hreflang": code, "url": format!("https://{SITE}{path}")});
     let own = json!({"alternates": [of("en_US", "/a"), of("de", "/b")]});
     world.put(&with(&post("/a", 1), own)).await;
+    let one_sided = json!({"alternates": [of("de", "/b")]});
+    world.put(&with(&post("/c", 1), one_sided)).await;
     world.put(&page("/fr", "fr_FR")).await;
-    assert_eq!(links(&world, "/a").await, [link("de", SITE, "/b")]);
+    assert_eq!(links(&world, "/a").await, [""; 0]);
+    assert_eq!(links(&world, "/c").await, [link("de", SITE, "/b")]);
     let notes_of = |id| notes(&world, id);
     let a = notes_of("post/a").await;
     assert!(
         a[0].starts_with("alternates[0].hreflang: \"en_US\""),
         "{a:?}"
     );
-    assert!(a[1].contains("the page itself is missing"), "{a:?}");
+    assert!(
+        a[1].starts_with("alternates: left out: the page itself"),
+        "{a:?}"
+    );
+    let c = notes_of("post/c").await;
+    assert!(c[0].contains("the page itself is missing"), "{c:?}");
     let fr = notes_of("post/fr").await;
     assert!(fr[0].starts_with("language: \"fr_FR\""), "{fr:?}");
     assert!(fr[1].starts_with("translation_group"), "{fr:?}");
