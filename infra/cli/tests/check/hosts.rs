@@ -119,9 +119,10 @@ fn what_nobody_knows_is_an_error_and_no_page_is_asked_for() {
         assert_eq!((rules, status), (unknown.clone(), 1));
     }
     // There is none, so that nothing is disallowed.
+    let absent = vec!["robots.absent".to_owned()];
     for status in ["404 Not Found", "403 Forbidden", "410 Gone"] {
         let site = site(status, robots);
-        assert_eq!(found(&site, &[]), (unknown.clone(), 1, true), "{status}");
+        assert_eq!(found(&site, &[]), (absent.clone(), 0, true), "{status}");
         let sitemap = format!("{}/sitemap.xml", site.0);
         assert_eq!(rules(&sitemap, &ALL_PAGES), (Vec::new(), 0), "{status}");
     }

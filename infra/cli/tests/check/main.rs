@@ -403,7 +403,7 @@ fn a_site_without_a_named_sitemap_is_looked_at_by_the_usual_names() {
         _ => send(stream, "404 Not Found", "", b""),
     });
     let found = rules(&format!("{origin}/"), &[]);
-    assert_eq!(found, (vec!["robots.status".to_owned()], 1));
+    assert_eq!(found, (vec!["robots.absent".to_owned()], 0));
     // Each of them, where every other address answers with a page.
     for name in [
         "/sitemap-index.xml",

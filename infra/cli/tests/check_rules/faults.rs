@@ -55,6 +55,9 @@ pub(super) const DOCUMENTS: &[Fault] = &[
         let robots = site.robots.clone();
         site.put("/robots.txt", 200, "text/html", robots);
     }),
+    ("robots.absent", |site| {
+        site.put("/robots.txt", 404, "text/html", "<p>nothing here");
+    }),
     ("robots.sitemap", |site| {
         site.robots = "User-agent: *\nDisallow: /admin/\n".to_owned()
     }),

@@ -113,6 +113,10 @@ rules! {
         "robots.txt answers 200 as text/plain",
         "Crawlers find sitemaps through robots.txt; one that fails may stop all crawling.",
         "Serve /robots.txt with status 200 and Content-Type: text/plain.";
+    RobotsAbsent "robots.absent" Warning ANYBODY ROBOTS,
+        "a site has a robots.txt",
+        "Crawlers take a status 4xx for no robots.txt: they may read everything, and find no sitemap through it.",
+        "Serve /robots.txt with a line that names the sitemap.";
     RobotsSitemap "robots.sitemap" Error ANYBODY PROTOCOL,
         "robots.txt names a sitemap by its absolute URL",
         "A crawler that was told nothing else finds no sitemap; relative URLs are lost by several readers.",

@@ -52,7 +52,7 @@ impl Walk<'_> {
             Came::Absent(None) => {}
             Came::Absent(Some(status)) => {
                 let message = format!("status {status}: there is no robots.txt");
-                self.found(Rule::RobotsStatus, &file, None, message);
+                self.found(Rule::RobotsAbsent, &file, None, message);
             }
             Came::Unknown(why) => self.unknown_robots(why, &file),
             // Nothing else of the site would answer.
