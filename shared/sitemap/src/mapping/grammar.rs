@@ -46,11 +46,17 @@ pub(super) enum Subject {
 
 struct Reader {
     problems: Vec<MappingProblem>,
+    /// Whether the paths that are read are of a field of [`FILLED`].
+    filled: bool,
 }
+
+/// The fields in which an empty text is bad: without it, the page would be listed, or its address be that of another.
+const FILLED: [&str; 6] = ["status", "visibility", "noindex", "kind", "url", "type"];
 
 pub(super) fn parse(text: &str, subject: Subject) -> Result<ParsedMapping, Vec<MappingProblem>> {
     let mut reader = Reader {
         problems: Vec::new(),
+        filled: false,
     };
     if subject == Subject::Table && text.len() > MAX_MAPPING_BYTES {
         reader.problem(
@@ -239,7 +245,10 @@ impl Reader {
                 Terms => List(&Scalar),
                 _ => Any,
             };
-            if let Some(source) = self.source(&place, value, shape) {
+            self.filled |= tried && FILLED.contains(&name.as_str());
+            let source = self.source(&place, value, shape);
+            self.filled &= !tried;
+            if let Some(source) = source {
                 if tried {
                     self.try_out(&place, name, &source);
                 }
@@ -441,7 +450,12 @@ impl Reader {
             );
             self.problem(place, reason);
         }
-        steps.map(Path::of)
+        let filled = self.filled;
+        steps.map(|steps| Path {
+            steps,
+            json: false,
+            filled,
+        })
     }
 
     fn template(&mut self, place: &str, value: &Value, json: bool) -> Option<Template> {

@@ -23,6 +23,8 @@ pub(super) struct Path {
     pub(super) steps: Vec<String>,
     /// Whether the first text on it, or at its end, is parsed as JSON.
     pub(super) json: bool,
+    /// Whether an empty text at its end is bad. Else it is missing: many mappers write one for nothing.
+    pub(super) filled: bool,
 }
 
 /// Where a value comes from.
@@ -153,10 +155,6 @@ fn written(steps: &[String]) -> String {
 }
 
 impl Path {
-    pub(super) fn of(steps: Vec<String>) -> Self {
-        Self { steps, json: false }
-    }
-
     /// Finds the value at the path; `None` if it is missing or null.
     ///
     /// # Errors
@@ -212,11 +210,24 @@ impl Path {
         self.steps.first().map(String::as_str)
     }
 
+    /// Finds a value that says something.
     fn value<'v>(&self, scope: &'v Value) -> Result<Cow<'v, Value>, Lack> {
-        self.find(scope)?.ok_or_else(|| Lack::Missing {
+        let value = self.find(scope)?;
+        self.said(value)?.ok_or_else(|| Lack::Missing {
             path: self.to_string(),
             translated: false,
         })
+    }
+
+    /// Returns `None` for an empty text, unless that is bad.
+    fn said<'v>(&self, value: Option<Cow<'v, Value>>) -> Result<Option<Cow<'v, Value>>, Lack> {
+        match value {
+            Some(value) if value.as_str() == Some("") => match self.filled {
+                true => Err(Lack::Bad(format!("{self} is empty"))),
+                false => Ok(None),
+            },
+            value => Ok(value),
+        }
     }
 
     fn bad(&self, value: &Value, expected: &str) -> Lack {
@@ -361,7 +372,13 @@ fn translated(
         path: path.to_string(),
         translated: true,
     };
-    let Some(value) = path.find(scope)? else {
+    let found = path.find(scope)?;
+    // An empty text may have a name.
+    let found = match found {
+        Some(value) if value.as_str().is_some_and(|text| values.contains_key(text)) => Some(value),
+        found => path.said(found)?,
+    };
+    let Some(value) = found else {
         return other.cloned().ok_or_else(missing);
     };
     let name = match &*value {
@@ -435,7 +452,7 @@ impl Template {
                         // With the slash before it in the template, it could name another host.
                         (true, true) => text.push_str(value.trim_start_matches(['/', '\\'])),
                         // These would lead to another directory.
-                        (true, false) if ["", ".", ".."].contains(&value.as_str()) => {
+                        (true, false) if [".", ".."].contains(&value.as_str()) => {
                             return Err(path.bad(&Value::String(value), "not a step of a path"));
                         }
                         (true, false) => text.extend(utf8_percent_encode(&value, STEP)),

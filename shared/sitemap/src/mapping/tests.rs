@@ -140,6 +140,86 @@ fn a_path_into_what_has_no_steps_is_bad_and_closes_what_decides() {
 }
 
 #[test]
+fn an_empty_text_is_missing_unless_it_decides_whether_a_page_is_listed() {
+    let item = json!({"url": "https://www.example.com/a/", "empty": "", "full": "full", "list": ["", "x"]});
+    for (source, field, expected) in [
+        (json!("empty"), "title", Ok(Value::Null)),
+        (json!("empty"), "published_at", Ok(Value::Null)),
+        (json!("empty"), "expires_at", Ok(Value::Null)),
+        (json!("empty"), "canonical_url", Ok(Value::Null)),
+        (
+            json!({"path": "empty", "time": "seconds"}),
+            "modified_at",
+            Ok(Value::Null),
+        ),
+        (
+            json!({"first": ["empty", "full"]}),
+            "title",
+            Ok(json!("full")),
+        ),
+        (
+            json!({"first": ["empty", {"template": "{empty}!"}]}),
+            "title",
+            Ok(Value::Null),
+        ),
+        (
+            json!({"template": "{full} {empty}"}),
+            "title",
+            Ok(Value::Null),
+        ),
+        (
+            json!({"object": {"tag": {"path": "list", "each": "."}}}),
+            "terms",
+            Ok(json!({"tag": ["x"]})),
+        ),
+        (
+            json!({"path": "empty", "values": {"*": "other"}}),
+            "title",
+            Ok(json!("other")),
+        ),
+        (
+            json!({"path": "empty", "values": {"": "none", "*": "other"}}),
+            "title",
+            Ok(json!("none")),
+        ),
+        (json!("empty"), "status", Err("!empty is empty")),
+        (json!("empty"), "visibility", Err("!empty is empty")),
+        (json!("empty"), "noindex", Err("!empty is empty")),
+        (json!("empty"), "kind", Err("!empty is empty")),
+        (json!("empty"), "url", Err("!empty is empty")),
+        (json!("empty"), "type", Err("!empty is empty")),
+        (
+            json!({"first": ["empty", {"constant": "published"}]}),
+            "status",
+            Err("!empty is empty"),
+        ),
+        (
+            json!({"path": "empty", "values": {"*": "published"}}),
+            "status",
+            Err("!empty is empty"),
+        ),
+        (
+            json!({"path": "empty", "values": {"": "draft", "live": "published"}}),
+            "status",
+            Ok(json!("draft")),
+        ),
+        (
+            json!({"template": "https://www.example.com/{empty}/"}),
+            "url",
+            Err("!empty is empty"),
+        ),
+    ] {
+        check(source, field, item.clone(), expected);
+    }
+    // A path of another field is not affected by the field before it.
+    let both = mapping(
+        json!({"status": "full", "title": "empty", "visibility": "full", "description": "empty"}),
+    );
+    let (_, problems) = both.content(&item);
+    assert_eq!(problems, []);
+}
+
+#[test]
 fn a_text_of_json_is_parsed_where_the_mapping_says_so() {
     let item = json!({
         "meta": r#"{"state": "draft", "tags": ["a", "b"], "slug": "x y", "updated": 1767323045, "inner": "{\"n\": 1}"}"#,
@@ -239,7 +319,7 @@ fn a_template_of_a_url_encodes_what_it_takes() {
         ("/x?id={slug}", Ok("/x?id=k%C3%A4se%20%26%20brot%2F1")),
         ("/{n}", Err("!n is 1.5, neither a text nor a whole number")),
         ("/{up}/", Err("!up is \"..\", not a step of a path")),
-        ("/{no}/", Err("!no is \"\", not a step of a path")),
+        ("/{no}/", Err("!no is empty")),
         ("/{nowhere}", Err("!missing, since the item has no nowhere")),
     ] {
         let full = |path: &str| format!("https://www.example.com{path}");
