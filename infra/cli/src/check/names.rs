@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 8;
 const MAX_LOOKED_AT: usize = 100_000;
 /// Sitemaps that are found.
 const MAX_FOUND: usize = 1_000;
-/// What a file's beginning is recognised by.
+/// Bytes of a file's beginning by which its format is recognized.
 const HEAD_BYTES: u64 = 4 * 1024;
 
 /// Returns the usual names of a site, or those that a folder or a bucket can have: a query names no file.

@@ -16,12 +16,12 @@ use tokio::sync::Mutex;
 use super::bucket::Bucket;
 use super::fetch::Client;
 
-/// What came of asking for a robots.txt.
+/// The outcome of asking for a robots.txt.
 #[derive(Debug)]
 pub(crate) enum Came {
     /// Its text. Over HTTP with the answer, whose status is 2xx.
     Text(Vec<u8>, Option<Response>),
-    /// There is none. Over HTTP with the status, which is 4xx (RFC 9309, 2.3.1.3).
+    /// It does not exist. Over HTTP with the status, which is 4xx (RFC 9309, 2.3.1.3).
     Absent(Option<u16>),
     /// It may be there: what it disallows is not known.
     Unknown(String),
@@ -88,12 +88,12 @@ pub(crate) async fn in_bucket(bucket: &Bucket, path: &str) -> Came {
     }
 }
 
-/// What is known of a host's robots.txt.
+/// A host's robots.txt, as far as it is known.
 #[derive(Clone, Debug)]
 pub(super) enum Known {
     /// It was read.
     Read {
-        /// What it says.
+        /// Its groups and rules.
         robots: Arc<Robots>,
         /// Scheme and host that the answer came from.
         from: String,
