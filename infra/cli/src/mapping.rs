@@ -170,7 +170,7 @@ mod tests {
         "fields": {
             "type": {"constant": "post"},
             "url": {"template": "https://www.example.com/{slug}/"},
-            "status": {"path": "state", "values": {"live": "published", "*": "draft"}},
+            "status": {"path": "state", "values": {"live": "published", "*": "draft"}, "missing": "draft"},
             "priority": "weight"
         }
     }"#;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sitemap::loc::Loc;
-use sitemap::mapping::{Mapping, SOURCE_MARK, binary};
+use sitemap::mapping::{Mapping, Number, SOURCE_MARK, binary};
 use sitemap::record::{ContentRecord, Outline};
 use table::{Item, Scan, Table, Value as Attribute};
 
@@ -226,10 +226,16 @@ fn json(attribute: Attribute) -> Value {
     }
 }
 
+/// A number as JSON. A whole number that no integer holds is a text of its digits: as a `f64` it would be another number, and
+/// such numbers are ids.
 fn json_number(number: &str) -> Value {
-    let integer = number.parse::<i64>().map(Value::from);
-    let integer = integer.or_else(|_| number.parse::<u64>().map(Value::from));
-    integer.unwrap_or_else(|_| number.parse::<f64>().map_or(Value::Null, Value::from))
+    let text = Number::parse(number).map_or_else(|| number.to_owned(), |number| number.text());
+    let integer = text.parse::<i64>().map(Value::from);
+    let integer = integer.or_else(|_| text.parse::<u64>().map(Value::from));
+    integer.unwrap_or_else(|_| match text.contains('.') {
+        true => text.parse::<f64>().map_or(Value::Null, Value::from),
+        false => Value::String(text),
+    })
 }
 
 #[expect(
@@ -387,7 +393,17 @@ mod tests {
             (Attribute::number("-7"), json!(-7)),
             (Attribute::number(u64::MAX), json!(u64::MAX)),
             (Attribute::number("1.5"), json!(1.5)),
-            (Attribute::number("1E+20"), json!(1e20)),
+            (Attribute::number("2.0"), json!(2)),
+            (Attribute::number("1E+3"), json!(1000)),
+            (
+                Attribute::number("12345678901234567890123456789012345678"),
+                json!("12345678901234567890123456789012345678"),
+            ),
+            (Attribute::number("1E+20"), json!("100000000000000000000")),
+            (
+                Attribute::NumberSet(texts(["1.50", "18446744073709551616"])),
+                json!([1.5, "18446744073709551616"]),
+            ),
             (Attribute::Null, json!(null)),
             (true.into(), json!(true)),
             (Attribute::TextSet(texts(["b", "a"])), json!(["a", "b"])),

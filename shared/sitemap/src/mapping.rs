@@ -18,11 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::record::schema::{closes, problem_at, required_fields};
+use crate::record::schema::{FIELDS, Shape, closes, problem_at, required_fields};
 use crate::record::{ContentRecord, Outline, Problem};
 
 mod condition;
 mod error;
+mod fit;
 mod grammar;
 mod key;
 mod number;
@@ -191,6 +192,7 @@ impl Mapping {
             let mut notes = Vec::new();
             let reason = match source.value(item, &mut notes) {
                 Ok(value) => {
+                    let value = fit::member(value, field, Shape::Object(FIELDS));
                     fields.insert(field.clone(), value);
                     notes.into_iter().next()
                 }
@@ -200,9 +202,9 @@ impl Mapping {
                 {
                     Some(format!("missing, since the item has no {path}"))
                 }
-                Err(Lack::Missing { path, translated }) if translated && closes(field) => {
-                    Some(format!("the item has no {path}, and values has no \"*\""))
-                }
+                Err(Lack::Missing { path, translated }) if translated && closes(field) => Some(
+                    format!("the item has no {path}, and \"missing\" does not say what that means"),
+                ),
                 Err(Lack::Missing { .. }) => notes.into_iter().next(),
             };
             problems.extend(reason.map(|reason| problem_at(field, &reason)));

@@ -11,6 +11,8 @@ pub(super) enum Condition {
     Absent,
     /// A text that begins so.
     Begins(String),
+    /// A text that has this text in it, or a list or set that has this element.
+    Contains(Value),
 }
 
 impl Condition {
@@ -22,11 +24,22 @@ impl Condition {
             (Self::Begins(prefix), Some(value)) => {
                 value.as_str().is_some_and(|text| text.starts_with(prefix))
             }
-            // 1 and 1.0 are one number in a table.
-            (Self::Is(Value::Number(wanted)), Some(Value::Number(number))) => {
-                wanted == number || wanted.as_f64() == number.as_f64()
+            (Self::Contains(Value::String(part)), Some(Value::String(text))) => text.contains(part),
+            (Self::Contains(wanted), Some(value)) => {
+                let mut elements = value.as_array().into_iter().flatten();
+                elements.any(|element| is(wanted, element))
             }
-            (Self::Is(wanted), Some(value)) => wanted == value,
+            (Self::Is(wanted), Some(value)) => is(wanted, value),
         }
+    }
+}
+
+fn is(wanted: &Value, value: &Value) -> bool {
+    match (wanted, value) {
+        // 1 and 1.0 are one number in a table.
+        (Value::Number(wanted), Value::Number(number)) => {
+            wanted == number || wanted.as_f64() == number.as_f64()
+        }
+        _ => wanted == value,
     }
 }

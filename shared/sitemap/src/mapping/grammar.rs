@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 use super::condition::Condition;
 use super::error::MappingProblem;
 use super::key::{KeyAttribute, KeyType};
-use super::source::{Part, Path, Source, Template, Unit, shown};
+use super::source::{Path, Source, shown};
 use crate::record::ContentRecord;
 use crate::record::schema::{FIELDS, Shape, required_fields};
 use crate::site::SITE_TYPE;
-use crate::time::Zone;
-use Shape::{Any, List, Object, Scalar, Terms};
+use Shape::{Any, List, Number, Object, Scalar, Terms, Text};
+
+mod path;
 
 const SOURCES: &str =
     "an attribute's path, or an object with one of path, constant, template, list, object, first";
@@ -204,12 +205,22 @@ impl Reader {
                 Some(Condition::Is(wanted.clone()))
             }
             Value::Object(object) => {
-                self.unknown(place, object, &["prefix"]);
-                let prefix = object.get("prefix").and_then(Value::as_str);
-                if prefix.is_none() {
-                    self.problem(&within(place, "prefix"), "not a text");
+                self.unknown(place, object, &["prefix", "contains"]);
+                let (prefix, part) = (object.get("prefix"), object.get("contains"));
+                match (prefix, part) {
+                    (Some(Value::String(prefix)), None) => Some(Condition::Begins(prefix.clone())),
+                    (None, Some(Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
+                        part.cloned().map(Condition::Contains)
+                    }
+                    _ => {
+                        let reason = format!(
+                            "{} is neither {{\"prefix\": a text}} nor {{\"contains\": a value}}",
+                            shown(wanted)
+                        );
+                        self.problem(place, reason);
+                        None
+                    }
                 }
-                prefix.map(|prefix| Condition::Begins(prefix.to_owned()))
             }
             Value::Array(_) => {
                 self.problem(place, format!("{} is not a value", shown(wanted)));
@@ -242,7 +253,7 @@ impl Reader {
                     };
                     field.shape
                 }
-                Terms => List(&Scalar),
+                Terms => List(&Text),
                 _ => Any,
             };
             self.filled |= tried && FILLED.contains(&name.as_str());
@@ -276,7 +287,7 @@ impl Reader {
         let (inner, value) = (within(place, kind), &object[kind]);
         let is_list = matches!(shape, List(_) | Any);
         let is_object = matches!(shape, Object(_) | Terms | Any);
-        let is_scalar = matches!(shape, Scalar | Any);
+        let is_scalar = matches!(shape, Scalar | Text | Number | Any);
         let fits = match kind {
             "template" => is_scalar,
             "list" => is_list,
@@ -293,9 +304,15 @@ impl Reader {
             return self.at_path(place, object, shape);
         }
         if kind == "template" {
-            self.unknown(place, object, &[kind, "json"]);
+            self.unknown(place, object, &[kind, "json", "cut"]);
             let json = self.json(place, object);
-            return self.template(&inner, value, json).map(Source::Template);
+            let template = self.template(&inner, value, json);
+            return template.map(|mut template| {
+                if let Some(cut) = object.get("cut") {
+                    self.cut_in_template(&within(place, "cut"), cut, &mut template);
+                }
+                Source::Template(template)
+            });
         }
         self.unknown(place, object, &[kind]);
         match kind {
@@ -323,182 +340,6 @@ impl Reader {
         }
     }
 
-    /// A path, and what is made of the value at it.
-    fn at_path(
-        &mut self,
-        place: &str,
-        object: &Map<String, Value>,
-        shape: Shape,
-    ) -> Option<Source> {
-        self.unknown(
-            place,
-            object,
-            &["path", "json", "values", "time", "zone", "each"],
-        );
-        if object.contains_key("zone") && !object.contains_key("time") {
-            self.problem(&within(place, "zone"), "only a source with time has a zone");
-        }
-        let json = self.json(place, object);
-        let path = self.path(&within(place, "path"), &object["path"])?;
-        let path = Path { json, ..path };
-        let given = |name: &&&str| object.contains_key(**name);
-        let ways: Vec<&str> = ["values", "time", "each"]
-            .iter()
-            .filter(given)
-            .copied()
-            .collect();
-        let way = match ways.as_slice() {
-            [] => return Some(Source::Path(path)),
-            [way] => *way,
-            _ => {
-                self.problem(place, format!("{} exclude each other", ways.join(" and ")));
-                return None;
-            }
-        };
-        let (inner, value) = (within(place, way), &object[way]);
-        match (way, shape) {
-            ("each", List(element)) => {
-                let source = self.source(&inner, value, *element)?;
-                Some(Source::Each(path, Box::new(source)))
-            }
-            ("each", Any) => {
-                let source = self.source(&inner, value, Any)?;
-                Some(Source::Each(path, Box::new(source)))
-            }
-            ("values", Scalar | Any) => self.translation(&inner, path, value),
-            ("time", Scalar | Any) => {
-                let named = |unit: &Unit| value.as_str() == Some(unit.name());
-                let unit = Unit::ALL.into_iter().find(named);
-                if unit.is_none() && value.as_str() != Some("text") {
-                    let reason = format!(
-                        "{} is not one of text, seconds, milliseconds, microseconds",
-                        shown(value)
-                    );
-                    self.problem(&inner, reason);
-                    return None;
-                }
-                let zone = object.get("zone").map(|name| {
-                    let zone = name.as_str().and_then(Zone::parse);
-                    if zone.is_none() {
-                        let reason = format!(
-                            "{} is not a zone such as Europe/Berlin, UTC or +01:00",
-                            shown(name)
-                        );
-                        self.problem(&within(place, "zone"), reason);
-                    }
-                    zone
-                });
-                let zone = zone.flatten();
-                Some(Source::Time { path, unit, zone })
-            }
-            _ => {
-                self.problem(
-                    &inner,
-                    format!("not possible here: this field is {}", shape.described()),
-                );
-                None
-            }
-        }
-    }
-
-    /// Whether a source's text is JSON.
-    fn json(&mut self, place: &str, object: &Map<String, Value>) -> bool {
-        let json = object.get("json").unwrap_or(&Value::Bool(false));
-        if !json.is_boolean() {
-            let reason = format!("{} is neither true nor false", shown(json));
-            self.problem(&within(place, "json"), reason);
-        }
-        json.as_bool().unwrap_or_default()
-    }
-
-    fn translation(&mut self, place: &str, path: Path, value: &Value) -> Option<Source> {
-        let object = self.object(place, value)?;
-        if object.is_empty() {
-            self.problem(place, "names no value: give at least one");
-        }
-        for (name, value) in object {
-            if value.is_object() || value.is_array() {
-                let reason = format!("{} is neither a text nor a number", shown(value));
-                self.problem(&within(place, name), reason);
-            }
-        }
-        let mut values: BTreeMap<String, Value> = object.clone().into_iter().collect();
-        let other = values.remove("*");
-        Some(Source::Translation {
-            path,
-            values,
-            other,
-        })
-    }
-
-    fn path(&mut self, place: &str, value: &Value) -> Option<Path> {
-        let steps: Option<Vec<String>> = match value {
-            Value::String(text) if text == "." => Some(Vec::new()),
-            Value::String(text) => Some(text.split('.').map(str::to_owned).collect()),
-            // For names with dots in them.
-            Value::Array(steps) => steps
-                .iter()
-                .map(|step| step.as_str().map(str::to_owned))
-                .collect(),
-            _ => None,
-        };
-        let steps = steps.filter(|steps| steps.iter().all(|step| !step.is_empty()));
-        if steps.is_none() {
-            let reason = format!(
-                "{} is not a path such as title, meta.updated or [\"a.b\", \"c\"]",
-                shown(value)
-            );
-            self.problem(place, reason);
-        }
-        let filled = self.filled;
-        steps.map(|steps| Path {
-            steps,
-            json: false,
-            filled,
-        })
-    }
-
-    fn template(&mut self, place: &str, value: &Value, json: bool) -> Option<Template> {
-        let Some(text) = value.as_str() else {
-            self.problem(place, format!("{} is not a text", shown(value)));
-            return None;
-        };
-        let is_url = ["http://", "https://"]
-            .iter()
-            .any(|scheme| text.starts_with(scheme));
-        let (mut parts, mut rest, mut before) = (Vec::new(), text, String::new());
-        while let Some((literal, tail)) = rest.split_once('{') {
-            let Some((name, tail)) = tail.split_once('}') else {
-                break;
-            };
-            before.push_str(literal);
-            let (steps, name) = match name.strip_prefix('+') {
-                Some(name) => (true, name),
-                None => (false, name),
-            };
-            // Before the path, steps would be more of the host.
-            if steps && is_url && !(before.matches('/').count() >= 3 && before.ends_with('/')) {
-                let reason = format!("{{+{name}}} has no / of the URL's path before it");
-                self.problem(place, reason);
-            }
-            before.push('x');
-            if !literal.is_empty() {
-                parts.push(Part::Text(literal.to_owned()));
-            }
-            let path = self.path(place, &Value::String(name.to_owned()))?;
-            let path = Path { json, ..path };
-            parts.push(Part::Value { path, steps });
-            rest = tail;
-        }
-        if rest.contains(['{', '}']) || before.contains('}') {
-            self.problem(place, "a { without its }, or a } without its {");
-        }
-        if !rest.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
-        }
-        Some(Template { parts, is_url })
-    }
-
     /// Whether a field takes the values that the mapping itself gives.
     fn try_out(&mut self, place: &str, field: &str, source: &Source) {
         match source {
@@ -508,12 +349,19 @@ impl Reader {
                     self.problem(&within(place, "constant"), reason);
                 }
             }
-            Source::Translation { values, other, .. } => {
-                let other = other.iter().map(|value| ("*", value));
+            Source::Translation {
+                values,
+                other,
+                missing,
+                ..
+            } => {
                 let named = values.iter().map(|(name, value)| (name.as_str(), value));
-                for (name, value) in named.chain(other) {
+                let named = named.chain(other.iter().map(|value| ("*", value)));
+                let named = named.map(|(name, value)| (format!("values.{name}"), value));
+                let missing = missing.iter().map(|value| ("missing".to_owned(), value));
+                for (name, value) in named.chain(missing) {
                     if let Some(reason) = refused(field, value) {
-                        self.problem(&within(&within(place, "values"), name), reason);
+                        self.problem(&within(place, &name), reason);
                     }
                 }
             }

@@ -23,6 +23,8 @@ pub(super) struct Path {
     pub(super) steps: Vec<String>,
     /// Whether the first text on it, or at its end, is parsed as JSON.
     pub(super) json: bool,
+    /// Prefixes of the text at its end, one of which is cut. If there are any, a text without one is bad.
+    pub(super) cut: Vec<String>,
     /// Whether an empty text at its end is bad. Else it is missing: many mappers write one for nothing.
     pub(super) filled: bool,
 }
@@ -40,8 +42,10 @@ pub(super) enum Source {
     Translation {
         path: Path,
         values: BTreeMap<String, Value>,
-        /// For what is not named, and for what is not there.
+        /// For what is not named.
         other: Option<Value>,
+        /// For what is missing.
+        missing: Option<Value>,
     },
     /// A time: a text, or a count since 1970.
     Time {
@@ -155,12 +159,28 @@ fn written(steps: &[String]) -> String {
 }
 
 impl Path {
-    /// Finds the value at the path; `None` if it is missing or null.
+    /// Finds the value at the path, without its prefix; `None` if it is missing or null.
     ///
     /// # Errors
     ///
-    /// [`Lack::Bad`] if a step leads into a value that has no steps: whether there is a value is not known then.
+    /// [`Lack::Bad`] if a step leads into a value that has no steps, for then it is not known whether there is a value, and if
+    /// the value has none of the prefixes.
     pub(super) fn find<'v>(&self, scope: &'v Value) -> Result<Option<Cow<'v, Value>>, Lack> {
+        match self.seek(scope)? {
+            Some(value) if !self.cut.is_empty() => {
+                let mut prefixes = self.cut.iter();
+                let cut = value.as_str().and_then(|text| {
+                    prefixes.find_map(|prefix| text.strip_prefix(prefix.as_str()))
+                });
+                let without = || format!("which does not begin with {}", self.cut.join(" or "));
+                let cut = cut.ok_or_else(|| self.bad(&value, &without()))?;
+                Ok(Some(Cow::Owned(Value::from(cut))))
+            }
+            found => Ok(found),
+        }
+    }
+
+    fn seek<'v>(&self, scope: &'v Value) -> Result<Option<Cow<'v, Value>>, Lack> {
         let text = match self.walk(scope, 0) {
             Ok(Some(Value::String(text))) if self.json => (self.steps.len(), text),
             Ok(value) => return Ok(value.map(Cow::Borrowed)),
@@ -267,7 +287,8 @@ impl Source {
                 path,
                 values,
                 other,
-            } => translated(path, values, other.as_ref(), scope),
+                missing,
+            } => translated(path, values, other.as_ref(), missing.as_ref(), scope),
             Self::Time { path, unit, zone } => {
                 let value = path.value(scope)?;
                 let at = time(&value, *unit, zone.as_ref());
@@ -366,11 +387,17 @@ fn translated(
     path: &Path,
     values: &BTreeMap<String, Value>,
     other: Option<&Value>,
+    missing: Option<&Value>,
     scope: &Value,
 ) -> Result<Value, Lack> {
-    let missing = || Lack::Missing {
+    let lack = |translated| Lack::Missing {
         path: path.to_string(),
-        translated: true,
+        translated,
+    };
+    // A translation to null says that the item has none.
+    let given = |value: &Value| match value {
+        Value::Null => Err(lack(false)),
+        value => Ok(value.clone()),
     };
     let found = path.find(scope)?;
     // An empty text may have a name.
@@ -379,7 +406,7 @@ fn translated(
         found => path.said(found)?,
     };
     let Some(value) = found else {
-        return other.cloned().ok_or_else(missing);
+        return missing.map_or_else(|| Err(lack(true)), given);
     };
     let name = match &*value {
         Value::String(text) => Some(text.clone()),
@@ -388,9 +415,8 @@ fn translated(
     };
     let named = name.and_then(|name| values.get(&name)).or(other);
     let names = || values.keys().cloned().collect::<Vec<_>>().join(", ");
-    named
-        .cloned()
-        .ok_or_else(|| path.bad(&value, &format!("not one of {}", names())))
+    let named = named.ok_or_else(|| path.bad(&value, &format!("not one of {}", names())))?;
+    given(named)
 }
 
 /// A time as a text, as a number, or as a text that is a number; else what the value is instead.

@@ -173,9 +173,9 @@ fn an_empty_text_is_missing_unless_it_decides_whether_a_page_is_listed() {
             Ok(json!({"tag": ["x"]})),
         ),
         (
-            json!({"path": "empty", "values": {"*": "other"}}),
+            json!({"path": "empty", "values": {"*": "other"}, "missing": "none"}),
             "title",
-            Ok(json!("other")),
+            Ok(json!("none")),
         ),
         (
             json!({"path": "empty", "values": {"": "none", "*": "other"}}),
@@ -362,19 +362,29 @@ fn what_is_not_translated_is_closed() {
         ),
         (
             Value::Null,
-            Err("!the item has no state, and values has no \"*\""),
+            Err("!the item has no state, and \"missing\" does not say what that means"),
         ),
     ] {
         check(status.clone(), "status", json!({"state": state}), expected);
     }
     let other = json!({"path": "state", "values": {"live": "published", "*": "draft"}});
-    for state in [json!("new"), Value::Null, json!({})] {
+    let said =
+        json!({"path": "state", "values": {"live": "published", "*": "draft"}, "missing": "trash"});
+    let unknown = "!the item has no state, and \"missing\" does not say what that means";
+    for (item, of_other, of_said) in [
+        (json!({"state": "new"}), Ok("draft"), "draft"),
+        (json!({"state": {}}), Ok("draft"), "draft"),
+        // What is missing is no value that is not named.
+        (json!({"state": null}), Err(unknown), "trash"),
+        (json!({}), Err(unknown), "trash"),
+    ] {
         check(
             other.clone(),
             "status",
-            json!({"state": state}),
-            Ok(json!("draft")),
+            item.clone(),
+            of_other.map(Value::from),
         );
+        check(said.clone(), "status", item, Ok(json!(of_said)));
     }
     // What the page can do without is left out.
     let language = json!({"path": "lang", "values": {"1": "en"}});
@@ -522,14 +532,256 @@ fn lists_and_objects_are_made_of_what_is_there() {
 }
 
 #[test]
+fn values_of_a_field_of_any_shape_are_translated() {
+    let news =
+        json!({"path": "section", "values": {"news": {"title": "Now"}, "flash": true, "*": null}});
+    let terms = json!({"path": "section", "values": {"news": {"topic": ["a", "b"]}}});
+    let images =
+        json!({"path": "section", "values": {"news": [{"url": "https://i.example/1.png"}]}});
+    for (source, field, section, expected) in [
+        (&news, "news", json!("news"), Ok(json!({"title": "Now"}))),
+        (&news, "news", json!("flash"), Ok(json!(true))),
+        (&news, "news", json!("sport"), Ok(Value::Null)),
+        (&news, "news", Value::Null, Ok(Value::Null)),
+        (
+            &terms,
+            "terms",
+            json!("news"),
+            Ok(json!({"topic": ["a", "b"]})),
+        ),
+        (
+            &images,
+            "images",
+            json!("news"),
+            Ok(json!([{"url": "https://i.example/1.png"}])),
+        ),
+        (
+            &images,
+            "images",
+            json!("sport"),
+            Err("section is \"sport\", not one of news"),
+        ),
+    ] {
+        check(source.clone(), field, json!({"section": section}), expected);
+    }
+    // What is translated to nothing leaves the choice to the next.
+    let first =
+        json!({"first": [{"path": "section", "values": {"*": null}}, {"constant": "else"}]});
+    check(first, "title", json!({"section": "x"}), Ok(json!("else")));
+    // The mapping's own values are tried out.
+    let text = json!({"key": [{"pk": "S"}], "fields": {"type": "t", "url": "u",
+        "news": {"path": "s", "values": {"a": {"title": 7}}, "missing": "x"},
+        "title": {"path": "s", "values": {"a": {}}},
+        "kind": {"path": "s", "missing": "x"},
+        "terms": {"object": {"tag": {"list": [{"path": "s", "values": {"a": []}}]}}}}});
+    let error = Mapping::parse(&text.to_string()).unwrap_err();
+    let places = error
+        .problems()
+        .iter()
+        .map(|problem| problem.place.as_str());
+    assert_eq!(
+        places.collect::<Vec<_>>(),
+        [
+            "fields.kind.missing",
+            "fields.news.values.a",
+            "fields.news.missing",
+            "fields.terms.object.tag.list[0].values.a",
+            "fields.title.values.a",
+            "fields.title.values.a",
+        ],
+        "{error}"
+    );
+}
+
+#[test]
+fn numbers_and_texts_become_what_the_field_is() {
+    let item = json!({"ids": [7, "x", 2.5], "n": 7, "half": "0.5", "many": " 12 ", "word": "much", "year": 1984,
+        "big": "12345678901234567890123456789012345678", "video": {"seconds": "90", "tags": [3]}});
+    for (source, field, expected) in [
+        (
+            json!({"object": {"tag": "ids"}}),
+            "terms",
+            Ok(json!({"tag": ["7", "x", "2.5"]})),
+        ),
+        (
+            json!({"object": {"tag": {"list": ["n"]}}}),
+            "terms",
+            Ok(json!({"tag": ["7"]})),
+        ),
+        (json!("year"), "title", Ok(json!("1984"))),
+        (
+            json!({"object": {"title": "year"}}),
+            "news",
+            Ok(json!({"title": "1984"})),
+        ),
+        (
+            json!({"object": {"taxonomy": {"constant": "tag"}, "term": "n"}}),
+            "archive_of",
+            Ok(json!({"taxonomy": "tag", "term": "7"})),
+        ),
+        (json!("half"), "priority", Ok(json!(0.5))),
+        (
+            json!("word"),
+            "priority",
+            Err("\"much\" is not a number from 0.0 to 1.0"),
+        ),
+        (json!("many"), "pages", Ok(json!(12))),
+        (
+            json!({"list": [{"object": {"duration": "video.seconds", "tags": "video.tags"}}]}),
+            "videos",
+            Ok(json!([{"duration": 90, "tags": ["3"]}])),
+        ),
+        (
+            json!({"template": "No. {big}"}),
+            "title",
+            Ok(json!("No. 12345678901234567890123456789012345678")),
+        ),
+        // An address, a state or a type is never a number.
+        (
+            json!("n"),
+            "status",
+            Err("!7 is not one of published, draft, pending, scheduled, private, trash, error"),
+        ),
+        (json!("n"), "canonical_url", Err("!7 is not text")),
+    ] {
+        let (content, _) = mapping(json!({field: source})).content(&item);
+        let item = {
+            let mut item = item.clone();
+            item["url"] = json!("https://www.example.com/a/");
+            item
+        };
+        match expected {
+            Ok(value) => assert_eq!(content[field], value, "{field}"),
+            Err(expected) => {
+                let record = mapping(json!({field: source})).record("@1", &item).unwrap();
+                let problem = record
+                    .problems
+                    .iter()
+                    .find(|problem| problem.field == field);
+                let problem = problem.expect("a problem");
+                let mark = if problem.closes { "!" } else { "" };
+                assert_eq!(format!("{mark}{}", problem.reason), expected, "{field}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_prefix_is_cut_from_a_text() {
+    let item = json!({"pk": "ARTICLE#7", "sk": "DATE#2026-01-02", "n": 7, "only": "ARTICLE#", "tags": ["TAG#a", "b"]});
+    let url = |cut: Value| json!({"template": "https://www.example.com/{pk}/{n}/", "cut": cut});
+    for (source, field, expected) in [
+        (
+            json!({"path": "pk", "cut": "ARTICLE#"}),
+            "title",
+            Ok(json!("7")),
+        ),
+        (
+            json!({"path": "pk", "cut": ["POST#", "ARTICLE#"]}),
+            "title",
+            Ok(json!("7")),
+        ),
+        (
+            json!({"path": "pk", "cut": ["POST#", "PAGE#"]}),
+            "status",
+            Err("!pk is \"ARTICLE#7\", which does not begin with POST# or PAGE#"),
+        ),
+        (
+            json!({"path": "gone", "cut": "ARTICLE#"}),
+            "title",
+            Ok(Value::Null),
+        ),
+        (
+            json!({"path": "only", "cut": "ARTICLE#"}),
+            "title",
+            Ok(Value::Null),
+        ),
+        (
+            json!({"path": "only", "cut": "ARTICLE#"}),
+            "status",
+            Err("!only is empty"),
+        ),
+        (
+            json!({"path": "n", "cut": "7"}),
+            "title",
+            Err("n is 7, which does not begin with 7"),
+        ),
+        (
+            json!({"path": "sk", "cut": "DATE#", "time": "text"}),
+            "modified_at",
+            Ok(json!("2026-01-02")),
+        ),
+        (
+            json!({"path": "sk", "cut": "DATE#", "values": {"2026-01-02": "draft"}}),
+            "status",
+            Ok(json!("draft")),
+        ),
+        (
+            json!({"object": {"tag": {"path": "tags", "each": {"path": ".", "cut": "TAG#"}}}}),
+            "terms",
+            Err("tags[1]: . is \"b\", which does not begin with TAG#"),
+        ),
+        (
+            url(json!({"pk": "ARTICLE#"})),
+            "canonical_url",
+            Ok(json!("https://www.example.com/7/7/")),
+        ),
+        (
+            url(json!({"n": "A"})),
+            "canonical_url",
+            Err("!n is 7, which does not begin with A"),
+        ),
+    ] {
+        check(source, field, item.clone(), expected);
+    }
+    let text = json!({"key": [{"pk": "S"}], "fields": {"type": "t", "url": url(json!({"pk": "", "sk": "x"})),
+        "title": {"path": "t", "cut": []}, "kind": {"path": "t", "cut": 7},
+        "site": {"template": "{t}", "cut": "x"}, "status": {"constant": "draft", "cut": "x"}}});
+    let error = Mapping::parse(&text.to_string()).unwrap_err();
+    let places = error
+        .problems()
+        .iter()
+        .map(|problem| problem.place.as_str());
+    assert_eq!(
+        places.collect::<Vec<_>>(),
+        [
+            "fields.kind.cut",
+            "fields.site.cut",
+            "fields.status.cut",
+            "fields.title.cut",
+            "fields.url.cut.pk",
+            "fields.url.cut.sk",
+        ],
+        "{error}"
+    );
+}
+
+#[test]
 fn only_what_matches_is_a_page() {
     let with = |only: Value| {
         let fields = json!({"type": {"constant": "post"}, "url": "url"});
         Mapping::parse(&json!({"key": [{"pk": "S"}], "only": only, "fields": fields}).to_string())
             .unwrap()
     };
-    let item = json!({"entity": "POST", "sk": "POST#1", "n": 1.0, "on": true, "none": null});
+    let item = json!({"entity": "POST", "sk": "POST#1", "n": 1.0, "on": true, "none": null, "tags": ["a", 7]});
     for (only, reason) in [
+        (json!({"sk": {"contains": "ST#"}}), None),
+        (json!({"tags": {"contains": "a"}}), None),
+        (
+            json!({"tags": [{"contains": "x"}, {"contains": 7.0}]}),
+            None,
+        ),
+        (
+            json!({"tags": {"contains": "x"}}),
+            Some("its tags is [\"a\",7]"),
+        ),
+        // An element is whole.
+        (
+            json!({"tags": {"contains": ""}}),
+            Some("its tags is [\"a\",7]"),
+        ),
+        (json!({"n": {"contains": 1}}), Some("its n is 1.0")),
+        (json!({"gone": {"contains": "x"}}), Some("it has no gone")),
         (json!({}), None),
         (json!({"entity": "POST"}), None),
         (json!({"entity": ["PAGE", "POST"]}), None),
@@ -594,7 +846,7 @@ fn every_problem_of_a_mapping_is_told_with_its_place() {
             "key[1]",
             "only.",
             "only.a",
-            "only.b.prefix",
+            "only.b",
             "only.b.suffix",
             "onyl",
         ],

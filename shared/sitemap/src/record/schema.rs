@@ -28,8 +28,12 @@ pub enum Role {
 /// What a field, or a part of one, holds.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// A text, a number or a truth value.
+    /// A time, an address, a word of several, or a truth value.
     Scalar,
+    /// A text of the user's own: a mapping makes one of a number.
+    Text,
+    /// A number: a mapping makes one of a text that is a number.
+    Number,
     /// Several of one shape.
     List(&'static Shape),
     /// Members.
@@ -40,7 +44,7 @@ pub enum Shape {
     Any,
 }
 
-use Shape::{Any, List, Object, Scalar, Terms};
+use Shape::{Any, List, Number, Object, Scalar, Terms, Text};
 
 const fn required(name: &'static str) -> Field {
     let role = Role::Required;
@@ -65,20 +69,20 @@ const fn adds(name: &'static str, shape: Shape) -> Field {
 
 const IMAGE: Shape = Object(&[adds("url", Scalar)]);
 const ALTERNATE: Shape = Object(&[adds("hreflang", Scalar), adds("url", Scalar)]);
-const NEWS: Shape = Object(&[adds("title", Scalar), adds("language", Scalar)]);
-const ARCHIVE: Shape = Object(&[adds("taxonomy", Scalar), adds("term", Scalar)]);
+const NEWS: Shape = Object(&[adds("title", Text), adds("language", Scalar)]);
+const ARCHIVE: Shape = Object(&[adds("taxonomy", Text), adds("term", Text)]);
 const VIDEO: Shape = Object(&[
     adds("thumbnail_url", Scalar),
     adds("content_url", Scalar),
     adds("player_url", Scalar),
-    adds("title", Scalar),
-    adds("description", Scalar),
-    adds("duration", Scalar),
-    adds("view_count", Scalar),
-    adds("rating", Scalar),
+    adds("title", Text),
+    adds("description", Text),
+    adds("duration", Number),
+    adds("view_count", Number),
+    adds("rating", Number),
     adds("published_at", Scalar),
     adds("expires_at", Scalar),
-    adds("tags", List(&Scalar)),
+    adds("tags", List(&Text)),
     adds("family_friendly", Scalar),
     adds("requires_subscription", Scalar),
     adds("live", Scalar),
@@ -92,8 +96,8 @@ pub const FIELDS: &[Field] = &[
     decides("site", Scalar),
     required("type"),
     required("url"),
-    adds("title", Scalar),
-    adds("description", Scalar),
+    adds("title", Text),
+    adds("description", Text),
     decides("canonical_url", Scalar),
     decides("status", Scalar),
     decides("visibility", Scalar),
@@ -103,16 +107,16 @@ pub const FIELDS: &[Field] = &[
     decides("modified_at", Scalar),
     decides("expires_at", Scalar),
     adds("changefreq", Scalar),
-    adds("priority", Scalar),
+    adds("priority", Number),
     adds("images", List(&IMAGE)),
     adds("videos", List(&VIDEO)),
     adds("news", NEWS),
     adds("language", Scalar),
     adds("alternates", List(&ALTERNATE)),
-    adds("translation_group", Scalar),
+    adds("translation_group", Text),
     adds("x_default", Scalar),
     adds("terms", Terms),
-    adds("pages", Scalar),
+    adds("pages", Number),
     decides("archive_of", ARCHIVE),
 ];
 
@@ -138,7 +142,7 @@ impl Shape {
     /// What it is, for people.
     pub(crate) fn described(self) -> String {
         match self {
-            Scalar => "one value".to_owned(),
+            Scalar | Text | Number => "one value".to_owned(),
             List(_) => "a list".to_owned(),
             Terms => "an object of lists".to_owned(),
             Any => "anything".to_owned(),

@@ -1,0 +1,40 @@
+//! Values in the types that a content record has: a table may have a number where a record has a text, or the other way round.
+
+use serde_json::{Number, Value};
+
+use crate::record::schema::Shape;
+
+/// Returns a value as its shape has it. One that cannot be made so stays as it is, and the record's parser tells it.
+fn fitted(value: Value, shape: Shape) -> Value {
+    match (shape, value) {
+        (Shape::Text, Value::Number(number)) => Value::String(number.to_string()),
+        (Shape::Number, Value::String(text)) => match text.trim().parse::<Number>() {
+            Ok(number) => Value::Number(number),
+            Err(_) => Value::String(text),
+        },
+        (Shape::List(element), Value::Array(values)) => {
+            let values = values.into_iter();
+            values.map(|value| fitted(value, *element)).collect()
+        }
+        (Shape::Object(_) | Shape::Terms, Value::Object(members)) => {
+            let members = members.into_iter().map(|(name, value)| {
+                let value = member(value, &name, shape);
+                (name, value)
+            });
+            Value::Object(members.collect())
+        }
+        (_, value) => value,
+    }
+}
+
+/// Returns a member of an object of a shape as that has it.
+pub(super) fn member(value: Value, name: &str, object: Shape) -> Value {
+    match object {
+        Shape::Object(known) => match known.iter().find(|field| field.name == name) {
+            Some(field) => fitted(value, field.shape),
+            None => value,
+        },
+        Shape::Terms => fitted(value, Shape::List(&Shape::Text)),
+        _ => value,
+    }
+}
