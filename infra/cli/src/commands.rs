@@ -297,7 +297,7 @@ fn read_mapping(table: &str, file: &Path) -> Result<SourceTable, Failure> {
 }
 
 fn read_file(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|error| Failure::File {
+    cli::files::text(file).map_err(|error| Failure::File {
         file: file.to_owned(),
         error,
     })

@@ -9,6 +9,7 @@ pub mod content;
 pub mod diff;
 pub mod explain;
 pub mod export;
+pub mod files;
 pub mod import;
 pub mod left_out;
 pub mod load;

@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use serde::Serialize;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::text::{Text, Tone, json_escaped};
+use crate::text::{Text, Tone, json_escaped, shortened};
 
 /// Puts the cursor into the first place and erases the screen (ECMA-48, CUP and ED).
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
@@ -120,10 +120,9 @@ impl Output {
     ///
     /// As [`Output::line`].
     pub fn text(&mut self, text: &Text) -> io::Result<()> {
-        if self.colours {
-            self.document(&text.coloured())
-        } else {
-            self.document(text)
+        match self.colours {
+            true => self.document(&shortened(&text.coloured())),
+            false => self.document(&shortened(text)),
         }
     }
 
@@ -172,7 +171,7 @@ pub fn note(message: impl Display) {
     let mut text = Text::default();
     text.line(message);
     // stderr itself failed, so there is nowhere to report it.
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(shortened(&text).as_bytes());
 }
 
 /// Where log lines go: [`note`], one event a line.

@@ -6,13 +6,13 @@
 
 use std::time::Duration;
 
-use aws::Aws;
+use aws::{Aws, chain};
 use aws_sdk_dynamodb::config::Credentials;
 use quick_xml::escape::escape;
 use tokio::time::{Instant, sleep};
 
 use crate::progress::{Progress, Unit};
-use crate::signed::{Call, Failed, chain, configured, credentials, is_passing, is_rejected, send};
+use crate::signed::{Call, Failed, configured, credentials, is_passing, is_rejected, send};
 use crate::stack::elements;
 
 /// CloudFront's API as of this day.

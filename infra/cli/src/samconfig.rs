@@ -3,10 +3,13 @@
 //! `sam deploy --config-env` reads the same file
 //! (<https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/serverless-sam-cli-config.html>).
 
-use std::{fs, io};
+use std::io;
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use crate::files;
 
 /// The file, looked for where the command runs.
 pub const FILE: &str = "samconfig.toml";
@@ -84,7 +87,7 @@ struct Section {
 ///
 /// [`SamconfigError`].
 pub fn read(name: &str) -> Result<Environment, SamconfigError> {
-    parse(&fs::read_to_string(FILE)?, name)
+    parse(&files::text(Path::new(FILE))?, name)
 }
 
 fn parse(text: &str, name: &str) -> Result<Environment, SamconfigError> {

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::time::{Duration, UNIX_EPOCH};
 
-use aws::Clock;
+use aws::{Clock, chain};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials};
 use aws_sdk_s3::primitives::{ByteStream, SdkBody};
@@ -210,20 +210,6 @@ pub(crate) fn is_rejected(code: &str) -> bool {
             | "MissingAuthenticationToken"
             | "OptInRequired"
     )
-}
-
-/// An error and its causes, in a line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut texts = vec![error.to_string()];
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !texts.iter().any(|before| before.contains(&text)) {
-            texts.push(text);
-        }
-        cause = error.source();
-    }
-    texts.join(": ")
 }
 
 #[cfg(test)]

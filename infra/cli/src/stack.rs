@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use aws::Aws;
+use aws::{Aws, chain};
 
-use crate::signed::{chain, credentials, is_rejected};
+use crate::signed::{credentials, is_rejected};
 
 mod answer;
 mod request;

@@ -1,7 +1,8 @@
 //! Text for a terminal. Everything that the command prints or logs passes through here.
 //!
 //! - Ids, URLs, titles and the messages that quote them are foreign: a control character among them could move the cursor,
-//!   colour the screen or fake a line. [`escaped`] makes such characters visible.
+//!   colour the screen or fake a line, and some texts are commands for the CI that keeps the output. [`escaped`] makes such
+//!   characters visible, [`json_escaped`] and [`csv_cell`] do it in these two forms.
 //! - A [`Text`] consists of escaped lines, whatever it was made from.
 
 use std::borrow::Cow;
@@ -10,62 +11,127 @@ use std::ops::Deref;
 
 use indicatif::HumanCount;
 
-/// Whether a terminal would act on a character, or show text in another order or nothing because of it.
+/// Whether a terminal would act on a character, or show text in another order or nothing because of it. Joiners (U+200C, U+200D)
+/// and variation selectors are parts of words and of emoji, and are shown.
 fn is_active(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}' // marks without a width
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' // shown as nothing
+            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
             | '\u{2028}'..='\u{202e}' // line separators, bidirectional embeddings and overrides
-            | '\u{2066}'..='\u{2069}') // bidirectional isolates
+            | '\u{2060}'..='\u{206f}' // word joiner, operators without a width, bidirectional isolates
+            | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}') // tags: letters that are not shown
 }
 
-/// A text with every character that a terminal would act on written as in a Rust string: `\n`, `\u{1b}`.
-#[must_use]
-pub fn escaped(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_active) {
+/// Returns whether a text begins with the older form of a CI's commands, which works anywhere in a line: `##[group]` (GitHub),
+/// `##vso[task.x]` (Azure Pipelines), `##teamcity[x]`.
+fn is_command(text: &str) -> bool {
+    let name = text.strip_prefix("##");
+    name.is_some_and(|name| {
+        name.trim_start_matches(|letter: char| letter.is_ascii_alphabetic())
+            .starts_with('[')
+    })
+}
+
+/// Writes a text with `escape` of each character that acts, and of the second `#` of each command.
+fn made_safe(
+    text: &str,
+    acts: impl Fn(char) -> bool,
+    escape: impl Fn(char, &mut String),
+) -> Cow<'_, str> {
+    let may_command = text.contains("##");
+    if !may_command && !text.contains(&acts) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        if !is_active(character) {
-            safe.push(character);
-        } else if character.is_ascii() {
-            safe.extend(character.escape_default());
+    for (at, character) in text.char_indices() {
+        let is_mark = may_command && character == '#' && at > 0 && is_command(&text[at - 1..]);
+        if is_mark || acts(character) {
+            escape(character, &mut safe);
         } else {
-            safe.extend(character.escape_unicode());
+            safe.push(character);
         }
     }
     Cow::Owned(safe)
 }
 
-/// A JSON document without characters that a terminal would act on, except its own line breaks.
+/// A text with every character that a terminal or a CI would act on written as in a Rust string: `\n`, `\u{1b}`.
+#[must_use]
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    made_safe(text, is_active, |character, safe| {
+        if character.is_ascii_control() {
+            safe.extend(character.escape_default());
+        } else {
+            safe.extend(character.escape_unicode());
+        }
+    })
+}
+
+/// A text that is [`escaped`] and is no command of GitHub's workflows at the beginning of a line: `::error::`.
+#[must_use]
+pub fn line_escaped(text: &str) -> Cow<'_, str> {
+    let safe = escaped(text);
+    let blank = safe.len() - safe.trim_start().len();
+    match safe[blank..].strip_prefix("::") {
+        None => safe,
+        Some(rest) => Cow::Owned(format!("{}\\u{{3a}}:{rest}", &safe[..blank])),
+    }
+}
+
+/// A JSON document without characters that a terminal or a CI would act on, except its own line breaks.
 ///
 /// They are written as JSON's escapes. Such characters are only in strings, so the document is the same.
 #[must_use]
 pub fn json_escaped(document: &str) -> Cow<'_, str> {
     let acts = |character: char| is_active(character) && character != '\n';
-    if !document.contains(acts) {
-        return Cow::Borrowed(document);
-    }
-    let mut safe = String::with_capacity(document.len() + 16);
-    for character in document.chars() {
-        if acts(character) {
-            // All of them are in the basic plane: one escape each.
-            let _ = write!(safe, "\\u{:04x}", u32::from(character));
-        } else {
-            safe.push(character);
+    made_safe(document, acts, |character, safe| {
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            // A string takes whatever is written to it.
+            let _ = write!(safe, "\\u{unit:04x}");
         }
-    }
-    Cow::Owned(safe)
+    })
 }
 
-/// A cell of CSV (RFC 4180). One that a spreadsheet would take for a formula gets a mark before it
+/// The longest word that a line for people has: an address is longer only if nobody reads it.
+const MAX_WORD: usize = 400;
+/// Characters that are left of a longer one, at its beginning and at its end.
+const WORD_ENDS: (usize, usize) = (300, 60);
+
+/// Lines for people, with the middle of overlong words left out. Files and documents for programs have all of them.
+#[must_use]
+pub fn shortened(lines: &str) -> Cow<'_, str> {
+    let is_long = |word: &str| word.len() > MAX_WORD && word.chars().count() > MAX_WORD;
+    let words = || lines.split_inclusive([' ', '\n']);
+    if !words().any(is_long) {
+        return Cow::Borrowed(lines);
+    }
+    let (begin, end) = WORD_ENDS;
+    let mut short = String::with_capacity(lines.len());
+    for word in words() {
+        if !is_long(word) {
+            short.push_str(word);
+            continue;
+        }
+        let count = word.chars().count();
+        short.extend(word.chars().take(begin));
+        let left_out = count - begin - end;
+        // A string takes whatever is written to it.
+        let _ = write!(short, "[… {left_out} more …]");
+        short.extend(word.chars().skip(count - end));
+    }
+    Cow::Owned(short)
+}
+
+/// A cell of CSV (RFC 4180), [`line_escaped`]. One that a spreadsheet would take for a formula gets a mark before it
 /// (<https://owasp.org/www-community/attacks/CSV_Injection>).
 #[must_use]
 pub fn csv_cell(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = &*line_escaped(text);
+    let is_formula = text.starts_with(['=', '+', '-', '@']);
     let mark = if is_formula { "'" } else { "" };
-    match text.contains(['"', ',', '\r', '\n']) {
+    match text.contains(['"', ',']) {
         true => format!("\"{mark}{}\"", text.replace('"', "\"\"")),
         false => format!("{mark}{text}"),
     }
@@ -119,7 +185,7 @@ impl Text {
     /// Appends a line. A line break in it is escaped like everything else.
     pub fn line(&mut self, line: impl Display) {
         // A string takes whatever is written to it.
-        let _ = writeln!(self.plain, "{}", escaped(&line.to_string()));
+        let _ = writeln!(self.plain, "{}", line_escaped(&line.to_string()));
     }
 
     /// Appends a line that has a colour where there are colours.
@@ -184,6 +250,10 @@ mod tests {
             ("https://a.example/", "https://a.example/"),
             ("a,\"b\"", "\"a,\"\"b\"\"\""),
             ("=1+1", "'=1+1"),
+            ("a\u{1b}[2J\r\n", "a\\u{1b}[2J\\r\\n"),
+            ("\t=1+1", "\\t=1+1"),
+            ("::error::x", "\\u{3a}:error::x"),
+            ("a ##[error]x,", "\"a #\\u{23}[error]x,\""),
         ] {
             assert_eq!(csv_cell(text), expected);
         }
@@ -203,9 +273,64 @@ mod tests {
                 "a\u{202e}b\u{2066}c\u{2028}\u{feff}",
                 "a\\u{202e}b\\u{2066}c\\u{2028}\\u{feff}",
             ),
+            (
+                "so\u{ad}ft\u{2060}\u{e0041}\u{3164}",
+                "so\\u{ad}ft\\u{2060}\\u{e0041}\\u{3164}",
+            ),
+            (
+                "\u{1f468}\u{200d}\u{1f469}\u{fe0f}",
+                "\u{1f468}\u{200d}\u{1f469}\u{fe0f}",
+            ),
         ] {
             assert_eq!(escaped(text), expected);
         }
+    }
+
+    #[test]
+    fn no_text_is_a_command_of_a_ci() {
+        for (text, expected) in [
+            ("::error::x", "\\u{3a}:error::x"),
+            (" \t::set-output name=a::b", " \\t::set-output name=a::b"),
+            ("  ::stop-commands::a", "  \\u{3a}:stop-commands::a"),
+            (":::", "\\u{3a}::"),
+            ("a ::error::x", "a ::error::x"),
+            ("https://[::1]/", "https://[::1]/"),
+            ("a ##[error]x", "a #\\u{23}[error]x"),
+            ("###[group]", "##\\u{23}[group]"),
+            ("##vso[task.setvariable]", "#\\u{23}vso[task.setvariable]"),
+            (
+                "https://a.example/##teamcity[x]",
+                "https://a.example/#\\u{23}teamcity[x]",
+            ),
+            ("## [a] ## b ##", "## [a] ## b ##"),
+        ] {
+            assert_eq!(line_escaped(text), expected);
+        }
+        let json = serde_json::json!({"##[group]": "\u{e0041} ##vso[a]"});
+        let safe = json_escaped(&json.to_string()).into_owned();
+        assert!(
+            !safe.contains("##") && !safe.contains('\u{e0041}'),
+            "{safe}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&safe).unwrap(),
+            json
+        );
+    }
+
+    #[test]
+    fn an_overlong_word_loses_its_middle() {
+        let long = format!("https://a.example/{}", "\u{65e5}".repeat(500));
+        let lines = format!("a.xml: {long} is long\nshort\n");
+        let short = shortened(&lines);
+        assert!(
+            short.starts_with("a.xml: https://a.example/\u{65e5}"),
+            "{short}"
+        );
+        assert!(short.ends_with("\u{65e5} is long\nshort\n"), "{short}");
+        // The word has its blank.
+        assert!(short.contains("[… 159 more …]"), "{short}");
+        assert_eq!(shortened(&lines[..295]), &lines[..295]);
     }
 
     #[test]

@@ -18,6 +18,19 @@ where
         SdkError::ResponseError(_) => vec!["the answer cannot be read".to_owned()],
         error => vec![error.to_string()],
     };
+    add_causes(error, &mut texts);
+    joined(&texts)
+}
+
+/// Returns an error and what caused it, in a line.
+#[must_use]
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut texts = vec![error.to_string()];
+    add_causes(error, &mut texts);
+    joined(&texts)
+}
+
+fn add_causes(error: &(dyn Error + 'static), texts: &mut Vec<String>) {
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
@@ -26,5 +39,34 @@ where
         }
         cause = error.source();
     }
-    texts.join(": ")
+}
+
+/// What the SDK's authors say to its users, and is for nobody who uses this program.
+const NOT_FOR_USERS: [&str; 2] = [" This is a bug.", " Please file an issue."];
+
+fn joined(texts: &[String]) -> String {
+    let mut text = texts.join(": ");
+    for sentence in NOT_FOR_USERS {
+        text = text.replace(sentence, "");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_not_sent_to_the_sdks_authors() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("it generated an invalid header. This is a bug. Please file an issue.")]
+        struct Inner;
+        #[derive(Debug, thiserror::Error)]
+        #[error("failed to construct the request")]
+        struct Outer(#[source] Inner);
+        assert_eq!(
+            chain(&Outer(Inner)),
+            "failed to construct the request: it generated an invalid header."
+        );
+    }
 }

@@ -18,6 +18,6 @@ pub mod stream;
 pub use clients::{Account, Aws, Timeouts};
 pub use clock::Clock;
 pub use dynamodb::{DynamoDbTable, describe, item};
-pub use error::message;
+pub use error::{chain, message};
 pub use https::connector;
 pub use s3::S3Objects;

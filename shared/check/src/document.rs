@@ -11,6 +11,7 @@ use crate::address::{Digest, Problem, Scope};
 use crate::draw::Drawn;
 use crate::expected::{Expected, Said};
 use crate::finding::{Finding, Findings, Position};
+use crate::response::Transfer;
 use crate::robots::Robots;
 use crate::rules::{Policy, Rule};
 use crate::schema::quoted;
@@ -56,8 +57,8 @@ pub struct About {
     pub file: Arc<str>,
     /// Where it may list pages.
     pub scope: Scope,
-    /// It came with Content-Encoding gzip.
-    pub is_encoded: bool,
+    /// How it comes.
+    pub transfer: Transfer,
     /// Its name ends in .gz.
     pub is_named_gz: bool,
     /// The time, in Unix seconds.
@@ -85,7 +86,7 @@ impl About {
         Self {
             file: file.into(),
             scope: Scope::default(),
-            is_encoded: false,
+            transfer: Transfer::default(),
             is_named_gz: file
                 .split('?')
                 .next()
@@ -219,7 +220,7 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
         bytes: about.max_bytes,
         piece: MAX_PIECE_BYTES,
     };
-    let mut source = Input::judged(body, about.is_encoded, about.is_named_gz, limits);
+    let mut source = Input::judged(body, about.transfer.is_encoded, about.is_named_gz, limits);
     let mut reader = Reader::new(about);
     let head = source.head(HEAD_BYTES).to_vec();
     let start = head.trim_ascii_start();
@@ -249,10 +250,11 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
     } else {
         let begin = String::from_utf8_lossy(&start[..start.len().min(40)]).into_owned();
         reader.found(Rule::FileWellformed, None, true, || {
-            format!(
-                "is neither XML nor a list of URLs: it begins with {}",
-                quoted(&begin)
-            )
+            let what = "is neither XML nor a list of URLs";
+            match about.transfer.is_foreign {
+                true => what.to_owned(),
+                false => format!("{what}: it begins with {}", quoted(&begin)),
+            }
         });
     }
     let (stop, packing) = (source.stop(), source.packing());

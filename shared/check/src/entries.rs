@@ -11,6 +11,7 @@ use sitemap::loc::normalized;
 use crate::document::Kind;
 use crate::document::elements::{Broken, Element, Elements, Entries, Oddities, Wrong};
 use crate::document::input::{Input, Limits, MAX_PIECE_BYTES, Stop, is_list};
+use crate::response::Transfer;
 use crate::schema::{Ns, quoted};
 
 /// What a document's beginning is recognised by.
@@ -67,8 +68,8 @@ pub enum Listed<'a> {
 /// How a document is read.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// It came with Content-Encoding gzip.
-    pub is_encoded: bool,
+    /// How it comes.
+    pub transfer: Transfer,
     /// The most bytes of it, uncompressed.
     pub max_bytes: u64,
     /// Origins: a URL of the first is compared as if it were of the second.
@@ -177,14 +178,17 @@ pub fn read<'a>(
         bytes: reading.max_bytes,
         piece: MAX_PIECE_BYTES,
     };
-    let mut input = Input::judged(body, reading.is_encoded, true, limits);
+    let mut input = Input::judged(body, reading.transfer.is_encoded, true, limits);
     let start = input.head(HEAD_BYTES).trim_ascii_start();
     if is_list(start) {
         return lines(&mut input, reading, &mut take);
     }
     if !start.is_empty() && !start.starts_with(b"<") {
         let begin = String::from_utf8_lossy(&start[..start.len().min(40)]).into_owned();
-        let what = format!("a file that begins with {}", quoted(&begin));
+        let what = match reading.transfer.is_foreign {
+            true => "something else".to_owned(),
+            false => format!("a file that begins with {}", quoted(&begin)),
+        };
         return Err(PageError::Other(what));
     }
     let broken = |broken| broken_at(broken, reading);

@@ -21,6 +21,15 @@ pub enum End {
     Cut(String),
 }
 
+/// How a document comes, as far as that decides how it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transfer {
+    /// It came with `Content-Encoding: gzip`.
+    pub is_encoded: bool,
+    /// It came from a server that the user did not name. Of what is no sitemap nothing is quoted then: a site may name any address.
+    pub is_foreign: bool,
+}
+
 /// An answer, whose body was read or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {

@@ -342,7 +342,7 @@ mod tests {
         let error = added.unwrap_err().to_string();
         assert!(error.starts_with("failed to sort the URLs in "), "{error}");
         assert!(
-            error.ends_with("or name another folder by TMPDIR"),
+            error.ends_with(". Name another folder by TMPDIR"),
             "{error}"
         );
     }

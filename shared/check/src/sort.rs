@@ -34,14 +34,26 @@ pub const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
 
 /// Why what goes through a sorter cannot be sorted.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "failed to sort the URLs in {folder}: {error}. Free some space, or name another folder by TMPDIR"
-)]
+#[error("failed to sort the URLs in {folder}: {error}{}", remedy(.error))]
 pub struct SortError {
     /// The folder of the temporary file.
     folder: String,
     /// Why.
     error: io::Error,
+}
+
+/// What mends it, if that is known.
+fn remedy(error: &io::Error) -> &'static str {
+    use io::ErrorKind::{
+        FileTooLarge, NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+    };
+    match error.kind() {
+        StorageFull | QuotaExceeded | FileTooLarge => {
+            ". Free some space, or name another folder by TMPDIR"
+        }
+        NotFound | PermissionDenied | ReadOnlyFilesystem => ". Name another folder by TMPDIR",
+        _ => "",
+    }
 }
 
 impl SortError {

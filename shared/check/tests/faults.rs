@@ -458,7 +458,7 @@ fn gzip_is_one_whole_layer_that_says_so() {
         (cut, true, false, &[Rule::FileTruncated]),
     ] {
         let mut about = about("a.xml");
-        about.is_encoded = encoded;
+        about.transfer.is_encoded = encoded;
         about.is_named_gz = named;
         let document = read(bytes, &about);
         assert_eq!(rules(&document), expected, "{:?}", document.findings.kept());

@@ -3,15 +3,15 @@
 use std::io::Read;
 use std::time::Duration;
 
-use aws::{Account, Aws};
+use aws::{Account, Aws, chain};
 use aws_sdk_s3::config::ProvideCredentials as _;
 use aws_sdk_s3::error::ProvideErrorMetadata as _;
 use check::document::{About, read};
-use check::response::{End, Response};
+use check::response::{End, Response, Transfer};
 use tokio::time::Instant;
 
 use super::fetch::Fetched;
-use super::fetch::body::{self, Deadline, told};
+use super::fetch::body::{self, Deadline};
 use crate::target::TIMEOUTS;
 
 /// What a bucket's address begins with.
@@ -94,18 +94,15 @@ impl Bucket {
         let provider = provider.ok_or_else(|| missing("there is no provider of credentials"))?;
         match provider.provide_credentials().await {
             Ok(_) => Ok(()),
-            Err(error) => Err(missing(&told(&error))),
+            Err(error) => Err(missing(&chain(&error))),
         }
     }
 
     /// The document of this path, which has no slash at its begin.
     pub async fn document(&self, path: &str, about: About) -> Fetched {
         let limit = about.max_bytes;
-        let judged = move |body: Box<dyn Read + Send>, is_encoded| {
-            let about = About {
-                is_encoded,
-                ..about
-            };
+        let judged = move |body: Box<dyn Read + Send>, transfer: Transfer| {
+            let about = About { transfer, ..about };
             read(body, &about)
         };
         Fetched::of(self.read(path, limit, judged).await)
@@ -116,15 +113,18 @@ impl Bucket {
         &self,
         path: &str,
         limit: u64,
-        reader: impl FnOnce(Box<dyn Read + Send>, bool) -> T + Send + 'static,
+        reader: impl FnOnce(Box<dyn Read + Send>, Transfer) -> T + Send + 'static,
     ) -> (Option<Response>, Result<T, String>) {
         let deadline = self.deadline();
         let (mut response, body) = match self.open(path).await {
             Ok(opened) => opened,
             Err((status, failure)) => return (status.map(Response::new), Err(failure)),
         };
-        let is_encoded = response.is_gzip_encoded();
-        let reader = move |body| reader(body, is_encoded);
+        let transfer = Transfer {
+            is_encoded: response.is_gzip_encoded(),
+            is_foreign: false,
+        };
+        let reader = move |body| reader(body, transfer);
         let read = body::read(body, &mut response, limit, reader, deadline).await;
         (Some(response), read)
     }
@@ -182,7 +182,7 @@ impl Bucket {
                     "no permission for s3:GetObject on {place}, or it does not exist and there is none for s3:ListBucket"
                 ),
                 Some(code) => format!("{place}: {code}: {}", error.message().unwrap_or_default()),
-                None => format!("{place}: {}", told(&error)),
+                None => format!("{place}: {}", chain(&error)),
             };
             (status, failure)
         })?;

@@ -13,14 +13,16 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use check::finding::{Finding, Findings};
 use check::known::Allowance;
 use check::rules::{Policy, Rule, Severity};
 use serde::Deserialize;
 use sitemap::time::When;
+
+use crate::files;
 
 /// The file's name.
 pub const FILE: &str = "waymark-check.toml";
@@ -153,7 +155,7 @@ impl Config {
     ///
     /// [`ConfigError`].
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
-        let text = fs::read_to_string(file).map_err(|error| ConfigError::File {
+        let text = files::text(file).map_err(|error| ConfigError::File {
             file: file.to_owned(),
             error,
         })?;
@@ -250,6 +252,8 @@ impl Allowed {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use std::fs;
 
     use super::*;
 

@@ -2,14 +2,16 @@
 //!
 //! - Redirects are followed to http and https alone. Headers of the user's go to the origins that were asked for, and to
 //!   no other.
+//! - What a site names is asked for only at public addresses: see `guard`.
 //! - The time limit is for the whole answer: a server that sends a byte a second ends, too.
 //! - A body is read as it comes, by a thread that inflates and checks it. No more than a few pieces of it wait.
 
 use std::io::Read;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
+use aws::chain;
 use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
@@ -18,15 +20,17 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_types::body::SdkBody;
 use check::address::origin_of;
 use check::document::{About, Document, read};
-use check::response::Response;
+use check::response::{Response, Transfer};
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use url::Url;
 
 pub(super) mod body;
+mod guard;
 
-use body::{Deadline, told};
+use body::Deadline;
+use guard::{Named, PublicNames};
 
 /// Redirects that Google follows of a document.
 const MAX_REDIRECTS: usize = 10;
@@ -34,6 +38,9 @@ const MAX_REDIRECTS: usize = 10;
 const MAX_PROBE_BYTES: usize = sitemap::site::MAX_BYTES as usize;
 /// The longest pause that a server may ask for by Retry-After.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
+
+/// Why nothing is asked any more.
+const OVER: &str = "the time of the check is over (--max-time)";
 
 /// How to ask.
 #[derive(Clone, Debug)]
@@ -52,6 +59,12 @@ pub struct Asking {
     pub maps: Vec<(String, String)>,
     /// The origins that the user's headers go to.
     pub origins: Vec<String>,
+    /// Further origins that the user named: they are asked at whatever address they are, as `origins` and those of `maps`.
+    pub named: Vec<String>,
+    /// Whether others are, too.
+    pub allow_private: bool,
+    /// For all requests together.
+    pub max_time: Option<Duration>,
 }
 
 /// A document that was asked for.
@@ -112,8 +125,14 @@ pub struct Answer {
 /// Asks over HTTP.
 #[derive(Debug)]
 pub struct Client {
-    connector: Connector,
+    /// For the origins that the user named.
+    connector: OnceLock<Connector>,
+    /// For all others.
+    guarded: OnceLock<Connector>,
+    named: Named,
     asking: Asking,
+    /// When no more is asked.
+    until: Option<Instant>,
     /// When the next request may be sent.
     next: Mutex<Instant>,
     requests: AtomicU64,
@@ -124,11 +143,14 @@ impl Client {
     /// A client that has not asked yet.
     #[must_use]
     pub fn new(asking: Asking) -> Self {
-        let connector = Connector::builder()
-            .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
-            .build();
+        let maps = asking.maps.iter().map(|(_, to)| to);
+        let named = asking.origins.iter().chain(&asking.named).chain(maps);
+        let named: Vec<String> = named.cloned().collect();
         Self {
-            connector,
+            connector: OnceLock::new(),
+            guarded: OnceLock::new(),
+            named: Named::new(&named),
+            until: asking.max_time.map(|time| Instant::now() + time),
             asking,
             next: Mutex::new(Instant::now()),
             requests: AtomicU64::new(0),
@@ -142,26 +164,44 @@ impl Client {
         (count(&self.requests), count(&self.received))
     }
 
+    /// The connector for a server.
+    ///
+    /// # Errors
+    ///
+    /// If nobody may be asked there.
+    fn connector(&self, uri: &str) -> Result<&Connector, Refused> {
+        let builder = || Connector::builder().tls_provider(Provider::Rustls(CryptoMode::AwsLc));
+        let url = Url::parse(uri).map_err(|error| Refused::Ever(error.to_string()))?;
+        if self.asking.allow_private || self.named.has(&url) {
+            return Ok(self.connector.get_or_init(|| builder().build()));
+        }
+        guard::check_literal(&url).map_err(|private| Refused::Ever(private.to_string()))?;
+        let guarded = || builder().build_with_resolver(PublicNames);
+        Ok(self.guarded.get_or_init(guarded))
+    }
+
+    /// Returns whether the time for all requests is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+
     /// Asks for a document and reads it.
     pub async fn document(&self, url: &str, about: About) -> Fetched {
         let limit = about.max_bytes;
-        let judged = move |body: Box<dyn Read + Send>, is_encoded| {
-            let about = About {
-                is_encoded,
-                ..about
-            };
+        let judged = move |body: Box<dyn Read + Send>, transfer: Transfer| {
+            let about = About { transfer, ..about };
             read(body, &about)
         };
         Fetched::of(self.read(url, limit, judged).await)
     }
 
-    /// Asks for a document and has its body read, if the status is 200: what `reader` makes of it and of whether it came with
-    /// Content-Encoding gzip, or why there is none. Behind `limit` bytes the body is cut.
+    /// Asks for a document and has its body read, if the status is 200: what `reader` makes of it and of how it came, or why there
+    /// is none. Behind `limit` bytes the body is cut.
     pub async fn read<T: Send + 'static>(
         &self,
         url: &str,
         limit: u64,
-        reader: impl FnOnce(Box<dyn Read + Send>, bool) -> T + Send + 'static,
+        reader: impl FnOnce(Box<dyn Read + Send>, Transfer) -> T + Send + 'static,
     ) -> (Option<Response>, Result<T, String>) {
         let began = Instant::now();
         let (mut response, body) = match self.open(url).await {
@@ -172,9 +212,14 @@ impl Client {
             let failure = format!("status {}", response.status);
             return (Some(response), Err(failure));
         }
-        let is_encoded = response.is_gzip_encoded();
+        let last = response.redirects.last().map_or(url, String::as_str);
+        let is_own = Url::parse(last).is_ok_and(|last| self.named.has(&last));
+        let transfer = Transfer {
+            is_encoded: response.is_gzip_encoded(),
+            is_foreign: !is_own,
+        };
         let deadline = self.deadline(began);
-        let reader = move |body| reader(body, is_encoded);
+        let reader = move |body| reader(body, transfer);
         let read = body::read(body, &mut response, limit, reader, deadline).await;
         response.seconds = began.elapsed().as_secs();
         self.received
@@ -184,10 +229,9 @@ impl Client {
 
     fn deadline(&self, began: Instant) -> Deadline {
         let limit = self.asking.timeout;
-        Deadline {
-            at: began + limit,
-            limit,
-        }
+        let at = began + limit;
+        let at = self.until.map_or(at, |until| until.min(at));
+        Deadline { at, limit }
     }
 
     /// The body of a document, for a thread that may wait: it is read as it comes, and is an error where it is cut.
@@ -363,6 +407,9 @@ impl Client {
         own: Option<&[(&str, &str)]>,
     ) -> Result<HttpResponse, Refused> {
         self.wait_for_turn().await;
+        if self.is_over() {
+            return Err(Refused::Ever(OVER.to_owned()));
+        }
         let ever = |error: &dyn std::fmt::Display| Refused::Ever(error.to_string());
         let mut request = HttpRequest::new(SdkBody::empty());
         let origin = origin_of(url.as_str()).unwrap_or_default();
@@ -371,6 +418,7 @@ impl Client {
             Some((_, to)) => format!("{to}{}", &url.as_str()[origin.len()..]),
             None => url.as_str().to_owned(),
         };
+        let connector = self.connector(&uri)?;
         request.set_uri(uri).map_err(|error| ever(&error))?;
         request.set_method(method).map_err(|error| ever(&error))?;
         let headers = request.headers_mut();
@@ -394,10 +442,17 @@ impl Client {
             }
         }
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let deadline = Instant::now() + self.asking.timeout;
-        match timeout_at(deadline, self.connector.call(request)).await {
+        let deadline = self.deadline(Instant::now()).at;
+        match timeout_at(deadline, connector.call(request)).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(Refused::Now(told(&*error.into_source()))),
+            Ok(Err(error)) => {
+                let error = error.into_source();
+                Err(match guard::refusal(&*error) {
+                    Some(private) => Refused::Ever(private.to_string()),
+                    None => Refused::Now(chain(&*error)),
+                })
+            }
+            Err(_) if self.is_over() => Err(Refused::Ever(OVER.to_owned())),
             Err(_) => {
                 let limit = self.asking.timeout;
                 Err(Refused::Now(format!(
@@ -419,7 +474,7 @@ impl Client {
             }
             Err(_) => return,
         };
-        sleep_until(turn).await;
+        sleep_until(self.until.map_or(turn, |until| until.min(turn))).await;
     }
 }
 

@@ -1,10 +1,13 @@
 //! Where a site's sitemaps are if its robots.txt names none: usual names, and what a folder has.
 
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+
+use crate::files;
 
 /// Names that sitemaps have on sites whose robots.txt names none, the most common first.
 pub(crate) const USUAL: [&str; 9] = [
@@ -65,7 +68,8 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
             if kind.is_dir() && depth < MAX_DEPTH {
                 waiting.push((path, depth + 1));
             } else if kind.is_file()
-                && let Some(is_index) = sitemap_in(&path)
+                && let Some(is_index) =
+                    sitemap_in(&path).map_err(|error| format!("{}: {error}", path.display()))?
                 && let Some(url) = url_of(&path, folder)
             {
                 found.push((!is_index, url));
@@ -80,25 +84,36 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Returns whether a file with the name of an XML document is an index; nothing if it is no sitemap.
-fn sitemap_in(path: &Path) -> Option<bool> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+fn sitemap_in(path: &Path) -> io::Result<Option<bool>> {
+    let name = path.file_name().and_then(OsStr::to_str);
+    let name = name.unwrap_or_default().to_ascii_lowercase();
     let mut head = Vec::new();
-    let file = || File::open(path).ok();
-    // What cannot be read is no sitemap yet: it is an error if one names it.
     if name.ends_with(".xml.gz") {
-        MultiGzDecoder::new(file()?)
+        let read = MultiGzDecoder::new(files::regular(path)?)
             .take(HEAD_BYTES)
-            .read_to_end(&mut head)
-            .ok()?;
+            .read_to_end(&mut head);
+        match read.map_err(|error| (error.kind(), error)) {
+            Ok(_) => {}
+            // It is no gzip, or damaged: whoever reads it as a sitemap says what.
+            Err((
+                ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof,
+                _,
+            )) => {
+                return Ok(Some(false));
+            }
+            Err((_, error)) => return Err(error),
+        }
     } else if name.ends_with(".xml") {
-        file()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+        files::regular(path)?
+            .take(HEAD_BYTES)
+            .read_to_end(&mut head)?;
     }
     let head = String::from_utf8_lossy(&head);
-    root(&head).and_then(|root| match root {
+    Ok(root(&head).and_then(|root| match root {
         "sitemapindex" => Some(true),
         "urlset" => Some(false),
         _ => None,
-    })
+    }))
 }
 
 /// Returns the local name of a document's root.
@@ -168,7 +183,13 @@ mod tests {
         std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).unwrap();
         assert_eq!(
             in_folder(folder.path()).unwrap(),
-            ["/z/all.xml", "/b.xml.gz", "/blog/a%3F.xml", "/blog/a.xml"]
+            [
+                "/z/all.xml",
+                "/b.xml.gz",
+                "/blog/a%3F.xml",
+                "/blog/a.xml",
+                "/broken.xml.gz"
+            ]
         );
         assert!(in_folder(&folder.path().join("none")).is_err());
     }

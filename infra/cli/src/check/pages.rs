@@ -17,7 +17,7 @@ use sitemap::loc::normalized;
 
 use super::fetch::Client;
 use super::robots::{Hosts, Known};
-use super::walk::Limits;
+use super::walk::{Limits, over};
 use crate::progress::{Progress, Unit};
 use crate::text::counted;
 use gate::{Gate, Refusal};
@@ -59,6 +59,10 @@ pub(super) async fn check(
             })
             .buffered(limits.jobs.max(1));
         while let Some((page, answer)) = progress.while_waiting(asked, answers.next()).await {
+            if client.is_over() {
+                over(&origin, "its pages", findings);
+                return asked;
+            }
             asked += 1;
             let (response, body) = match answer {
                 Ok(answer) => answer,
@@ -217,6 +221,9 @@ async fn canonicals(
             Err(failure) => Canonical::Silent(failure),
         };
         known.insert(form, canonical);
+    }
+    if gate.is_over() {
+        return;
     }
     for (page, url) in &elsewhere {
         let canonical = known.get(&*normalized(url));

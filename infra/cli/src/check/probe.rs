@@ -105,7 +105,8 @@ impl Asker<'_> {
 
     /// Adds a finding if there are problems.
     fn found(&mut self, rule: Rule, url: &str, problems: &[String]) {
-        if problems.is_empty() {
+        // Without an answer in time nothing is known.
+        if problems.is_empty() || self.client.is_over() {
             return;
         }
         let mut message = problems[..problems.len().min(MAX_TOLD)].join("; ");

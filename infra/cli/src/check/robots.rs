@@ -1,7 +1,7 @@
 //! robots.txt of a site, wherever it is: read, absent, or unknown.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 
 use super::bucket::Bucket;
 use super::fetch::Client;
+use crate::files;
 
 /// The outcome of asking for a robots.txt.
 #[derive(Debug)]
@@ -60,17 +61,13 @@ fn is_readable(response: &Response) -> bool {
 
 /// Reads a robots.txt in a folder. Only one that does not exist is absent.
 pub(crate) fn on_disk(path: &Path) -> Came {
-    let read = || {
-        // Of a pipe, nobody may ever write the end.
-        if !fs::metadata(path)?.is_file() {
-            return Err(std::io::Error::other("is not a file"));
-        }
+    let read = |file: File| {
         let mut text = Vec::new();
         let limit = MAX_ROBOTS_BYTES as u64 + 1;
-        File::open(path)?.take(limit).read_to_end(&mut text)?;
+        file.take(limit).read_to_end(&mut text)?;
         Ok(text)
     };
-    match read() {
+    match files::regular(path).and_then(read) {
         Ok(text) => Came::Text(text, None),
         Err(error) if error.kind() == ErrorKind::NotFound => Came::Absent(None),
         Err(error) => Came::Unknown(format!("{}: {error}", path.display())),
@@ -181,6 +178,8 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -11,6 +11,7 @@ use percent_encoding::percent_decode_str;
 
 use super::bucket::Bucket;
 use super::fetch::{Client, Fetched};
+use crate::files;
 
 /// Where documents come from.
 pub(super) enum Origin<'a> {
@@ -48,7 +49,7 @@ pub(super) async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched
         .iter()
         .fold(folder.clone(), |path, part| path.join(part));
     let place = path.clone();
-    let reading = tokio::task::spawn_blocking(move || read_file(&path, &about));
+    let reading = tokio::task::spawn_blocking(move || read_whole(files::regular(&path)?, &about));
     match reading.await {
         Ok(Ok(document)) => Fetched {
             response: None,

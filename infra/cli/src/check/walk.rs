@@ -117,6 +117,18 @@ struct Next {
     above: Vec<String>,
 }
 
+/// Adds that the time was over before all was looked at.
+pub(super) fn over(name: &str, what: &str, findings: &mut Findings) {
+    let rule = Rule::CheckLimits;
+    findings.add(rule, || Finding {
+        rule,
+        file: name.into(),
+        at: None,
+        message: format!("the time was over (--max-time) before all of {what} were looked at"),
+        invalid: false,
+    });
+}
+
 /// Checks one target.
 ///
 /// # Errors
@@ -198,10 +210,13 @@ pub async fn check(
         walk.found(Rule::CheckLimits, &name, None, message);
     }
     let findings = walk.site.findings();
-    if own.is_some() {
+    if own.is_some() && !client.is_over() {
         walk.probed.check(client, findings).await;
     }
-    let pages = pages::check(pages, client, limits, &hosts, own, findings).await;
+    let pages = match client.is_over() {
+        true => 0,
+        false => pages::check(pages, client, limits, &hosts, own, findings).await,
+    };
     let (findings, totals) = walk.site.finish(&name, limits.expected.as_deref())?;
     Ok(Outcome {
         findings,
@@ -304,6 +319,11 @@ impl Walk<'_> {
             let Some((next, fetched)) = progress.while_waiting(urls, under_way.next()).await else {
                 break;
             };
+            // What its end has cut says nothing.
+            if self.client.is_over() {
+                over(name, "the sitemaps", self.site.findings());
+                return Ok(());
+            }
             self.take(&next, fetched)?;
             if self.site.totals().urls > self.limits.max_urls {
                 let message = format!(

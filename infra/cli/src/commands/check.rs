@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use aws::{Account, Clock};
 use check::expected::Expected;
@@ -26,7 +26,7 @@ use serde::Serialize;
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 
 use super::place::{Deployed, Purpose};
-use super::requests::{Requests, map, origin};
+use super::requests::{Requests, duration, map, origin, url};
 use super::{Failure, read_file};
 use options::{fail_on, format, level, pages, profile};
 
@@ -91,6 +91,9 @@ pub(super) struct Check {
     /// Ask origin B for what is at origin A, with A's Host header, as for a staging host; repeatable
     #[arg(long, value_name = "A=B", value_parser = map)]
     map: Vec<(String, String)>,
+    /// Take no longer for all of it, such as 10m or 2h; what is not looked at then is said
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    max_time: Duration,
     /// Look at no more sitemaps and indexes of a target
     #[arg(long, value_name = "N", default_value_t = u64::from(MAX_ENTRIES) + 1)]
     max_sitemaps: u64,
@@ -301,9 +304,8 @@ impl Check {
                 origin,
             });
         }
-        if text.starts_with("http://") || text.starts_with("https://") {
-            let url = sitemap::loc::Loc::parse_any(text);
-            let url = url.map_err(|error| usage(error.to_string()))?;
+        if let Some(url) = url(text) {
+            let url = url?;
             return Ok(match origin(url.as_str()) {
                 Ok(origin) => Target::Site(origin),
                 Err(_) => Target::Sitemap(url.as_str().to_owned()),
@@ -359,7 +361,12 @@ impl Check {
             Target::Sitemap(url) => check::address::origin_of(url).map(str::to_owned),
             _ => None,
         });
-        self.requests.asking(origins, &self.map)
+        Asking {
+            // Pages of a folder are asked for where it will be served.
+            named: self.origin.iter().cloned().collect(),
+            max_time: Some(self.max_time),
+            ..self.requests.asking(origins, &self.map)
+        }
     }
 
     fn expected(&self) -> Result<Option<Expected>, Failure> {

@@ -9,6 +9,7 @@ use aws::{Account, Clock};
 use check::address::origin_of;
 use check::compare::{Fields, Side};
 use check::entries::{Part, Reading};
+use check::response::Transfer;
 use clap::{Args, ValueEnum};
 use cli::build::{Content, World};
 use cli::check::bucket::{Bucket, SCHEME};
@@ -20,12 +21,12 @@ use cli::diff::{Ignored, MaxRemoved, Pages, Target};
 use cli::output::{self, Output, note};
 use engine::error::EngineError;
 use objects::all_sites;
-use sitemap::loc::{Loc, Origin};
+use sitemap::loc::Origin;
 use sitemap::site::MAX_BYTES;
 
 use super::Failure;
 use super::place::{Deployed, Located, Purpose};
-use super::requests::{Requests, duration, map};
+use super::requests::{Requests, duration, map, url};
 
 #[derive(Args)]
 pub(super) struct Diff {
@@ -155,7 +156,7 @@ impl Diff {
         let reader = Reader {
             client: &client,
             reading: Arc::new(Reading {
-                is_encoded: false,
+                transfer: Transfer::default(),
                 max_bytes: MAX_BYTES,
                 maps: self.map.clone(),
                 is_exact: self.exact,
@@ -316,9 +317,8 @@ impl Diff {
             bucket.is_reachable().await.map_err(Failure::Usage)?;
             return Ok(Named::Target(Target::Bucket(bucket, file)));
         }
-        if text.starts_with("http://") || text.starts_with("https://") {
-            let url =
-                Loc::parse_any(text).map_err(|error| Failure::Usage(format!("{text}: {error}")))?;
+        if let Some(url) = url(text) {
+            let url = url?;
             return Ok(Named::Target(match Origin::parse(url.as_str()) {
                 Ok(origin) => Target::Site(origin.as_str().to_owned()),
                 Err(_) => Target::Sitemap(url.as_str().to_owned()),

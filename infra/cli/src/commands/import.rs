@@ -16,7 +16,7 @@ use sitemap::time::When;
 use tokio::runtime::Handle;
 
 use super::out::{Out, failed};
-use super::requests::{Requests, map, origin};
+use super::requests::{Requests, map, origin, url};
 use super::{Failure, read_file};
 use crate::COULD_NOT_TELL;
 
@@ -171,9 +171,8 @@ impl Import {
         for name in &self.sources {
             let place = if name == STDIN_NAME {
                 Place::Stdin
-            } else if name.starts_with("http://") || name.starts_with("https://") {
-                let url = sitemap::loc::Loc::parse_any(name);
-                let url = url.map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+            } else if let Some(url) = url(name) {
+                let url = url?;
                 match origin(url.as_str()) {
                     Ok(origin) => Place::Site(origin),
                     Err(_) => Place::Url(url.as_str().to_owned()),

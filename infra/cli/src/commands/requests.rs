@@ -1,9 +1,14 @@
 //! How a verb asks the servers of others, and what those options mean.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use clap::Args;
 use cli::check::fetch::Asking;
+use http::{HeaderName, HeaderValue};
+use sitemap::loc::Loc;
+
+use super::Failure;
 
 /// Requests a second; nothing for as many as there can be.
 pub(super) type Rate = Option<f64>;
@@ -23,6 +28,9 @@ pub(super) struct Requests {
     /// Send a header to the hosts that are named here. For a secret name a variable: "Authorization: $TOKEN"; repeatable
     #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
     header: Vec<(String, String)>,
+    /// Also ask private, loopback and link-local addresses that a site names, besides those that are named here
+    #[arg(long)]
+    allow_private: bool,
     /// How to introduce itself
     #[arg(long, value_name = "TEXT", default_value = concat!("waymark/", env!("CARGO_PKG_VERSION")))]
     user_agent: String,
@@ -43,6 +51,9 @@ impl Requests {
             user_agent: self.user_agent.clone(),
             maps: maps.to_vec(),
             origins: origins.collect(),
+            named: Vec::new(),
+            allow_private: self.allow_private,
+            max_time: None,
         }
     }
 }
@@ -57,26 +68,63 @@ pub(super) fn rate(text: &str) -> Result<Rate, String> {
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.strip_suffix('m') {
-        Some(minutes) => (minutes, 60),
-        None => (text.strip_suffix('s').unwrap_or(text), 1),
-    };
+    let units = [('h', 3600), ('m', 60), ('s', 1)];
+    let unit = units
+        .iter()
+        .find_map(|(end, unit)| Some((text.strip_suffix(*end)?, *unit)));
+    let (number, unit) = unit.unwrap_or((text, 1));
     match number.parse::<u64>() {
         Ok(number) if number > 0 && number < 1_000_000 => Ok(Duration::from_secs(number * unit)),
-        _ => Err("is not a time, such as 30s or 2m".to_owned()),
+        _ => Err("is not a time, such as 30s, 2m or 1h".to_owned()),
     }
 }
 
 fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("is not NAME: VALUE")?;
-    let value = value.trim();
+    let (name, value) = (name.trim(), value.trim());
     let value = match value.strip_prefix('$') {
         Some(variable) => {
             std::env::var(variable).map_err(|_| format!("the environment has no {variable}"))?
         }
         None => value.to_owned(),
     };
-    Ok((name.trim().to_owned(), value))
+    // The value may be a secret, and is not shown.
+    HeaderName::try_from(name).map_err(|_| format!("{name:?} is not the name of a header"))?;
+    HeaderValue::try_from(&value)
+        .map_err(|_| format!("the value of {name} has a character that no header has"))?;
+    Ok((name.to_owned(), value))
+}
+
+/// Reads a target that is a URL; nothing if it is a path.
+///
+/// # Errors
+///
+/// If it is no URL that can be asked. What may be a password in it is not shown.
+pub(super) fn url(text: &str) -> Option<Result<Loc, Failure>> {
+    let (scheme, _) = text.split_once("://")?;
+    let is_http = ["http", "https"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known));
+    let url = is_http.then(|| Loc::parse_any(text))?;
+    Some(url.map_err(|error| Failure::Usage(format!("{}: {error}", without_password(text)))))
+}
+
+/// Returns a URL without its user information.
+fn without_password(url: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return Cow::Borrowed(url);
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let port = rest[..end].rsplit_once(':').map_or("", |(_, port)| port);
+    // A password with a slash that is not encoded has no host before it.
+    let end = match port.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => end,
+        false => rest.len(),
+    };
+    match rest[..end].rfind('@') {
+        None => Cow::Borrowed(url),
+        Some(at) => Cow::Owned(format!("{scheme}://…{}", &rest[at..])),
+    }
 }
 
 pub(super) fn map(text: &str) -> Result<(String, String), String> {
@@ -87,4 +135,59 @@ pub(super) fn map(text: &str) -> Result<(String, String), String> {
 pub(super) fn origin(text: &str) -> Result<String, String> {
     let origin = sitemap::loc::Origin::parse(text).map_err(|error| format!("{text}: {error}"))?;
     Ok(origin.as_str().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_shown() {
+        for (text, expected) in [
+            (
+                "https://jane:s3cret@www.example.com/a",
+                "https://…@www.example.com/a",
+            ),
+            (
+                "HTTPS://jane:s3/cret@www.example.com/a",
+                "HTTPS://…@www.example.com/a",
+            ),
+            (
+                "https://jane:s@ret@www.example.com:8080",
+                "https://…@www.example.com:8080",
+            ),
+            (
+                "https://www.example.com:80/@jane",
+                "https://www.example.com:80/@jane",
+            ),
+            (
+                "https://www.example.com/@jane",
+                "https://www.example.com/@jane",
+            ),
+            ("folder", "folder"),
+        ] {
+            assert_eq!(without_password(text), expected);
+        }
+        for text in [
+            "https://jane:s3cret@www.example.com/",
+            "HTTP://jane:s3cret@a.example",
+        ] {
+            let failure = url(text).expect("it is a URL").unwrap_err().to_string();
+            assert!(!failure.contains("s3cret"), "{failure}");
+        }
+        assert!(url("public/http://").is_none());
+    }
+
+    #[test]
+    fn a_header_is_one_or_is_refused_without_its_value() {
+        assert_eq!(
+            header(" X-A :  b ").unwrap(),
+            ("X-A".to_owned(), "b".to_owned())
+        );
+        for text in ["a", "a b: c", ": c", "a\n: c", "\u{e9}: c"] {
+            assert!(header(text).is_err(), "{text}");
+        }
+        let refused = header("Authorization: s3cret\r\nX: y").unwrap_err();
+        assert!(!refused.contains("s3cret"), "{refused}");
+    }
 }

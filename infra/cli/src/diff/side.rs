@@ -1,7 +1,6 @@
 //! One side of a comparison: from what it is to all its pages.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use check::address::{origin_of, path_of};
 use check::compare::Side;
 use check::entries::{Listed, Outline, PageError, Reading, read, read_entries};
 use check::finding::Findings;
+use check::response::Transfer;
 use check::robots::Robots;
 use check::rules::Policy;
 use engine::SitemapTable;
@@ -23,6 +23,7 @@ use crate::check::fetch::Client;
 use crate::check::source::parts;
 use crate::check::walk::MAX_DEPTH;
 use crate::check::{names, robots};
+use crate::files;
 use crate::output::note;
 use crate::progress::{Progress, Unit};
 
@@ -393,9 +394,9 @@ async fn document(
 ) -> Came {
     let reading = reader.reading.clone();
     let limit = reading.max_bytes;
-    let listed = move |body: Box<dyn Read + Send>, is_encoded| {
+    let listed = move |body: Box<dyn Read + Send>, transfer: Transfer| {
         let reading = Reading {
-            is_encoded,
+            transfer,
             ..(*reading).clone()
         };
         let mut children = Vec::new();
@@ -415,9 +416,11 @@ async fn document(
     };
     let (response, came) = match target.place(url) {
         None => return Came::Failed(format!("is not in {}", target.name())),
-        Some(Place::File(path)) => match File::open(&path) {
+        Some(Place::File(path)) => match files::regular(&path) {
             Ok(body) => {
-                let reading = tokio::task::spawn_blocking(move || listed(Box::new(body), false));
+                let reading = tokio::task::spawn_blocking(move || {
+                    listed(Box::new(body), Transfer::default())
+                });
                 let came = reading.await;
                 (
                     None,

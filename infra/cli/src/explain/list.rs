@@ -8,7 +8,7 @@ use sitemap::loc::Loc;
 
 use super::{Entry, Explanation, Page, Reason, State};
 use crate::import::{HEAD_BYTES, Rows, open};
-use crate::text::{csv_cell, escaped};
+use crate::text::csv_cell;
 
 /// The column of a Search Console export that has the addresses. Its case does not matter.
 const COLUMN: &str = "URL";
@@ -243,7 +243,7 @@ impl Row {
             &self.id,
             &self.sitemap,
         ];
-        cells.map(|cell| csv_cell(&escaped(cell))).join(",")
+        cells.map(csv_cell).join(",")
     }
 }
 

@@ -9,6 +9,10 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use crate::content::LoadError;
+use crate::files;
+
+/// Bytes of a journal, far more than it has.
+const MAX_JOURNAL_BYTES: u64 = 64 * 1024;
 
 /// How far a load of a file is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +70,13 @@ impl Beside {
             malformed: 0,
         };
         let journal_path = with_ending(file, ".journal");
-        let kept = std::fs::read(&journal_path).ok();
+        let kept = match files::regular(&journal_path) {
+            Ok(file) => files::bytes(file, MAX_JOURNAL_BYTES).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        };
+        let kept = kept.map_err(Self::failed(&journal_path))?;
+        // One of another form is of another version.
         let kept = kept.and_then(|text| serde_json::from_slice::<Journal>(&text).ok());
         let kept = kept.filter(|kept| {
             (kept.bytes, kept.modified, &kept.table) == (fresh.bytes, fresh.modified, &fresh.table)

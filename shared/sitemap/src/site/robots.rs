@@ -41,6 +41,12 @@ pub(super) fn disallow_all() -> Vec<String> {
     vec!["User-agent: *".to_owned(), "Disallow: /".to_owned()]
 }
 
+/// Whether a character may make two lines of one: a control character, but for tabs, which are white space there, or a line or
+/// paragraph separator, at which some readers split lines.
+fn breaks(character: char) -> bool {
+    (character.is_control() && character != '\t') || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
 /// The lines that can be published, and the others.
 pub(super) fn read(values: &[Value]) -> (Vec<String>, Vec<Dropped>) {
     let (mut lines, mut dropped) = (Vec::new(), Vec::new());
@@ -50,8 +56,7 @@ pub(super) fn read(values: &[Value]) -> (Vec<String>, Vec<Dropped>) {
         let reason = match value.as_str() {
             None => format!("{} is not text", cut(&value.to_string())),
             Some(line) => {
-                // Tabs are white space there. A line break would make two lines of one.
-                let control = line.chars().find(|c| c.is_control() && *c != '\t');
+                let control = line.chars().find(|c| breaks(*c));
                 let stored = value.to_string().len() + 1;
                 if let Some(control) = control {
                     let code = u32::from(control);
@@ -80,12 +85,11 @@ pub(super) fn read(values: &[Value]) -> (Vec<String>, Vec<Dropped>) {
 
 /// Whether crawlers may read no more without this text, each of whose pieces may have been meant as a line.
 fn is_harmless(text: &str) -> bool {
-    text.split(|c: char| c.is_control() && c != '\t')
-        .all(|line| {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            let field = line.split(':').next().unwrap_or_default().trim();
-            line.is_empty() || HARMLESS.iter().any(|name| field.eq_ignore_ascii_case(name))
-        })
+    text.split(breaks).all(|line| {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let field = line.split(':').next().unwrap_or_default().trim();
+        line.is_empty() || HARMLESS.iter().any(|name| field.eq_ignore_ascii_case(name))
+    })
 }
 
 impl SiteSettings {

@@ -183,6 +183,16 @@ fn a_bad_line_of_robots_never_opens_the_site() {
         "robots[1]: \"# note\\u{7}\" has the control character U+0007: the line is left out"
     );
     assert!(!settings.problems[0].closes);
+    // Some readers split lines there: what is behind may open what is closed.
+    for separator in ["\u{2028}", "\u{2029}", "\u{85}"] {
+        let line = format!("Disallow: /x{separator}Allow: /");
+        let settings = parse(json!(["User-agent: *", line]));
+        assert_eq!(
+            settings.robots,
+            ["User-agent: *", "Disallow: /"],
+            "{separator:?}"
+        );
+    }
 }
 
 #[test]

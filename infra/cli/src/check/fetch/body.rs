@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use aws::chain;
 use aws_smithy_types::body::SdkBody;
 use bytes::{Buf, Bytes};
 use check::response::{End, Response};
@@ -135,7 +136,7 @@ async fn pump(
                 response.end = End::Whole;
                 return;
             }
-            Ok(Some(Err(error))) => break told(&*error),
+            Ok(Some(Err(error))) => break chain(&*error),
             Ok(Some(Ok(frame))) => frame,
         };
         let piece = frame.into_data().unwrap_or_default();
@@ -156,20 +157,6 @@ async fn pump(
     // As above.
     let _ = send.send(Err(())).await;
     response.end = End::Cut(cut);
-}
-
-/// An error with what caused it.
-pub(crate) fn told(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 /// A body that comes from elsewhere, for a reader that waits.

@@ -8,7 +8,7 @@ use check::rules::Rule;
 use sitemap::xml::is_xml_char;
 
 use super::Report;
-use crate::text::escaped;
+use crate::text::line_escaped;
 
 impl Report {
     pub(super) fn junit(&self, most: u64) -> String {
@@ -74,7 +74,7 @@ impl Report {
 /// Foreign text as XML's.
 fn text(text: &str) -> String {
     let mut safe = String::new();
-    for character in escaped(text).chars() {
+    for character in line_escaped(text).chars() {
         match character {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),

@@ -1,0 +1,339 @@
+//! What a site, a folder or a file may try to make of the command: requests inside its network, commands of a CI, reads that never
+//! end.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::limited::Limited as _;
+use super::{LIMIT, Outcome, index, rules, send, serve, urlset, xml};
+
+/// What stands where nobody should look.
+const SECRET: &str = "s3cret-of-the-network";
+
+fn run(folder: &Path, arguments: &[&str]) -> Outcome {
+    let began = Instant::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null())
+        .output_in_time();
+    let took = began.elapsed();
+    assert!(took < LIMIT, "{arguments:?} took {took:?}");
+    Outcome {
+        status: output.status.code().unwrap(),
+        output: String::from_utf8_lossy(&output.stdout).into_owned(),
+        errors: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// A server of the network: how often it was asked, and its origin.
+fn inside() -> (Arc<AtomicU64>, String) {
+    let asked = Arc::new(AtomicU64::new(0));
+    let count = asked.clone();
+    let origin = serve(move |_, _, stream| {
+        count.fetch_add(1, Ordering::Relaxed);
+        send(
+            stream,
+            "200 OK",
+            "content-type: text/plain\r\n",
+            SECRET.as_bytes(),
+        );
+    });
+    (asked, origin)
+}
+
+/// A site that names addresses of the network in each way that it has.
+fn site(way: &'static str, inside: String) -> String {
+    serve(move |path, origin, stream| {
+        let inside = match way {
+            // By a name, which has to be resolved.
+            "name" => inside.replace("127.0.0.1", "localhost"),
+            _ => inside.clone(),
+        };
+        let redirect = |stream: &mut _, path: &str| {
+            let location = format!("location: {inside}{path}\r\n");
+            send(stream, "302 Found", &location, b"");
+        };
+        match (way, path) {
+            ("robots", "/robots.txt") => redirect(stream, "/robots.txt"),
+            ("named" | "name", "/robots.txt") => {
+                let text = format!("Sitemap: {inside}/sitemap.xml\n");
+                send(
+                    stream,
+                    "200 OK",
+                    "content-type: text/plain\r\n",
+                    text.as_bytes(),
+                );
+            }
+            (_, "/robots.txt") => {
+                let text = format!("Sitemap: {origin}/sitemap.xml\n");
+                send(
+                    stream,
+                    "200 OK",
+                    "content-type: text/plain\r\n",
+                    text.as_bytes(),
+                );
+            }
+            ("redirect", "/sitemap.xml") => redirect(stream, "/latest/meta-data/"),
+            ("index", "/sitemap.xml") => xml(stream, &index(&inside, &["/a.xml"])),
+            ("child", "/sitemap.xml") => xml(stream, &index(origin, &["/a.xml"])),
+            ("child", "/a.xml") => redirect(stream, "/a.xml"),
+            ("page", "/sitemap.xml") => xml(stream, &urlset(origin, &["/1"])),
+            ("page", "/1") => redirect(stream, "/1"),
+            _ => send(stream, "404 Not Found", "", b""),
+        }
+    })
+}
+
+#[test]
+fn what_a_site_names_inside_the_network_is_not_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let usual = ["--rate", "0", "--retries", "0", "--timeout", "5s"];
+    for way in [
+        "robots", "named", "name", "redirect", "index", "child", "page",
+    ] {
+        for verb in ["check", "diff", "import"] {
+            let (asked, inside) = inside();
+            let origin = site(way, inside);
+            let target = format!("{origin}/");
+            let arguments: &[&str] = match verb {
+                "check" => &["check", &target, "--pages", "all"],
+                "diff" => &["diff", &target, &target],
+                _ => &["import", &target],
+            };
+            let outcome = run(folder.path(), &[arguments, &usual].concat());
+            let told = format!("{verb} {way}: {}{}", outcome.output, outcome.errors);
+            assert_eq!(asked.load(Ordering::Relaxed), 0, "{told}");
+            assert!(!told.contains(SECRET), "{told}");
+            // A child of another host is not followed by `check` and `import`; nor does anything but `check` look at pages.
+            let is_never = matches!(
+                (verb, way),
+                ("check" | "import", "index") | ("diff" | "import", "page")
+            );
+            if !is_never {
+                assert!(told.contains("not asked: "), "{told}");
+                assert!(told.contains("--allow-private"), "{told}");
+                assert_ne!(outcome.status, 0, "{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_allowed_is_asked_and_not_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    for (way, verb) in [
+        ("named", "check"),
+        ("redirect", "check"),
+        ("child", "check"),
+        ("index", "diff"),
+        ("redirect", "diff"),
+    ] {
+        let (asked, inside) = inside();
+        let target = format!("{}/", site(way, inside));
+        let arguments: &[&str] = match verb {
+            "check" => &["check", &target, "--allow-private", "--rate", "0"],
+            _ => &["diff", &target, &target, "--allow-private", "--rate", "0"],
+        };
+        let outcome = run(folder.path(), arguments);
+        let told = format!("{verb} {way}: {}{}", outcome.output, outcome.errors);
+        assert_ne!(asked.load(Ordering::Relaxed), 0, "{told}");
+        assert!(!told.contains(SECRET), "{told}");
+        assert_ne!(outcome.status, 0, "{told}");
+    }
+    // Of what the user named, the report says what it is.
+    let (_, inside) = inside();
+    let outcome = run(folder.path(), &["check", &format!("{inside}/x")]);
+    assert!(outcome.output.contains(SECRET), "{}", outcome.output);
+}
+
+#[test]
+fn no_line_of_a_report_is_a_command_of_a_ci() {
+    let folder = tempfile::tempdir().unwrap();
+    let hostile =
+        "::error::x ##[group]y ##vso[task.z]\u{1b}[2J\u{ad}\u{2060}\u{e0041}\r\n::stop-commands::t";
+    let address = format!("https://www.example.com/{}", hostile.replace(' ', "%20"));
+    let name = "::warning::a##[b].xml";
+    let loc = "https://www.example.com/##[group]x";
+    fs::write(
+        folder.path().join(name),
+        format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"><url><loc>::error::##[x]&#xad;&#xE0041;</loc>\
+             <lastmod>::set-env name=a::b</lastmod></url><url><loc>{loc}</loc></url></urlset>"
+        ),
+    )
+    .unwrap();
+    let record = serde_json::json!({"id": hostile, "type": "post", "url": "::error::x"});
+    let good = serde_json::json!({"id": format!("::notice::{loc}"), "type": "post", "url": "https://www.example.com/"});
+    fs::write(
+        folder.path().join("::a.jsonl"),
+        format!("{record}\n{good}\n::error::no json\n"),
+    )
+    .unwrap();
+    fs::write(
+        folder.path().join("::b.txt"),
+        format!("{address}\n::error::c\n"),
+    )
+    .unwrap();
+    fs::write(folder.path().join("a.txt"), format!("{loc}\n")).unwrap();
+    fs::write(
+        folder.path().join("b.txt"),
+        "https://www.example.com/\u{0}##[x]\n",
+    )
+    .unwrap();
+    fs::write(folder.path().join("c.csv"), "url,title\n::error::x,##[y]\n").unwrap();
+    for arguments in [
+        &["check", name][..],
+        &["check", name, "--format", "json"],
+        &["check", name, "--format", "jsonl"],
+        &["check", name, "--format", "sarif"],
+        &["check", name, "--format", "junit"],
+        &["check", name, "--format", "markdown"],
+        &["check", "::b.txt"],
+        &["check", "::missing.xml"],
+        &["diff", name, "a.txt"],
+        &["diff", name, "b.txt", "--format", "csv"],
+        &["diff", name, "b.txt", "--format", "markdown"],
+        &["diff", name, "b.txt", "--json"],
+        &["import", name],
+        &["import", "::a.jsonl"],
+        &["import", "c.csv"],
+        &["import", "::b.txt", "--output", "out.jsonl", "--json"],
+        &["build", "::a.jsonl", "--output", "out"],
+        &["explain", "--from", "::b.txt", "::a.jsonl"],
+        &["::error::verb"],
+    ] {
+        let outcome = run(folder.path(), arguments);
+        for line in outcome.output.lines().chain(outcome.errors.lines()) {
+            let told = format!("{arguments:?}: {line:?}");
+            assert!(!line.trim_start().starts_with("::"), "{told}");
+            assert!(
+                !["##[", "##vso["]
+                    .iter()
+                    .any(|command| line.contains(command)),
+                "{told}"
+            );
+            let acts = |c: char| c.is_control() || ['\u{ad}', '\u{2060}', '\u{e0041}'].contains(&c);
+            assert!(!line.contains(acts), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_robots_txt_that_cannot_be_read_is_not_taken_for_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let origin = "https://www.example.com";
+    fs::write(folder.path().join("sitemap.xml"), urlset(origin, &["/1"])).unwrap();
+    let robots = folder.path().join("robots.txt");
+    let path = folder.path().to_str().unwrap();
+    fs::create_dir(&robots).unwrap();
+    assert_eq!(rules(path, &["--origin", origin]).1, 1);
+    assert_eq!(run(folder.path(), &["diff", path, path]).status, 2);
+    fs::remove_dir(&robots).unwrap();
+    let made = Command::new("mkfifo").arg(&robots).status().unwrap();
+    assert!(made.success());
+    assert_eq!(rules(path, &["--origin", origin]).1, 1);
+    assert_eq!(run(folder.path(), &["diff", path, path]).status, 2);
+}
+
+#[test]
+fn a_pipe_that_is_named_as_a_sitemap_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let origin = "https://www.example.com";
+    fs::write(
+        folder.path().join("sitemap.xml"),
+        index(origin, &["/a.xml"]),
+    )
+    .unwrap();
+    let made = Command::new("mkfifo")
+        .arg(folder.path().join("a.xml"))
+        .status();
+    assert!(made.unwrap().success());
+    let path = folder.path().to_str().unwrap();
+    let outcome = run(folder.path(), &["check", path, "--origin", origin]);
+    assert_eq!(outcome.status, 1);
+    assert!(
+        outcome.output.contains("is not a file"),
+        "{}",
+        outcome.output
+    );
+    let outcome = run(folder.path(), &["diff", path, path]);
+    assert_eq!(outcome.status, 2);
+    assert!(
+        outcome.errors.contains("is not a file"),
+        "{}",
+        outcome.errors
+    );
+    let outcome = run(folder.path(), &["import", path]);
+    assert_ne!(outcome.status, 0, "{}", outcome.errors);
+}
+
+#[test]
+fn a_check_ends_in_its_time_and_says_so() {
+    let origin = serve(|path, origin, stream| match path {
+        "/robots.txt" => super::robots(stream, origin),
+        "/sitemap.xml" => xml(stream, &index(origin, &["/a.xml", "/b.xml"])),
+        "/a.xml" => xml(stream, &urlset(origin, &["/1"])),
+        // It never answers.
+        _ => thread::sleep(LIMIT * 2),
+    });
+    let check = |target: &str, more: &[&str]| {
+        let usual = [
+            "check",
+            target,
+            "--json",
+            "--max-time",
+            "2s",
+            "--timeout",
+            "100s",
+        ];
+        let outcome = run(Path::new("."), &[&usual, more].concat());
+        let report: Value = serde_json::from_str(&outcome.output).unwrap();
+        let counts = report["counts"].as_object().unwrap();
+        (counts.keys().cloned().collect::<Vec<_>>(), outcome.status)
+    };
+    let over = || (vec!["check.limits".to_owned()], 0);
+    assert_eq!(check(&format!("{origin}/"), &["--jobs", "1"]), over());
+    // Its pages, too.
+    let found = check(
+        &format!("{origin}/a.xml"),
+        &["--pages", "all", "--skip", "robots.,index."],
+    );
+    assert_eq!(found, over());
+}
+
+#[test]
+fn what_cannot_be_asked_is_status_2_and_shows_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [
+        &["check", "https://jane:pass-w0rd@www.example.com/"][..],
+        &["check", "HTTPS://jane:pass-w0rd@www.example.com/a.xml"],
+        &["diff", "https://jane:pass-w0rd@www.example.com/", "."],
+        &["import", "https://jane:pass-w0rd@www.example.com/"],
+        &[
+            "check",
+            "http://127.0.0.1:1/",
+            "--header",
+            "Bad name: pass-w0rd",
+        ],
+        &["check", "http://127.0.0.1:1/", "--header", "no colon"],
+    ] {
+        let outcome = run(folder.path(), arguments);
+        assert_eq!((outcome.status, &*outcome.output), (2, ""), "{arguments:?}");
+        let is_header = arguments.contains(&"--header");
+        // What clap refuses it names, as its user wrote it.
+        assert!(
+            is_header || !outcome.errors.contains("pass-w0rd"),
+            "{}",
+            outcome.errors
+        );
+    }
+}
