@@ -1,7 +1,8 @@
 //! DynamoDB in the process: dynoxide, on SQLite.
 //!
 //! - It runs on a thread of its own: its calls block, and would hold up the functions that wait for them.
-//! - It listens on HTTP. The clients of this process reach it without: see `direct`.
+//! - It listens on HTTP behind the `guard`, as every server of the stack that can be written to. dynoxide's own server is `hidden`.
+//!   The clients of this process reach the database without HTTP: see `direct`.
 //! - Its file is not synced to the disk. What survives a crash of this process may not survive one of the machine; the
 //!   local stack loads its content again anyway.
 
@@ -10,13 +11,20 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use dynoxide::Database;
-use dynoxide::server::serve_with_shutdown;
+use hyper::service::service_fn;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::direct::{Call, Calls};
-use crate::loopback::{ListenError, STOP_GRACE, listen};
+use crate::guard::guarded;
+use crate::loopback::{ListenError, Server, listen};
 
+mod hidden;
+
+use hidden::{Hidden, Question, forward};
+
+/// What messages call it.
+const NAME: &str = "DynamoDB";
 /// The database's name in the data folder.
 const FILE: &str = "dynamodb.sqlite";
 
@@ -54,6 +62,7 @@ pub struct DynamoDb {
     pub endpoint: String,
     /// Sends calls to its thread.
     pub(crate) calls: Calls,
+    server: Server,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<(), String>>,
 }
@@ -65,19 +74,27 @@ impl DynamoDb {
     /// # Errors
     ///
     /// [`DynamoDbError`]: the port is taken, the folder cannot be written, the file is not a database of ours.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
     pub fn start(port: u16, data: &Path) -> Result<Self, DynamoDbError> {
-        let (listener, address) = listen("DynamoDB", port)?;
+        let listening = listen(NAME, port)?;
         let file = data.join(FILE);
         let database = open(&file).map_err(|message| DynamoDbError::File { file, message })?;
         let (stop, stopped) = oneshot::channel();
         let (calls, called) = mpsc::unbounded_channel();
+        let (ask, asked) = mpsc::unbounded_channel();
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
-            .spawn(move || serve(listener, database, called, stopped))
+            .spawn(move || serve(&database, called, asked, stopped))
             .map_err(|error| DynamoDbError::Server(error.to_string()))?;
+        let service = service_fn(move |request| forward(ask.clone(), request));
+        let server = Server::on(NAME, listening, guarded(service))?;
         Ok(Self {
-            endpoint: format!("http://{address}"),
+            endpoint: format!("http://{}", server.address),
             calls: Calls(calls),
+            server,
             stop,
             thread,
         })
@@ -89,6 +106,7 @@ impl DynamoDb {
     ///
     /// [`DynamoDbError::Server`] if its server had failed.
     pub async fn stop(self) -> Result<(), DynamoDbError> {
+        self.server.stop().await;
         drop(self.stop);
         let ended = tokio::task::spawn_blocking(|| self.thread.join()).await;
         match ended {
@@ -99,9 +117,9 @@ impl DynamoDb {
 }
 
 fn serve(
-    listener: std::net::TcpListener,
-    database: Database,
+    database: &Database,
     mut called: mpsc::UnboundedReceiver<Call>,
+    asked: mpsc::UnboundedReceiver<Question>,
     stopped: oneshot::Receiver<()>,
 ) -> Result<(), String> {
     // One thread: the database serves one call at a time, and a second thread only waits for its lock.
@@ -110,30 +128,18 @@ fn serve(
         .build()
         .map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let listener =
-            tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
         let direct = database.clone();
-        // It ends with the runtime.
+        // Both end with the runtime.
         tokio::spawn(async move {
             while let Some(call) = called.recv().await {
                 call(&direct);
             }
         });
-        let (stop, told) = oneshot::channel::<()>();
-        let server = serve_with_shutdown(listener, database, async {
-            // An error means that the sender is gone, which is how it is told to stop.
-            told.await.ok();
-        });
-        tokio::pin!(server);
-        tokio::select! {
-            ended = &mut server => return ended,
-            _ = stopped => drop(stop),
-        }
-        // A client that never finishes its request must not keep the process alive: the runtime's end closes it.
-        tokio::time::timeout(STOP_GRACE, server)
-            .await
-            .unwrap_or(Ok(()))
-    })
+        tokio::spawn(Hidden::of(database.clone()).answer_all(asked));
+        // An error means that the sender is gone, which is how it is told to stop.
+        stopped.await.ok();
+    });
+    Ok(())
 }
 
 /// Opens the file, makes writes to it cheap, and trims its streams.
@@ -332,12 +338,12 @@ pub(crate) mod tests {
             .await
             .expect("connected");
         let head =
-            b"POST / HTTP/1.1\r\nHost: local\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
         stream.write_all(head).await.expect("sent");
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).await.expect("answered");
         assert_eq!(&answer, b"HTTP/1.1 100");
-        tokio::time::timeout(STOP_GRACE * 2, dynamodb.stop())
+        tokio::time::timeout(crate::loopback::STOP_GRACE * 2, dynamodb.stop())
             .await
             .expect("in time")
             .expect("it stops");

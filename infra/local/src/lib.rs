@@ -3,6 +3,7 @@
 mod direct;
 pub mod dynamodb;
 pub mod event_source;
+mod guard;
 pub mod invocation;
 pub mod loopback;
 pub mod s3;

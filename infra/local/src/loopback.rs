@@ -92,11 +92,27 @@ impl Server {
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let (listener, address) = listen(name, port)?;
+        Self::on(name, listen(name, port)?, service)
+    }
+
+    /// Serves every connection to a listener, as [`Server::start`] does.
+    pub(crate) fn on<S, B>(
+        name: &'static str,
+        (listener, address): (TcpListener, SocketAddr),
+        service: S,
+    ) -> Result<Self, ListenError>
+    where
+        S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         let listener =
             tokio::net::TcpListener::from_std(listener).map_err(|source| ListenError::Bind {
                 service: name,
-                port,
+                port: address.port(),
                 source,
             })?;
         let (stop, stopped) = oneshot::channel();

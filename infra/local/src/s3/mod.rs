@@ -23,6 +23,7 @@ use hyper::service::service_fn;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::{Body, HttpError, S3Error, S3ErrorCode};
 
+use crate::guard::guarded;
 use crate::loopback::{ListenError, Server};
 pub use store::Counts;
 use store::Store;
@@ -78,7 +79,7 @@ impl S3 {
         let server = Server::start(
             "S3",
             port,
-            service_fn(move |request| answer(s3.clone(), request)),
+            guarded(service_fn(move |request| answer(s3.clone(), request))),
         )?;
         Ok(Self {
             endpoint: format!("http://{}", server.address),

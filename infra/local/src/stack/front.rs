@@ -6,10 +6,12 @@
 //!   site that is published next.
 //! - A request without a Host gets no site's header: it reaches the function as one at the function's URL does. The test of
 //!   the distribution (`tests/deploy/cdn_test.py`) asks so.
-//! - `/` of no site is a page that lists the sites. The function knows nothing of it.
+//! - `/` of no site is a page that lists the sites, at this machine's own names alone. The function knows nothing of it.
+//! - No request is refused for its Origin, as `guard` does before DynamoDB and S3: what is published is for everybody, nothing can
+//!   be written here, no answer lets a page of another origin read it, and no header that the CDN's cache does not know may change
+//!   an answer.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -23,11 +25,9 @@ use hyper::service::service_fn;
 use objects::Objects;
 
 use super::{Hosts, Options};
+use crate::guard::{LOCAL, host_and_port, is_this_machine};
 use crate::invocation::{HTTP, invoke};
 use crate::loopback::{ListenError, Server};
-
-/// Under this name everything is on this machine (RFC 6761, section 6.3).
-const LOCAL: &str = ".localhost";
 
 /// The address at which a browser on this machine reaches a site, without a slash at its end. `port` is the sites' own.
 #[must_use]
@@ -85,27 +85,17 @@ fn site_of<'a>(host: &'a str, sites: &'a [String]) -> &'a str {
     }
     let (name, _) = host_and_port(host);
     let local = sites.iter().find(|site| local_name(site) == name);
-    let is_here = name == "localhost" || name.ends_with(LOCAL) || is_loopback(name);
     match (local, sites) {
         (Some(site), _) => site,
-        (None, [site]) if is_here => site,
+        (None, [site]) if is_this_machine(host) => site,
         _ => host,
     }
-}
-
-fn is_loopback(name: &str) -> bool {
-    let address = name.trim_start_matches('[').trim_end_matches(']').parse();
-    address.is_ok_and(|address: IpAddr| address.is_loopback())
-}
-
-fn host_and_port(host: &str) -> (&str, Option<&str>) {
-    host.rsplit_once(':')
-        .map_or((host, None), |(name, port)| (name, Some(port)))
 }
 
 fn asks_for_list<B>(request: &Request<B>, host: &str, sites: &[String]) -> bool {
     request.uri().path() == "/"
         && [Method::GET, Method::HEAD].contains(request.method())
+        && is_this_machine(host)
         && !sites.iter().any(|site| site == host)
 }
 
