@@ -83,7 +83,14 @@ fn ended(mut command: Command) -> (ExitStatus, String, String) {
 fn serve(arguments: &[&str]) -> (Process, [String; 2]) {
     let mut command = waymark(&["serve"]);
     command.args(["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]);
-    let mut process = Process(command.args(arguments).spawn().expect("it starts"));
+    command.args(arguments);
+    let (process, ports, _) = serving(command);
+    (process, ports)
+}
+
+/// A stack that runs, its ports, and what it writes to stderr.
+fn serving(mut command: Command) -> (Process, [String; 2], Receiver<String>) {
+    let mut process = Process(command.spawn().expect("it starts"));
     let out = lines(process.0.stdout.take().expect("piped"));
     let err = lines(process.0.stderr.take().expect("piped"));
     let deadline = Instant::now() + PATIENCE;
@@ -101,7 +108,7 @@ fn serve(arguments: &[&str]) -> (Process, [String; 2]) {
             }
         }
         if line.starts_with("ready ") {
-            return (process, ports.map(|(_, port)| port));
+            return (process, ports.map(|(_, port)| port), err);
         }
     }
 }
@@ -175,6 +182,77 @@ fn a_command_that_does_not_read_what_the_stack_reads_ends_with_2_and_says_what_t
         let (status, out, err) = ended(command);
         assert_eq!(status.code(), Some(expected), "{table:?}: {out}\n{err}");
     }
+}
+
+#[test]
+fn a_folder_for_state_may_have_a_file_called_lock_and_an_empty_object() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let content = file(folder.path(), "content.jsonl", RECORD);
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).expect("made");
+    std::fs::write(data.join("lock"), "mine").expect("written");
+    let data_option = ["--data", data.to_str().expect("text")];
+    let ports = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"];
+    let once = [&["--once", "--content", &content], &data_option[..], &ports].concat();
+    let (status, out, err) = ended(waymark(&once));
+    assert!(status.success(), "{out}\n{err}");
+    assert_eq!(std::fs::read(data.join("lock")).expect("read"), b"mine");
+
+    let bucket = data.join("s3").join(aws::local_stack::BUCKET);
+    let objects = std::fs::read_dir(&bucket).expect("a bucket");
+    let objects = objects.map(|entry| entry.expect("an entry").path());
+    let lost = objects.into_iter().find(|path| {
+        let bytes = std::fs::read(path).expect("read");
+        String::from_utf8_lossy(&bytes).contains("post-sitemap.xml")
+    });
+    let lost = lost.expect("a sitemap");
+    std::fs::write(&lost, "").expect("emptied");
+    std::fs::write(bucket.join("notes.txt"), "mine\n").expect("written");
+    std::fs::write(bucket.with_file_name("notes.txt"), "mine\n").expect("written");
+    let mut command = waymark(&["serve"]);
+    command.args(ports).args(data_option);
+    let (stack, [dynamodb, s3], err) = serving(command);
+    let repair = [
+        "audit",
+        "--repair",
+        "--dynamodb-port",
+        &dynamodb,
+        "--s3-port",
+        &s3,
+    ];
+    let line = |file: &Path, why: &str| {
+        let file = file.display();
+        let repair = repair.join(" ");
+        format!(
+            "waymark: {file}: passed over among the objects of S3: {why}. If an object was lost, `waymark {repair}` publishes it again"
+        )
+    };
+    let mut expected = [
+        line(&lost, "it is empty"),
+        line(
+            &bucket.with_file_name("notes.txt"),
+            "it is no bucket's folder",
+        ),
+        line(
+            &bucket.join("notes.txt"),
+            "its first line describes no object",
+        ),
+    ];
+    let told = (0..expected.len()).map(|_| err.recv_timeout(PATIENCE));
+    let mut told: Vec<String> = told.map(|line| line.expect("a line")).collect();
+    told.sort();
+    expected.sort();
+    assert_eq!(told, expected);
+    // The stream's oldest records, which the new process reads again, may have repaired it already.
+    let (status, out, err) = ended(waymark(&repair));
+    assert!([Some(0), Some(1)].contains(&status.code()), "{out}\n{err}");
+    let (status, out, err) = ended(waymark(&repair));
+    assert_eq!(status.code(), Some(0), "{out}\n{err}");
+    drop(stack);
+    assert_ne!(std::fs::read(&lost).expect("read"), b"");
+    let (status, out, err) = ended(waymark(&once));
+    assert!(status.success(), "{out}\n{err}");
+    assert!(!err.contains("it is empty"), "{err}");
 }
 
 /// The command's JSON.

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use dynoxide::Database;
 use hyper::service::service_fn;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::direct::{Call, Calls};
@@ -50,6 +50,17 @@ pub enum DynamoDbError {
         /// What is wrong with it.
         message: String,
     },
+    /// Its file is not what the local stack has written.
+    #[error(
+        "DynamoDB's file {} is damaged, or the local stack did not make it: {message}. Move it away and start again. What it held is \
+         lost: load the content again with --content", file.display()
+    )]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What SQLite says.
+        message: String,
+    },
     /// Its thread could not start, or its server failed.
     #[error("DynamoDB: {0}")]
     Server(String),
@@ -81,6 +92,7 @@ impl DynamoDb {
     pub fn start(port: u16, data: &Path) -> Result<Self, DynamoDbError> {
         let listening = listen(NAME, port)?;
         let file = data.join(FILE);
+        examine(&file)?;
         let database = open(&file).map_err(|message| DynamoDbError::File { file, message })?;
         let (stop, stopped) = oneshot::channel();
         let (calls, called) = mpsc::unbounded_channel();
@@ -140,6 +152,30 @@ fn serve(
         stopped.await.ok();
     });
     Ok(())
+}
+
+/// Looks for damage before anything is done with the file: found later, it would be an error of whichever call meets it.
+fn examine(file: &Path) -> Result<(), DynamoDbError> {
+    if !file.exists() {
+        return Ok(());
+    }
+    let checked = Connection::open(file).and_then(|connection| {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+    });
+    let is_damage = |code| matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase);
+    let file = file.to_owned();
+    match checked {
+        Ok(found) if found == "ok" => Ok(()),
+        Ok(message) => Err(DynamoDbError::Damaged { file, message }),
+        Err(error) => {
+            let message = error.to_string();
+            Err(match error.sqlite_error_code().is_some_and(is_damage) {
+                true => DynamoDbError::Damaged { file, message },
+                false => DynamoDbError::File { file, message },
+            })
+        }
+    }
 }
 
 /// Opens the file, makes writes to it cheap, and trims its streams.
@@ -320,12 +356,23 @@ pub(crate) mod tests {
             .await
             .expect("it stops");
 
-        let other = tempfile::tempdir().expect("a folder");
-        std::fs::write(other.path().join(FILE), "not a database").expect("written");
-        let error = DynamoDb::start(0, other.path())
-            .expect_err("refused")
-            .to_string();
-        assert!(error.contains(FILE), "{error}");
+        // A file that is no database, one that has lost its end, and one with a page that is not SQLite's.
+        let whole = std::fs::read(data.path().join(FILE)).expect("read");
+        let mut torn = whole.clone();
+        let middle = torn.len() / 2 / 4096 * 4096;
+        torn[middle..middle + 8192].fill(0xA5);
+        for bytes in [b"not a database".to_vec(), whole[..20_000].to_vec(), torn] {
+            let other = tempfile::tempdir().expect("a folder");
+            let file = other.path().join(FILE);
+            std::fs::write(&file, &bytes).expect("written");
+            let error = DynamoDb::start(0, other.path())
+                .expect_err("refused")
+                .to_string();
+            for said in [FILE, "is damaged", "Move it away", "--content"] {
+                assert!(error.contains(said), "{said} in {error}");
+            }
+            assert_eq!(std::fs::read(&file).expect("read"), bytes, "it was changed");
+        }
     }
 
     #[tokio::test]

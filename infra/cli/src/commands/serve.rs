@@ -8,6 +8,7 @@ use clap::Args;
 use cli::content::{Loaded, Source, load};
 use cli::left_out::LeftOut;
 use cli::output::{Format, Output, note};
+use local::s3::Unread;
 use local::stack::{Options, Stack, StackError, local_address};
 use local::tables::CONTENT_TABLE;
 use serde::Serialize;
@@ -73,6 +74,7 @@ impl Serve {
             stack = Stack::start(options) => stack?,
             () = ends.wait() => return Ok(self.interrupted()),
         };
+        say_unread(&stack);
         let outcome = tokio::select! {
             outcome = self.publish(&mut stack, output) => outcome,
             () = ends.wait() => Ok(self.interrupted()),
@@ -260,6 +262,18 @@ fn served<'a>(stack: &'a Stack, loaded: &Loaded, report: Option<&'a Report>) -> 
         loaded: loaded.distinct(),
         malformed: loaded.malformed,
         report,
+    }
+}
+
+/// Says what the folder for state has that is no object, and how to go on without it.
+fn say_unread(stack: &Stack) {
+    for Unread { file, why } in stack.s3.unread() {
+        note(format!(
+            "waymark: {}: passed over among the objects of S3: {why}. If an object was lost, `waymark audit --repair{}` publishes it \
+             again",
+            file.display(),
+            place(stack)
+        ));
     }
 }
 

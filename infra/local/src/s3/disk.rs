@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
+use super::Unread;
 use super::bucket::Object;
 
 /// Ends the names of files that are being written. One that is found at the start was never finished.
@@ -20,8 +21,9 @@ const UNFINISHED: &str = ".tmp";
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// Opens the folder, makes it if need be, and reads what is in it.
-    pub(super) fn open(path: PathBuf) -> io::Result<(Self, Vec<Object>)> {
+    /// Opens the folder, makes it if need be, and reads what is in it. What is no whole object is passed over, and stays: a
+    /// machine that stopped may have left an empty file, and the object is published again into the same file.
+    pub(super) fn open(path: PathBuf, unread: &mut Vec<Unread>) -> io::Result<(Self, Vec<Object>)> {
         fs::create_dir_all(&path)?;
         let mut objects = Vec::new();
         for entry in fs::read_dir(&path)? {
@@ -30,7 +32,10 @@ impl Folder {
                 fs::remove_file(&file)?;
                 continue;
             }
-            objects.push(read(&file)?);
+            match read(&file)? {
+                Ok(object) => objects.push(object),
+                Err(why) => unread.push(Unread { file, why }),
+            }
         }
         Ok((Self(path), objects))
     }
@@ -62,19 +67,21 @@ impl Folder {
     }
 }
 
-fn read(file: &Path) -> io::Result<Object> {
-    let damaged = |message: String| {
-        io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("{}: {message}", file.display()),
-        )
-    };
+/// Reads an object, or says why the file is none. An error is one of the disk.
+fn read(file: &Path) -> io::Result<Result<Object, String>> {
+    if !fs::metadata(file)?.is_file() {
+        return Ok(Err("it is no file".to_owned()));
+    }
     let mut bytes = Bytes::from(fs::read(file)?);
-    let end = bytes
-        .iter()
-        .position(|&byte| byte == b'\n')
-        .ok_or_else(|| damaged("not an object of ours".to_owned()))?;
+    if bytes.is_empty() {
+        return Ok(Err("it is empty".to_owned()));
+    }
+    let Some(end) = bytes.iter().position(|&byte| byte == b'\n') else {
+        return Ok(Err("its first line describes no object".to_owned()));
+    };
     let body = bytes.split_off(end + 1);
-    let head = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-    Ok(Object { head, body })
+    Ok(match serde_json::from_slice(&bytes) {
+        Ok(head) => Ok(Object { head, body }),
+        Err(_) => Err("its first line describes no object".to_owned()),
+    })
 }

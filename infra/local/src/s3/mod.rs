@@ -48,6 +48,15 @@ pub enum StartError {
     },
 }
 
+/// A file among the objects that is none. It was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
+
 /// A running S3.
 #[derive(Debug)]
 pub struct S3 {
@@ -63,7 +72,7 @@ impl S3 {
     ///
     /// # Errors
     ///
-    /// [`StartError`]: the port is taken, the folder cannot be read or holds what is not ours.
+    /// [`StartError`]: the port is taken, the folder cannot be read.
     ///
     /// # Panics
     ///
@@ -86,6 +95,12 @@ impl S3 {
             store,
             server,
         })
+    }
+
+    /// What a former run, or somebody else, left among the objects that cannot be read as one.
+    #[must_use]
+    pub fn unread(&self) -> &[Unread] {
+        self.store.unread()
     }
 
     /// How many requests of each kind it has answered.

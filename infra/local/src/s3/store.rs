@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
+use super::Unread;
 use super::bucket::Bucket;
 use super::disk::Folder;
 
@@ -32,19 +33,25 @@ pub(super) struct Store {
     buckets: RwLock<BTreeMap<String, Arc<Bucket>>>,
     folder: Option<PathBuf>,
     counts: Mutex<Counts>,
+    unread: Vec<Unread>,
 }
 
 impl Store {
     /// The buckets that a former run left in `folder`; without a folder none, and none is kept.
     pub(super) fn open(folder: Option<PathBuf>) -> io::Result<Self> {
-        let mut buckets = BTreeMap::new();
+        let (mut buckets, mut unread) = (BTreeMap::new(), Vec::new());
         if let Some(folder) = &folder {
             std::fs::create_dir_all(folder)?;
             for entry in std::fs::read_dir(folder)? {
                 let entry = entry?;
+                if !entry.metadata()?.is_dir() {
+                    let (file, why) = (entry.path(), "it is no bucket's folder".to_owned());
+                    unread.push(Unread { file, why });
+                    continue;
+                }
                 let created = entry.metadata()?.modified()?;
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let (folder, objects) = Folder::open(entry.path())?;
+                let (folder, objects) = Folder::open(entry.path(), &mut unread)?;
                 buckets.insert(name, Arc::new(Bucket::new(created, Some(folder), objects)));
             }
         }
@@ -52,7 +59,12 @@ impl Store {
             buckets: RwLock::new(buckets),
             folder,
             counts: Mutex::default(),
+            unread,
         })
+    }
+
+    pub(super) fn unread(&self) -> &[Unread] {
+        &self.unread
     }
 
     pub(super) fn bucket(&self, name: &str) -> Option<Arc<Bucket>> {
@@ -78,7 +90,7 @@ impl Store {
             return Ok(false);
         }
         let folder = match &self.folder {
-            Some(folder) => Some(Folder::open(folder.join(name))?.0),
+            Some(folder) => Some(Folder::open(folder.join(name), &mut Vec::new())?.0),
             None => None,
         };
         let bucket = Bucket::new(SystemTime::now(), folder, Vec::new());
