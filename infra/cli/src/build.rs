@@ -9,6 +9,7 @@
 //! answer a crawler. Nothing is decided or rendered here.
 
 use std::collections::HashSet;
+use std::fmt::{self, Display, Formatter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::PathBuf;
@@ -18,13 +19,19 @@ use objects::ObjectError;
 use serde::Serialize;
 
 use crate::content::{LoadError, Loaded, NoRecords, Source, read};
+use crate::left_out::shown;
 use crate::progress::{Progress, Unit};
+use crate::text::counted;
 
+mod disk;
 mod folder;
 mod world;
 
+pub use folder::{Out, Written};
 pub use world::World;
 
+/// Files and sites that a message names.
+const MAX_NAMED: usize = 20;
 /// Records that are reconciled together, as in the scan of a first load.
 const BATCH: usize = 250;
 
@@ -44,12 +51,77 @@ pub enum BuildError {
     #[error(transparent)]
     Objects(#[from] ObjectError),
     /// A file cannot be written.
-    #[error("failed to write {file}: {error}. What was written before is whole; build again")]
+    #[error("failed to write {file}: {error}. What was there is as it was")]
     Write {
         /// The file.
         file: PathBuf,
         /// Why.
         error: io::Error,
+    },
+    /// A file that is written cannot be moved to its place, or one that is stale cannot be deleted.
+    #[error("failed to replace {file}: {error}. What was replaced before is whole; build again")]
+    Move {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The content is of several sites, and the folder is for one.
+    #[error(
+        "nothing was written: the content is of several sites: {0}. Build each from its own records, or give --per-site, which makes a folder for each"
+    )]
+    Sites(Hosts),
+    /// Files are in the way that no build made.
+    #[error(
+        "nothing was written: {folder} has files that no build made: {}. Move them away, or give --force to replace them, once if \
+         an earlier version built them, which kept no list",
+        some(files)
+    )]
+    Foreign {
+        /// The folder.
+        folder: PathBuf,
+        /// The files, from there.
+        files: Vec<String>,
+    },
+    /// A folder, or a link to one, is where a file is to be, or the other way round.
+    #[error(
+        "nothing was written: {file} is in the way. Move it away, or build into another folder"
+    )]
+    InTheWay {
+        /// What is there.
+        file: PathBuf,
+    },
+    /// Another build writes into the folder.
+    #[error(
+        "nothing was written: another build has been writing into {folder} for {seconds} s. Wait for it, or end it"
+    )]
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+        /// How long this one has waited.
+        seconds: u64,
+    },
+    /// It is not known which files the builds made.
+    #[error(
+        "nothing was written: failed to read {file}, the list of what builds made: {why}. Delete it, and give --force once if what is \
+         there may be replaced"
+    )]
+    Manifest {
+        /// The list.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Files would be one, since the disk ignores case.
+    #[error(
+        "nothing was written: the disk of {folder} ignores case, and so these would be one file: {}. Rename a type",
+        some(files)
+    )]
+    Case {
+        /// The folder.
+        folder: PathBuf,
+        /// The files, from there.
+        files: Vec<String>,
     },
     /// The front does not serve what was published.
     #[error("failed to write {path} of {site}: the front answers {status}. Please report this")]
@@ -69,6 +141,34 @@ pub enum BuildError {
     Empty,
 }
 
+/// The hosts of sites. Of each: how many records have a page that is listed, and the first of these.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts(pub Vec<(String, (u64, Option<String>))>);
+
+impl Display for Hosts {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let shown = self.0.iter().map(|(host, (count, example))| match example {
+            Some(page) => format!(
+                "{host} ({}, such as {})",
+                counted(*count, "page"),
+                shown(page)
+            ),
+            None => host.clone(),
+        });
+        f.write_str(&some(&shown.collect::<Vec<_>>()))
+    }
+}
+
+/// The first of some names, and how many more there are.
+#[must_use]
+pub fn some(names: &[String]) -> String {
+    let first = &names[..names.len().min(MAX_NAMED)];
+    match names.len() - first.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
 /// A site that was built.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Site {
@@ -84,7 +184,7 @@ pub struct Site {
     pub files: u64,
     /// Bytes of these.
     pub bytes: u64,
-    /// Sitemaps and indexes in the folder that no index of this build lists: those of an earlier one.
+    /// Files in the folder that earlier builds made and this one does not, and others that have the name of a sitemap.
     pub stale: Vec<String>,
 }
 
@@ -149,7 +249,7 @@ impl Content {
     /// If the engine fails.
     pub async fn publish(self) -> Result<World, BuildError> {
         let Self {
-            world,
+            mut world,
             settings,
             pages,
             seen,

@@ -10,6 +10,7 @@ pub mod diff;
 pub mod explain;
 pub mod export;
 pub mod files;
+pub mod fresh;
 pub mod import;
 pub mod left_out;
 pub mod load;

@@ -1,12 +1,13 @@
 //! What is published, as files: what the front answers to a crawler for each path, in a folder.
 //!
-//! A file is written beside its place and then moved there, sitemaps before the indexes that list them and robots.txt last. So a
+//! A folder holds one site, or with `per_site` a folder for each: what is in the content never decides it. All files are written
+//! aside first ([`Disk`]). Then each is moved to its place, sitemaps before the indexes that list them and robots.txt last. So a
 //! folder that is served meanwhile is whole at each moment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,16 +15,50 @@ use front::{Runtime, SITE_HOST_HEADER, SiteFront};
 use futures::future::BoxFuture;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use objects::{Form, ObjectError, ObjectKey, all_sites};
-use sitemap::site::Stylesheet;
+use objects::{FILES, Form, ObjectError, ObjectKey, all_sites};
+use serde::Serialize;
+use sitemap::site::{Stylesheet, is_indexnow_key};
 use sitemap::stylesheet::{CSS_PATH, NEWS_XSL_PATH, VIDEO_XSL_PATH, XSL_PATH};
 
 use crate::progress::{Progress, Unit};
 
-use super::{BuildError, Site, World};
+use super::disk::Disk;
+use super::{BuildError, Hosts, Site, World};
 
-/// What a file is called until it is whole.
-const PART: &str = ".part";
+/// The style sheets that documents name.
+const CSS: &[&str] = &[CSS_PATH];
+/// What XSLT makes has the style of the view.
+const XSL: &[&str] = &[XSL_PATH, VIDEO_XSL_PATH, NEWS_XSL_PATH, "/sitemap-view.css"];
+/// How long a build waits for another that writes into the same folder. Writing alone is locked, not reading and placing.
+const WAIT: Duration = Duration::from_secs(60);
+/// Ledgers read at a time.
+const PAGE: u32 = 1_000;
+
+/// Where and how a build is written.
+#[derive(Clone, Debug, Default)]
+pub struct Out {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Whether each site has a folder in it, which is called as its host is. Otherwise it holds one site.
+    pub per_site: bool,
+    /// Whether files that no build made are replaced.
+    pub force: bool,
+    /// Whether files that earlier builds made, and this one does not, are deleted.
+    pub prune: bool,
+}
+
+/// What was written. Files are named from the folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// The sites.
+    pub sites: Vec<Site>,
+    /// Files of earlier builds that this one does not make, and that are still there.
+    pub stale: BTreeSet<String>,
+    /// Those that were deleted.
+    pub pruned: BTreeSet<String>,
+    /// Files whose names differ in case alone.
+    pub case_clashes: Vec<Vec<String>>,
+}
 
 #[derive(Debug)]
 struct Memory {
@@ -43,68 +78,123 @@ impl Runtime for Memory {
     fn body_broke(&self, _: &ObjectKey, _: &ObjectError) {}
 }
 
-/// A file of a site: its path, and how many entries it has.
+/// A file of a site: its path, and how late it is moved to its place.
 struct File {
     path: String,
     order: u8,
 }
 
 impl World {
-    /// Writes all sites into a folder: one into the folder itself, several into folders of it that are called as their hosts are.
+    /// Writes the sites. If that fails before the first file is moved to its place, the folder is as it was.
     ///
     /// # Errors
     ///
-    /// If a file cannot be written.
-    pub async fn write(&self, out: &Path) -> Result<Vec<Site>, BuildError> {
-        let hosts = all_sites(&*self.objects()).await?;
-        if hosts.is_empty() {
+    /// If a file cannot be written, if the folder would hold more than one site, or if files are there that no build made.
+    pub async fn write(&self, out: &Out) -> Result<Written, BuildError> {
+        let hosts = self.hosts().await?;
+        if hosts.0.is_empty() {
             return Err(BuildError::Empty);
+        }
+        if hosts.0.len() > 1 && !out.per_site {
+            return Err(BuildError::Sites(hosts));
+        }
+        let (mut written, mut names, mut sites) = (Written::default(), Vec::new(), Vec::new());
+        for (host, _) in hosts.0 {
+            // A port's colon is no part of a name everywhere.
+            let name = out.per_site.then(|| host.replace(':', "_"));
+            let folder = match &name {
+                Some(name) => out.folder.join(name),
+                None => out.folder.clone(),
+            };
+            let mut site = Site {
+                host,
+                folder,
+                sitemaps: 0,
+                entries: 0,
+                files: 0,
+                bytes: 0,
+                stale: Vec::new(),
+            };
+            let prefix = name.map_or_else(String::new, |name| name + "/");
+            let files = self.files(&mut site).await?;
+            let first = names.len();
+            names.extend(
+                files
+                    .iter()
+                    .map(|file| prefix.clone() + file.path.trim_start_matches('/')),
+            );
+            sites.push((site, files, first));
+        }
+        written.case_clashes = clashes(&names);
+        let mut disk = Disk::open(&out.folder, is_made, WAIT).await?;
+        if !written.case_clashes.is_empty() && disk.ignores_case() {
+            return Err(BuildError::Case {
+                folder: out.folder.clone(),
+                files: written.case_clashes.concat(),
+            });
         }
         let runtime = Arc::new(Memory { now: self.now() });
         let front = SiteFront::new(self.objects(), runtime, Duration::MAX);
-        let mut sites = Vec::new();
-        for host in &hosts {
-            let folder = match hosts.len() {
-                1 => out.to_owned(),
-                // A port's colon is no part of a name everywhere.
-                _ => out.join(host.replace(':', "_")),
-            };
-            sites.push(self.write_site(&front, host, folder).await?);
+        for (site, files, first) in &mut sites {
+            let name = format!("writing {}", site.folder.display());
+            let total = Some(files.len() as u64);
+            let mut progress = Progress::begin(&name, Unit::Things("files"), total);
+            for (file, name) in files.iter().zip(&names[*first..]) {
+                let place = out.folder.join(name);
+                let failed = |error| BuildError::Write { file: place, error };
+                let to = disk.stage(name.clone());
+                site.bytes += match to {
+                    Ok(to) => write(&front, &site.host, &file.path, to, failed).await?,
+                    Err(error) => return Err(failed(error)),
+                };
+                site.files += 1;
+                progress.reach(site.files);
+            }
         }
-        Ok(sites)
+        let left = disk.publish(out.force, out.prune)?;
+        (written.stale, written.pruned) = (left.stale, left.pruned);
+        let made: BTreeSet<PathBuf> = names.iter().map(|name| out.folder.join(name)).collect();
+        for (mut site, ..) in sites {
+            site.stale = stale(&site, &made, out, &written.stale);
+            written.sites.push(site);
+        }
+        Ok(written)
     }
 
-    async fn write_site(
-        &self,
-        front: &SiteFront,
-        host: &str,
-        folder: PathBuf,
-    ) -> Result<Site, BuildError> {
-        let mut site = Site {
-            host: host.to_owned(),
-            folder,
-            sitemaps: 0,
-            entries: 0,
-            files: 0,
-            bytes: 0,
-            stale: Vec::new(),
-        };
-        fs::create_dir_all(&site.folder).map_err(|error| BuildError::Write {
-            file: site.folder.clone(),
-            error,
-        })?;
-        let files = self.files(&mut site).await?;
-        let name = format!("writing {}", site.folder.display());
-        let mut progress = Progress::begin(&name, Unit::Things("files"), Some(files.len() as u64));
-        for file in &files {
-            let written = write(front, host, &file.path, &site.folder).await?;
-            site.bytes += written;
-            site.files += 1;
-            progress.reach(site.files);
+    /// The hosts that are sites: those that have a page that is listed, or settings. A draft alone makes no site, nor does a page
+    /// whose URL is refused, unless there is nothing else.
+    async fn hosts(&self) -> Result<Hosts, BuildError> {
+        let all = all_sites(&*self.objects()).await?;
+        let mut found: BTreeMap<String, (u64, Option<String>)> = BTreeMap::new();
+        if all.len() > 1 {
+            let table = &self.reconciler().table;
+            let mut after = None;
+            loop {
+                let scanned = table.ledgers(after.as_ref(), PAGE).await?;
+                let listed = scanned.ledgers.into_iter();
+                for (page, ledger) in listed.filter(|(_, ledger)| !ledger.placed.is_empty()) {
+                    let (count, example) = found.entry(ledger.site).or_default();
+                    *count += 1;
+                    let is_first = example.as_ref().is_none_or(|example| page < *example);
+                    if is_first {
+                        *example = Some(page);
+                    }
+                }
+                after = scanned.next;
+                if after.is_none() {
+                    break;
+                }
+            }
         }
-        let names = files.iter().map(|file| file.path.trim_start_matches('/'));
-        site.stale = stale(host, &site.folder, &names.collect());
-        Ok(site)
+        let has = |host: &String| found.contains_key(host) || self.settled().contains(host);
+        let is_any = all.iter().any(has);
+        let hosts = all.into_iter().filter(|host| !is_any || has(host));
+        let hosts: Vec<String> = hosts.collect();
+        let described = hosts.into_iter().map(|host| {
+            let pages = found.remove(&host).unwrap_or_default();
+            (host, pages)
+        });
+        Ok(Hosts(described.collect()))
     }
 
     /// The paths of a site, in the order in which they are written.
@@ -154,9 +244,8 @@ impl World {
         };
         let sheets: &[&str] = match settings.stylesheet {
             Stylesheet::None => &[],
-            Stylesheet::Css => &[CSS_PATH],
-            // What XSLT makes has the style of the view.
-            Stylesheet::Xsl => &[XSL_PATH, VIDEO_XSL_PATH, NEWS_XSL_PATH, "/sitemap-view.css"],
+            Stylesheet::Css => CSS,
+            Stylesheet::Xsl => XSL,
         };
         for sheet in sheets {
             add((*sheet).to_owned(), 0);
@@ -174,7 +263,8 @@ async fn write(
     front: &SiteFront,
     host: &str,
     path: &str,
-    folder: &Path,
+    mut to: fs::File,
+    failed: impl FnOnce(io::Error) -> BuildError,
 ) -> Result<u64, BuildError> {
     let unserved = |status: StatusCode| BuildError::Unserved {
         site: host.to_owned(),
@@ -191,24 +281,17 @@ async fn write(
     }
     let length = response.headers().get(http::header::CONTENT_LENGTH);
     let length: Option<u64> = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    let place = folder.join(path.trim_start_matches('/'));
-    let mut part = place.clone().into_os_string();
-    part.push(PART);
-    let failed = |error| BuildError::Write {
-        file: place.clone(),
-        error,
-    };
-    let mut file = fs::File::create(&part).map_err(failed)?;
     let mut body = response.into_body();
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame;
         if let Ok(piece) = frame.into_data() {
             bytes += piece.len() as u64;
-            file.write_all(&piece).map_err(failed)?;
+            if let Err(error) = to.write_all(&piece) {
+                return Err(failed(error));
+            }
         }
     }
-    drop(file);
     // A body never ends in an error, only early.
     if length.is_some_and(|length| length != bytes) {
         let error = io::Error::new(
@@ -217,23 +300,117 @@ async fn write(
         );
         return Err(failed(error));
     }
-    fs::rename(&part, &place).map_err(failed)?;
     Ok(bytes)
 }
 
-/// Sitemaps and indexes that were there before and were not written again.
-fn stale(host: &str, folder: &Path, written: &BTreeSet<&str>) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_ours = |name: &String| {
-        let stem = name
-            .strip_suffix(Form::Gz.extension())
-            .or_else(|| name.strip_suffix(Form::Xml.extension()));
-        stem.is_some_and(|stem| ObjectKey::from_stem(host, stem).is_some())
+/// The host's own name for a file, whatever host: no build makes another.
+fn is_made(name: &str) -> bool {
+    let is_fixed = || {
+        let files = FILES
+            .iter()
+            .filter(|file| !file.is_numbered && !file.forms.is_empty());
+        let sheets = CSS
+            .iter()
+            .chain(XSL)
+            .map(|path| path.trim_start_matches('/'));
+        files
+            .map(|file| file.name)
+            .chain(sheets)
+            .any(|known| known == name)
     };
+    is_sitemap(name) || is_fixed() || name.strip_suffix(".txt").is_some_and(is_indexnow_key)
+}
+
+/// Whether a file has the name of a sitemap or an index.
+fn is_sitemap(name: &str) -> bool {
+    let stem = name
+        .strip_suffix(Form::Gz.extension())
+        .or_else(|| name.strip_suffix(Form::Xml.extension()));
+    stem.is_some_and(|stem| ObjectKey::from_stem("", stem).is_some())
+}
+
+/// Files of a site's folder that this build did not make: those of earlier builds, and what else has a sitemap's name.
+fn stale(
+    site: &Site,
+    made: &BTreeSet<PathBuf>,
+    out: &Out,
+    known: &BTreeSet<String>,
+) -> Vec<String> {
+    let entries = fs::read_dir(&site.folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_known = |path: PathBuf| known.iter().any(|name| out.folder.join(name) == path);
     let mut names: Vec<String> = names
-        .filter(|name| is_ours(name) && !written.contains(name.as_str()))
+        .filter(|name| {
+            let path = site.folder.join(name);
+            !made.contains(&path) && (is_sitemap(name) || is_known(path))
+        })
         .collect();
     names.sort();
     names
+}
+
+/// Groups of files that are one file where a disk ignores case.
+fn clashes(names: &[String]) -> Vec<Vec<String>> {
+    let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in names {
+        groups
+            .entry(name.to_lowercase())
+            .or_default()
+            .push(name.clone());
+    }
+    groups
+        .into_values()
+        .filter(|group| group.len() > 1)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_makes_files_of_these_names_alone() {
+        for name in [
+            "robots.txt",
+            "feed.atom",
+            "llms.txt",
+            "sitemap.css",
+            "sitemap.xsl",
+            "sitemap-view.css",
+            "video-sitemap.xsl",
+            "sitemap_index.xml",
+            "sitemap_index2.xml.gz",
+            "post-sitemap.xml",
+            "Post-sitemap12.xml.gz",
+            "0123456789abcdef.txt",
+        ] {
+            assert!(is_made(name), "{name}");
+        }
+        for name in [
+            "index.html",
+            "site.json",
+            "app.js",
+            "post-sitemap.txt",
+            "notes.txt",
+            "sitemap.xml",
+            ".htaccess",
+            "",
+        ] {
+            assert!(!is_made(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_differ_in_case_alone_are_grouped() {
+        let names = [
+            "b",
+            "Post-sitemap.xml",
+            "a",
+            "post-sitemap.xml",
+            "host/post-sitemap.xml",
+        ];
+        let names = names.map(str::to_owned);
+        assert_eq!(clashes(&names), [["Post-sitemap.xml", "post-sitemap.xml"]]);
+        assert_eq!(clashes(&names[2..]), Vec::<Vec<String>>::new());
+    }
 }

@@ -6,7 +6,7 @@
 //!   done before there is any.
 //! - One thread does all of it, no time goes by and no number is drawn, so the same content gives the same bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -42,6 +42,8 @@ pub struct World {
     changes: Changes,
     regenerator: Regenerator,
     now: i64,
+    /// The hosts that have a record of settings.
+    settled: BTreeSet<String>,
 }
 
 /// A world without time and chance.
@@ -106,6 +108,7 @@ impl World {
             content,
             changes,
             now,
+            settled: BTreeSet::new(),
         };
         let table = &world.regenerator.reconciler.table;
         table.begin_content_scan(None).await?;
@@ -125,9 +128,10 @@ impl World {
     }
 
     /// Takes over settings.
-    pub(super) async fn settle(&self, ids: &[String]) -> Result<(), BuildError> {
+    pub(super) async fn settle(&mut self, ids: &[String]) -> Result<(), BuildError> {
         for id in ids {
             if let Some(host) = host_of_site_id(id) {
+                self.settled.insert(host.to_owned());
                 self.regenerator.reconciler.reconcile_site(host).await?;
             }
         }
@@ -204,6 +208,11 @@ impl World {
     #[must_use]
     pub fn objects(&self) -> Arc<dyn Objects> {
         self.regenerator.objects.clone()
+    }
+
+    /// The hosts that have a record of settings.
+    pub(super) fn settled(&self) -> &BTreeSet<String> {
+        &self.settled
     }
 
     pub(super) fn now(&self) -> i64 {

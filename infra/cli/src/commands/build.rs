@@ -1,11 +1,12 @@
 //! `waymark build`
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use aws::Clock;
 use clap::Args;
-use cli::build::{BuildError, Content, Site};
+use cli::build::{BuildError, Content, Out, Site, Written, some};
 use cli::content::{Loaded, Source};
 use cli::left_out::LeftOut;
 use cli::output::{Format, Output, note};
@@ -20,9 +21,18 @@ pub(super) struct Build {
     /// Content, JSON Lines, plain or gzipped; - reads standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The folder to write: of one site its files, of several a folder each
+    /// The folder to write: the files of one site
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Give each site a folder in DIR, called as its host is
+    #[arg(long)]
+    per_site: bool,
+    /// Replace files in DIR that no build made
+    #[arg(long)]
+    force: bool,
+    /// Delete files in DIR that earlier builds made and this one does not
+    #[arg(long)]
+    prune: bool,
     /// Publish as of this time, such as 2026-11-15T12:00:00Z [default: now]. The same content at the same time gives the same
     /// bytes
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -45,7 +55,8 @@ struct Answer<'a> {
     records: u64,
     /// Lines that are no records.
     malformed: u64,
-    sites: &'a [Site],
+    #[serde(flatten)]
+    written: &'a Written,
     /// What is left out, by reason; with `--left-out` with examples.
     left_out: &'a LeftOut,
 }
@@ -65,10 +76,16 @@ impl Build {
             return Err(BuildError::from(none).into());
         }
         let world = content.publish().await?;
-        let sites = world.write(&self.out).await?;
+        let out = Out {
+            folder: self.out,
+            per_site: self.per_site,
+            force: self.force,
+            prune: self.prune,
+        };
+        let written = world.write(&out).await?;
         let left_out = LeftOut::of(world.reconciler(), self.left_out.unwrap_or(0)).await?;
         if output.format() == Format::Text {
-            for site in &sites {
+            for site in &written.sites {
                 output.line(line(site))?;
             }
             let count: u64 = left_out.reasons.values().map(|pages| pages.count).sum();
@@ -82,21 +99,61 @@ impl Build {
             output.json(&Answer {
                 records: loaded.distinct(),
                 malformed: loaded.malformed,
-                sites: &sites,
+                written: &written,
                 left_out: &left_out,
             })?;
         }
-        for site in sites.iter().filter(|site| !site.stale.is_empty()) {
-            let names = site.stale.join(", ");
-            note(format!(
-                "waymark: {} has sitemaps that were not written by this build, and that no index of it lists: {names}. Delete them",
-                site.folder.display()
-            ));
-        }
+        say_left(&written, &out);
         // A memory of a million pages is given back faster by the end of the process.
         std::mem::forget(world);
         let malformed = loaded.problems.iter().any(|problem| problem.closes);
         Ok(ExitCode::from(u8::from(malformed)))
+    }
+}
+
+/// Says what is in the folder besides what this build made, and what its files may do to each other.
+fn say_left(written: &Written, out: &Out) {
+    let folder = out.folder.display();
+    let names = |files: &BTreeSet<String>| some(&files.iter().cloned().collect::<Vec<_>>());
+    if !written.pruned.is_empty() {
+        note(format!(
+            "waymark: deleted in {folder}: {}",
+            names(&written.pruned)
+        ));
+    }
+    if !written.stale.is_empty() {
+        note(format!(
+            "waymark: {folder} has files of earlier builds that this one does not make: {}. --prune deletes them",
+            names(&written.stale)
+        ));
+    }
+    for site in &written.sites {
+        let is_known = |name: &String| {
+            let path = site.folder.join(name);
+            written
+                .stale
+                .iter()
+                .any(|stale| out.folder.join(stale) == path)
+        };
+        let unknown: Vec<String> = site
+            .stale
+            .iter()
+            .filter(|name| !is_known(name))
+            .cloned()
+            .collect();
+        if !unknown.is_empty() {
+            note(format!(
+                "waymark: {} has sitemaps that were not written by this build, and that no index of it lists: {}. Delete them",
+                site.folder.display(),
+                some(&unknown)
+            ));
+        }
+    }
+    if !written.case_clashes.is_empty() {
+        note(format!(
+            "waymark: names in {folder} differ in case alone: {}. Where a disk ignores case they are one file: rename a type",
+            some(&written.case_clashes.concat())
+        ));
     }
 }
 

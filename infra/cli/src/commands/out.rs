@@ -1,9 +1,10 @@
 //! Where records are written: standard output, or a file.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use cli::fresh::{self, Fresh};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -19,6 +20,8 @@ pub(super) fn failed(path: &Path, error: io::Error) -> Failure {
 /// Where records go: standard output, or a file that has its name once it is whole.
 pub(super) struct Out {
     to: To,
+    /// The file, if it is one that has its name at the end.
+    fresh: Option<Fresh>,
     /// The reader of standard output has gone.
     is_closed: bool,
 }
@@ -30,13 +33,6 @@ enum To {
     Gzip(Box<GzEncoder<BufWriter<File>>>),
 }
 
-/// What a file is called until it is whole.
-fn partial(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    PathBuf::from(name)
-}
-
 impl Out {
     pub(super) fn stdout(is_gzip: bool) -> Self {
         let out = BufWriter::new(io::stdout());
@@ -46,6 +42,7 @@ impl Out {
         };
         Self {
             to,
+            fresh: None,
             is_closed: false,
         }
     }
@@ -60,9 +57,19 @@ impl Out {
         self.flush()
     }
 
-    /// A file, gzipped if that is asked for, or if its name ends in .gz.
+    /// A file, gzipped if that is asked for, or if its name ends in .gz. A device or a pipe is written as it is, and not replaced.
     pub(super) fn file(path: &Path, is_gzip: bool) -> Result<Self, Failure> {
-        let file = File::create(partial(path)).map_err(|error| failed(path, error))?;
+        let is_special = fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
+        let created = match is_special {
+            true => File::options()
+                .write(true)
+                .open(path)
+                .map(|file| (file, None)),
+            false => fresh::clear(path)
+                .and_then(|()| Fresh::create(path))
+                .map(|(file, fresh)| (file, Some(fresh))),
+        };
+        let (file, fresh) = created.map_err(|error| failed(path, error))?;
         let file = BufWriter::new(file);
         let is_gz = path.extension().is_some_and(|end| end == "gz");
         let to = match is_gzip || is_gz {
@@ -71,6 +78,7 @@ impl Out {
         };
         Ok(Self {
             to,
+            fresh,
             is_closed: false,
         })
     }
@@ -83,8 +91,7 @@ impl Out {
         };
         let written = file.and_then(|file| {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.sync_all()?;
-            std::fs::rename(partial(path), path)
+            self.fresh.map_or(Ok(()), |fresh| fresh.keep(file))
         });
         written.map_err(|error| failed(path, error))
     }

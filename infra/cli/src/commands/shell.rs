@@ -6,6 +6,7 @@ use std::{fs, io};
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
+use cli::fresh;
 use cli::output::{Format, Output};
 use serde::Serialize;
 
@@ -75,7 +76,7 @@ impl Man {
                 for (name, command) in pages_of(command) {
                     let file = folder.join(format!("{name}.1"));
                     let text = page(command)?;
-                    fs::write(&file, text).map_err(|error| failed(&file, error))?;
+                    fresh::write(&file, text.as_bytes()).map_err(|error| failed(&file, error))?;
                     pages.files.push(file);
                 }
             }

@@ -1,7 +1,7 @@
 //! What is beside a file that is loaded: its journal, and its malformed lines.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -9,9 +9,9 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use crate::content::LoadError;
-use crate::files;
+use crate::{files, fresh};
 
-/// Bytes of a journal, far more than it has.
+/// Longer than any journal.
 const MAX_JOURNAL_BYTES: u64 = 64 * 1024;
 
 /// How far a load of a file is.
@@ -50,6 +50,24 @@ fn with_ending(file: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Whether there is a file of this name. What is no file, such as a link that somebody put there, is an error.
+fn is_file(path: &Path) -> io::Result<bool> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(true),
+        Ok(_) => Err(io::Error::other("it is a link, or no file at all")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads a journal, if there is one.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    if !is_file(path)? {
+        return Ok(None);
+    }
+    files::bytes(File::open(path)?, MAX_JOURNAL_BYTES).map(Some)
+}
+
 impl Beside {
     pub(super) fn open(file: &Path, table: &str) -> Result<Self, LoadError> {
         let metadata = std::fs::metadata(file).map_err(|error| LoadError::File {
@@ -70,13 +88,9 @@ impl Beside {
             malformed: 0,
         };
         let journal_path = with_ending(file, ".journal");
-        let kept = match files::regular(&journal_path) {
-            Ok(file) => files::bytes(file, MAX_JOURNAL_BYTES).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        };
-        let kept = kept.map_err(Self::failed(&journal_path))?;
-        // One of another form is of another version.
+        fresh::clear(&journal_path).map_err(Self::failed(&journal_path))?;
+        let kept = read(&journal_path).map_err(Self::failed(&journal_path))?;
+        // One that is cut short counts as none: everything is written again.
         let kept = kept.and_then(|text| serde_json::from_slice::<Journal>(&text).ok());
         let kept = kept.filter(|kept| {
             (kept.bytes, kept.modified, &kept.table) == (fresh.bytes, fresh.modified, &fresh.table)
@@ -113,12 +127,12 @@ impl Beside {
             .as_ref()
             .map_or(0, |journal| journal.malformed_bytes);
         let path = &self.malformed_path;
-        let cut = match OpenOptions::new().write(true).open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Ok(_) if bytes == 0 => std::fs::remove_file(path),
-            opened => opened.and_then(|file| file.set_len(bytes)),
+        let cut = || match is_file(path)? {
+            false => Ok(()),
+            true if bytes == 0 => std::fs::remove_file(path),
+            true => fresh::open_own(path)?.set_len(bytes),
         };
-        cut.map_err(Self::failed(path))
+        cut().map_err(Self::failed(path))
     }
 
     pub(super) fn malformed(&mut self, line: u64, bytes: Vec<u8>) {
@@ -136,29 +150,21 @@ impl Beside {
         let settled = std::mem::replace(&mut self.waiting, later);
         if !settled.is_empty() {
             let append = || -> io::Result<u64> {
-                let mut file = OpenOptions::new()
-                    .create(true)
-                    .append(true)
-                    .open(&self.malformed_path)?;
+                let mut file = fresh::open_own(&self.malformed_path)?;
+                file.seek(SeekFrom::End(0))?;
                 for bytes in settled.values().filter(|bytes| !bytes.is_empty()) {
                     file.write_all(bytes.trim_ascii_end())?;
                     file.write_all(b"\n")?;
                 }
                 file.sync_data()?;
-                file.seek(SeekFrom::End(0))
+                file.stream_position()
             };
             journal.malformed_bytes = append().map_err(Self::failed(&self.malformed_path))?;
             journal.malformed += settled.len() as u64;
         }
         journal.line = line;
         let text = serde_json::to_vec(journal).map_err(io::Error::from);
-        let partial = with_ending(&self.journal_path, ".partial");
-        let written = text.and_then(|text| {
-            let mut file = File::create(&partial)?;
-            file.write_all(&text)?;
-            file.sync_data()?;
-            std::fs::rename(&partial, &self.journal_path)
-        });
+        let written = text.and_then(|text| fresh::write(&self.journal_path, &text));
         written.map_err(Self::failed(&self.journal_path))
     }
 
@@ -201,5 +207,41 @@ mod tests {
         beside.write(8).unwrap();
         std::fs::write(&file, "xy").unwrap();
         assert_eq!(Beside::open(&file, "t").unwrap().line(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_beside_a_file_is_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.jsonl");
+        let target = folder.path().join("target");
+        std::fs::write(&file, "x").unwrap();
+        for name in ["a.jsonl.malformed.jsonl", "a.jsonl.journal"] {
+            std::fs::write(&target, "mine").unwrap();
+            let link = folder.path().join(name);
+            // Put there before the load, and while it runs.
+            symlink(&target, &link).unwrap();
+            let error = Beside::open(&file, "t").unwrap_err().to_string();
+            assert!(
+                error.contains(name) && error.contains("it is a link"),
+                "{error}"
+            );
+            std::fs::remove_file(&link).unwrap();
+            let mut beside = Beside::open(&file, "t").unwrap();
+            symlink(&target, &link).unwrap();
+            beside.malformed(3, b"oops".to_vec());
+            // A journal is replaced, and the other file is not written.
+            assert_eq!(beside.write(7).is_err(), name.ends_with(".jsonl"));
+            assert_eq!(std::fs::read(&target).unwrap(), b"mine");
+            for name in ["a.jsonl.malformed.jsonl", "a.jsonl.journal"] {
+                drop(std::fs::remove_file(folder.path().join(name)));
+            }
+        }
+        let partial = folder.path().join("a.jsonl.journal.partial");
+        symlink(&target, &partial).unwrap();
+        let mut beside = Beside::open(&file, "t").unwrap();
+        beside.write(7).unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), b"mine");
     }
 }

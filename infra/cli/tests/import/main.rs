@@ -127,6 +127,56 @@ fn a_file_has_its_name_once_it_is_whole() {
     assert!(errors(&output).contains("--output"), "{}", errors(&output));
 }
 
+#[cfg(unix)]
+#[test]
+fn no_link_beside_a_file_is_followed_and_a_pipe_is_written_as_it_is() {
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (out, target) = (path("records.jsonl"), path("target"));
+    fs::write(&target, "mine").unwrap();
+    symlink(&target, path("records.jsonl.partial")).unwrap();
+    symlink(&target, path("records.jsonl.abcdef.partial")).unwrap();
+    // A killed import left this one, which is nobody's any more.
+    fs::write(path("records.jsonl.ghijkl.partial"), "half").unwrap();
+    let run = |to: &Path| {
+        let arguments = [
+            "import",
+            "examples/wordpress/posts.csv",
+            "--output",
+            to.to_str().unwrap(),
+        ];
+        waymark(&arguments).output_in_time()
+    };
+    let output = run(&out);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert_eq!(fs::read_to_string(&out).unwrap().lines().count(), 4);
+    assert_eq!(fs::read(&target).unwrap(), b"mine");
+    assert!(path("records.jsonl.abcdef.partial").is_symlink());
+    assert!(!path("records.jsonl.ghijkl.partial").exists());
+    // One that fails leaves nothing, and what was there is as it was.
+    fs::create_dir(path("folder")).unwrap();
+    let count = || fs::read_dir(folder.path()).unwrap().count();
+    let before = count();
+    let output = run(&path("folder"));
+    assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    assert_eq!(count(), before);
+
+    let pipe = path("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let reader = Command::new("cat")
+        .arg(&pipe)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = run(&pipe);
+    assert!(output.status.success(), "{}", errors(&output));
+    let read = reader.output_in_time().stdout;
+    assert_eq!(String::from_utf8(read).unwrap().lines().count(), 4);
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+}
+
 #[test]
 fn a_reader_that_has_enough_is_no_error() {
     let folder = tempfile::tempdir().unwrap();

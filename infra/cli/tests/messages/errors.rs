@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, io};
 
 use aws::environment::{EnvironmentError, SourceError};
-use cli::build::BuildError;
+use cli::build::{BuildError, Hosts};
 use cli::content::{LoadError, NoRecords};
 use cli::diff::DiffError;
 use cli::export::ExportError;
@@ -144,6 +144,21 @@ pub(super) fn command_errors() -> Vec<String> {
             what: "post-sitemap.xml".to_owned(), message: "it is cut short".to_owned(),
         }),
         BuildError::Write { .. } => BuildError::Write { file: PathBuf::from("public/post-sitemap.xml"), error: full() },
+        BuildError::Move { .. } => BuildError::Move { file: PathBuf::from("public/robots.txt"), error: full() },
+        BuildError::Sites(_) => BuildError::Sites(Hosts(vec![
+            (HOST.to_owned(), (112, Some("post/1".to_owned()))), ("other.example".to_owned(), (0, None)),
+        ])),
+        BuildError::Foreign { .. } => BuildError::Foreign {
+            folder: PathBuf::from("public"), files: vec!["robots.txt".to_owned(), "sitemap.css".to_owned()],
+        },
+        BuildError::InTheWay { .. } => BuildError::InTheWay { file: PathBuf::from("public/robots.txt") },
+        BuildError::Locked { .. } => BuildError::Locked { folder: PathBuf::from("public"), seconds: 60 },
+        BuildError::Manifest { .. } => BuildError::Manifest {
+            file: PathBuf::from("public/.waymark-build/files.json"), why: "EOF while parsing a value at line 1 column 0".to_owned(),
+        },
+        BuildError::Case { .. } => BuildError::Case {
+            folder: PathBuf::from("public"), files: vec!["Post-sitemap.xml".to_owned(), "post-sitemap.xml".to_owned()],
+        },
         BuildError::Unserved { .. } => BuildError::Unserved {
             site: HOST.to_owned(), path: "/post-sitemap.xml".to_owned(), status: 503,
         },
