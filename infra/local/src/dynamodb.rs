@@ -21,7 +21,7 @@ use crate::loopback::{ListenError, Server, listen};
 
 mod hidden;
 
-use hidden::{Hidden, Question, forward};
+use hidden::{Hidden, accept};
 
 /// What messages call it.
 const NAME: &str = "DynamoDB";
@@ -96,12 +96,12 @@ impl DynamoDb {
         let database = open(&file).map_err(|message| DynamoDbError::File { file, message })?;
         let (stop, stopped) = oneshot::channel();
         let (calls, called) = mpsc::unbounded_channel();
-        let (ask, asked) = mpsc::unbounded_channel();
+        let (hidden, doors) = Hidden::begin();
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
-            .spawn(move || serve(&database, called, asked, stopped))
+            .spawn(move || serve(&database, called, accept(database.clone(), doors), stopped))
             .map_err(|error| DynamoDbError::Server(error.to_string()))?;
-        let service = service_fn(move |request| forward(ask.clone(), request));
+        let service = service_fn(move |request| hidden.clone().forward(request));
         let server = Server::on(NAME, listening, guarded(service))?;
         Ok(Self {
             endpoint: format!("http://{}", server.address),
@@ -131,7 +131,7 @@ impl DynamoDb {
 fn serve(
     database: &Database,
     mut called: mpsc::UnboundedReceiver<Call>,
-    asked: mpsc::UnboundedReceiver<Question>,
+    accepting: impl Future<Output = ()> + Send + 'static,
     stopped: oneshot::Receiver<()>,
 ) -> Result<(), String> {
     // One thread: the database serves one call at a time, and a second thread only waits for its lock.
@@ -147,7 +147,7 @@ fn serve(
                 call(&direct);
             }
         });
-        tokio::spawn(Hidden::of(database.clone()).answer_all(asked));
+        tokio::spawn(accepting);
         // An error means that the sender is gone, which is how it is told to stop.
         stopped.await.ok();
     });

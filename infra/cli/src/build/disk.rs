@@ -125,12 +125,12 @@ impl Disk {
         let file = options
             .write(true)
             .create_new(true)
-            .open(self.new(self.staged.len()))?;
+            .open(self.aside(self.staged.len()))?;
         self.staged.push(name);
         Ok(file)
     }
 
-    fn new(&self, n: usize) -> PathBuf {
+    fn aside(&self, n: usize) -> PathBuf {
         self.own.join(NEW).join(n.to_string())
     }
 
@@ -148,7 +148,7 @@ impl Disk {
                 None => Ok(()),
             };
             moved
-                .and_then(|()| fs::rename(self.new(n), &place))
+                .and_then(|()| fs::rename(self.aside(n), &place))
                 .map_err(|error| BuildError::Move { file: place, error })?;
         }
         let mut left = Leftovers::default();
@@ -196,7 +196,7 @@ impl Disk {
                 Ok(_) if force || self.before.contains(name) => {}
                 Ok(at) => {
                     let is_same =
-                        at.is_file() && same(&place, &self.new(n)).map_err(failed(&place))?;
+                        at.is_file() && same(&place, &self.aside(n)).map_err(failed(&place))?;
                     if !is_same {
                         foreign.push(name.clone());
                     }
@@ -346,14 +346,14 @@ mod tests {
             "{error}"
         );
         // The one that gave up has taken nothing of the other's.
-        assert!(first.new(0).parent().is_some_and(Path::is_dir));
+        assert!(first.aside(0).parent().is_some_and(Path::is_dir));
         drop(first);
         let mut second = open().await.unwrap();
         second.stage("a".to_owned()).unwrap();
         // Where its name is taken already, a file is not created.
-        fs::write(second.new(1), "mine").unwrap();
+        fs::write(second.aside(1), "mine").unwrap();
         assert!(second.stage("b".to_owned()).is_err());
-        assert_eq!(fs::read(second.new(1)).unwrap(), b"mine");
+        assert_eq!(fs::read(second.aside(1)).unwrap(), b"mine");
     }
 
     #[test]

@@ -142,8 +142,7 @@ impl World {
             for (file, name) in files.iter().zip(&names[*first..]) {
                 let place = out.folder.join(name);
                 let failed = |error| BuildError::Write { file: place, error };
-                let to = disk.stage(name.clone());
-                site.bytes += match to {
+                site.bytes += match disk.stage(name.clone()) {
                     Ok(to) => write(&front, &site.host, &file.path, to, failed).await?,
                     Err(error) => return Err(failed(error)),
                 };
@@ -303,7 +302,7 @@ async fn write(
     Ok(bytes)
 }
 
-/// The host's own name for a file, whatever host: no build makes another.
+/// Whether a file, named without its folder, can be one that a build made.
 fn is_made(name: &str) -> bool {
     let is_fixed = || {
         let files = FILES

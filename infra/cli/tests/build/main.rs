@@ -20,6 +20,8 @@ use sitemap::time::When;
 mod folder;
 #[path = "../limited/mod.rs"]
 mod limited;
+#[cfg(unix)]
+mod unix;
 
 use limited::Limited as _;
 
