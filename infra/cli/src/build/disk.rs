@@ -55,6 +55,8 @@ pub(super) struct Disk {
     before: BTreeSet<String>,
     /// The files of this build in the order in which they get their names.
     staged: Vec<String>,
+    /// Whether names that differ in case alone are one file here.
+    ignores_case: bool,
     /// Held to be dropped. `None`: the disk has no locks.
     _lock: Option<File>,
 }
@@ -110,13 +112,27 @@ impl Disk {
             own,
             before,
             staged: Vec::new(),
+            ignores_case: fs::symlink_metadata(root.join(OWN.to_ascii_uppercase())).is_ok(),
             _lock: lock,
         })
     }
 
     /// Whether names that differ in case alone are one file here.
     pub(super) fn ignores_case(&self) -> bool {
-        fs::symlink_metadata(self.root.join(OWN.to_ascii_uppercase())).is_ok()
+        self.ignores_case
+    }
+
+    /// Names as the disk compares them.
+    fn compared<'n>(&self, names: impl IntoIterator<Item = &'n String>) -> BTreeSet<String> {
+        let names = names.into_iter();
+        names.map(|name| self.as_compared(name)).collect()
+    }
+
+    fn as_compared(&self, name: &str) -> String {
+        match self.ignores_case {
+            true => name.to_lowercase(),
+            false => name.to_owned(),
+        }
     }
 
     /// A file that gets this name with all others.
@@ -152,8 +168,9 @@ impl Disk {
                 .map_err(|error| BuildError::Move { file: place, error })?;
         }
         let mut left = Leftovers::default();
-        for name in self.before.difference(&made) {
-            if !self.is_there(name) {
+        let compared = self.compared(&made);
+        for name in &self.before {
+            if compared.contains(&self.as_compared(name)) || !self.is_there(name) {
                 continue;
             }
             if prune {
@@ -177,6 +194,7 @@ impl Disk {
     /// Looks at each place before anything is changed.
     fn look(&self, force: bool) -> Result<(), BuildError> {
         let mut foreign = Vec::new();
+        let before = self.compared(&self.before);
         for (n, name) in self.staged.iter().enumerate() {
             let place = self.root.join(name);
             if let Some((folder, _)) = name.split_once('/') {
@@ -193,7 +211,7 @@ impl Disk {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(failed(&place)(error)),
                 Ok(at) if at.is_dir() => return Err(BuildError::InTheWay { file: place }),
-                Ok(_) if force || self.before.contains(name) => {}
+                Ok(_) if force || before.contains(&self.as_compared(name)) => {}
                 Ok(at) => {
                     let is_same =
                         at.is_file() && same(&place, &self.aside(n)).map_err(failed(&place))?;
@@ -354,6 +372,25 @@ mod tests {
         fs::write(second.aside(1), "mine").unwrap();
         assert!(second.stage("b".to_owned()).is_err());
         assert_eq!(fs::read(second.aside(1)).unwrap(), b"mine");
+    }
+
+    #[tokio::test]
+    async fn where_case_does_not_count_a_file_is_not_deleted_under_its_old_name() {
+        for (ignores_case, pruned) in [(true, vec![]), (false, vec!["Post-sitemap.xml"])] {
+            let root = tempfile::tempdir().unwrap();
+            let build = async |name: &str| {
+                let mut disk = Disk::open(root.path(), |_| true, Duration::ZERO)
+                    .await
+                    .unwrap();
+                disk.ignores_case = ignores_case;
+                disk.stage(name.to_owned()).unwrap();
+                disk.publish(false, true).unwrap()
+            };
+            build("Post-sitemap.xml").await;
+            let left = build("post-sitemap.xml").await;
+            assert_eq!(left.pruned.iter().collect::<Vec<_>>(), pruned);
+            assert!(root.path().join("post-sitemap.xml").exists());
+        }
     }
 
     #[test]
