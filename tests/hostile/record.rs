@@ -256,8 +256,8 @@ fn is_one_entry(xml: &str, record: &ContentRecord, site: &SiteSettings) {
                 }
             }
             Event::GeneralRef(name) => {
-                let character = quick_xml::escape::resolve_predefined_entity(&name)
-                    .expect("a predefined entity");
+                let character =
+                    quick_xml::escape::resolve_xml_entity(&name).expect("a predefined entity");
                 texts
                     .last_mut()
                     .expect("inside the entry")

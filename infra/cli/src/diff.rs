@@ -39,6 +39,14 @@ pub enum DiffError {
         /// The usual names.
         names: String,
     },
+    /// A side lists nothing.
+    #[error("{target}: lists no page: {what}. Nothing was compared")]
+    Nothing {
+        /// The side.
+        target: String,
+        /// What was read of it.
+        what: String,
+    },
     /// There are too many sitemaps.
     #[error("{target}: has more than {limit} sitemaps. Nothing was compared")]
     TooMany {

@@ -18,6 +18,8 @@ use tempfile::TempDir;
 
 mod limited;
 mod loopback;
+#[path = "diff/sides.rs"]
+mod sides;
 
 use limited::Limited as _;
 use loopback::{Loopback, respond};

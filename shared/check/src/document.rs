@@ -19,7 +19,7 @@ use input::{Input, Limits, MAX_PIECE_BYTES};
 
 pub mod elements;
 mod entry;
-mod feed;
+pub mod feed;
 mod finish;
 pub mod input;
 mod xml;
@@ -229,6 +229,11 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
             "begins with a byte order mark".to_owned()
         });
     }
+    if source.is_utf_16() {
+        reader.found(Rule::FileWellformed, None, false, || {
+            "is UTF-16, not UTF-8".to_owned()
+        });
+    }
     let is_html = [&b"<!doctype html"[..], b"<html"].iter().any(|tag| {
         start
             .get(..tag.len())
@@ -243,10 +248,6 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
         reader.text(&mut source);
     } else if start.starts_with(b"<") || start.is_empty() {
         reader = xml::read(&mut source, reader);
-    } else if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        reader.found(Rule::FileWellformed, None, false, || {
-            "is UTF-16, not UTF-8".to_owned()
-        });
     } else {
         let begin = String::from_utf8_lossy(&start[..start.len().min(40)]).into_owned();
         reader.found(Rule::FileWellformed, None, true, || {

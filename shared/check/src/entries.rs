@@ -8,8 +8,10 @@ use std::io::{self, Read};
 
 use sitemap::loc::normalized;
 
+use crate::address::path_of;
 use crate::document::Kind;
 use crate::document::elements::{Broken, Element, Elements, Entries, Oddities, Wrong};
+use crate::document::feed::{Base, page_of};
 use crate::document::input::{Input, Limits, MAX_PIECE_BYTES, Stop, is_list};
 use crate::response::Transfer;
 use crate::schema::{Ns, quoted};
@@ -72,6 +74,8 @@ pub struct Reading {
     pub transfer: Transfer,
     /// The most bytes of it, uncompressed.
     pub max_bytes: u64,
+    /// Its address, which relative links of a feed are relative to; anything else if that is not known.
+    pub address: String,
     /// Origins: a URL of the first is compared as if it were of the second.
     pub maps: Vec<(String, String)>,
     /// URLs are compared as they are written, not as addresses.
@@ -123,8 +127,12 @@ impl Reading {
 pub struct Outline {
     /// What it is.
     pub kind: Kind,
-    /// Entries without an address, which are not compared.
+    /// What it lists.
+    pub listed: u64,
+    /// Entries without an address, and lines that are none, which are not compared.
     pub without_address: u64,
+    /// Elements that are no entries, where nothing else should be.
+    pub passed_over: u64,
     /// Its root is of another namespace than the protocol's, or of none. It was read all the same.
     pub is_foreign: bool,
 }
@@ -155,6 +163,9 @@ pub enum PageError {
     /// Its gzip stream is damaged.
     #[error("the gzip stream is damaged")]
     BadGzip,
+    /// It is not in the encoding that it says it is in.
+    #[error("is not the {0} that it says it is")]
+    BadText(&'static str),
     /// Its body could not be read to its end.
     #[error("the body could not be read to its end: {0}")]
     Body(io::Error),
@@ -224,6 +235,13 @@ fn lines(
     take: &mut impl FnMut(Listed<'_>) -> io::Result<()>,
 ) -> Result<Outline, PageError> {
     let (mut line, mut page) = (Vec::new(), Page::default());
+    let mut outline = Outline {
+        kind: Kind::Text,
+        listed: 0,
+        without_address: 0,
+        passed_over: 0,
+        is_foreign: false,
+    };
     loop {
         let at = input.line();
         let is_line = input.read_line(&mut line);
@@ -232,17 +250,16 @@ fn lines(
             unread(stop, error, reading)
         });
         if !is_line? {
-            return Ok(Outline {
-                kind: Kind::Text,
-                without_address: 0,
-                is_foreign: false,
-            });
+            return Ok(outline);
         }
         let text = std::str::from_utf8(&line).map_err(|_| malformed(at, "is not UTF-8"))?;
         let text = text.trim();
-        if !text.is_empty() {
+        if path_of(text).is_some() {
             page.loc = reading.mapped(text).into_owned();
+            outline.listed += 1;
             take(Listed::Page(&page)).map_err(PageError::Take)?;
+        } else if !text.is_empty() {
+            outline.without_address += 1;
         }
     }
 }
@@ -255,17 +272,23 @@ fn trees(
     let (kind, entry_name) = match elements.root() {
         "urlset" => (Kind::Sitemap, "url"),
         "sitemapindex" => (Kind::Index, "sitemap"),
-        "rss" | "rdf:RDF" => (Kind::Rss, "item"),
+        "rss" | "rdf:RDF" | "Channel" => (Kind::Rss, "item"),
         "atom:feed" => (Kind::Atom, "entry"),
         "html" | "HTML" | "xhtml:html" => return Err(PageError::Other("a web page".to_owned())),
         root => return Err(PageError::Other(format!("a document of <{}>", local(root)))),
     };
     let is_feed = matches!(kind, Kind::Rss | Kind::Atom);
     let mut entries = Entries::new(entry_name);
+    let base = Base::of(&reading.address);
     let broken = |broken| broken_at(broken, reading);
     while let Some(entry) = elements.next().map_err(broken)? {
         let page = if is_feed {
-            feed_page(&entry, reading)
+            let inside = |base: Base, own| base.inside(Some(own));
+            feed_page(
+                &entry,
+                &elements.bases().fold(base.clone(), inside),
+                reading,
+            )
         } else {
             sitemap_page(&entry, reading)
         };
@@ -285,7 +308,9 @@ fn trees(
         }
         _ => Ok(Outline {
             kind,
+            listed: entries.count() - entries.without_address(),
             without_address: entries.without_address(),
+            passed_over: entries.passed_over(),
             is_foreign: !is_feed && elements.is_foreign(),
         }),
     }
@@ -312,21 +337,13 @@ fn sitemap_page(entry: &Element, reading: &Reading) -> Page {
     page
 }
 
-/// RSS has the address as a text, Atom as an attribute.
-fn feed_page(entry: &Element, reading: &Reading) -> Page {
-    let links = entry.children().iter();
-    let mut links = links.filter(|child| matches!(child.name(), "link" | "atom:link"));
-    let address = links.find_map(|link| {
-        let is_alternate = matches!(link.attribute("rel"), None | Some("alternate"));
-        let href = link.attribute("href").filter(|_| is_alternate);
-        href.or(Some(link.text())).filter(|text| !text.is_empty())
-    });
-    let updated = entry
-        .children()
-        .iter()
-        .find(|child| child.local() == "updated");
+fn feed_page(entry: &Element, base: &Base, reading: &Reading) -> Page {
+    let address = page_of(entry, base);
+    let mut times = entry.children().iter();
+    // Atom 0.3 has the other name.
+    let updated = times.find(|child| matches!(child.local(), "updated" | "modified"));
     Page {
-        loc: reading.mapped(address.unwrap_or_default()).into_owned(),
+        loc: reading.mapped(&address.unwrap_or_default()).into_owned(),
         lastmod: updated.map_or(String::new(), |updated| updated.text().to_owned()),
         ..Page::default()
     }
@@ -362,6 +379,7 @@ fn unread(stop: Stop, error: io::Error, reading: &Reading) -> PageError {
         Stop::LongPiece => PageError::LongPiece,
         Stop::CutGzip => PageError::CutGzip,
         Stop::BadGzip => PageError::BadGzip,
+        Stop::BadText(encoding) => PageError::BadText(encoding),
         Stop::Body => PageError::Body(error),
     }
 }

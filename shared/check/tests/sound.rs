@@ -373,6 +373,18 @@ fn items_of_feeds_have_addresses() {
         ),
         (
             atom("", "<link href=\"/2026/first-one/\"/>"),
+            &[],
+        ),
+        (
+            atom("", "<link type=\"application/pdf\" href=\"http://a b/\"/><link href=\"/a\"/>"),
+            &[],
+        ),
+        (
+            "<a:feed xmlns:a=\"http://www.w3.org/2005/Atom\"><a:entry><a:link href=\"/a\"/></a:entry></a:feed>".to_owned(),
+            &[],
+        ),
+        (
+            "<rss><channel><item><link>/a-longer-one</link></item></channel></rss>".to_owned(),
             &[Rule::LocForm],
         ),
         (
@@ -386,4 +398,60 @@ fn items_of_feeds_have_addresses() {
         assert_eq!(rules, expected, "{body}: {:#?}", read.findings.kept());
         assert_eq!(read.entries, 1);
     }
+}
+
+#[test]
+fn a_document_in_another_encoding_is_told_and_read_on() {
+    let name = "caf\u{e9}";
+    let xml = |declared: &str| {
+        format!(
+            "<?xml version=\"1.0\" encoding=\"{declared}\"?><urlset xmlns=\"{SITEMAP}\">\
+             <url><loc>https://www.example.com/{name}/</loc></url></urlset>"
+        )
+    };
+    let url = "https://www.example.com/sitemap.xml";
+    let about = About::new(url, Arc::new(Policy::of(&Profile::DEFAULT)), NOW);
+    let utf_16 = |text: &str| -> Vec<u8> {
+        let units = format!("\u{feff}{text}");
+        units.encode_utf16().flat_map(u16::to_le_bytes).collect()
+    };
+    let latin: Vec<u8> = xml("ISO-8859-1").chars().map(|c| c as u8).collect();
+    for (body, kind, message) in [
+        (
+            latin,
+            Kind::Sitemap,
+            "is declared as \"ISO-8859-1\", not UTF-8",
+        ),
+        (
+            utf_16(&xml("UTF-16")),
+            Kind::Sitemap,
+            "is UTF-16, not UTF-8",
+        ),
+        (
+            utf_16(&format!("https://www.example.com/{name}/\n")),
+            Kind::Text,
+            "is UTF-16, not UTF-8",
+        ),
+    ] {
+        let read = read(body.as_slice(), &about);
+        let found: Vec<_> = read.findings.kept().iter().collect();
+        let wrong: Vec<_> = found
+            .iter()
+            .filter(|one| one.rule == Rule::FileWellformed)
+            .collect();
+        assert_eq!(wrong.len(), 1, "{found:#?}");
+        assert_eq!(wrong[0].message, message);
+        // It is read as it is meant.
+        let spelled = found
+            .iter()
+            .find(|one| one.rule == Rule::LocSpelling)
+            .unwrap();
+        assert!(spelled.message.contains(name), "{}", spelled.message);
+        assert_eq!((read.kind, read.entries, read.is_whole), (kind, 1, true));
+    }
+    let cut = utf_16(&xml("UTF-16"));
+    let read = read(&cut[..cut.len() - 1], &about);
+    let found = read.findings.kept();
+    let says = "is not the UTF-16LE that it says it is, at which reading ended";
+    assert!(found.iter().any(|one| one.message == says), "{found:#?}");
 }

@@ -197,8 +197,7 @@ fn elements(document: &[u8], root: &str, item: &str) -> Vec<Vec<(String, String)
             Event::Text(text) => leaf.push_str(&text),
             Event::GeneralRef(entity) => {
                 leaf.push_str(
-                    quick_xml::escape::resolve_predefined_entity(&entity)
-                        .expect("a predefined entity"),
+                    quick_xml::escape::resolve_xml_entity(&entity).expect("a predefined entity"),
                 );
             }
             Event::End(_) => {

@@ -9,7 +9,6 @@ use aws::{Account, Clock};
 use check::address::origin_of;
 use check::compare::{Fields, Side};
 use check::entries::{Part, Reading};
-use check::response::Transfer;
 use clap::{Args, ValueEnum};
 use cli::build::{Content, World};
 use cli::check::bucket::{Bucket, SCHEME};
@@ -156,10 +155,10 @@ impl Diff {
         let reader = Reader {
             client: &client,
             reading: Arc::new(Reading {
-                transfer: Transfer::default(),
                 max_bytes: MAX_BYTES,
                 maps: self.map.clone(),
                 is_exact: self.exact,
+                ..Reading::default()
             }),
             jobs: self.jobs,
             same_origin: self.same_origin,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use check::address::{origin_of, path_of};
 use check::compare::Side;
+use check::document::Kind;
 use check::entries::{Listed, Outline, PageError, Reading, read, read_entries};
 use check::finding::Findings;
 use check::response::Transfer;
@@ -31,6 +32,9 @@ use super::{DiffError, Pages};
 
 /// Sitemaps and indexes of a side that are read: an index of as many as the protocol lets it have.
 const MAX_SITEMAPS: usize = MAX_ENTRIES as usize + 1;
+
+/// Documents without entries that a message names.
+const MAX_SHOWN: usize = 3;
 
 /// What a side is.
 #[derive(Clone, Debug)]
@@ -129,6 +133,10 @@ struct Walk<'a> {
     seen: HashSet<String>,
     /// Hosts of which it was said that they are others.
     hosts: HashSet<String>,
+    /// Pages that were listed, whether they are compared or not.
+    listed: u64,
+    /// What was read that lists none.
+    empty: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -151,6 +159,8 @@ impl Reader<'_> {
             waiting: VecDeque::new(),
             seen: HashSet::new(),
             hosts: HashSet::new(),
+            listed: 0,
+            empty: Vec::new(),
         };
         match target {
             Target::Site(origin) => walk.begin(origin).await?,
@@ -161,7 +171,8 @@ impl Reader<'_> {
                 walk.push(name.into_owned(), 0)?;
             }
         }
-        walk.run().await
+        walk.run().await?;
+        walk.lists_something()
     }
 
     /// Reads what a site's tables list. `is_none`: the names of its sitemaps say nothing.
@@ -344,9 +355,35 @@ impl Walk<'_> {
             .try_for_each(|child| self.push(child, depth + 1))
     }
 
+    /// A side without a page is refused: as the first side it would hide every loss.
+    fn lists_something(&self) -> Result<(), DiffError> {
+        if self.listed > 0 {
+            return Ok(());
+        }
+        Err(DiffError::Nothing {
+            target: self.target.name(),
+            what: match self.empty.join(", ") {
+                none if none.is_empty() => "it is an index that names none but itself".to_owned(),
+                some => some,
+            },
+        })
+    }
+
     /// Says what was read, but is not as it should be.
-    fn tell(&self, url: &str, outline: Outline) {
+    fn tell(&mut self, url: &str, outline: Outline) {
         let file = self.shown(url);
+        let what = match outline.kind {
+            Kind::Index => "an index",
+            Kind::Rss | Kind::Atom => "a feed",
+            Kind::Text => "a list of URLs",
+            _ => "a sitemap",
+        };
+        if outline.kind != Kind::Index {
+            self.listed += outline.listed;
+        }
+        if outline.listed == 0 && self.empty.len() < MAX_SHOWN {
+            self.empty.push(format!("{file} is {what} without entries"));
+        }
         if outline.is_foreign {
             note(format!(
                 "waymark: {file}: its root is not in the namespace of sitemaps; it was read all the same"
@@ -354,8 +391,19 @@ impl Walk<'_> {
         }
         if outline.without_address > 0 {
             let count = outline.without_address;
+            let what = if outline.kind == Kind::Text {
+                "lines are no URL"
+            } else {
+                "entries have no address"
+            };
             note(format!(
-                "waymark: {file}: {count} of its entries have no address, and are not compared"
+                "waymark: {file}: {count} of its {what}, and are not compared"
+            ));
+        }
+        if outline.passed_over > 0 {
+            let count = outline.passed_over;
+            note(format!(
+                "waymark: {file}: {count} of its elements are no entries, and were passed over"
             ));
         }
     }
@@ -393,10 +441,12 @@ async fn document(
     file: u32,
 ) -> Came {
     let reading = reader.reading.clone();
+    let address = url.to_owned();
     let limit = reading.max_bytes;
     let listed = move |body: Box<dyn Read + Send>, transfer: Transfer| {
         let reading = Reading {
             transfer,
+            address,
             ..(*reading).clone()
         };
         let mut children = Vec::new();

@@ -113,7 +113,7 @@ pub(crate) fn elements(
             Event::GeneralRef(reference) => {
                 // The five of XML, and characters by their numbers: no other is defined without a DTD.
                 let whole = format!("&{};", &*reference);
-                let known = escape::unescape(&whole);
+                let known = escape::unescape_with(&whole, escape::resolve_xml_entity);
                 let known = known.map_err(|_| Unreadable::Reference(reference.to_string()))?;
                 text.push_str(&known);
             }

@@ -170,6 +170,7 @@ pub(super) fn command_errors() -> Vec<String> {
     for error in every!(DiffError {
         DiffError::Unread { .. } => DiffError::Unread { file: URL.to_owned(), why: "status 404".to_owned() },
         DiffError::NoSitemaps { .. } => DiffError::NoSitemaps { target: HOST.to_owned(), names: "sitemap_index.xml, sitemap.xml".to_owned() },
+        DiffError::Nothing { .. } => DiffError::Nothing { target: HOST.to_owned(), what: format!("{URL} is a sitemap without entries") },
         DiffError::TooMany { .. } => DiffError::TooMany { target: HOST.to_owned(), limit: 50_000 },
         DiffError::Table(_) => DiffError::Table(store()),
         DiffError::Sort(_) => DiffError::Sort(check::sort::SortError::new(Path::new("/tmp"), full())),

@@ -10,6 +10,7 @@
 use std::fmt;
 
 use quick_xml::errors::{Error, IllFormedError};
+use quick_xml::escape::{resolve_xml_entity, unescape_with};
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::name::ResolveResult;
 use quick_xml::reader::{NsReader, Reader};
@@ -36,6 +37,8 @@ pub struct Element {
     attributes: Vec<(String, String)>,
     text: String,
     children: Vec<Element>,
+    /// Where it is in the text of the element around it.
+    at: usize,
 }
 
 impl Element {
@@ -55,6 +58,25 @@ impl Element {
     #[must_use]
     pub fn text(&self) -> &str {
         self.text.trim()
+    }
+
+    /// Returns its text with that of all elements in it, in their order, as words with a blank between them.
+    #[must_use]
+    pub fn whole_text(&self) -> String {
+        let mut whole = String::new();
+        self.add_text(&mut whole);
+        let words: Vec<_> = whole.split_ascii_whitespace().collect();
+        words.join(" ")
+    }
+
+    fn add_text(&self, whole: &mut String) {
+        let mut begin = 0;
+        for child in &self.children {
+            whole.push_str(&self.text[begin..child.at]);
+            child.add_text(whole);
+            begin = child.at;
+        }
+        whole.push_str(&self.text[begin..]);
     }
 
     /// Returns its attributes, but for declarations of namespaces, as names with the document's prefixes and values.
@@ -175,6 +197,8 @@ pub struct Elements<'a> {
     depth: usize,
     /// How deep the trees begin: 2 below the root.
     level: usize,
+    /// What `xml:base` says around the trees, and how deep.
+    bases: Vec<(usize, String)>,
     /// The line at which the last piece began.
     line: u64,
 }
@@ -197,6 +221,7 @@ impl<'a> Elements<'a> {
             names: Names::of_root(&ResolveResult::Unbound, ""),
             depth: 0,
             level: 2,
+            bases: Vec::new(),
             line: 1,
         };
         elements.read_root()?;
@@ -225,9 +250,11 @@ impl<'a> Elements<'a> {
             let local: &str = local.as_ref();
             self.names = Names::of_root(&resolved, local);
             self.depth = usize::from(!is_empty);
-            if local == "rss" {
+            // In RSS there is a channel around the items, and in RSS 1.1 a list.
+            if matches!(local, "rss" | "Channel") {
                 self.level = 3;
             }
+            self.bases.extend(base(&start).map(|base| (1, base)));
             return Ok(());
         }
     }
@@ -242,6 +269,11 @@ impl<'a> Elements<'a> {
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         self.names.is_foreign
+    }
+
+    /// Returns what `xml:base` says in the elements around the last tree, the outermost first.
+    pub fn bases(&self) -> impl Iterator<Item = &str> {
+        self.bases.iter().map(|(_, base)| base.as_str())
     }
 
     /// Returns the line at which the last piece of the last tree began.
@@ -281,7 +313,10 @@ impl<'a> Elements<'a> {
                     if self.depth > MAX_DEPTH {
                         return Err(broken(Wrong::Depth(MAX_DEPTH)));
                     }
-                    if self.depth >= self.level {
+                    if self.depth < self.level {
+                        let own = base(&start).filter(|_| !is_empty);
+                        self.bases.extend(own.map(|own| (self.depth, own)));
+                    } else {
                         let element = element(&resolved, &start, &self.names, self.oddities);
                         let element = element.map_err(broken)?;
                         bytes += element.as_ref().map_or(ELEMENT_BYTES, size);
@@ -292,6 +327,7 @@ impl<'a> Elements<'a> {
                     }
                 }
                 Event::End(_) => {
+                    self.bases.pop_if(|(depth, _)| *depth == self.depth);
                     if let Some(tree) = end(&mut self.depth, &mut open) {
                         return Ok(Some(tree));
                     }
@@ -366,7 +402,8 @@ fn end(depth: &mut usize, open: &mut Vec<Option<Element>>) -> Option<Element> {
     match open.last_mut() {
         None => ended,
         Some(outer) => {
-            if let (Some(outer), Some(ended)) = (outer, ended) {
+            if let (Some(outer), Some(mut ended)) = (outer, ended) {
+                ended.at = outer.text.len();
                 outer.children.push(ended);
             }
             None
@@ -409,7 +446,7 @@ fn element(
             continue;
         }
         let raw: &str = attribute.value.as_ref();
-        let value = match quick_xml::escape::unescape(raw) {
+        let value = match unescape_with(raw, resolve_xml_entity) {
             Ok(value) => value.into_owned(),
             Err(error) if oddities == Oddities::Refused => {
                 return Err(Wrong::Other(error.to_string()));
@@ -423,6 +460,13 @@ fn element(
         attributes,
         ..Element::default()
     }))
+}
+
+/// What `xml:base` says in an element.
+fn base(start: &BytesStart<'_>) -> Option<String> {
+    let attribute = start.try_get_attribute("xml:base").ok().flatten()?;
+    let value = unescape_with(&attribute.value, resolve_xml_entity).ok()?;
+    Some(value.into_owned())
 }
 
 fn size(element: &Element) -> usize {
@@ -439,9 +483,13 @@ pub struct Entries {
     name: &'static str,
     count: u64,
     with_address: u64,
+    passed_over: u64,
     /// The first element that is no entry.
     other: Option<String>,
 }
+
+/// The names of entries of sitemaps and of feeds.
+const ENTRIES: [&str; 4] = ["url", "sitemap", "item", "entry"];
 
 impl Entries {
     /// Nothing yet. `name`: an entry's, without a prefix.
@@ -451,6 +499,7 @@ impl Entries {
             name,
             count: 0,
             with_address: 0,
+            passed_over: 0,
             other: None,
         }
     }
@@ -461,10 +510,26 @@ impl Entries {
         if is_entry {
             self.count += 1;
             self.with_address += u64::from(has_address);
-        } else if self.other.is_none() {
-            self.other = Some(element.local().to_owned());
+        } else {
+            self.passed_over += u64::from(!self.is_of_feed(element));
+            if self.other.is_none() {
+                self.other = Some(element.local().to_owned());
+            }
         }
         is_entry
+    }
+
+    /// Returns whether an element that is no entry belongs to a feed, which says much of itself.
+    fn is_of_feed(&self, element: &Element) -> bool {
+        let is_feed = matches!(self.name, "item" | "entry");
+        let is = |name: &&str| element.local().eq_ignore_ascii_case(name);
+        is_feed && !ENTRIES.iter().any(is)
+    }
+
+    /// Returns how many elements were none, where nothing else should be.
+    #[must_use]
+    pub fn passed_over(&self) -> u64 {
+        self.passed_over
     }
 
     /// Returns how many entries there were.

@@ -1,23 +1,118 @@
 //! RSS and Atom: only the addresses and times of their items. Whether a feed is a good feed is not looked at.
+//!
+//! - Relative addresses are resolved by `xml:base`, and what it says by the address of the feed (RFC 4287, 2; RFC 3986, 5.1).
+//! - Of several alternates of an entry, the first that may be HTML is the page, or else the first.
 
+use std::borrow::Cow;
+
+use quick_xml::escape::{resolve_xml_entity, unescape_with};
 use quick_xml::events::BytesStart;
 use sitemap::loc::Loc;
 
 use super::Reader;
+use super::elements::Element;
+use crate::address::path_of;
 use crate::finding::Position;
+
+/// What `alternate` is short for (RFC 4287, 4.2.7.2).
+const IANA: &str = "http://www.iana.org/assignments/relation/";
+/// Media types of pages.
+const PAGES: [&str; 2] = ["text/html", "application/xhtml+xml"];
+
+/// What relative addresses are relative to, as far as that is known.
+#[derive(Clone, Debug, Default)]
+pub struct Base(Option<Loc>);
+
+impl Base {
+    /// Returns the base of a document with this address. One that is no URL says nothing.
+    #[must_use]
+    pub fn of(address: &str) -> Self {
+        Self(Loc::parse_any(address).ok())
+    }
+
+    /// Returns the base inside of an element that has this `xml:base`, if any.
+    #[must_use]
+    pub fn inside(&self, base: Option<&str>) -> Self {
+        let Some(base) = base.map(str::trim).filter(|base| !base.is_empty()) else {
+            return self.clone();
+        };
+        let inner = match &self.0 {
+            Some(outer) => Loc::resolve(base, outer),
+            None => Loc::parse_any(base),
+        };
+        inner.map_or_else(|_| self.clone(), |inner| Self(Some(inner)))
+    }
+
+    /// Returns an address as it is, or resolved if it is relative.
+    #[must_use]
+    pub fn resolve<'t>(&self, address: &'t str) -> Cow<'t, str> {
+        let base = self.0.as_ref().filter(|_| is_relative(address));
+        match base.and_then(|base| Loc::resolve(address, base).ok()) {
+            Some(resolved) => resolved.as_str().to_owned().into(),
+            None => address.into(),
+        }
+    }
+}
+
+/// Returns whether an address has no scheme.
+#[must_use]
+pub fn is_relative(address: &str) -> bool {
+    let end = address.find(['/', '?', '#']).unwrap_or(address.len());
+    !address[..end].contains(':')
+}
+
+/// Returns the address of the page that an item of RSS or an entry of Atom is about. `base`: of what is around it.
+#[must_use]
+pub fn page_of(entry: &Element, base: &Base) -> Option<String> {
+    let base = base.inside(entry.attribute("xml:base"));
+    let address = |element: &Element, text: &str| {
+        let base = base.inside(element.attribute("xml:base"));
+        (!text.is_empty()).then(|| base.resolve(text).into_owned())
+    };
+    if let Some(link) = entry.all("link").find(|link| !link.text().is_empty()) {
+        return address(link, link.text());
+    }
+    // What is no address by itself is one only if it says so.
+    let is_page = |guid: &&Element| match guid.attribute("isPermaLink") {
+        Some(said) => said == "true",
+        None => path_of(guid.text()).is_some(),
+    };
+    if let Some(guid) = entry.all("guid").find(is_page) {
+        return address(guid, guid.text());
+    }
+    let links = entry.children().iter();
+    let links = links.filter(|child| matches!(child.name(), "link" | "atom:link"));
+    let ranked = links.filter_map(|link| {
+        let rank = rank(link.attribute("rel"), link.attribute("type"))?;
+        Some((rank, address(link, link.attribute("href")?)?))
+    });
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, page)| page)
+}
+
+/// Returns how far a link of Atom is from being the page, as far as relation and media type say. `None`: it is something else.
+fn rank(relation: Option<&str>, media: Option<&str>) -> Option<u8> {
+    let relation = relation.map(str::trim).filter(|own| !own.is_empty());
+    let relation = relation.map_or("alternate", |own| own.strip_prefix(IANA).unwrap_or(own));
+    let media = media.map(|media| media.split(';').next().unwrap_or_default().trim());
+    let is_page = media.is_none_or(|media| {
+        media.is_empty() || PAGES.iter().any(|page| media.eq_ignore_ascii_case(page))
+    });
+    relation
+        .eq_ignore_ascii_case("alternate")
+        .then_some(u8::from(!is_page))
+}
 
 /// Where in a feed the reader is.
 #[derive(Debug, Default)]
 pub(super) struct Feed {
     path: Vec<Part>,
-    /// The item has an address already.
-    has_address: bool,
+    /// The prefix of the feed's own elements, without the colon.
+    prefix: Option<String>,
+    /// The item's address, by its rank.
+    address: Option<(u8, String, Position)>,
     /// What relative addresses are relative to, and how deep the element is that says so.
-    bases: Vec<(usize, Loc)>,
+    bases: Vec<(usize, Base)>,
 }
-
-/// What `alternate` is short for (RFC 4287, 4.2.7.2).
-const IANA: &str = "http://www.iana.org/assignments/relation/";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
@@ -37,49 +132,58 @@ impl Feed {
         at: Position,
         reader: &mut Reader<'_>,
     ) {
+        let prefix = start
+            .name()
+            .prefix()
+            .map(|prefix| prefix.as_ref().to_owned());
+        if self.path.is_empty() {
+            // In RDF the items are in another namespace than the root.
+            self.prefix = prefix.clone().filter(|_| local != "RDF");
+            self.bases.push((0, Base::of(&reader.about.file)));
+        }
         let in_item = self.path.last() == Some(&Part::Item);
-        let is_plain = start.name().prefix().is_none();
+        let is_own = prefix == self.prefix;
         let part = match local {
             "item" | "entry" => Part::Item,
-            "link" if in_item && is_plain => Part::Link,
-            "updated" if in_item && is_plain => Part::Updated,
+            "link" if in_item && is_own => Part::Link,
+            // Atom 0.3 has the other name.
+            "updated" | "modified" if in_item && is_own => Part::Updated,
             _ => Part::Other,
         };
         self.path.push(part);
         let value = |name| {
             let attribute = start.try_get_attribute(name).ok().flatten()?;
-            let value = quick_xml::escape::unescape(&attribute.value).ok()?;
+            let value = unescape_with(&attribute.value, resolve_xml_entity).ok()?;
             Some(value.into_owned())
         };
-        if let Some(base) = value("xml:base") {
-            let outer = self.bases.last().map(|(_, outer)| outer.clone());
-            let outer = outer.or_else(|| Loc::parse_any(&reader.about.file).ok());
-            let base = match outer {
-                Some(outer) => Loc::resolve(&base, &outer),
-                None => Loc::parse_any(&base),
-            };
-            self.bases
-                .extend(base.ok().map(|base| (self.path.len(), base)));
+        if let Some(base) = value("xml:base")
+            && let Some((_, outer)) = self.bases.last()
+        {
+            let inner = outer.inside(Some(&base));
+            self.bases.push((self.path.len(), inner));
         }
         match part {
             Part::Item => {
-                self.has_address = false;
+                self.address = None;
                 reader.begin_entry(at);
             }
             Part::Link => {
-                let is_alternate = value("rel")
-                    .is_none_or(|rel| rel.strip_prefix(IANA).unwrap_or(&rel) == "alternate");
-                if let Some(href) = value("href").filter(|_| is_alternate && !self.has_address) {
-                    self.has_address = true;
+                let rank = rank(value("rel").as_deref(), value("type").as_deref());
+                if let Some((rank, href)) = rank.zip(value("href")) {
                     let href = href.trim();
-                    let base = self.bases.last().filter(|_| is_relative(href));
-                    match base.and_then(|(_, base)| Loc::resolve(href, base).ok()) {
-                        Some(resolved) => reader.loc(resolved.as_str(), at),
-                        None => reader.loc(href, at),
-                    }
+                    let resolved = self.bases.last().map(|(_, base)| base.resolve(href));
+                    self.meet(rank, &resolved.unwrap_or(href.into()), at);
                 }
             }
             Part::Updated | Part::Other => {}
+        }
+    }
+
+    /// Takes an address of an item if there is none yet that is more likely the page's.
+    fn meet(&mut self, rank: u8, address: &str, at: Position) {
+        let is_better = |(own, _, _): &(u8, String, Position)| rank < *own;
+        if self.address.as_ref().is_none_or(is_better) {
+            self.address = Some((rank, address.to_owned(), at));
         }
     }
 
@@ -88,24 +192,16 @@ impl Feed {
         self.bases.pop_if(|(depth, _)| *depth == self.path.len());
         match self.path.pop() {
             Some(Part::Item) => {
-                if !self.has_address {
-                    reader.unaddressed.add(at);
+                match self.address.take() {
+                    Some((_, address, at)) => reader.loc(&address, at),
+                    None => reader.unaddressed.add(at),
                 }
                 return true;
             }
-            Some(Part::Link) if !self.has_address && !text.trim().is_empty() => {
-                self.has_address = true;
-                reader.loc(text.trim(), at);
-            }
+            Some(Part::Link) if !text.trim().is_empty() => self.meet(0, text.trim(), at),
             Some(Part::Updated) => reader.lastmod(text.trim(), false, at),
             _ => {}
         }
         false
     }
-}
-
-/// Returns whether an address has no scheme.
-fn is_relative(address: &str) -> bool {
-    let end = address.find(['/', '?', '#']).unwrap_or(address.len());
-    !address[..end].contains(':')
 }

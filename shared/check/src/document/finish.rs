@@ -26,6 +26,9 @@ impl Reader<'_> {
             Some(Stop::BadGzip) => self.found(Rule::FileGzip, None, true, || {
                 "the gzip stream is damaged".to_owned()
             }),
+            Some(Stop::BadText(encoding)) => self.found(Rule::FileWellformed, None, true, || {
+                format!("is not the {encoding} that it says it is, at which reading ended")
+            }),
             Some(Stop::LongPiece) => self.found(Rule::FileLimits, None, false, || {
                 "has a text or a tag of more than a MiB, at which reading ended".to_owned()
             }),

@@ -1,4 +1,4 @@
-//! From a body to the bytes of a document: inflated, without a byte order mark, counted, and never more than a limit.
+//! From a body to the bytes of a document: inflated, in UTF-8, without a byte order mark, counted, and never more than a limit.
 //!
 //! Every verb that reads what others wrote reads it by this: `check`, `diff`, `import`, `load`, `build` and `explain`.
 
@@ -9,6 +9,9 @@ use std::rc::Rc;
 use flate2::bufread::GzDecoder;
 
 use crate::finding::Position;
+use encoding::Decoded;
+
+mod encoding;
 
 /// What gzip begins with (RFC 1952, 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -44,6 +47,8 @@ pub enum Stop {
     CutGzip,
     /// The gzip stream is damaged.
     BadGzip,
+    /// It is not in the encoding that it says it is in, whose name this is.
+    BadText(&'static str),
     /// The body itself could not be read to its end. Whoever reads it says why.
     Body,
 }
@@ -60,6 +65,7 @@ pub(crate) struct Packing {
 /// A document's bytes.
 ///
 /// - Gzip is seen from its first bytes and inflated, up to two layers.
+/// - What is not in UTF-8, and says so by its byte order mark or its XML declaration, is made UTF-8. All that is counted is counted then.
 /// - What stopped it once stops every later read: no part of a document passes for all of it.
 pub struct Input<'a> {
     read: Box<dyn Read + 'a>,
@@ -77,6 +83,7 @@ pub struct Input<'a> {
     stop: Rc<Cell<Option<Stop>>>,
     packing: Rc<RefCell<Packing>>,
     has_bom: bool,
+    encoding: Option<&'static str>,
 }
 
 impl<'a> Input<'a> {
@@ -160,9 +167,30 @@ impl<'a> Input<'a> {
             stop,
             packing,
             has_bom: false,
+            encoding: None,
         };
+        input.decode();
         input.skip_bom();
         input
+    }
+
+    /// Makes UTF-8 of what is in another encoding.
+    fn decode(&mut self) {
+        // Most documents say nothing, and what comes slowly is not waited for.
+        let wanted = match self.head(encoding::MARK_BYTES) {
+            head if encoding::is_declared(head) => encoding::HEAD_BYTES,
+            head => head.len(),
+        };
+        let Some(found) = encoding::of(self.head(wanted)) else {
+            return;
+        };
+        self.encoding = Some(found.name());
+        let head = Cursor::new(self.buffer[self.at..self.end].to_vec());
+        let rest = std::mem::replace(&mut self.read, Box::new(io::empty()));
+        let failed = Failed(self.failed.take());
+        let stop = self.stop.clone();
+        self.read = Box::new(Decoded::new(head.chain(failed).chain(rest), found, stop));
+        (self.at, self.end) = (0, 0);
     }
 
     fn skip_bom(&mut self) {
@@ -233,6 +261,11 @@ impl<'a> Input<'a> {
         self.bytes
     }
 
+    pub(crate) fn is_utf_16(&self) -> bool {
+        self.encoding
+            .is_some_and(|encoding| encoding.starts_with("UTF-16"))
+    }
+
     pub(crate) fn has_bom(&self) -> bool {
         self.has_bom
     }
@@ -264,6 +297,7 @@ impl<'a> Input<'a> {
             ),
             Stop::CutGzip => "the gzip stream ends in its middle".to_owned(),
             Stop::BadGzip => "the gzip stream is damaged".to_owned(),
+            Stop::BadText(encoding) => format!("it is not the {encoding} that it says it is"),
             Stop::Body => "the body could not be read to its end".to_owned(),
         })
     }
@@ -323,6 +357,15 @@ impl<R: Read> Read for Raw<R> {
             self.stop.set(Some(Stop::Body));
         }
         read
+    }
+}
+
+/// An error that comes once.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 
@@ -413,107 +456,4 @@ impl<R: BufRead> Read for Unzip<R> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Write as _;
-
-    use super::*;
-
-    fn gzip(text: &[u8]) -> Vec<u8> {
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(text).unwrap();
-        gzip.finish().unwrap()
-    }
-
-    fn lines(body: &[u8]) -> io::Result<Vec<String>> {
-        let mut input = Input::open(body, Limits::NONE);
-        let (mut line, mut lines) = (Vec::new(), Vec::new());
-        while input.read_line(&mut line)? {
-            lines.push(String::from_utf8(line.clone()).unwrap());
-        }
-        assert_eq!(input.line(), 3);
-        Ok(lines)
-    }
-
-    #[test]
-    fn a_body_is_read_by_lines_whatever_its_packing_is() {
-        let plain = b"a\r\n\nb";
-        let marked = [b"\xef\xbb\xbf", &plain[..]].concat();
-        let two = [gzip(&plain[..3]), gzip(&plain[3..])].concat();
-        for body in [
-            plain,
-            &marked[..],
-            &gzip(&marked),
-            &gzip(&gzip(&marked)),
-            &two,
-        ] {
-            assert_eq!(lines(body).unwrap(), ["a", "", "b"], "{body:?}");
-            let mut input = Input::open(body, Limits::NONE);
-            assert_eq!(input.head(2), b"a\r");
-            assert_eq!(input.head(100), plain);
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_read_to_its_end_never_ends_as_if_it_were_whole() {
-        let whole = gzip(
-            &(0..100_000_u32)
-                .flat_map(u32::to_be_bytes)
-                .collect::<Vec<_>>(),
-        );
-        let mut damaged = whole.clone();
-        damaged[whole.len() / 2] ^= 0xff;
-        damaged[whole.len() / 2 + 1] ^= 0xff;
-        let limits = Limits {
-            bytes: 3 * 1024 * 1024,
-            piece: 2 * 1024 * 1024,
-        };
-        let long = io::repeat(b'x').take(2 * 1024 * 1024 + 1);
-        let cases: [(Box<dyn Read>, Stop, &str); 7] = [
-            (Box::new(&whole[..whole.len() - 9]), Stop::CutGzip, ""),
-            (Box::new(&whole[..5]), Stop::CutGzip, ""),
-            (Box::new(&damaged[..]), Stop::BadGzip, ""),
-            (
-                Box::new((&whole[..]).chain(&b"junk"[..])),
-                Stop::BadGzip,
-                "bytes follow the end",
-            ),
-            (
-                Box::new(long.chain(Failing)),
-                Stop::LongPiece,
-                "a piece of it is longer than 2 MiB",
-            ),
-            (Box::new(Failing), Stop::Body, "no such disk"),
-            (
-                Box::new((&b"ab"[..]).chain(Failing)),
-                Stop::Body,
-                "no such disk",
-            ),
-        ];
-        for (body, stop, message) in cases {
-            let mut input = Input::open(body, limits);
-            input.head(100);
-            let error = io::copy(&mut input, &mut io::sink()).unwrap_err();
-            assert!(error.to_string().contains(message), "{stop:?}: {error}");
-            assert_eq!(input.stop(), Some(stop), "{error}");
-            io::copy(&mut input, &mut io::sink()).unwrap_err();
-        }
-        let mut input = Input::open(io::repeat(b'\n'), limits);
-        let mut line = Vec::new();
-        let error = loop {
-            match input.read_line(&mut line) {
-                Ok(is_line) => assert!(is_line),
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(error.to_string(), "it has more than 3 MiB");
-        assert_eq!(input.stop(), Some(Stop::TooLarge));
-    }
-
-    struct Failing;
-
-    impl Read for Failing {
-        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            Err(io::Error::other("no such disk"))
-        }
-    }
-}
+mod tests;

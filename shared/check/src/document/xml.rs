@@ -209,8 +209,10 @@ impl Xml<'_, '_> {
                 .iter()
                 .any(|right| encoding.eq_ignore_ascii_case(right))
         };
+        // That it is UTF-16 was seen before.
         if let Some(Ok(encoding)) = declaration.encoding()
             && !is_right(&encoding)
+            && !self.source.get_ref().is_utf_16()
         {
             let message = || format!("is declared as {}, not UTF-8", quoted(&encoding));
             self.reader.found(Rule::FileWellformed, at, false, message);

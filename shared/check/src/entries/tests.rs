@@ -100,6 +100,90 @@ fn indexes_lists_and_feeds_list_too() {
 }
 
 #[test]
+fn a_feed_lists_the_pages_that_its_entries_are_about() {
+    let locs = |body: &str| {
+        let reading = Reading {
+            address: "https://a.example/blog/feed.xml".to_owned(),
+            ..reading()
+        };
+        let mut locs = Vec::new();
+        let take = |listed: Listed<'_>| {
+            if let Listed::Page(page) = listed {
+                locs.push(
+                    format!("{} {}", page.loc, page.lastmod)
+                        .trim_end()
+                        .to_owned(),
+                );
+            }
+            Ok(())
+        };
+        read(body.as_bytes(), &reading, take).map(|_| locs)
+    };
+    let atom = |attributes: &str, inside: &str| {
+        format!(
+            "<feed xmlns='http://www.w3.org/2005/Atom' {attributes}><entry {inside}</entry></feed>"
+        )
+    };
+    let page = "https://a.example/blog/1";
+    let pdf = "<link type='application/pdf' href='1.pdf'/>";
+    let html = "<link type='text/html; charset=utf-8' href='1'/>";
+    for (body, expected) in [
+        // Relative to what is nearest.
+        (atom("", "><link href='1'/>"), page),
+        (atom("xml:base='https://a.example/blog/'", "><link href='1'/>"), page),
+        (atom("xml:base='/'", "xml:base='blog/'><link href='1'/>"), page),
+        (atom("", "><link xml:base='/blog/' href='1'/>"), page),
+        (atom("xml:base='https://b.example/blog/'", "><link href='1'/>"), page),
+        // Of several, the page.
+        (atom("", &format!(">{pdf}{html}")), page),
+        (atom("", &format!(">{html}{pdf}")), page),
+        (atom("", &format!(">{html}<link href='2'/>")), page),
+        (atom("", &format!(">{pdf}")), "https://a.example/blog/1.pdf"),
+        (atom("", "><link rel='self' href='2'/><link rel=' Alternate ' href='1'/>"), page),
+        (
+            atom("", "><link rel='enclosure' href='2'/><link rel='http://www.iana.org/assignments/relation/alternate' href='1'/>"),
+            page,
+        ),
+        (
+            "<feed version='0.3' xmlns='http://purl.org/atom/ns#'><entry><link rel='alternate' type='text/html' href='1'/>\
+             <issued>2025-01-02T03:04:05Z</issued><modified>2026-01-02T03:04:05Z</modified></entry></feed>".to_owned(),
+            "https://a.example/blog/1 2026-01-02T03:04:05Z",
+        ),
+        ("<a:feed xmlns:a='http://www.w3.org/2005/Atom'><a:entry><a:link href='1'/></a:entry></a:feed>".to_owned(), page),
+        // RSS of all kinds.
+        ("<rss><channel xml:base='https://a.example/'><item><link>/blog/1</link><guid>https://a.example/2</guid></item></channel></rss>".to_owned(), page),
+        ("<rss><channel><item><guid>urn:x</guid><guid>https://a.example/blog/1</guid></item></channel></rss>".to_owned(), page),
+        (
+            "<rss xmlns:atom='http://www.w3.org/2005/Atom'><channel><item><guid isPermaLink='false'>https://a.example/2</guid>\
+             <atom:link href='1'/></item></channel></rss>".to_owned(),
+            page,
+        ),
+        ("<rss xmlns='http://backend.userland.com/rss2'><channel><item><link>1</link></item></channel></rss>".to_owned(), page),
+        ("<rss><channel xmlns='http://blogs.law.harvard.edu/tech/rss'><item><link>1</link></item></channel></rss>".to_owned(), page),
+        (
+            "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://my.netscape.com/rdf/simple/0.9/'>\
+             <channel><link>https://a.example/</link></channel><item><link>1</link></item></rdf:RDF>".to_owned(),
+            page,
+        ),
+        (
+            "<Channel xmlns='http://purl.org/net/rss1.1#' xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' rdf:about='x'>\
+             <title>T</title><items rdf:parseType='Collection'><item rdf:about='1'><link>1</link></item></items></Channel>".to_owned(),
+            page,
+        ),
+    ] {
+        assert_eq!(locs(&body).unwrap(), [expected], "{body}");
+    }
+    for body in [
+        atom("", "><link rel='self' href='1'/>"),
+        atom("", "><link href=''/>"),
+        "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='urn:x'><item><link>1</link></item></rdf:RDF>".to_owned(),
+    ] {
+        let error = locs(&body).unwrap_err().to_string();
+        assert!(error.contains("with an address, of 1"), "{body}: {error}");
+    }
+}
+
+#[test]
 fn a_url_is_compared_as_an_address_wherever_it_is() {
     let parts = |is_exact: bool, image: &str, href: &str| {
         let body = format!(
@@ -229,14 +313,20 @@ fn an_address_is_all_of_the_text_in_its_element() {
 #[test]
 fn entries_without_an_address_are_counted() {
     let body = format!(
-        "{BEGIN}<url><loc>https://a.example/</loc></url><url/><url><loc> </loc></url></urlset>"
+        "{BEGIN}<url><loc>https://a.example/</loc></url><url/><URL/><url><loc> </loc></url></urlset>"
     );
     let expected = Outline {
         kind: Kind::Sitemap,
+        listed: 1,
         without_address: 2,
+        passed_over: 1,
         is_foreign: false,
     };
     assert_eq!(outline(&body), expected);
+    let list = outline("https://a.example/1\njunk\n\n# no page\nhttps://a.example/2\nhttp://\n");
+    assert_eq!((list.listed, list.without_address), (2, 3));
+    let rss = "<rss><channel><title/><image/><item><link>https://a.example/1</link></item><ITEM/></channel></rss>";
+    assert_eq!((outline(rss).listed, outline(rss).passed_over), (1, 1));
     // Nothing is listed, and nothing was passed over.
     assert_eq!(
         outline("<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>").without_address,

@@ -6,7 +6,7 @@ use crate::schema::Ns;
 
 /// A namespace by a part of its name, and the usual prefix. The first that fits counts. Those without a prefix have texts that
 /// are long and that nobody needs.
-const PREFIXES: [(&str, Option<&str>); 13] = [
+const PREFIXES: [(&str, Option<&str>); 18] = [
     ("sitemaps.org/schemas/sitemap", Some("")),
     ("google.com/schemas/sitemap-image", Some("image:")),
     ("google.com/schemas/sitemap-video", Some("video:")),
@@ -14,12 +14,19 @@ const PREFIXES: [(&str, Option<&str>); 13] = [
     (OLD_SITEMAP, Some("")),
     ("www.w3.org/1999/xhtml", Some("xhtml:")),
     ("www.w3.org/2005/Atom", Some("atom:")),
+    // Atom 0.3.
+    ("purl.org/atom/ns#", Some("atom:")),
     ("purl.org/rss/1.0/modules/", None),
     ("/excerpt/", None),
     ("wordpress.org/export/", Some("wp:")),
     ("purl.org/dc/elements", Some("dc:")),
     ("www.w3.org/1999/02/22-rdf-syntax-ns", Some("rdf:")),
     ("purl.org/rss/1.0/", Some("")),
+    // RSS 0.9, 1.1 and 2.0, of which the last should be in no namespace.
+    ("my.netscape.com/rdf/simple/0.9/", Some("")),
+    ("purl.org/net/rss1.1#", Some("")),
+    ("backend.userland.com/rss", Some("")),
+    ("blogs.law.harvard.edu/tech/rss", Some("")),
 ];
 /// The namespace that sitemaps had before the protocol was everybody's.
 const OLD_SITEMAP: &str = "google.com/schemas/sitemap/0.84";

@@ -69,6 +69,49 @@ fn names_have_the_usual_prefix_of_their_namespace() {
 }
 
 #[test]
+fn a_whole_text_has_that_of_all_elements_in_their_order() {
+    for (inside, expected) in [
+        ("Less <b>is</b> more", "Less is more"),
+        (
+            "<div xmlns='http://www.w3.org/1999/xhtml'>a<b>b<i>c</i></b>\n d </div>",
+            "abc d",
+        ),
+        ("<b/><![CDATA[<x>]]> &amp;<b> y</b>", "<x> & y"),
+        ("", ""),
+    ] {
+        let body = format!("<feed><title>{inside}</title></feed>");
+        let input = Input::open(body.as_bytes(), Limits::NONE);
+        let mut elements = Elements::open(input, Oddities::Refused).unwrap();
+        let title = elements.next().unwrap().unwrap();
+        assert_eq!(title.whole_text(), expected, "{inside}");
+    }
+}
+
+#[test]
+fn a_base_holds_in_its_element_alone() {
+    let body = "<rss xml:base='a'><x xml:base='none'/><channel xml:base='b&amp;c'><item/><item/></channel>\
+        <channel><item/></channel></rss>";
+    let input = Input::open(body.as_bytes(), Limits::NONE);
+    let mut elements = Elements::open(input, Oddities::Refused).unwrap();
+    let mut found = Vec::new();
+    while elements.next().unwrap().is_some() {
+        found.push(elements.bases().collect::<Vec<_>>().join(" "));
+    }
+    assert_eq!(found, ["a b&c", "a b&c", "a"]);
+}
+
+#[test]
+fn a_name_of_html_is_no_reference_of_xml() {
+    for body in [
+        "<urlset><a b='&eacute;'/></urlset>",
+        "<urlset><a>&eacute;</a></urlset>",
+    ] {
+        let error = trees(body, Oddities::Refused).unwrap_err();
+        assert!(error.contains("eacute"), "{error}");
+    }
+}
+
+#[test]
 fn an_oddity_is_kept_or_refused() {
     for (inside, kept, refused) in [
         (

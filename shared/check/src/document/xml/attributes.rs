@@ -1,5 +1,6 @@
 //! Attributes: whether they are well-formed, what the schema says of them, and links between languages.
 
+use quick_xml::escape::{resolve_xml_entity, unescape_with};
 use quick_xml::events::BytesStart;
 use quick_xml::name::{PrefixDeclaration, ResolveResult};
 use sitemap::language::{LanguageError, X_DEFAULT, check_language};
@@ -210,7 +211,7 @@ fn unescaped(raw: &str) -> Option<String> {
     if !raw.contains('&') {
         return Some(raw.to_owned());
     }
-    match quick_xml::escape::unescape(raw) {
+    match unescape_with(raw, resolve_xml_entity) {
         Ok(value) if value.chars().all(is_xml_char) => Some(value.into_owned()),
         Ok(_) => None,
         Err(_) => None,
