@@ -11,7 +11,7 @@ use check::finding::Findings;
 use check::page::{self, Canonical, Nonsense};
 use check::response::Response;
 use check::robots::Robots;
-use check::rules::{Policy, Profile};
+use check::rules::{Policy, Profile, Rule};
 use check::site::Site;
 
 /// What is inflated of an input: a bomb is as long as it wants.
@@ -58,8 +58,9 @@ pub(crate) fn check(data: &[u8]) {
         assert!(finding.at.is_none_or(|at| at.line > 0 && at.column > 0));
         assert!(!finding.message.is_empty() && finding.message.len() < 100_000);
     }
-    // What is whole and has no fault is XML to another parser, or a list of URLs.
-    let is_invalid = document.findings.kept().iter().any(|one| one.invalid);
+    // What is whole, in UTF-8 and has no fault is XML to another parser, or a list of URLs.
+    let mut findings = document.findings.kept().iter();
+    let is_invalid = findings.any(|one| one.invalid || one.rule == Rule::FileWellformed);
     if document.is_whole && !is_invalid && data.starts_with(b"<") {
         let mut reader = quick_xml::Reader::from_reader(data);
         let mut depth = 0_i64;

@@ -26,6 +26,7 @@ use crate::check::robots::{Came, over_http};
 mod entry;
 mod feed;
 mod held;
+mod html;
 mod json;
 mod options;
 mod report;
@@ -64,7 +65,14 @@ pub fn import(
     let opener = Opener { client, runtime };
     let mut sink = Sink::new(options, out).map_err(ImportError::Spool)?;
     for (name, place) in sources {
-        let report = read(name, place, &opener, &mut sink)?;
+        let (taken, skips) = (sink.taken(), sink.skips);
+        let mut report = read(name, place, &opener, &mut sink)?;
+        report.entries = sink.taken() - taken;
+        // What was skipped is told with its reason.
+        if report.entries == 0 && sink.skips == skips && report.problems.is_empty() {
+            let problem = "no record came of it: it has no entries";
+            report.problems.push(problem.to_owned());
+        }
         sink.report.sources.push(report);
     }
     sink.finish()
@@ -80,6 +88,7 @@ fn read(
         source: name.to_owned(),
         from: None,
         documents: 0,
+        entries: 0,
         problems: Vec::new(),
     };
     let opened = match place {
@@ -112,8 +121,9 @@ fn read(
         .or_else(|| SourceKind::detected(input.head(HEAD_BYTES)))
     else {
         let known = SourceKind::ALL.map(SourceKind::name).join(", ");
+        let found = source::begin_of(input.head(HEAD_BYTES));
         report.problems.push(format!(
-            "it is none of {known}, as far as can be told: say which with --from"
+            "{found}: it is none of {known}, as far as can be told. Say which with --from"
         ));
         return Ok(report);
     };
@@ -132,7 +142,7 @@ fn read(
         SourceKind::Csv => table::read(input, sink)?,
         SourceKind::Json => json::read(input, sink)?,
         SourceKind::Jsonl => json::read_lines(input, sink)?,
-        SourceKind::Feed => feed::read(input, sink)?,
+        SourceKind::Feed => feed::read(input, name, sink)?,
         SourceKind::Urls => urls::read(input, &list_type(name), sink)?,
         SourceKind::Sitemap => None,
     });
@@ -165,7 +175,7 @@ fn sitemaps(
     };
     let mut sitemaps = Sitemaps::new(sink, opener);
     match (input, documents.as_slice()) {
-        (Some(input), [document]) => sitemaps.document(document, input, 1)?,
+        (Some(input), [document]) => sitemaps.only(document, input)?,
         _ => sitemaps.all(documents)?,
     }
     sitemaps.finish()?;
@@ -194,8 +204,9 @@ fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
     for name in names::usual(true) {
         let url = format!("{origin}{name}");
         // A page for all addresses is no sitemap.
+        let lists = [SourceKind::Sitemap, SourceKind::Feed, SourceKind::Urls];
         if opener.url(&url).is_ok_and(|mut input| {
-            SourceKind::detected(input.head(HEAD_BYTES)) == Some(SourceKind::Sitemap)
+            SourceKind::detected(input.head(HEAD_BYTES)).is_some_and(|kind| lists.contains(&kind))
         }) {
             return Ok(vec![Document::Url(url)]);
         }

@@ -11,7 +11,7 @@ use sitemap::loc::normalized;
 use crate::address::path_of;
 use crate::document::Kind;
 use crate::document::elements::{Broken, Element, Elements, Entries, Oddities, Wrong};
-use crate::document::feed::{Base, page_of};
+use crate::document::feed::{Base, entry_of, page_of};
 use crate::document::input::{Input, Limits, MAX_PIECE_BYTES, Stop, is_list};
 use crate::response::Transfer;
 use crate::schema::{Ns, quoted};
@@ -269,13 +269,15 @@ fn trees(
     reading: &Reading,
     take: &mut impl FnMut(Listed<'_>) -> io::Result<()>,
 ) -> Result<Outline, PageError> {
-    let (kind, entry_name) = match elements.root() {
-        "urlset" => (Kind::Sitemap, "url"),
-        "sitemapindex" => (Kind::Index, "sitemap"),
-        "rss" | "rdf:RDF" | "Channel" => (Kind::Rss, "item"),
-        "atom:feed" => (Kind::Atom, "entry"),
-        "html" | "HTML" | "xhtml:html" => return Err(PageError::Other("a web page".to_owned())),
-        root => return Err(PageError::Other(format!("a document of <{}>", local(root)))),
+    let (kind, entry_name) = match (elements.root(), entry_of(elements.root())) {
+        ("urlset", _) => (Kind::Sitemap, "url"),
+        ("sitemapindex", _) => (Kind::Index, "sitemap"),
+        (_, Some("entry")) => (Kind::Atom, "entry"),
+        (_, Some(item)) => (Kind::Rss, item),
+        ("html" | "HTML" | "xhtml:html", _) => {
+            return Err(PageError::Other("a web page".to_owned()));
+        }
+        (root, _) => return Err(PageError::Other(format!("a document of <{}>", local(root)))),
     };
     let is_feed = matches!(kind, Kind::Rss | Kind::Atom);
     let mut entries = Entries::new(entry_name);
@@ -302,11 +304,8 @@ fn trees(
         take(listed).map_err(PageError::Take)?;
     }
     match entries.lacking() {
-        // A feed has other elements than items, and may have no items.
-        Some(what) if !is_feed || entries.count() > 0 => {
-            Err(malformed(elements.line(), &format!("has {what}")))
-        }
-        _ => Ok(Outline {
+        Some(what) => Err(malformed(elements.line(), &format!("has {what}"))),
+        None => Ok(Outline {
             kind,
             listed: entries.count() - entries.without_address(),
             without_address: entries.without_address(),

@@ -401,6 +401,20 @@ fn items_of_feeds_have_addresses() {
 }
 
 #[test]
+fn the_times_of_both_atoms_are_read() {
+    for (namespace, name) in [
+        ("http://www.w3.org/2005/Atom", "updated"),
+        ("http://purl.org/atom/ns#", "modified"),
+    ] {
+        let read = document(&format!(
+            "<feed xmlns=\"{namespace}\"><modified>2026-01-01</modified><entry><link href=\"/2026/a/\"/>\
+             <{name}>2026-11-20T10:00:00Z</{name}></entry></feed>"
+        ));
+        assert_eq!((read.entries, read.dated), (1, 1), "{name}");
+    }
+}
+
+#[test]
 fn a_document_in_another_encoding_is_told_and_read_on() {
     let name = "caf\u{e9}";
     let xml = |declared: &str| {

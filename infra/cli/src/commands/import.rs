@@ -214,12 +214,11 @@ impl Import {
     }
 }
 
-/// 2 if nothing of any source could be read, 1 if one of them was not whole.
+/// 2 if no record came of any source, 1 if one of them was not whole.
 fn status(report: &Report) -> ExitCode {
-    let is_read = report.sources.iter().any(|source| source.from.is_some());
-    match (is_read, report.is_whole()) {
-        (false, _) => ExitCode::from(COULD_NOT_TELL),
-        (true, false) => ExitCode::FAILURE,
-        (true, true) => ExitCode::SUCCESS,
+    match (report.is_nothing(), report.is_whole()) {
+        (true, _) => ExitCode::from(COULD_NOT_TELL),
+        (false, false) => ExitCode::FAILURE,
+        (false, true) => ExitCode::SUCCESS,
     }
 }

@@ -360,13 +360,12 @@ impl Walk<'_> {
         if self.listed > 0 {
             return Ok(());
         }
-        Err(DiffError::Nothing {
-            target: self.target.name(),
-            what: match self.empty.join(", ") {
-                none if none.is_empty() => "it is an index that names none but itself".to_owned(),
-                some => some,
-            },
-        })
+        let mut what = self.empty.join(", ");
+        if what.is_empty() {
+            what.push_str("it is an index that names none but itself");
+        }
+        let target = self.target.name();
+        Err(DiffError::Nothing { target, what })
     }
 
     /// Says what was read, but is not as it should be.

@@ -1,5 +1,6 @@
 //! An entry of a sitemap as the fields of a record, and the type that a sitemap's name says.
 
+use check::address::path_of;
 use check::document::elements::Element;
 use serde_json::{Map, Value, json};
 use sitemap::record::MAX_TYPE_BYTES;
@@ -12,13 +13,60 @@ use super::sink::Fields;
 pub(super) const PAGE: &str = "page";
 /// Names of the sitemaps that list pages a second time, for what is on them.
 const BESIDE: [&str; 2] = ["video", "news"];
+/// What is read of an entry, by the element around it.
+const READ: [(&str, &[&str]); 5] = [
+    (
+        "url",
+        &[
+            "loc",
+            "lastmod",
+            "image:image",
+            "video:video",
+            "news:news",
+            "xhtml:link",
+        ],
+    ),
+    ("image:image", &["image:loc"]),
+    (
+        "news:news",
+        &["news:publication", "news:publication_date", "news:title"],
+    ),
+    ("news:publication", &["news:name", "news:language"]),
+    (
+        "video:video",
+        &[
+            "video:thumbnail_loc",
+            "video:title",
+            "video:description",
+            "video:content_loc",
+            "video:player_loc",
+            "video:duration",
+            "video:expiration_date",
+            "video:rating",
+            "video:view_count",
+            "video:publication_date",
+            "video:family_friendly",
+            "video:restriction",
+            "video:platform",
+            "video:requires_subscription",
+            "video:uploader",
+            "video:live",
+            "video:tag",
+        ],
+    ),
+];
 /// What WordPress's own sitemaps have before a type's name.
 const CORE: [&str; 2] = ["wp-sitemap-posts-", "wp-sitemap-taxonomies-"];
 
 /// The type of the pages in a sitemap of this name. `post-sitemap2.xml` lists posts, so that Waymark gives its sitemaps
 /// the same names.
 pub(super) fn type_of(name: &str) -> String {
-    let name = name.rsplit('/').next().unwrap_or_default();
+    if let Some(found) = without_permalinks(name) {
+        return as_type(&found);
+    }
+    // A query may have a slash in it, and a folder's name what begins a query.
+    let path = path_of(name).and_then(|path| path.split(['?', '#']).next());
+    let name = path.unwrap_or(name).rsplit('/').next().unwrap_or_default();
     let name = name.split(['?', '#']).next().unwrap_or_default();
     let stem = name.strip_suffix(".gz").unwrap_or(name);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
@@ -38,6 +86,28 @@ pub(super) fn type_of(name: &str) -> String {
         // sitemap-products-1, sitemap_products_1, products_sitemap
         bare(&stem.replacen("sitemap", "", 1))
     };
+    as_type(&found)
+}
+
+/// What WordPress's own sitemaps and Yoast's have in their queries on a site without permalinks: the type of the pages, or nothing in
+/// an index.
+fn without_permalinks(name: &str) -> Option<String> {
+    let query = name.split('#').next()?.split_once('?')?.1;
+    let value = |key: &str| {
+        let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+        pairs.find_map(|(own, value)| (own == key).then(|| value.into_owned()))
+    };
+    let subtype = value("sitemap-subtype");
+    Some(match (value("sitemap")?.as_str(), subtype) {
+        ("users", _) => "author".to_owned(),
+        ("index" | "1", _) => String::new(),
+        (_, Some(subtype)) => subtype,
+        (kind, None) => kind.to_owned(),
+    })
+}
+
+/// A text as a type may be.
+fn as_type(found: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let found: String = found
         .chars()
@@ -61,6 +131,9 @@ pub(super) fn time(text: &str) -> Result<String, String> {
     if When::parse(text).is_ok() {
         return Ok(text.to_owned());
     }
+    if let Ok(when) = When::parse_relaxed(text, None) {
+        return Ok(when.to_string());
+    }
     // Seconds may be missing in a W3C time.
     if let Some((date, clock)) = text.split_once('T')
         && let Some(at) = clock.find(['Z', '+', '-'])
@@ -72,8 +145,8 @@ pub(super) fn time(text: &str) -> Result<String, String> {
             return Ok(full);
         }
     }
-    match When::parse(text) {
-        Ok(_) => Ok(text.to_owned()),
+    match When::parse_relaxed(text, None) {
+        Ok(when) => Ok(when.to_string()),
         Err(error) => Err(format!("{text:?}: {error}")),
     }
 }
@@ -89,10 +162,13 @@ pub(super) fn fields(entry: &Element, mut note: impl FnMut(&str, String)) -> Opt
             Err(reason) => note("lastmod", format!("{loc}: {reason}")),
         }
     }
-    let images = entry.all("image:image");
-    let images: Vec<Value> = images
-        .filter_map(|image| Some(json!({"url": image.get("image:loc")?})))
-        .collect();
+    let mut images = Vec::new();
+    for image in entry.all("image:image") {
+        match image.get("image:loc") {
+            Some(url) => images.push(json!({ "url": url })),
+            None => note("an image without an address", loc.to_owned()),
+        }
+    }
     if !images.is_empty() {
         fields.insert("images".to_owned(), images.into());
     }
@@ -116,18 +192,39 @@ pub(super) fn fields(entry: &Element, mut note: impl FnMut(&str, String)) -> Opt
             None => {}
         }
     }
-    let alternates = entry.all("xhtml:link");
-    let alternates: Vec<Value> = alternates
-        .filter(|link| link.attribute("rel") == Some("alternate"))
-        .filter_map(|link| {
-            let (language, url) = (link.attribute("hreflang")?, link.attribute("href")?);
-            Some(json!({"hreflang": language, "url": url}))
-        })
-        .collect();
+    let mut alternates = Vec::new();
+    for link in entry.all("xhtml:link") {
+        let value = |name| link.attribute(name).filter(|value| !value.is_empty());
+        match (value("rel"), value("hreflang"), value("href")) {
+            (Some("alternate"), Some(language), Some(url)) => {
+                alternates.push(json!({"hreflang": language, "url": url}));
+            }
+            (Some("alternate"), ..) => {
+                note("an alternate without hreflang or href", loc.to_owned());
+            }
+            _ => note("a link that is no alternate", loc.to_owned()),
+        }
+    }
     if !alternates.is_empty() {
         fields.insert("alternates".to_owned(), alternates.into());
     }
+    pass_over(entry, &mut |name| {
+        note(&format!("<{name}>"), loc.to_owned())
+    });
     Some(fields)
+}
+
+/// Tells of each element in an entry for which a record has no place.
+fn pass_over(element: &Element, tell: &mut impl FnMut(&str)) {
+    let read = READ.iter().find(|(name, _)| *name == element.name());
+    for child in element.children() {
+        if read.is_some_and(|(_, names)| names.contains(&child.name())) {
+            pass_over(child, tell);
+        } else {
+            let name = child.name();
+            tell(name.strip_prefix("other:").unwrap_or(name));
+        }
+    }
 }
 
 /// The publication of an entry that is news.
@@ -205,6 +302,31 @@ mod tests {
             ("site-sitemap.xml", "site-page"),
             ("a.b c-sitemap.xml", "a-b-c"),
             ("käse-sitemap.txt", "k-se"),
+            // WordPress without permalinks, and Yoast SEO.
+            ("https://a.example/?sitemap=index", "page"),
+            (
+                "https://a.example/?sitemap=posts&sitemap-subtype=post&paged=1",
+                "post",
+            ),
+            (
+                "https://a.example/blog/?paged=2&sitemap-subtype=my_type&sitemap=posts",
+                "my_type",
+            ),
+            (
+                "?sitemap=taxonomies&sitemap-subtype=post_tag&paged=1#a",
+                "post_tag",
+            ),
+            (
+                "https://a.example/index.php?sitemap=users&paged=1",
+                "author",
+            ),
+            ("https://a.example/?sitemap=1", "page"),
+            (
+                "https://a.example/?sitemap=product_cat&sitemap_n=2",
+                "product_cat",
+            ),
+            ("https://a.example/post-sitemap.xml?from=a/b", "post"),
+            ("old#1?/post-sitemap.xml", "post"),
             ("-", "page"),
         ] {
             assert_eq!(type_of(name), expected, "{name}");
@@ -224,6 +346,11 @@ mod tests {
             ("2026-01-02T03:04Z", Some("2026-01-02T03:04:00Z")),
             ("2026-01", None),
             ("2026-01-02 03:04:05", None),
+            (
+                "2026-01-02 03:04:05+0100",
+                Some("2026-01-02T02:04:05+00:00"),
+            ),
+            ("2026-01-02 03:04:05 UTC", Some("2026-01-02T03:04:05+00:00")),
             ("2026-01-02T03:04", None),
         ] {
             assert_eq!(time(text).ok().as_deref(), expected, "{text}");

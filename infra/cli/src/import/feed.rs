@@ -1,60 +1,102 @@
 //! RSS, Atom and JSON Feed: addresses, titles and dates.
 
-use check::document::elements::{Element, Elements, Oddities};
+use check::address::path_of;
+use check::document::elements::{Element, Elements, Entries, Oddities};
+use check::document::feed::{Base, entry_of, page_of};
 use check::document::input::Input;
 use serde_json::Value;
 use sitemap::time::When;
 
 use super::entry::time;
-use super::json;
 use super::options::ImportError;
 use super::sink::{Fields, Id, Sink};
 use super::source::HEAD_BYTES;
+use super::{html, json};
 
 /// The type of a feed's items.
 const POST: &str = "post";
+/// Where the times of an entry are. Atom 0.3 has other names.
+const TIMES: [(&str, [&str; 3]); 2] = [
+    (
+        "published_at",
+        ["atom:published", "atom:issued", "atom:created"],
+    ),
+    ("modified_at", ["atom:updated", "atom:modified", ""]),
+];
 
-/// Reads a feed. Returns why it could not be read to its end.
+/// Reads a feed. `name`: its address, if it has one. Returns why it could not be read to its end.
 pub(super) fn read(
     mut input: Input<'_>,
+    name: &str,
     sink: &mut Sink<'_>,
 ) -> Result<Option<String>, ImportError> {
     if input.head(HEAD_BYTES).trim_ascii_start().starts_with(b"{") {
         let items = ["items".to_owned()];
-        return json::walk(input, Some(&items), |item| of_json(&item, sink));
+        let base = sink.base(name);
+        return json::walk(input, Some(&items), |item| of_json(&item, &base, sink));
     }
-    let mut elements = match Elements::open(input, Oddities::Kept) {
-        Ok(elements) => elements,
-        Err(broken) => return Ok(Some(broken.to_string())),
+    match Elements::open(input, Oddities::Kept) {
+        Ok(mut elements) => entries(&mut elements, name, sink),
+        Err(broken) => Ok(Some(broken.to_string())),
+    }
+}
+
+/// Reads the entries of a feed in XML, as [`read`].
+pub(super) fn entries(
+    elements: &mut Elements<'_>,
+    name: &str,
+    sink: &mut Sink<'_>,
+) -> Result<Option<String>, ImportError> {
+    let Some(entry_name) = entry_of(elements.root()) else {
+        let root = elements.root();
+        return Ok(Some(format!("it is no feed: its root is <{root}>")));
     };
+    let (document, mut found) = (sink.base(name), Entries::new(entry_name));
     let mut language = None;
     loop {
-        let element = match elements.next() {
-            Ok(Some(element)) => element,
-            Ok(None) => return Ok(None),
+        let entry = match elements.next() {
+            Ok(Some(entry)) => entry,
+            Ok(None) => return Ok(found.lacking().map(|what| format!("it has {what}"))),
             Err(broken) => return Ok(Some(broken.to_string())),
         };
-        let fields = match element.name() {
-            "item" => of_rss(&element, sink),
-            "atom:entry" => of_atom(&element, sink),
-            "language" => {
-                language = Some(element.text().to_owned());
-                continue;
+        let inside = |base: Base, own| base.inside(Some(own));
+        let base = elements.bases().fold(document.clone(), inside);
+        let page = page_of(&entry, &base);
+        if !found.add(&entry, page.is_some()) {
+            if found.passes_over(&entry) {
+                sink.pass_over(&entry, name, elements.line());
+            } else if entry.name() == "language" {
+                language = Some(entry.text().to_owned());
             }
-            _ => continue,
-        };
-        let Some(mut fields) = fields else {
-            sink.skip("it has no address", || {
-                let title = element.get("title").or(element.get("atom:title"));
-                title.unwrap_or("an item without a title").to_owned()
-            });
+            continue;
+        }
+        let title = title(&entry, sink);
+        let Some(page) = page else {
+            sink.skip("it has no address", || shown(title.as_deref()));
             continue;
         };
+        let mut fields = post(&page, title.as_deref());
+        times(&entry, &page, &mut fields, sink);
         if let Some(language) = &language {
             fields.insert("language".to_owned(), language.as_str().into());
         }
-        sink.record(fields, Id::Entry)?;
+        take(fields, &page, sink)?;
     }
+}
+
+/// Takes an item, unless nobody can say where it is.
+fn take(fields: Fields, page: &str, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    if path_of(&sink.address(page)).is_some() {
+        return sink.record(fields, Id::Entry);
+    }
+    let reason = "its address is relative, and nothing says to what: --site does";
+    sink.skip(reason, || page.to_owned());
+    Ok(())
+}
+
+/// What an item without an address is called.
+fn shown(title: Option<&str>) -> String {
+    title.unwrap_or("an item without a title").to_owned()
 }
 
 fn post(url: &str, title: Option<&str>) -> Fields {
@@ -67,50 +109,54 @@ fn post(url: &str, title: Option<&str>) -> Fields {
     fields
 }
 
-fn of_rss(item: &Element, sink: &mut Sink<'_>) -> Option<Fields> {
-    let permalink = item.all("guid").next();
-    let permalink = permalink.filter(|guid| {
-        guid.attribute("isPermaLink") != Some("false") && guid.text().starts_with("http")
-    });
-    let url = item.get("link").or(permalink.map(Element::text))?;
-    let mut fields = post(url, item.get("title"));
-    if let Some(date) = item.get("pubDate").or(item.get("dc:date")) {
+/// The title of an item as plain text. That of Atom may be HTML, and say so in one of two ways (RFC 4287, 3.1; Atom 0.3, 3.1).
+fn title(entry: &Element, sink: &mut Sink<'_>) -> Option<String> {
+    let text = if let Some(title) = entry.all("atom:title").next() {
+        let kind = title.attribute("type").unwrap_or_default();
+        match title.attribute("mode") {
+            Some("base64") => {
+                sink.note("a title in base64", || title.text().to_owned());
+                return None;
+            }
+            Some("escaped") if kind.contains("html") => html::text(title.text()),
+            None if kind == "html" => html::text(title.text()),
+            _ => title.whole_text(),
+        }
+    } else {
+        entry.get("title")?.to_owned()
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// Adds the times of an item.
+fn times(entry: &Element, page: &str, fields: &mut Fields, sink: &mut Sink<'_>) {
+    let wrong = |text: &str, sink: &mut Sink<'_>| {
+        sink.note("a date that cannot be read", || format!("{page}: {text:?}"));
+    };
+    if let Some(date) = entry.get("pubDate").or(entry.get("dc:date")) {
         match rfc2822(date).or_else(|| time(date).ok()) {
             Some(date) => drop(fields.insert("published_at".to_owned(), date.into())),
-            None => sink.note("a date that cannot be read", || format!("{url}: {date:?}")),
+            None => wrong(date, sink),
         }
     }
-    Some(fields)
-}
-
-fn of_atom(entry: &Element, sink: &mut Sink<'_>) -> Option<Fields> {
-    let mut links = entry.all("atom:link");
-    let link = links.find(|link| matches!(link.attribute("rel"), None | Some("alternate")))?;
-    let url = link.attribute("href")?;
-    let mut fields = post(url, entry.get("atom:title"));
-    for (name, field) in [
-        ("atom:published", "published_at"),
-        ("atom:updated", "modified_at"),
-    ] {
-        match entry.get(name).map(|text| (text, time(text))) {
-            Some((_, Ok(date))) => drop(fields.insert(field.to_owned(), date.into())),
-            Some((text, Err(_))) => {
-                sink.note("a date that cannot be read", || format!("{url}: {text:?}"));
-            }
-            None => {}
+    for (field, names) in TIMES {
+        let Some(text) = names.iter().find_map(|name| entry.get(name)) else {
+            continue;
+        };
+        match time(text) {
+            Ok(date) => drop(fields.insert(field.to_owned(), date.into())),
+            Err(_) => wrong(text, sink),
         }
     }
-    Some(fields)
 }
 
-fn of_json(item: &Value, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+fn of_json(item: &Value, base: &Base, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     let text = |name: &str| item.get(name).and_then(Value::as_str);
-    let Some(url) = text("url") else {
-        let title = text("title").unwrap_or("an item without a title");
-        sink.skip("it has no address", || title.to_owned());
+    let Some(page) = text("url").map(|url| base.resolve(url)) else {
+        sink.skip("it has no address", || shown(text("title")));
         return Ok(());
     };
-    let mut fields = post(url, text("title"));
+    let mut fields = post(&page, text("title"));
     let known = [
         ("date_published", "published_at"),
         ("date_modified", "modified_at"),
@@ -119,7 +165,7 @@ fn of_json(item: &Value, sink: &mut Sink<'_>) -> Result<(), ImportError> {
         match text(name).map(time) {
             Some(Ok(date)) => drop(fields.insert(field.to_owned(), date.into())),
             Some(Err(reason)) => {
-                sink.note("a date that cannot be read", || format!("{url}: {reason}"));
+                sink.note("a date that cannot be read", || format!("{page}: {reason}"));
             }
             None => {}
         }
@@ -127,7 +173,7 @@ fn of_json(item: &Value, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     if let Some(language) = text("language") {
         fields.insert("language".to_owned(), language.into());
     }
-    sink.record(fields, Id::Entry)
+    take(fields, &page, sink)
 }
 
 /// A date as RSS has it: `Tue, 10 Nov 2026 09:00:00 +0000`.

@@ -25,6 +25,9 @@ pub struct Report {
     pub skipped: BTreeMap<String, Tally>,
     /// What records do without, by the reason.
     pub notes: BTreeMap<String, Tally>,
+    /// How much of `skipped` the options leave out.
+    #[serde(skip)]
+    pub chosen_out: u64,
     /// What would be listed of them.
     #[serde(flatten)]
     pub predicted: Predicted,
@@ -39,6 +42,8 @@ pub struct SourceReport {
     pub from: Option<&'static str>,
     /// Documents that were read.
     pub documents: u64,
+    /// Entries of it that became a record, or were added to one.
+    pub entries: u64,
     /// Why it could not be read whole; empty if it was.
     pub problems: Vec<String>,
 }
@@ -48,6 +53,12 @@ impl Report {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.sources.iter().all(|source| source.problems.is_empty())
+    }
+
+    /// Whether nothing came of any source, though the options leave nothing out.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.records + self.joined + self.chosen_out == 0
     }
 
     /// For people.

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
+use check::address::path_of;
+use check::document::elements::Element;
+use check::document::feed::Base;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use sitemap::loc::{Loc, normalized};
@@ -19,6 +22,9 @@ use crate::prediction::{Prediction, digest};
 use crate::progress::{Progress, Unit};
 use crate::text::json_escaped;
 
+/// Kinds of what records do without, each with its own count.
+const MAX_NOTES: usize = 200;
+const MAX_NOTE_BYTES: usize = 200;
 /// Records between two looks at the clock.
 const PROGRESS_EVERY: u64 = 1_000;
 
@@ -63,6 +69,8 @@ pub(super) struct Sink<'a> {
     held: Held,
     sites: BTreeMap<String, SiteFacts>,
     progress: Progress,
+    /// What was not made a record, for whatever reason.
+    pub(super) skips: u64,
 }
 
 impl<'a> Sink<'a> {
@@ -76,19 +84,51 @@ impl<'a> Sink<'a> {
             held: Held::new(options.groups)?,
             sites: BTreeMap::new(),
             progress: Progress::begin("importing", Unit::Things("records"), None),
+            skips: 0,
         })
     }
 
     /// Counts what is not made a record.
     pub(super) fn skip(&mut self, reason: &str, example: impl FnOnce() -> String) {
+        self.skips += 1;
         let skipped = &mut self.report.skipped;
         skipped.entry(reason.to_owned()).or_default().add(example);
+    }
+
+    /// Counts an element that is no entry, where nothing else should be.
+    pub(super) fn pass_over(&mut self, element: &Element, document: &str, line: u64) {
+        let name = element.local();
+        self.skip("an element that is no entry", || {
+            format!("{document}: line {line}: <{name}>")
+        });
     }
 
     /// Counts what a record does without.
     pub(super) fn note(&mut self, what: &str, example: impl FnOnce() -> String) {
         let notes = &mut self.report.notes;
+        // Documents may make up names.
+        let is_room = notes.len() < MAX_NOTES && what.len() < MAX_NOTE_BYTES;
+        let what = match is_room || notes.contains_key(what) {
+            true => what,
+            false => "something else",
+        };
         notes.entry(what.to_owned()).or_default().add(example);
+    }
+
+    /// Entries that became a record, or were added to one.
+    pub(super) fn taken(&self) -> u64 {
+        self.report.records + self.report.joined
+    }
+
+    /// What relative addresses in a document are relative to.
+    pub(super) fn base(&self, document: &str) -> Base {
+        match &self.options.site {
+            Some(site) => {
+                let path = path_of(document).unwrap_or("/");
+                Base::of(&format!("https://{site}{path}"))
+            }
+            None => Base::of(document),
+        }
     }
 
     /// What is known of a site.
@@ -146,12 +186,14 @@ impl<'a> Sink<'a> {
             .filter(|site| **site != record.site)
         {
             self.skip(&format!("it is not on {site} (--site)"), || url);
+            self.report.chosen_out += 1;
             return Ok(());
         }
         if let (Some(since), Some(at)) = (self.options.since, record.last_change())
             && at.seconds() < since
         {
             self.skip("it is older than --since", || url);
+            self.report.chosen_out += 1;
             return Ok(());
         }
         let address = matches!(id, Id::Address | Id::Entry).then(|| digest(&[&normalized(&url)]));

@@ -2,7 +2,8 @@
 //!
 //! - An address may be listed several times: among the pages, the videos and the news, or in two languages. All of its entries
 //!   make one record.
-//! - Sitemaps of videos and of news are read last: their names say no type of a page.
+//! - Sitemaps of videos and of news are read last: their names say no type of a page. So are feeds, which an index or robots.txt may
+//!   name, too.
 //! - An index is followed on its own host. In a folder its sitemaps are looked for there.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -10,10 +11,12 @@ use std::path::{Path, PathBuf};
 
 use check::address::origin_of;
 use check::document::elements::{Elements, Entries, Oddities};
+use check::document::feed::entry_of;
 use check::document::input::{Input, is_list};
 use sitemap::loc::normalized;
 
 use super::entry::{PAGE, fields, is_beside, publication, type_of};
+use super::feed;
 use super::options::ImportError;
 use super::sink::{Id, Sink};
 use super::source::{HEAD_BYTES, Opener};
@@ -58,8 +61,10 @@ pub(super) struct Sitemaps<'s, 'a> {
     pub(super) opener: &'s Opener,
     /// What was read or is waiting to be.
     seen: HashSet<Document>,
-    /// Sitemaps of videos and of news, and how deep they are.
+    /// Sitemaps of videos and of news, and feeds, and how deep they are.
     last: VecDeque<(Document, u32)>,
+    /// Nothing is left for the end any more.
+    is_end: bool,
     pub(super) documents: u64,
     pub(super) problems: Vec<String>,
     /// The entries of the last sitemap of each series: those before it were full.
@@ -73,6 +78,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             opener,
             seen: HashSet::new(),
             last: VecDeque::new(),
+            is_end: false,
             documents: 0,
             problems: Vec::new(),
             entries: BTreeMap::new(),
@@ -112,7 +118,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             Document::File(path) => self.opener.file(path),
         };
         match opened {
-            Ok(input) => self.document(document, input, depth),
+            Ok(input) => self.document(document, input, depth, self.is_end),
             Err(reason) => {
                 let name = document.name();
                 self.problems.push(format!("{name}: {reason}"));
@@ -121,20 +127,31 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
         }
     }
 
+    /// Reads a document that is all of a source, with those that it lists.
+    pub(super) fn only(
+        &mut self,
+        document: &Document,
+        input: Input<'_>,
+    ) -> Result<(), ImportError> {
+        self.document(document, input, 1, true)
+    }
+
     /// Reads what was left for the end.
     pub(super) fn finish(&mut self) -> Result<(), ImportError> {
+        self.is_end = true;
         while let Some((document, depth)) = self.last.pop_front() {
             self.open(&document, depth)?;
         }
         Ok(())
     }
 
-    /// Reads one document, to its end or to where it cannot be read on.
-    pub(super) fn document(
+    /// Reads one document, to its end or to where it cannot be read on. A feed that is not the last waits for the end.
+    fn document(
         &mut self,
         document: &Document,
         mut input: Input<'_>,
         depth: u32,
+        is_last: bool,
     ) -> Result<(), ImportError> {
         let name = document.name();
         self.seen.insert(document.key());
@@ -153,7 +170,14 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
                 return Ok(());
             }
         };
+        if entry_of(elements.root()).is_some() && !is_last {
+            // It is asked for again: what many feeds have is not held, nor are their connections.
+            self.documents -= 1;
+            self.last.push_back((document.clone(), depth));
+            return Ok(());
+        }
         let problem = match elements.root() {
+            root if entry_of(root).is_some() => feed::entries(&mut elements, &name, self.sink)?,
             "urlset" => self.pages(&name, &mut elements)?,
             "sitemapindex" => {
                 let (children, problem) = self.children(document, &mut elements);
@@ -202,6 +226,8 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
                             Some(loc) => children.extend(self.child(index, loc)),
                             None => self.without_address(&index.name(), found.count()),
                         }
+                    } else {
+                        self.sink.pass_over(&child, &index.name(), elements.line());
                     }
                 }
                 Ok(None) => return (children, found.lacking().map(lacking)),
@@ -260,10 +286,11 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
                 Err(broken) => break Some(broken.to_string()),
             };
             let loc = entry.get("loc");
+            let sink = &mut *self.sink;
             if !found.add(&entry, loc.is_some()) {
+                sink.pass_over(&entry, name, elements.line());
                 continue;
             }
-            let sink = &mut *self.sink;
             let fields = fields(&entry, |what, example| sink.note(what, || example));
             let Some((mut fields, loc)) = fields.zip(loc) else {
                 self.without_address(name, found.count());

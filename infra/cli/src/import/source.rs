@@ -19,6 +19,8 @@ pub const STDIN_NAME: &str = "-";
 
 /// What a format is recognised by.
 pub(crate) const HEAD_BYTES: usize = 16 * 1024;
+/// Characters of what is not recognised that are shown.
+const SHOWN_CHARS: usize = 40;
 /// The longest tag, text, line or cell: more than any post that WordPress exports.
 const MAX_PIECE_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -85,7 +87,7 @@ impl SourceKind {
             return match root_of(head)?.as_str() {
                 "urlset" | "sitemapindex" => Some(Self::Sitemap),
                 "rss" if text.contains("wordpress.org/export/") => Some(Self::Wxr),
-                "rss" | "feed" | "RDF" => Some(Self::Feed),
+                "rss" | "feed" | "RDF" | "Channel" => Some(Self::Feed),
                 _ => None,
             };
         }
@@ -105,6 +107,17 @@ impl SourceKind {
         // A head of a table names its columns.
         let is_name = |c: char| c.is_alphanumeric() || " _-()/,\";\t'.".contains(c);
         (!first.is_empty() && first.chars().all(is_name)).then_some(Self::Csv)
+    }
+}
+
+/// Says what a document is that is not recognised by its beginning.
+pub(super) fn begin_of(head: &[u8]) -> String {
+    let text = String::from_utf8_lossy(head);
+    let begin: String = text.trim_start().chars().take(SHOWN_CHARS).collect();
+    match root_of(head) {
+        Some(root) => format!("its root is <{root}>"),
+        None if begin.is_empty() => "it is empty".to_owned(),
+        None => format!("it begins with {begin:?}"),
     }
 }
 

@@ -4,8 +4,9 @@ use std::io::{self, BufRead};
 
 use check::document::input::Input;
 use serde_json::{Map, Value};
+use sitemap::time::{When, Zone};
 
-use super::entry::PAGE;
+use super::entry::{PAGE, time};
 use super::json;
 use super::options::ImportError;
 use super::sink::{Id, Sink};
@@ -16,6 +17,8 @@ use super::wordpress::{gmt, status_of};
 const MAX_COLUMNS: usize = 10_000;
 /// What separates cells: the first line says which.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+/// The zone in which a day ends last.
+const FARTHEST: &str = "-12:00";
 /// Columns that hold an address, without a mapping.
 const ADDRESSES: [&str; 5] = ["url", "URL", "loc", "link", "Address"];
 
@@ -85,7 +88,16 @@ fn of_wordpress(row: &Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Imp
             format!("{}: {:?}", url.unwrap_or_default(), text("post_status"))
         });
     }
-    let date = |name: &str| text(name).and_then(gmt).map(Value::from);
+    let mut date = |name: &str| {
+        let text = text(name)?;
+        let date = gmt(text);
+        // WordPress writes zeros for none.
+        if date.is_none() && !text.starts_with("0000") {
+            sink.note(name, || format!("{}: {text:?}", url.unwrap_or_default()));
+        }
+        date.map(Value::from)
+    };
+    let (published, modified) = (date("post_date_gmt"), date("post_modified_gmt"));
     let fields = json::fields([
         ("type", Some(type_name.into())),
         ("url", url.map(Value::from)),
@@ -95,8 +107,8 @@ fn of_wordpress(row: &Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Imp
             "visibility",
             text("post_password").map(|_| "password".into()),
         ),
-        ("published_at", date("post_date_gmt")),
-        ("modified_at", date("post_modified_gmt")),
+        ("published_at", published),
+        ("modified_at", modified),
     ]);
     match text("ID") {
         Some(id) => sink.record(fields, Id::OnSite(&format!("{type_name}/{id}"))),
@@ -112,6 +124,7 @@ fn of_columns(mut row: Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Im
         row.entry("modified_at").or_insert(date);
     }
     row.entry("type").or_insert_with(|| PAGE.into());
+    times(&mut row, sink);
     if let Some(Value::String(text)) = row.get("noindex") {
         let is_set = match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" => Some(true),
@@ -126,6 +139,33 @@ fn of_columns(mut row: Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Im
         Some(id) => sink.record(row, Id::Given(&id)),
         None => sink.record(row, Id::Address),
     }
+}
+
+/// Reads the times of a row as those of a sitemap: one that cannot be told is left out and counted. It stays, and excludes the page, if
+/// it may be one before which or from which on the page must not be listed.
+fn times(row: &mut Map<String, Value>, sink: &mut Sink<'_>) {
+    for name in ["published_at", "modified_at", "expires_at"] {
+        let Some(text) = row.get(name).and_then(Value::as_str).map(str::to_owned) else {
+            continue;
+        };
+        match time(text.trim()) {
+            Ok(time) => drop(row.insert(name.to_owned(), time.into())),
+            Err(_) if name == "expires_at" => {}
+            Err(_) if name == "published_at" && !is_past(&text, sink.options.now) => {}
+            Err(reason) => {
+                row.remove(name);
+                let url = row.get("url").and_then(Value::as_str).unwrap_or_default();
+                sink.note(name, || format!("{url}: {reason}"));
+            }
+        }
+    }
+}
+
+/// Returns whether a time without a zone is over in every zone.
+fn is_past(text: &str, now: i64) -> bool {
+    let farthest = Zone::parse(FARTHEST);
+    let last = farthest.and_then(|zone| When::parse_relaxed(text.trim(), Some(&zone)).ok());
+    last.is_some_and(|last| last.seconds() <= now)
 }
 
 /// The rows of a table.

@@ -1,9 +1,13 @@
 //! A URL a line.
 
+use check::address::path_of;
 use check::document::input::Input;
 
 use super::options::ImportError;
 use super::sink::{Fields, Id, Sink};
+
+/// Characters of a line that is no URL that are shown.
+const SHOWN_CHARS: usize = 80;
 
 /// Reads a list. Returns why it could not be read to its end.
 pub(super) fn read(
@@ -25,6 +29,11 @@ pub(super) fn read(
         };
         let url = text.trim();
         if url.is_empty() || url.starts_with('#') {
+            continue;
+        }
+        if path_of(&sink.address(url)).is_none() {
+            let shown: String = url.chars().take(SHOWN_CHARS).collect();
+            sink.skip("it is no URL", || format!("line {number}: {shown:?}"));
             continue;
         }
         let mut fields = Fields::new();

@@ -41,7 +41,7 @@ fn a_side_that_lists_nothing_is_refused_as_either_side() {
         ),
         (
             format!("<rss><channel>{item}</channel></rss>").replace("item>", "ITEM>"),
-            "side.xml is a feed without entries",
+            "has no <item>, but <ITEM>",
         ),
         (
             format!("<RSS><channel>{item}</channel></RSS>"),

@@ -167,7 +167,7 @@ fn the_usual_columns_of_wp_cli_lack_an_address_and_it_says_what_to_do() {
         problem.contains("no column with an address") && problem.contains("--fields="),
         "{problem}"
     );
-    assert_eq!((records.len(), status), (0, 1));
+    assert_eq!((records.len(), status), (0, 2));
 }
 
 #[test]
@@ -244,13 +244,13 @@ fn json_without_a_list_says_where_to_look() {
         problem.contains("\"items\"") && problem.contains("data, meta"),
         "{problem}"
     );
-    assert_eq!(status, 1);
+    assert_eq!(status, 2);
     let mapping = r#"{"items": "rows", "fields": {"type": {"constant": "a"}, "url": "u"}}"#;
     let mapping = write(&folder, "mapping.json", mapping);
     let (_, report, status) = import(&[&file, "--mapping", &mapping]);
     let problem = report["sources"][0]["problems"][0].as_str().unwrap();
     assert!(problem.contains("no list at \"rows\""), "{problem}");
-    assert_eq!(status, 1);
+    assert_eq!(status, 2);
 }
 
 #[test]

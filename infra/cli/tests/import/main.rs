@@ -17,12 +17,14 @@ use serde_json::{Value, json};
 #[path = "../documented/mod.rs"]
 mod documented;
 mod exports;
+mod feeds;
 #[path = "../limited/mod.rs"]
 mod limited;
 #[path = "../loopback/mod.rs"]
 mod loopback;
 mod site;
 mod sitemaps;
+mod told;
 
 use limited::Limited as _;
 

@@ -7,8 +7,6 @@
 //! - A text is all that is in its element: CDATA and references, and what is before and behind a comment or an instruction.
 //! - DTDs are never expanded.
 
-use std::fmt;
-
 use quick_xml::errors::{Error, IllFormedError};
 use quick_xml::escape::{resolve_xml_entity, unescape_with};
 use quick_xml::events::{BytesRef, BytesStart, Event};
@@ -16,10 +14,14 @@ use quick_xml::name::ResolveResult;
 use quick_xml::reader::{NsReader, Reader};
 
 use super::input::{Input, Stop};
-use crate::schema::quoted;
 use names::Names;
 
+pub use entries::Entries;
+pub use wrong::{Broken, Wrong};
+
+mod entries;
 mod names;
+mod wrong;
 
 /// Elements inside each other. A WordPress export has five.
 const MAX_DEPTH: usize = 64;
@@ -113,70 +115,6 @@ impl Element {
 
 fn local(name: &str) -> &str {
     name.rsplit_once(':').map_or(name, |(_, local)| local)
-}
-
-/// Why a document cannot be read on.
-#[derive(Debug)]
-pub struct Broken {
-    /// The line at which that is seen.
-    pub line: u64,
-    /// What is wrong there.
-    pub what: Wrong,
-}
-
-/// What is wrong with a document.
-#[derive(Debug)]
-pub enum Wrong {
-    /// Its bytes cannot be read.
-    Unread(Stop, String),
-    /// It ends before its root does, whose name this is.
-    Cut(String),
-    /// It has no root.
-    NoRoot,
-    /// It has an element of this name behind its root's end.
-    Behind(String),
-    /// It is not UTF-8.
-    Encoding(String),
-    /// It is not well-formed, or cut in the middle of a tag.
-    Syntax(String),
-    /// It has a reference that no document without a DTD can have.
-    Reference(String),
-    /// It has more than so many elements inside each other.
-    Depth(usize),
-    /// An entry has more than so many bytes.
-    Large(usize),
-    /// Something else that the parser refuses.
-    Other(String),
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unread(_, reason) | Self::Other(reason) => f.write_str(reason),
-            Self::Cut(root) => write!(f, "it is cut: it ends before </{root}>"),
-            Self::NoRoot => f.write_str("it has no root element"),
-            Self::Behind(name) => write!(f, "it has <{name}> behind its root's end"),
-            Self::Encoding(_) => f.write_str("it is not UTF-8"),
-            Self::Syntax(reason) => write!(f, "it is cut or not well-formed: {reason}"),
-            Self::Reference(name) => {
-                write!(f, "it has the reference {}, which is unknown", quoted(name))
-            }
-            Self::Depth(most) => write!(f, "it has more than {most} elements in each other"),
-            Self::Large(most) => {
-                write!(
-                    f,
-                    "an entry of it is larger than {} MiB",
-                    most / (1024 * 1024)
-                )
-            }
-        }
-    }
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
-    }
 }
 
 /// What becomes of a reference that is unknown, and of an attribute that is not well-formed.
@@ -475,87 +413,6 @@ fn size(element: &Element) -> usize {
         .map(|(name, value)| name.len() + value.len())
         .sum();
     ELEMENT_BYTES + element.name.len() + attributes
-}
-
-/// Counts the entries of a document, so that none passes of which nothing could be read.
-#[derive(Debug)]
-pub struct Entries {
-    name: &'static str,
-    count: u64,
-    with_address: u64,
-    passed_over: u64,
-    /// The first element that is no entry.
-    other: Option<String>,
-}
-
-/// The names of entries of sitemaps and of feeds.
-const ENTRIES: [&str; 4] = ["url", "sitemap", "item", "entry"];
-
-impl Entries {
-    /// Nothing yet. `name`: an entry's, without a prefix.
-    #[must_use]
-    pub fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            count: 0,
-            with_address: 0,
-            passed_over: 0,
-            other: None,
-        }
-    }
-
-    /// Counts an element. Returns whether it is an entry.
-    pub fn add(&mut self, element: &Element, has_address: bool) -> bool {
-        let is_entry = element.local() == self.name;
-        if is_entry {
-            self.count += 1;
-            self.with_address += u64::from(has_address);
-        } else {
-            self.passed_over += u64::from(!self.is_of_feed(element));
-            if self.other.is_none() {
-                self.other = Some(element.local().to_owned());
-            }
-        }
-        is_entry
-    }
-
-    /// Returns whether an element that is no entry belongs to a feed, which says much of itself.
-    fn is_of_feed(&self, element: &Element) -> bool {
-        let is_feed = matches!(self.name, "item" | "entry");
-        let is = |name: &&str| element.local().eq_ignore_ascii_case(name);
-        is_feed && !ENTRIES.iter().any(is)
-    }
-
-    /// Returns how many elements were none, where nothing else should be.
-    #[must_use]
-    pub fn passed_over(&self) -> u64 {
-        self.passed_over
-    }
-
-    /// Returns how many entries there were.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Returns how many of them have no address.
-    #[must_use]
-    pub fn without_address(&self) -> u64 {
-        self.count - self.with_address
-    }
-
-    /// Returns what a document lacks that has something, and no entry that could be read.
-    #[must_use]
-    pub fn lacking(&self) -> Option<String> {
-        let Self { name, count, .. } = self;
-        match &self.other {
-            Some(other) if *count == 0 => Some(format!("no <{name}>, but <{other}>")),
-            _ if *count > 0 && self.with_address == 0 => {
-                Some(format!("no <{name}> with an address, of {count}"))
-            }
-            _ => None,
-        }
-    }
 }
 
 /// Returns the name, without a prefix, of the root of a document that begins so. `None` if it is no XML, or its root comes later.

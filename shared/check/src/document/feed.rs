@@ -61,6 +61,16 @@ pub fn is_relative(address: &str) -> bool {
     !address[..end].contains(':')
 }
 
+/// Returns the name of the entries of a feed with this root. `None` if it is no feed's.
+#[must_use]
+pub fn entry_of(root: &str) -> Option<&'static str> {
+    match root {
+        "rss" | "rdf:RDF" | "Channel" => Some("item"),
+        "atom:feed" => Some("entry"),
+        _ => None,
+    }
+}
+
 /// Returns the address of the page that an item of RSS or an entry of Atom is about. `base`: of what is around it.
 #[must_use]
 pub fn page_of(entry: &Element, base: &Base) -> Option<String> {
