@@ -213,10 +213,11 @@ impl Mapping {
     }
 }
 
-/// A mapping for an export: that of a table without its `key`, and with two members more.
+/// A mapping for an export: that of a table without its `key`, and with three members more.
 ///
 /// - `items` is the path to the list of items in a JSON document.
 /// - `id` is a source for the ids of records, which have their address for one without it.
+/// - `html` is a list of fields whose texts are HTML in the export. Whoever reads the export makes plain text of them.
 ///
 /// ```
 /// use serde_json::json;
@@ -225,9 +226,11 @@ impl Mapping {
 /// let mapping = ExportMapping::parse(r#"{
 ///     "items": "data.posts",
 ///     "id": {"template": "post/{id}"},
+///     "html": ["title"],
 ///     "fields": {"type": {"constant": "post"}, "url": {"template": "https://www.example.com/{slug}/"}}
 /// }"#)?;
 /// assert_eq!(mapping.items(), Some(&["data".to_owned(), "posts".to_owned()][..]));
+/// assert_eq!(mapping.html(), ["title"]);
 /// let item = json!({"id": 7, "slug": "soup"});
 /// assert_eq!(mapping.id(&item), Ok(Some("post/7".to_owned())));
 /// let (record, problems) = mapping.fields().content(&item);
@@ -239,6 +242,7 @@ impl Mapping {
 pub struct ExportMapping {
     items: Option<Path>,
     id: Option<Source>,
+    html: Vec<String>,
     fields: Mapping,
 }
 
@@ -253,6 +257,7 @@ impl ExportMapping {
         Ok(Self {
             items: parsed.items.take(),
             id: parsed.id.take(),
+            html: std::mem::take(&mut parsed.html),
             fields: Mapping::of(parsed),
         })
     }
@@ -261,6 +266,12 @@ impl ExportMapping {
     #[must_use]
     pub fn items(&self) -> Option<&[String]> {
         self.items.as_ref().map(|path| path.steps.as_slice())
+    }
+
+    /// The fields whose texts are HTML in the export.
+    #[must_use]
+    pub fn html(&self) -> &[String] {
+        &self.html
     }
 
     /// Which items are pages, and what their records are made from. It has no key.

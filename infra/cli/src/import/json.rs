@@ -10,6 +10,7 @@ use sitemap::mapping::ExportMapping;
 use sitemap::record::Problem;
 use sitemap::site::is_settings;
 
+use super::html;
 use super::options::ImportError;
 use super::sink::{Id, Sink};
 
@@ -77,12 +78,27 @@ pub(super) fn take(item: Value, place: &str, sink: &mut Sink<'_>) -> Result<(), 
     for problem in &problems {
         sink.note(&problem.field, || format!("{place}: {problem}"));
     }
-    let Value::Object(fields) = fields else {
+    let Value::Object(mut fields) = fields else {
         return Ok(());
     };
+    for name in mapping.html() {
+        if let Some(value) = fields.get_mut(name) {
+            make_plain(value);
+        }
+    }
     match id.ok().flatten() {
         Some(id) => sink.record(fields, Id::Given(&id)),
         None => sink.record(fields, Id::Address),
+    }
+}
+
+/// Makes plain text of each text in a value that is HTML.
+fn make_plain(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = html::text(text),
+        Value::Array(values) => values.iter_mut().for_each(make_plain),
+        Value::Object(members) => members.values_mut().for_each(make_plain),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

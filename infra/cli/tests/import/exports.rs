@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::{counts, expected, find, import, write};
+use crate::limited::Limited as _;
+use crate::{counts, expected, find, import, waymark, write};
 
 #[test]
 fn a_wordpress_export_keeps_what_decides_about_listing() {
@@ -173,13 +174,15 @@ fn the_usual_columns_of_wp_cli_lack_an_address_and_it_says_what_to_do() {
 #[test]
 fn the_examples_of_other_systems_are_imported() {
     let mapping = Some("wordpress/rest-mapping.json");
-    example(
+    let records = example(
         "wordpress/rest.json",
         mapping,
-        ["post/10", "page/13", "post/23", "post/17"],
+        ["post/10", "page/13", "post/23", "post/17", "page/18"],
         1,
         [],
     );
+    assert_eq!(records[2]["title"], "Twin & twin");
+    assert_eq!(records[4]["visibility"], "password");
     let records = example(
         "contentful/export.json",
         Some("contentful/mapping.json"),
@@ -311,4 +314,81 @@ fn feeds_and_lists_of_urls_become_records() {
         counts(&report["skipped"]),
         expected([("its address was there before", 1)])
     );
+}
+
+#[test]
+fn what_the_rest_api_protects_is_not_public() {
+    let folder = tempfile::tempdir().unwrap();
+    let post = |id: u32, title: &str, content: Value| {
+        json!({"id": id, "date_gmt": "2026-10-01T08:00:00", "modified_gmt": "2026-11-02T07:30:00", "status": "publish",
+            "type": "post", "link": format!("https://www.example.org/{id}/"), "title": {"rendered": title}, "content": content})
+    };
+    let posts = json!([
+        post(
+            1,
+            "Fish &#038; Chips &#8211; a &lt;guide&gt;",
+            json!({"rendered": "<p>x</p>", "protected": false})
+        ),
+        post(
+            2,
+            "Protected: Members",
+            json!({"rendered": "", "protected": true})
+        ),
+        // Nobody knows, without the content.
+        post(3, "Bread", json!({"rendered": ""})),
+    ]);
+    let file = write(&folder, "posts.json", &posts.to_string());
+    let (records, report, status) =
+        import(&[&file, "--mapping", "examples/wordpress/rest-mapping.json"]);
+    assert_eq!((records.len(), status), (2, 0));
+    assert_eq!(
+        (&records[0]["title"], &records[0]["visibility"]),
+        (&json!("Fish & Chips – a <guide>"), &json!("public"))
+    );
+    assert_eq!(records[1]["visibility"], "password");
+    assert_eq!(
+        (&report["listed"], counts(&report["left_out"])),
+        (&json!(1), expected([("not_visible", 1)]))
+    );
+    assert_eq!(
+        counts(&report["skipped"]),
+        expected([("its visibility cannot be told", 1)])
+    );
+}
+
+#[test]
+fn a_mapping_names_fields_that_are_html() {
+    let folder = tempfile::tempdir().unwrap();
+    let items = "{\"url\": \"https://www.example.org/?a=1&amp;b\", \"t\": \"A &amp; B\", \"i\": [{\"url\": \"https://www.example.org/a\", \"caption\": \"C &amp; D\"}]}\n";
+    let items = write(&folder, "items.jsonl", items);
+    let mapping = |html: &Value| {
+        let fields =
+            json!({"type": {"constant": "post"}, "url": "url", "title": "t", "images": "i"});
+        let mapping = json!({"html": html, "fields": fields});
+        write(&folder, "mapping.json", &mapping.to_string())
+    };
+    let (records, _, _) = import(&[
+        &items,
+        "--mapping",
+        &mapping(&json!(["title", "images", "news"])),
+    ]);
+    assert_eq!(records[0]["title"], "A & B");
+    assert_eq!(records[0]["images"][0]["caption"], "C & D");
+    assert_eq!(records[0]["url"], "https://www.example.org/?a=1&amp;b");
+    for html in [
+        json!("title"),
+        json!([]),
+        json!(["title", 7]),
+        json!(["headline"]),
+    ] {
+        let mapping = mapping(&html);
+        let output = waymark(&["import", &items, "--mapping", &mapping]).output_in_time();
+        let text = String::from_utf8(output.stderr).unwrap();
+        let reason = format!("html: {html} is not a list of fields such as [\"title\"]");
+        assert_eq!(
+            (output.status.code(), text.contains(&reason)),
+            (Some(2), true),
+            "{text}"
+        );
+    }
 }

@@ -34,6 +34,8 @@ pub(super) struct ParsedMapping {
     pub(super) items: Option<Path>,
     /// Of an export: what the records' ids are made from.
     pub(super) id: Option<Source>,
+    /// Of an export: the fields whose texts are HTML.
+    pub(super) html: Vec<String>,
 }
 
 /// What a mapping is for.
@@ -106,20 +108,21 @@ impl Reader {
 
     fn mapping(&mut self, value: &Value, subject: Subject) -> Option<ParsedMapping> {
         let object = self.object("mapping", value)?;
-        let (mut key, mut items, mut id) = (Vec::new(), None, None);
+        let (mut key, mut items, mut id, mut html) = (Vec::new(), None, None, Vec::new());
         match subject {
             Subject::Table => {
                 self.unknown("", object, &["key", "only", "fields"]);
                 key = self.key(object.get("key"));
             }
             Subject::Export => {
-                self.unknown("", object, &["items", "id", "only", "fields"]);
+                self.unknown("", object, &["items", "id", "html", "only", "fields"]);
                 items = object
                     .get("items")
                     .and_then(|items| self.path("items", items));
                 id = object
                     .get("id")
                     .and_then(|id| self.source("id", id, Scalar));
+                html = object.get("html").map_or(html, |html| self.html(html));
             }
         }
         let only = object.get("only").map(|only| self.only(only));
@@ -139,7 +142,26 @@ impl Reader {
             fields,
             items,
             id,
+            html,
         })
+    }
+
+    /// The fields whose texts are HTML.
+    fn html(&mut self, value: &Value) -> Vec<String> {
+        let names = value.as_array().map(Vec::as_slice).unwrap_or_default();
+        let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+        let is_known = |name: &&str| FIELDS.iter().any(|field| field.name == *name);
+        let is_whole = value
+            .as_array()
+            .is_some_and(|given| given.len() == names.len());
+        if names.is_empty() || !is_whole || !names.iter().all(is_known) {
+            let reason = format!(
+                "{} is not a list of fields such as [\"title\"]",
+                shown(value)
+            );
+            self.problem("html", reason);
+        }
+        names.into_iter().map(str::to_owned).collect()
     }
 
     fn key(&mut self, value: Option<&Value>) -> Vec<KeyAttribute> {
