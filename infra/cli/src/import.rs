@@ -64,9 +64,10 @@ pub fn import(
     let client = Arc::new(client);
     let opener = Opener { client, runtime };
     let mut sink = Sink::new(options, out).map_err(ImportError::Spool)?;
+    let mut blogs = wordpress::Blogs::default();
     for (name, place) in sources {
         let (taken, skips) = (sink.taken(), sink.skips);
-        let mut report = read(name, place, &opener, &mut sink)?;
+        let mut report = read(name, place, &opener, &mut blogs, &mut sink)?;
         report.entries = sink.taken() - taken;
         // What was skipped is told with its reason.
         if report.entries == 0 && sink.skips == skips && report.problems.is_empty() {
@@ -75,6 +76,7 @@ pub fn import(
         }
         sink.report.sources.push(report);
     }
+    blogs.finish(&mut sink)?;
     sink.finish()
 }
 
@@ -82,6 +84,7 @@ fn read(
     name: &str,
     place: &Place,
     opener: &Opener,
+    blogs: &mut wordpress::Blogs,
     sink: &mut Sink<'_>,
 ) -> Result<SourceReport, ImportError> {
     let mut report = SourceReport {
@@ -138,7 +141,7 @@ fn read(
     report.from = Some(from.name());
     report.documents = 1;
     report.problems.extend(match from {
-        SourceKind::Wxr => wordpress::read(input, sink)?,
+        SourceKind::Wxr => wordpress::read(input, blogs, sink)?,
         SourceKind::Csv => table::read(input, sink)?,
         SourceKind::Json => json::read(input, sink)?,
         SourceKind::Jsonl => json::read_lines(input, sink)?,

@@ -12,7 +12,7 @@ use cli::output::{Format, Output, note};
 use sitemap::language::{LanguageError, check_language};
 use sitemap::mapping::ExportMapping;
 use sitemap::site::is_site_host;
-use sitemap::time::When;
+use sitemap::time::{When, Zone};
 use tokio::runtime::Handle;
 
 use super::out::{Out, failed};
@@ -61,7 +61,13 @@ pub(super) struct Import {
     /// What becomes of a sitemap's alternates: keep them, or group pages that list each other
     #[arg(long, value_enum, default_value = "keep")]
     alternates: Alternates,
-    /// Also write the records of the archives of a WordPress export's terms
+    /// Import only these types of WordPress's posts, such as post,page,product [default: those that have pages, as far as can be told]
+    #[arg(long, value_name = "TYPE", value_delimiter = ',')]
+    types: Vec<String>,
+    /// The zone of WordPress's dates that are not in GMT, such as Europe/Berlin or +01:00
+    #[arg(long, value_name = "ZONE", value_parser = zone)]
+    zone: Option<Zone>,
+    /// Also write the records of the archives of a WordPress export's terms, and of its front page
     #[arg(long)]
     archives: bool,
     /// Where the archives of a taxonomy are, such as category=/topics/{path}/; repeatable
@@ -105,6 +111,10 @@ pub(super) fn since(text: &str) -> Result<i64, String> {
     Ok(when.seconds())
 }
 
+fn zone(text: &str) -> Result<Zone, &'static str> {
+    Zone::parse(text).ok_or("is no zone, such as Europe/Berlin, UTC or +01:00")
+}
+
 fn map_url(text: &str) -> Result<(String, String), String> {
     let (from, to) = text.split_once('=').ok_or("is not A=B")?;
     for url in [from, to] {
@@ -116,10 +126,15 @@ fn map_url(text: &str) -> Result<(String, String), String> {
 
 fn archive_url(text: &str) -> Result<(String, String), &'static str> {
     let (taxonomy, path) = text.split_once('=').ok_or("is not TAXONOMY=PATH")?;
-    let is_place = path.starts_with('/') && (path.contains("{path}") || path.contains("{slug}"));
+    let is_place = path.starts_with('/')
+        && ["{path}", "{slug}", "{id}"]
+            .iter()
+            .any(|part| path.contains(part));
     match is_place {
         true => Ok((taxonomy.to_owned(), path.to_owned())),
-        false => Err("the path does not begin with /, or has neither {path} nor {slug} in it"),
+        false => {
+            Err("the path does not begin with /, or has none of {path}, {slug} and {id} in it")
+        }
     }
 }
 
@@ -206,6 +221,8 @@ impl Import {
             language: self.language.clone(),
             since: self.since,
             groups: self.alternates == Alternates::Group,
+            types: self.types.iter().cloned().collect(),
+            zone: self.zone.clone(),
             archives: self.archives,
             archive_urls: self.archive_url.iter().cloned().collect(),
             settings: self.settings,

@@ -1,9 +1,10 @@
 //! How to import, and why an import ends early.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use sitemap::mapping::ExportMapping;
+use sitemap::time::Zone;
 
 use super::source::SourceKind;
 
@@ -24,6 +25,10 @@ pub struct Options {
     pub since: Option<i64>,
     /// Whether reciprocal alternates become a translation group.
     pub groups: bool,
+    /// The types of WordPress's posts that are imported; empty for those that have pages, as far as can be told.
+    pub types: BTreeSet<String>,
+    /// The zone of WordPress's dates that are not in GMT.
+    pub zone: Option<Zone>,
     /// Whether the archives of a WordPress export's terms are written, too.
     pub archives: bool,
     /// Where the archives of a taxonomy are.

@@ -7,11 +7,14 @@ use serde_json::{Map, Value};
 use sitemap::time::{When, Zone};
 
 use super::entry::{PAGE, time};
+use super::html;
 use super::json;
 use super::options::ImportError;
 use super::sink::{Id, Sink};
 use super::source::HEAD_BYTES;
-use super::wordpress::{gmt, status_of};
+use super::wordpress::{
+    Kind, doubt, gmt, is_bare, is_unpublished, kind_of, no_pages, refusal, status_of, zoned,
+};
 
 /// Columns of one table.
 const MAX_COLUMNS: usize = 10_000;
@@ -82,26 +85,46 @@ fn of_wordpress(row: &Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Imp
     let text = |name: &str| row.get(name).and_then(Value::as_str);
     let url = ADDRESSES.iter().find_map(|name| text(name));
     let type_name = text("post_type").unwrap_or("post");
-    let (status, is_known) = status_of(text("post_status").unwrap_or("publish"));
+    let shown = || url.unwrap_or_default().to_owned();
+    let wordpress_status = text("post_status").unwrap_or("publish");
+    let kind = kind_of(type_name, &sink.options.types);
+    let is_hidden =
+        kind == Kind::Unknown && !is_unpublished(wordpress_status) && url.is_some_and(is_bare);
+    let hidden = is_hidden.then(|| no_pages(type_name));
+    if let Some(reason) = refusal(kind, type_name).or(hidden) {
+        sink.skip(&reason, shown);
+        return Ok(());
+    }
+    let (status, is_known) = status_of(wordpress_status);
     if !is_known {
         sink.note("an unknown status, taken for a draft", || {
-            format!("{}: {:?}", url.unwrap_or_default(), text("post_status"))
+            format!("{}: {wordpress_status:?}", shown())
         });
     }
-    let mut date = |name: &str| {
-        let text = text(name)?;
-        let date = gmt(text);
+    if kind == Kind::Unknown && status == "published" {
+        sink.note(&doubt(type_name), shown);
+    }
+    let zone = sink.options.zone.clone();
+    let mut date = |in_gmt: &'static str, local: &str| {
+        let given = text(in_gmt);
+        let made = || zoned(text(local)?, zone.as_ref()?);
+        let date = given.and_then(gmt).or_else(made);
         // WordPress writes zeros for none.
-        if date.is_none() && !text.starts_with("0000") {
-            sink.note(name, || format!("{}: {text:?}", url.unwrap_or_default()));
+        if let (None, Some(given)) = (&date, given.filter(|given| !given.starts_with("0000"))) {
+            sink.note(in_gmt, || format!("{}: {given:?}", shown()));
         }
         date.map(Value::from)
     };
-    let (published, modified) = (date("post_date_gmt"), date("post_modified_gmt"));
+    let published = date("post_date_gmt", "post_date");
+    let modified = date("post_modified_gmt", "post_modified");
+    let title = text("post_title").map(html::text);
     let fields = json::fields([
         ("type", Some(type_name.into())),
         ("url", url.map(Value::from)),
-        ("title", text("post_title").map(Value::from)),
+        (
+            "title",
+            title.filter(|title| !title.is_empty()).map(Value::from),
+        ),
         ("status", Some(status.into())),
         (
             "visibility",

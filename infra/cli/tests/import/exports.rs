@@ -49,12 +49,12 @@ fn a_wordpress_export_keeps_what_decides_about_listing() {
             "canonical_url",
             json!("https://www.lantern.example/soup-for-nine/"),
         ), // Rank Math's
-        ("shop_order/24", "status", json!("draft")), // unknown
+        ("post/28", "status", json!("draft")), // unknown
         (
             "post/27",
             "published_at",
-            json!("2026-03-07T11:00:00+00:00"),
-        ), // from pubDate
+            json!("2009-05-06T07:08:09+00:00"),
+        ), // of the local one
         ("post/27", "modified_at", Value::Null),
         (
             "category/soup",
@@ -84,6 +84,7 @@ fn a_wordpress_export_keeps_what_decides_about_listing() {
     let skipped = expected([
         ("attachment is not a page", 1),
         ("nav_menu_item is not a page", 1),
+        ("shop_order is not public, by its addresses", 1),
     ]);
     assert_eq!(counts(&report["skipped"]), skipped);
     assert_eq!(

@@ -25,6 +25,7 @@ mod loopback;
 mod site;
 mod sitemaps;
 mod told;
+mod wordpress;
 
 use limited::Limited as _;
 
