@@ -93,6 +93,7 @@ fn of_wordpress(row: &Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Imp
     let hidden = is_hidden.then(|| no_pages(type_name));
     if let Some(reason) = refusal(kind, type_name).or(hidden) {
         sink.skip(&reason, shown);
+        sink.report.chosen_out += u64::from(kind == Kind::Unwanted);
         return Ok(());
     }
     let (status, is_known) = status_of(wordpress_status);

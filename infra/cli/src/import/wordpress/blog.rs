@@ -93,6 +93,7 @@ impl Blog {
         let kind = kind_of(type_name, &sink.options.types);
         if let Some(reason) = refusal(kind, type_name) {
             sink.skip(&reason, || url.to_owned());
+            sink.report.chosen_out += u64::from(kind == Kind::Unwanted);
             return None;
         }
         let Some(id) = text("wp:post_id") else {
