@@ -162,6 +162,8 @@ fn parse(text: &str) -> Result<HashMap<String, AttributeValue>, ItemError> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const MAPPING: &str = r#"{
@@ -247,6 +249,73 @@ mod tests {
         let source = read("posts", MAPPING).unwrap();
         for item in ["", "[]", r#"{"pk": {"S": 7}}"#] {
             assert!(tell(&source, item, 0).is_err(), "{item}");
+        }
+    }
+
+    /// Each row has the forms in which an object mapper writes a page by default.
+    #[test]
+    fn rows_of_object_mappers_are_pages() {
+        let url = json!({"template": "https://www.example.com/{slug}/"});
+        let state = json!({"live": "published", "*": "draft"});
+        let post = json!({"constant": "post"});
+        let time = "2026-03-01T10:20:30+00:00";
+        let rows = [
+            // pynamodb: an offset without a colon, a JSONAttribute.
+            (
+                json!({"key": [{"id": "S"}], "fields": {"type": post, "url": url, "modified_at": "updated",
+                    "status": {"path": "meta.state", "json": true, "values": state}}}),
+                json!({"id": {"S": "7"}, "slug": {"S": "x"}, "updated": {"S": "2026-03-01T10:20:30.500000+0000"},
+                    "meta": {"S": "{\"state\": \"live\"}"}}),
+            ),
+            // dynamoose: milliseconds.
+            (
+                json!({"key": [{"id": "S"}], "fields": {"type": post, "url": url, "status": {"path": "state", "values": state},
+                    "modified_at": {"path": "updatedAt", "time": "milliseconds"}}}),
+                json!({"id": {"S": "7"}, "slug": {"S": "x"}, "state": {"S": "live"}, "updatedAt": {"N": "1772360430500"}}),
+            ),
+            // electrodb: composite keys, the entity's name.
+            (
+                json!({"key": [{"pk": "S"}, {"sk": "S"}], "only": {"__edb_e__": "article", "sk": {"contains": "article"}},
+                    "fields": {"type": "__edb_e__", "url": {"template": "https://www.example.com/{pk}/", "cut": {"pk": "$magazine#id_"}},
+                    "modified_at": {"path": "at", "time": "seconds"}}}),
+                json!({"pk": {"S": "$magazine#id_x"}, "sk": {"S": "$article_1"}, "__edb_e__": {"S": "article"},
+                    "__edb_v__": {"S": "1"}, "at": {"N": "1772360430"}}),
+            ),
+            // dynamode: a prefix in the key, texts in UTC, a soft delete.
+            (
+                json!({"key": [{"pk": "S"}], "only": {"dynamodeEntity": "Article", "deletedAt": [null, ""]},
+                    "fields": {"type": post, "url": {"template": "https://www.example.com/{pk}/", "cut": {"pk": "ARTICLE#"}},
+                    "modified_at": "updatedAt"}}),
+                json!({"pk": {"S": "ARTICLE#x"}, "dynamodeEntity": {"S": "Article"}, "deletedAt": {"NULL": true},
+                    "updatedAt": {"S": "2026-03-01T10:20:30.500Z"}}),
+            ),
+            // dynamo-pandas: booleans are numbers, a blank before the time.
+            (
+                json!({"key": [{"id": "N"}], "fields": {"type": post, "url": url, "noindex": {"path": "hidden", "values": {"1": true, "0": false}},
+                    "modified_at": "updated", "terms": {"object": {"tag": "tags"}}, "priority": "weight"}}),
+                json!({"id": {"N": "7"}, "slug": {"S": "x"}, "hidden": {"N": "0"}, "tags": {"NS": ["3", "4"]}, "weight": {"S": "0.8"},
+                    "updated": {"S": "2026-03-01 10:20:30.500000+00:00"}}),
+            ),
+            // serde_dynamo with jiff's Zoned; an id of 38 digits.
+            (
+                json!({"key": [{"id": "S"}], "fields": {"type": post, "modified_at": "updated",
+                    "url": {"template": "https://www.example.com/{number}/"}}}),
+                json!({"id": {"S": "7"}, "number": {"N": "12345678901234567890123456789012345678"},
+                    "updated": {"S": "2026-03-01T11:20:30.5+01:00[Europe/Berlin]"}}),
+            ),
+        ];
+        for (mapping, item) in rows {
+            let source = read("posts", &mapping.to_string()).unwrap();
+            let told = tell(&source, &item.to_string(), 1_800_000_000).unwrap();
+            assert_eq!(told.problems, [""; 0], "{mapping}");
+            let slug = item
+                .get("number")
+                .map_or("x", |number| number["N"].as_str().unwrap());
+            let loc = format!("https://www.example.com/{slug}/");
+            assert_eq!(told.loc, Some(loc), "{told:?}");
+            let modified =
+                sitemap::time::When::parse(told.fields.unwrap()["modified_at"].as_str().unwrap());
+            assert_eq!(modified.unwrap().to_string(), time, "{mapping}");
         }
     }
 
