@@ -149,7 +149,7 @@ fn code(folder: &Path, text: &mut String) {
 #[test]
 fn every_test_that_security_md_names_is_there() {
     let mut text = String::new();
-    for folder in ["functions", "shared", "tests"] {
+    for folder in ["functions", "infra", "shared", "tests"] {
         code(
             &Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("../..")

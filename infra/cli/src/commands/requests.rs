@@ -184,7 +184,7 @@ mod tests {
             header(" X-A :  b ").unwrap(),
             ("X-A".to_owned(), "b".to_owned())
         );
-        for text in ["a", "a b: c", ": c", "a\n: c", "\u{e9}: c"] {
+        for text in ["a", "a b: c", ": c", "a\nb: c", "\u{e9}: c"] {
             assert!(header(text).is_err(), "{text}");
         }
         let refused = header("Authorization: s3cret\r\nX: y").unwrap_err();

@@ -67,7 +67,15 @@ impl Report {
         let mut text = Text::default();
         for source in &self.sources {
             for problem in &source.problems {
-                text.toned(Tone::Bad, format_args!("{}: {problem}", source.source));
+                let name = &source.source;
+                // A problem of a document names it, and that may be the source itself.
+                match problem
+                    .strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with(": "))
+                {
+                    true => text.toned(Tone::Bad, problem),
+                    false => text.toned(Tone::Bad, format_args!("{name}: {problem}")),
+                }
             }
         }
         let count = |text: &mut Text, name: &str, count: u64| {

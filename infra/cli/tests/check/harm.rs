@@ -207,7 +207,7 @@ fn no_line_of_a_report_is_a_command_of_a_ci() {
         &["import", "::a.jsonl"],
         &["import", "c.csv"],
         &["import", "::b.txt", "--output", "out.jsonl", "--json"],
-        &["build", "::a.jsonl", "--output", "out"],
+        &["build", "::a.jsonl", "--out", "out"],
         &["explain", "--from", "::b.txt", "::a.jsonl"],
         &["::error::verb"],
     ] {
