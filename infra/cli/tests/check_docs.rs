@@ -8,13 +8,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use check::rules::Rule;
 
 mod limited;
-
-use limited::Limited as _;
 
 fn guide() -> String {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli/check.md");
@@ -22,15 +19,9 @@ fn guide() -> String {
 }
 
 fn waymark(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::null())
-        .output_in_time();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() != Some(2), "{arguments:?}: {errors}");
-    String::from_utf8(output.stdout).unwrap()
+    let outcome = limited::waymark(folder, arguments);
+    assert_ne!(outcome.status, 2, "{arguments:?}: {}", outcome.errors);
+    outcome.output
 }
 
 /// The build that the guide checks.

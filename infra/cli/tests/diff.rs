@@ -10,8 +10,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -21,35 +19,10 @@ mod loopback;
 #[path = "diff/sides.rs"]
 mod sides;
 
-use limited::Limited as _;
+use limited::{Outcome, waymark};
 use loopback::{Loopback, respond};
 
-/// Far longer than any comparison here takes, also on a loaded machine.
-const LIMIT: Duration = Duration::from_secs(120);
 const ORIGIN: &str = "https://www.example.com";
-
-struct Outcome {
-    status: i32,
-    output: String,
-    errors: String,
-}
-
-fn waymark(folder: &Path, arguments: &[&str]) -> Outcome {
-    let began = Instant::now();
-    let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::null())
-        .output_in_time();
-    let took = began.elapsed();
-    assert!(took < LIMIT, "{arguments:?} took {took:?}");
-    Outcome {
-        status: output.status.code().unwrap(),
-        output: String::from_utf8(output.stdout).unwrap(),
-        errors: String::from_utf8(output.stderr).unwrap(),
-    }
-}
 
 fn diff(folder: &Path, arguments: &[&str]) -> Outcome {
     waymark(folder, &[&["diff"][..], arguments].concat())

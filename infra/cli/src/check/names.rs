@@ -2,10 +2,11 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, ErrorKind, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use check::document::elements::root_of;
+use check::document::input::{Input, Limits, Stop};
 
 use crate::files;
 
@@ -33,7 +34,7 @@ const MAX_LOOKED_AT: usize = 100_000;
 /// Sitemaps that are found.
 const MAX_FOUND: usize = 1_000;
 /// Bytes of a file's beginning by which its format is recognized.
-const HEAD_BYTES: u64 = 4 * 1024;
+const HEAD_BYTES: usize = 4 * 1024;
 
 /// Returns the usual names of a site, or those that a folder or a bucket can have: a query names no file.
 pub(crate) fn usual(is_site: bool) -> impl Iterator<Item = &'static str> {
@@ -87,50 +88,26 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
 fn sitemap_in(path: &Path) -> io::Result<Option<bool>> {
     let name = path.file_name().and_then(OsStr::to_str);
     let name = name.unwrap_or_default().to_ascii_lowercase();
-    let mut head = Vec::new();
-    if name.ends_with(".xml.gz") {
-        let read = MultiGzDecoder::new(files::regular(path)?)
-            .take(HEAD_BYTES)
-            .read_to_end(&mut head);
-        match read.map_err(|error| (error.kind(), error)) {
-            Ok(_) => {}
-            // It is no gzip, or damaged: whoever reads it as a sitemap says what.
-            Err((
-                ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof,
-                _,
-            )) => {
-                return Ok(Some(false));
-            }
-            Err((_, error)) => return Err(error),
-        }
-    } else if name.ends_with(".xml") {
-        files::regular(path)?
-            .take(HEAD_BYTES)
-            .read_to_end(&mut head)?;
+    let is_packed = name.ends_with(".xml.gz");
+    if !is_packed && !name.ends_with(".xml") {
+        return Ok(None);
     }
-    let head = String::from_utf8_lossy(&head);
-    Ok(root(&head).and_then(|root| match root {
-        "sitemapindex" => Some(true),
-        "urlset" => Some(false),
+    let limits = Limits {
+        bytes: u64::MAX,
+        piece: u64::MAX,
+    };
+    let mut input = Input::open(files::regular(path)?, limits);
+    let root = root_of(input.head(HEAD_BYTES));
+    if input.stop() == Some(Stop::Body) {
+        return Err(io::Error::other("failed to read it"));
+    }
+    Ok(match root.as_deref() {
+        Some("sitemapindex") => Some(true),
+        Some("urlset") => Some(false),
+        // Whoever reads it as a sitemap says what is damaged.
+        None if is_packed => Some(false),
         _ => None,
-    }))
-}
-
-/// Returns the local name of a document's root.
-fn root(head: &str) -> Option<&str> {
-    let mut rest = head;
-    loop {
-        rest = &rest[rest.find('<')? + 1..];
-        let end = match rest.as_bytes() {
-            [b'?', ..] => "?>",
-            [b'!', b'-', b'-', ..] => "-->",
-            [b'!', ..] => ">",
-            _ => break,
-        };
-        rest = &rest[rest.find(end)? + end.len()..];
-    }
-    let name = rest.split([' ', '\t', '\r', '\n', '>', '/']).next()?;
-    name.rsplit(':').next()
+    })
 }
 
 fn url_of(path: &Path, folder: &Path) -> Option<String> {
@@ -178,6 +155,9 @@ mod tests {
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(b"<urlset>").unwrap();
         write("b.xml.gz", &packed.finish().unwrap());
+        let wide = "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-16\"?><urlset/>".encode_utf16();
+        let wide: Vec<u8> = wide.flat_map(u16::to_le_bytes).collect();
+        write("wide.xml", &wide);
         fs::create_dir(folder.path().join("sitemap.xml")).unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).unwrap();
@@ -188,7 +168,8 @@ mod tests {
                 "/b.xml.gz",
                 "/blog/a%3F.xml",
                 "/blog/a.xml",
-                "/broken.xml.gz"
+                "/broken.xml.gz",
+                "/wide.xml"
             ]
         );
         assert!(in_folder(&folder.path().join("none")).is_err());

@@ -9,8 +9,8 @@ use std::sync::mpsc;
 
 use serde_json::{Value, json};
 
-use super::limited::Limited as _;
-use super::{AT, LIMIT, OWN, Outcome, files, pages, waymark};
+use super::limited::{Limited as _, Outcome, waymark};
+use super::{AT, LIMIT, OWN, files, pages};
 
 /// Pages of a site, of which some are drafts.
 pub(super) fn content(host: &str, pages: &[(&str, &str)]) -> String {

@@ -9,9 +9,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use flate2::read::MultiGzDecoder;
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ mod limited;
 #[cfg(unix)]
 mod unix;
 
-use limited::Limited as _;
+use limited::waymark;
 
 /// Far longer than anything here takes, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -34,29 +33,6 @@ static AT: LazyLock<String> = LazyLock::new(|| {
     let since = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
     When::at(since.try_into().unwrap()).to_string()
 });
-
-struct Outcome {
-    status: i32,
-    output: String,
-    errors: String,
-}
-
-fn waymark(folder: &Path, arguments: &[&str]) -> Outcome {
-    let began = Instant::now();
-    let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::null())
-        .output_in_time();
-    let took = began.elapsed();
-    assert!(took < LIMIT, "{arguments:?} took {took:?}");
-    Outcome {
-        status: output.status.code().unwrap(),
-        output: String::from_utf8(output.stdout).unwrap(),
-        errors: String::from_utf8(output.stderr).unwrap(),
-    }
-}
 
 /// Builds content in a folder, which has to succeed.
 fn build(folder: &Path, content: &str, out: &str) {

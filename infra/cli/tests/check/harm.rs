@@ -3,36 +3,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Instant;
 
 use serde_json::Value;
 
-use super::limited::Limited as _;
-use super::{LIMIT, Outcome, index, rules, send, serve, urlset, xml};
+use super::limited::waymark as run;
+use super::{LIMIT, index, rules, send, serve, urlset, xml};
 
 /// What stands where nobody should look.
 const SECRET: &str = "s3cret-of-the-network";
-
-fn run(folder: &Path, arguments: &[&str]) -> Outcome {
-    let began = Instant::now();
-    let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::null())
-        .output_in_time();
-    let took = began.elapsed();
-    assert!(took < LIMIT, "{arguments:?} took {took:?}");
-    Outcome {
-        status: output.status.code().unwrap(),
-        output: String::from_utf8_lossy(&output.stdout).into_owned(),
-        errors: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
 
 /// A server of the network: how often it was asked, and its origin.
 fn inside() -> (Arc<AtomicU64>, String) {

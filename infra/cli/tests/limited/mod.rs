@@ -1,6 +1,9 @@
 //! Processes with a limit: a test must not hang.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use std::io::Read;
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,4 +58,26 @@ fn read(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
         pipe.read_to_end(&mut bytes).expect("a pipe of ours");
         bytes
     })
+}
+
+/// What the command has done.
+pub(crate) struct Outcome {
+    pub(crate) status: i32,
+    pub(crate) output: String,
+    pub(crate) errors: String,
+}
+
+/// Runs the command in a folder.
+pub(crate) fn waymark(folder: &Path, arguments: &[&str]) -> Outcome {
+    let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null())
+        .output_in_time();
+    Outcome {
+        status: output.status.code().expect("no signal ended it"),
+        output: String::from_utf8(output.stdout).expect("text"),
+        errors: String::from_utf8(output.stderr).expect("text"),
+    }
 }
