@@ -154,7 +154,11 @@ impl World {
         (written.stale, written.pruned) = (left.stale, left.pruned);
         let made: BTreeSet<PathBuf> = names.iter().map(|name| out.folder.join(name)).collect();
         for (mut site, ..) in sites {
-            site.stale = stale(&site, &made, out, &written.stale);
+            let found = stale(&site, &made, out, &written.stale);
+            site.stale = found.map_err(|error| BuildError::Move {
+                file: site.folder.clone(),
+                error,
+            })?;
             written.sites.push(site);
         }
         Ok(written)
@@ -334,9 +338,16 @@ fn stale(
     made: &BTreeSet<PathBuf>,
     out: &Out,
     known: &BTreeSet<String>,
-) -> Vec<String> {
-    let entries = fs::read_dir(&site.folder).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(&site.folder) {
+        Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
+        // Nothing was written there.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let names = entries
+        .into_iter()
+        .filter_map(|entry| entry.file_name().into_string().ok());
     let is_known = |path: PathBuf| known.iter().any(|name| out.folder.join(name) == path);
     let mut names: Vec<String> = names
         .filter(|name| {
@@ -345,7 +356,7 @@ fn stale(
         })
         .collect();
     names.sort();
-    names
+    Ok(names)
 }
 
 /// Groups of files that are one file where a disk ignores case.

@@ -115,7 +115,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
         }
         let opened = match document {
             Document::Url(url) => self.opener.url(url),
-            Document::File(path) => self.opener.file(path),
+            Document::File(path) => self.opener.found(path),
         };
         match opened {
             Ok(input) => self.document(document, input, depth, self.is_end),

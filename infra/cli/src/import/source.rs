@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 
 use super::sitemaps::MAX_DOCUMENT_BYTES;
 use crate::check::fetch::Client;
+use crate::files;
 
 /// The name of standard input.
 pub const STDIN_NAME: &str = "-";
@@ -149,9 +150,15 @@ impl Opener {
         open(body, MAX_DOCUMENT_BYTES).map_err(|error| error.to_string())
     }
 
-    /// A file.
+    /// A file that the user named, which may be a pipe.
     pub(super) fn file(&self, path: &Path) -> Result<Input<'static>, String> {
         let opened = File::open(path).and_then(|file| open(file, u64::MAX));
+        opened.map_err(|error| error.to_string())
+    }
+
+    /// A file that was found.
+    pub(super) fn found(&self, path: &Path) -> Result<Input<'static>, String> {
+        let opened = files::regular(path).and_then(|file| open(file, MAX_DOCUMENT_BYTES));
         opened.map_err(|error| error.to_string())
     }
 

@@ -254,8 +254,17 @@ fn a_pipe_that_is_named_as_a_sitemap_is_not_waited_for() {
         "{}",
         outcome.errors
     );
+    let made = Command::new("mkfifo")
+        .arg(folder.path().join("a-sitemap.xml"))
+        .status();
+    assert!(made.unwrap().success());
     let outcome = run(folder.path(), &["import", path]);
     assert_ne!(outcome.status, 0, "{}", outcome.errors);
+    assert!(
+        outcome.errors.contains("is not a file"),
+        "{}",
+        outcome.errors
+    );
 }
 
 #[test]
