@@ -7,6 +7,7 @@
 - A page of the book (docs/) links to pages of the book only: a built book has nothing else.
 - docs/SUMMARY.md names each page of docs/ once, and no other.
 - Each `docs/….md` that any file of the repository mentions exists.
+- Each path in a table of CONTRIBUTING.md exists: from the root, or from a folder of the path before it in its row.
 
 Looks at no address on the web. Prints each fault as FILE:LINE: TEXT, and ends with status 1 if there is one."""
 
@@ -19,6 +20,8 @@ LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^()\s<>]+)>?(?:\s+\"[^\"]
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 MENTION = re.compile(r"(?<![\w/.-])docs/[\w/-]+\.md\b")
 INDENTED = "    "
+# A code span that names a file or a folder.
+PATH = re.compile(r"`([\w.*/-]+(?:/|\.(?:rs|py|md|json|yaml|yml|mjs|js|toml)))`")
 # Its own test, which mentions pages that it makes up.
 MADE_UP = pathlib.Path("tests/docs/links_test.py")
 
@@ -70,6 +73,21 @@ def links(text):
             yield numbers[whole.count("\n", 0, link.start())], link[1]
 
 
+def lost_paths(root, text):
+    """The paths in tables of a text that do not exist, with their lines."""
+    for number, line in enumerate(text.splitlines(), 1):
+        before = root
+        for name in PATH.findall(line) if line.startswith("|") else []:
+            around = [before, *before.parents]
+            folders = [root, *(folder for folder in around if folder.is_dir() and folder.is_relative_to(root))]
+            # A pattern is one that finds a file.
+            found = next((path for folder in folders for path in folder.glob(name.rstrip("/"))), None)
+            if found is None:
+                yield number, name
+            elif (root / name.rstrip("/")) == found:
+                before = found
+
+
 def faults(root, files):
     """What is wrong with `files`, paths relative to `root`."""
     book = root / "docs"
@@ -86,6 +104,9 @@ def faults(root, files):
                     yield f"{file}:{number}: {mention} does not exist"
         if file.suffix != ".md":
             continue
+        if file == pathlib.Path("CONTRIBUTING.md"):
+            for number, name in lost_paths(root, text):
+                yield f"{file}:{number}: {name} does not exist"
         for number, link in links(text):
             path, _, anchor = link.partition("#")
             target = (root / file).parent / path if path else root / file
@@ -116,7 +137,7 @@ def main():
     count = sum(file.suffix == ".md" for file in files)
     assert count > 10, f"only {count} Markdown files under {root}"
     if not found:
-        print(f"{count} Markdown files: every link leads somewhere, and the book is whole")
+        print(f"{count} Markdown files: every link and path leads somewhere, and the book is whole")
     sys.exit(1 if found else 0)
 
 

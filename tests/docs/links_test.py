@@ -14,6 +14,7 @@ GOOD = {
     "docs/a.md": "# A\n\n## The `part`!\n\n[b](b/b.md), [here](#the-part)\n\n    [code](nowhere.md)\n\n```\n[code](nowhere.md)\n```\n`[code](no.md)`\n",
     "docs/b/b.md": "# B\n\nText over\na line's [end, of\na link](../a.md).\n",
     "code.rs": "// docs/a.md says more\n",
+    "CONTRIBUTING.md": "`gone.rs`\n\n| `docs/b/b.md`, `a.md`, `b/` | `*.rs`, `x::y`, `code.rs` |\n",
 }
 
 
@@ -42,6 +43,8 @@ class Links(unittest.TestCase):
             ({"docs/c.md": "# C\n"}, "docs/SUMMARY.md: names docs/c.md 0 times; it should once"),
             ({"docs/SUMMARY.md": "- [A](a.md)\n- [B](b/b.md)\n- [A](a.md)\n"}, "docs/SUMMARY.md: names docs/a.md 2 times; it should once"),
             ({"code.rs": "// see\n// docs/OLD.md\n"}, "code.rs:2: docs/OLD.md does not exist"),
+            ({"CONTRIBUTING.md": "| x | `code.rs`, `b.md` |\n"}, "CONTRIBUTING.md:1: b.md does not exist"),
+            ({"CONTRIBUTING.md": "| `docs/b/` | `c/` |\n"}, "CONTRIBUTING.md:1: c/ does not exist"),
             ({"docs/b/b.md": "# B\n\n![a picture](b.png)\n"}, "docs/b/b.md:3: b.png does not exist"),
         ):
             with self.subTest(fault):
