@@ -2,13 +2,13 @@
 """Says whether the tools on the PATH can build and deploy the package; ends with status 1 if not.
 
     tools.py            looks at the SAM CLI, cargo-lambda and Zig
-    tools.py --check    tests itself, and holds requirements.txt and docs/OPERATIONS.md to it"""
+    tools.py --check    tests itself, and holds infra/release/bundle.in and docs/OPERATIONS.md to it"""
 import pathlib
 import re
 import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 # The first with lambda-builders 1.66, which has the functions share one target folder. Since 1.151 Rust is no beta feature.
 LEAST_SAM = (1, 165, 0)
@@ -68,11 +68,11 @@ def check():
                   (*good[:2], None), (*good[:2], (0, 16, 0)), (*good[:2], (0, 14, 1))):
         [complaint] = complaints(*wrong)
         assert "pip install" in complaint, complaint
-    pinned = dict(line.split("==") for line in (HERE / "requirements.txt").read_text().splitlines() if "==" in line)
-    assert numbers(pinned["aws-sam-cli"]) >= LEAST_SAM, "requirements.txt has an older SAM CLI than tools.py asks for"
-    assert numbers(pinned["cargo-lambda"]) == LEAST_CARGO_LAMBDA, "requirements.txt and tools.py differ in cargo-lambda"
-    assert numbers(pinned["ziglang"]) == PINNED_ZIG, "requirements.txt and tools.py differ in Zig"
-    guide = (HERE.parent.parent / "docs/OPERATIONS.md").read_text()
+    pinned = dict(line.split("==") for line in (ROOT / "infra/release/bundle.in").read_text().splitlines() if "==" in line)
+    assert numbers(pinned["aws-sam-cli"]) >= LEAST_SAM, "bundle.in has an older SAM CLI than tools.py asks for"
+    assert numbers(pinned["cargo-lambda"]) == LEAST_CARGO_LAMBDA, "bundle.in and tools.py differ in cargo-lambda"
+    assert numbers(pinned["ziglang"]) == PINNED_ZIG, "bundle.in and tools.py differ in Zig"
+    guide = (ROOT / "docs/OPERATIONS.md").read_text()
     for version in (LEAST_SAM, LEAST_CARGO_LAMBDA, PINNED_ZIG):
         assert dotted(version) in guide, f"docs/OPERATIONS.md does not name {dotted(version)}"
 

@@ -11,6 +11,7 @@ import os
 import pathlib
 import platform
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,8 +35,16 @@ for argument in sys.argv[1:]:
     print(json.dumps(argument))
     if argument.startswith("--format=markdown="):
         open(argument.removeprefix("--format=markdown="), "w").write("the summary\\n")
+assert "GH_TOKEN" not in os.environ
 print("::set-output name=status::0")
 sys.exit(int(os.environ.get("STATUS", "0")))
+"""
+# In place of GitHub's: it notes its arguments and its token in a file beside it, and verifies nothing if GH_STATUS says so.
+GH = """#!/bin/sh
+printf '%s\\n' "$@" "$GH_TOKEN" >"${0%/*}/log"
+echo 'Loaded 1 attestation'
+[ "${GH_STATUS:-0}" = 0 ] || printf '::warning::x\\nno attestations found' >&2
+exit "${GH_STATUS:-0}"
 """
 
 
@@ -50,6 +59,10 @@ class Runner:
     def __init__(self, folder):
         self.folder, self.temporary = folder, folder / "runner's temp"
         self.temporary.mkdir()
+        self.gh = folder / "gh's folder/gh"
+        self.gh.parent.mkdir()
+        self.gh.write_text(GH)
+        self.gh.chmod(0o755)
 
     def release(self, program, version=VERSION):
         """Puts a release of one program into the folder."""
@@ -68,9 +81,9 @@ class Runner:
         output, summary = self.folder / "output", self.folder / "summary.md"
         for file in (output, summary):
             file.write_text("")
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "RUNNER_TEMP": str(self.temporary),
+        environment = {"PATH": f"{self.gh.parent}:{os.environ['PATH']}", "HOME": str(self.folder), "RUNNER_TEMP": str(self.temporary),
                        "GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary), "ACTION_REPOSITORY": "owner/repository",
-                       "INPUT_RELEASES": str(self.folder / "releases")}
+                       "INPUT_RELEASES": str(self.folder / "releases"), "GH_TOKEN": "the token"}
         environment |= {name.upper(): value for name, value in inputs.items()}
         done = subprocess.run(["bash", ACTION / "run.sh"], env=environment, cwd=self.folder, text=True, timeout=SECONDS,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -141,6 +154,37 @@ def what_is_wrong_runs_nothing(runner):
     refused("Nothing was run")
 
 
+def what_github_did_not_build_is_not_run(runner):
+    packed = runner.release(DOUBLE.encode())
+    printed, _, _ = runner.run(0, input_targets="x")
+    assert "Loaded" not in printed, printed
+    log = runner.gh.parent / "log"
+    command, verb, file, *rest = log.read_text().splitlines()
+    assert (command, verb, pathlib.Path(file).name) == ("attestation", "verify", packed.name), file
+    assert rest == ["--repo", "owner/repository", "--signer-workflow", "owner/repository/.github/workflows/release.yml", "the token"], rest
+    printed, _, output = runner.run(2, input_targets="x", gh_status="1")
+    assert printed.startswith("::error::") and printed.count("\n") == 1 and output == "status=2\n", printed
+    assert "did not attest" in printed and "(no attestations found)" in printed and "Nothing was run" in printed, printed
+    log.unlink()
+    printed, _, _ = runner.run(0, input_targets="x", input_attestation="false", gh_status="1")
+    assert arguments(printed) and not log.exists(), "it was not asked"
+    printed, _, _ = runner.run(2, input_targets="x", input_attestation="no")
+    assert "attestation is" in printed and not arguments(printed), printed
+    # What is damaged is not asked for.
+    packed.write_bytes(packed.read_bytes() + b"x")
+    printed, _, _ = runner.run(2, input_targets="x")
+    assert "checksum" in printed and not log.exists(), printed
+    # Without gh: a PATH with what else the script needs.
+    runner.release(DOUBLE.encode())
+    tools = runner.folder / "tools"
+    tools.mkdir()
+    for name in ("bash", "dirname", "sed", "head", "uname", "mktemp", "rm", "cp", "awk", "sha256sum", "shasum", "cut", "tr"):
+        if found := shutil.which(name):
+            (tools / name).symlink_to(found)
+    printed, _, output = runner.run(2, input_targets="x", path=str(tools))
+    assert "there is no gh" in printed and "Nothing was run" in printed and output == "status=2\n", printed
+
+
 def a_version_may_be_named(runner):
     runner.release(DOUBLE.encode(), "1.2.3-rc.1")
     for version in ("1.2.3-rc.1", "v1.2.3-rc.1"):
@@ -185,7 +229,7 @@ def action_yml_hands_on_each_input():
 
 def main():
     waymark, *yaml = sys.argv[1:]
-    for test in (inputs_become_arguments, what_is_wrong_runs_nothing, a_version_may_be_named,
+    for test in (inputs_become_arguments, what_is_wrong_runs_nothing, what_github_did_not_build_is_not_run, a_version_may_be_named,
                  lambda runner: the_command_itself(runner, pathlib.Path(waymark))):
         with tempfile.TemporaryDirectory() as folder:
             test(Runner(pathlib.Path(folder)))

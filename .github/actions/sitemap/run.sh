@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What action.yml runs: downloads the command of a release, verifies its checksum, and runs `check` or `diff`. Its inputs are
+# What action.yml runs: downloads the command of a release, verifies its checksum and the attestation of its build, and runs `check`
+# or `diff`. Its inputs are
 # variables of the environment. It keeps to bash 3.2, which macOS has.
 set -euo pipefail
 
@@ -63,6 +64,18 @@ wanted=$(awk -v name="$archive" '$2 == name { print $1 }' "$work/SHA256SUMS")
 [ -n "$wanted" ] || fail "SHA256SUMS of release $version does not name $archive"
 found=$(sha256 "$work/$archive")
 [ "$found" = "$wanted" ] || fail "the checksum of $archive is $found, and SHA256SUMS says $wanted: it was not downloaded whole, or was changed. Nothing was run"
+# Whoever can replace a file of the release can replace SHA256SUMS too. What GitHub signed names the workflow that built the file. A
+# copy of the releases elsewhere has the same attestations; a folder or server of another's builds has none.
+case ${INPUT_ATTESTATION:-true} in
+  true)
+    type gh >/dev/null 2>&1 || fail "there is no gh on this runner, with which the attestation of $archive is verified: install GitHub's CLI. Nothing was run"
+    gh attestation verify "$work/$archive" --repo "$ACTION_REPOSITORY" --signer-workflow "$ACTION_REPOSITORY/.github/workflows/release.yml" \
+      >"$work/attestation" 2>&1 || fail "$ACTION_REPOSITORY did not attest that its release workflow built $archive ($(tail -n 1 "$work/attestation")). Nothing was run"
+    ;;
+  false) ;;
+  *) fail "attestation is \"$INPUT_ATTESTATION\", and should be true or false" ;;
+esac
+unset GH_TOKEN
 tar -xzf "$work/$archive" -C "$work"
 waymark=$work/waymark-$version-$target/waymark
 
