@@ -8,6 +8,7 @@
 
 mod body;
 mod draw;
+mod listing;
 mod loc;
 mod member;
 mod record;
@@ -20,8 +21,9 @@ mod time;
 pub type Check = fn(&[u8]);
 
 /// Every check by its name, which is also its fuzz target's and its corpus'.
-pub const CHECKS: [(&str, Check); 8] = [
+pub const CHECKS: [(&str, Check); 9] = [
     ("body", body::check),
+    ("listing", listing::check),
     ("loc", loc::check),
     ("member", member::check),
     ("record", record::check),

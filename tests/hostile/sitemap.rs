@@ -18,7 +18,7 @@ use check::site::Site;
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Pieces of another size each time: what is found does not depend on how a body comes.
-struct Pieces<'a>(&'a [u8], usize);
+pub(crate) struct Pieces<'a>(pub(crate) &'a [u8], pub(crate) usize);
 
 impl Read for Pieces<'_> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {

@@ -1,0 +1,158 @@
+//! What `diff` and `import` read: listings of others, in any encoding and packing.
+
+use std::io::{Read, Write};
+
+use check::document::elements::{Elements, Oddities, root_of};
+use check::document::input::{Input, Limits};
+use check::entries::{self, Listed, Outline, Page, PageError, Reading};
+use flate2::{Compression, write::GzEncoder};
+
+use crate::draw::Draw;
+use crate::sitemap::Pieces;
+
+/// What is inflated of an input: a bomb is as long as it wants.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+type Outcome = (Vec<(bool, Page)>, Result<Outline, String>);
+
+/// The first byte is how a body comes, the next two are a limit, and the rest is the body.
+pub(crate) fn check(data: &[u8]) {
+    let mut draw = Draw(data);
+    let (is_encoded, limit) = (draw.byte() & 1 == 1, u64::from(draw.u16()));
+    let body = draw.0;
+    let mut reading = Reading {
+        max_bytes: MAX_BYTES,
+        address: "https://www.example.com/a/b.xml".to_owned(),
+        ..Reading::default()
+    };
+    reading.transfer.is_encoded = is_encoded;
+    let once = listed(body, &reading);
+    // A damaged gzip stream gives more or less before the damage shows.
+    let is_packed = body.starts_with(b"\x1f");
+    if once.1.is_ok() || !is_packed {
+        assert_eq!(once, listed(Pieces(body, 0), &reading), "cut differently");
+    }
+    if !is_packed {
+        reading.max_bytes = limit;
+        let (begin, outcome) = listed(body, &reading);
+        assert!(once.0.starts_with(&begin), "a part is no beginning");
+        if let Ok(text) = std::str::from_utf8(body) {
+            assert!(
+                outcome.is_err() || text.len() as u64 <= limit,
+                "a part passes for all of it"
+            );
+            reading.max_bytes = MAX_BYTES;
+            same_in_any_form(text, &once, &reading);
+        }
+    }
+    written_again(&once);
+    trees(body);
+}
+
+fn listed(body: impl Read, reading: &Reading) -> Outcome {
+    let mut all = Vec::new();
+    let outline = entries::read(body, reading, |listed| {
+        all.push(match listed {
+            Listed::Page(page) => (true, page.clone()),
+            Listed::Sitemap(loc) => {
+                let loc = loc.to_owned();
+                let page = Page {
+                    loc,
+                    ..Page::default()
+                };
+                (false, page)
+            }
+        });
+        Ok(())
+    });
+    if let Ok(outline) = &outline {
+        assert_eq!(outline.listed, all.len() as u64);
+    }
+    assert!(all.iter().all(|(_, page)| !page.loc.is_empty()));
+    assert!(
+        !matches!(&outline, Err(PageError::Take(_) | PageError::Body(_))),
+        "{outline:?}"
+    );
+    (all, outline.map_err(|error| error.to_string()))
+}
+
+/// The same text says the same as gzip, and in UTF-16, unless it names an encoding itself.
+fn same_in_any_form(text: &str, once: &Outcome, reading: &Reading) {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(text.as_bytes()).expect("memory");
+    let packed = packed.finish().expect("memory");
+    assert_eq!(*once, listed(&packed[..], reading), "as gzip");
+    if text.contains("encoding") || text.starts_with('\u{feff}') {
+        return;
+    }
+    let marked = || std::iter::once(0xfeff).chain(text.encode_utf16());
+    let little: Vec<u8> = marked().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = marked().flat_map(u16::to_be_bytes).collect();
+    for wide in [little, big] {
+        let (all, outline) = listed(&wide[..], reading);
+        assert_eq!((&all, outline.is_ok()), (&once.0, once.1.is_ok()), "UTF-16");
+    }
+}
+
+/// What was read, written as a sitemap, is read as the same.
+fn written_again((all, _): &Outcome) {
+    let mut written = String::new();
+    // A line break that is written as it is would be read as a blank or another line break.
+    let is_plain = |text: &str| !text.contains(char::is_control) && text.trim() == text;
+    let pages: Vec<_> = all.iter().map(|(_, page)| page).collect();
+    let pages: Vec<_> = pages
+        .into_iter()
+        .filter(|page| is_plain(&page.loc) && is_plain(&page.lastmod))
+        .collect();
+    for page in &pages {
+        let (loc, lastmod) = (escaped(&page.loc), escaped(&page.lastmod));
+        written.push_str(&format!(
+            "<url><loc>{loc}</loc><lastmod>{lastmod}</lastmod></url>"
+        ));
+    }
+    let mut again = Vec::new();
+    let reading = Reading {
+        max_bytes: u64::MAX,
+        ..Reading::default()
+    };
+    let outline = entries::read_entries(&written, &reading, |listed| {
+        if let Listed::Page(page) = listed {
+            again.push((page.loc.clone(), page.lastmod.clone()));
+        }
+        Ok(())
+    });
+    assert!(outline.is_ok(), "{outline:?}");
+    let said = |page: &&Page| (page.loc.clone(), page.lastmod.clone());
+    assert_eq!(again, pages.iter().map(said).collect::<Vec<_>>());
+}
+
+fn escaped(text: &str) -> String {
+    quick_xml::escape::escape(text).into_owned()
+}
+
+/// What is read where nothing odd is let through is read the same where it is kept as it is written.
+fn trees(body: &[u8]) {
+    let limits = Limits {
+        bytes: MAX_BYTES,
+        piece: MAX_BYTES / 4,
+    };
+    let all = |oddities| {
+        let mut elements = Elements::open(Input::open(body, limits), oddities).ok()?;
+        let mut all = vec![elements.root().to_owned()];
+        while let Some(element) = elements.next().ok()? {
+            all.push(format!("{element:?}"));
+        }
+        Some(all)
+    };
+    if let Some(strict) = all(Oddities::Refused) {
+        assert_eq!(Some(strict), all(Oddities::Kept));
+    }
+    let _ = root_of(&body[..body.len().min(1024)]);
+    let mut input = Input::open(body, limits);
+    let (mut line, mut at) = (Vec::new(), input.line());
+    while let Ok(true) = input.read_line(&mut line) {
+        assert!(!line.contains(&b'\n') && input.line() >= at);
+        at = input.line();
+    }
+    assert!(input.read_line(&mut line).is_err() || input.stop().is_none());
+}
