@@ -137,7 +137,7 @@ impl Check {
         let config = self.config()?;
         let policy = Arc::new(self.policy(config.as_ref(), now)?);
         let began = Instant::now();
-        let client = Client::new(self.asking(&targets));
+        let client = Client::new(self.asking(&targets)?);
         let mut findings = Findings::new(policy.clone());
         if let Some(config) = &config {
             config.overdue(now, &mut findings);
@@ -355,18 +355,18 @@ impl Check {
         Ok(policy)
     }
 
-    fn asking(&self, targets: &[Target]) -> Asking {
+    fn asking(&self, targets: &[Target]) -> Result<Asking, Failure> {
         let origins = targets.iter().filter_map(|target| match target {
             Target::Site(origin) => Some(origin.clone()),
             Target::Sitemap(url) => check::address::origin_of(url).map(str::to_owned),
             _ => None,
         });
-        Asking {
+        Ok(Asking {
             // Pages of a folder are asked for where it will be served.
             named: self.origin.iter().cloned().collect(),
             max_time: Some(self.max_time),
-            ..self.requests.asking(origins, &self.map)
-        }
+            ..self.requests.asking(origins, &self.map)?
+        })
     }
 
     fn expected(&self) -> Result<Option<Expected>, Failure> {

@@ -151,7 +151,7 @@ impl Diff {
             _ => None,
         });
         let urls = urls.map(str::to_owned);
-        let client = Client::new(self.requests.asking(urls, &[]));
+        let client = Client::new(self.requests.asking(urls, &[])?);
         let reader = Reader {
             client: &client,
             reading: Arc::new(Reading {

@@ -153,7 +153,7 @@ impl Import {
             Place::Url(url) => check::address::origin_of(url).map(str::to_owned),
             _ => None,
         });
-        let client = Client::new(self.requests.asking(origins, &self.map));
+        let client = Client::new(self.requests.asking(origins, &self.map)?);
         let mut out = match &self.output {
             Some(path) => Out::file(path, false)?,
             None => Out::stdout(false),

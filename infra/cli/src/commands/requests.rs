@@ -26,8 +26,8 @@ pub(super) struct Requests {
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
     /// Send a header to the hosts that are named here. For a secret name a variable: "Authorization: $TOKEN"; repeatable
-    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
-    header: Vec<(String, String)>,
+    #[arg(long, value_name = "NAME: VALUE")]
+    header: Vec<String>,
     /// Also ask private, loopback and link-local addresses that a site names, besides those that are named here
     #[arg(long)]
     allow_private: bool,
@@ -42,19 +42,24 @@ impl Requests {
         &self,
         origins: impl Iterator<Item = String>,
         maps: &[(String, String)],
-    ) -> Asking {
-        Asking {
+    ) -> Result<Asking, Failure> {
+        // Not by the parser of options, which would show a bad one.
+        let headers = self.header.iter().map(|text| header(text));
+        let headers: Result<Vec<_>, String> = headers.collect();
+        let headers =
+            headers.map_err(|error| Failure::Usage(format!("a value of --header {error}")))?;
+        Ok(Asking {
             rate: self.rate,
             timeout: self.timeout,
             retries: self.retries,
-            headers: self.header.clone(),
+            headers,
             user_agent: self.user_agent.clone(),
             maps: maps.to_vec(),
             origins: origins.collect(),
             named: Vec::new(),
             allow_private: self.allow_private,
             max_time: None,
-        }
+        })
     }
 }
 
@@ -83,15 +88,14 @@ fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("is not NAME: VALUE")?;
     let (name, value) = (name.trim(), value.trim());
     let value = match value.strip_prefix('$') {
-        Some(variable) => {
-            std::env::var(variable).map_err(|_| format!("the environment has no {variable}"))?
-        }
+        Some(variable) => std::env::var(variable)
+            .map_err(|_| format!("names {variable}, which the environment does not have"))?,
         None => value.to_owned(),
     };
-    // The value may be a secret, and is not shown.
-    HeaderName::try_from(name).map_err(|_| format!("{name:?} is not the name of a header"))?;
+    // What was meant as a value may be a secret, and is not shown.
+    HeaderName::try_from(name).map_err(|_| "has no name of a header before its colon")?;
     HeaderValue::try_from(&value)
-        .map_err(|_| format!("the value of {name} has a character that no header has"))?;
+        .map_err(|_| format!("has a character in the value of {name} that no header has"))?;
     Ok((name.to_owned(), value))
 }
 
