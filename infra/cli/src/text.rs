@@ -46,13 +46,16 @@ fn made_safe(
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
+    let mut before = None;
     for (at, character) in text.char_indices() {
-        let is_mark = may_command && character == '#' && at > 0 && is_command(&text[at - 1..]);
+        // Only behind a '#' is the byte before a character of its own.
+        let is_mark = before == Some('#') && character == '#' && is_command(&text[at - 1..]);
         if is_mark || acts(character) {
             escape(character, &mut safe);
         } else {
             safe.push(character);
         }
+        before = Some(character);
     }
     Cow::Owned(safe)
 }
@@ -303,6 +306,9 @@ mod tests {
                 "https://a.example/#\\u{23}teamcity[x]",
             ),
             ("## [a] ## b ##", "## [a] ## b ##"),
+            // A character of several bytes before a mark.
+            ("\u{e9}#a##b", "\u{e9}#a##b"),
+            ("\u{65e5}##[x] \u{1f468}#", "\u{65e5}#\\u{23}[x] \u{1f468}#"),
         ] {
             assert_eq!(line_escaped(text), expected);
         }
