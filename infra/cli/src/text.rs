@@ -325,6 +325,29 @@ mod tests {
     }
 
     #[test]
+    fn no_text_breaks_off_and_no_command_is_left() {
+        let characters = ['#', '[', 'a', '\u{e9}', '\u{1f468}', ':', '\n'];
+        let mut texts = vec![String::new()];
+        for _ in 0..5 {
+            let longer = texts
+                .iter()
+                .flat_map(|text| characters.map(|c| format!("{text}{c}")));
+            texts = longer.collect();
+            for text in &texts {
+                for safe in [escaped(text), line_escaped(text), json_escaped(text)] {
+                    let mut places = safe.match_indices("##");
+                    assert!(
+                        !places.any(|(at, _)| is_command(&safe[at..])),
+                        "{text:?}: {safe}"
+                    );
+                }
+                csv_cell(text);
+                shortened(text);
+            }
+        }
+    }
+
+    #[test]
     fn an_overlong_word_loses_its_middle() {
         let long = format!("https://a.example/{}", "\u{65e5}".repeat(500));
         let lines = format!("a.xml: {long} is long\nshort\n");
