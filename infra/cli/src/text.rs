@@ -341,8 +341,9 @@ mod tests {
                         "{text:?}: {safe}"
                     );
                 }
-                csv_cell(text);
-                shortened(text);
+                let cell = csv_cell(text);
+                assert!(!cell.contains('\n'), "{cell}");
+                assert_eq!(shortened(text), *text);
             }
         }
     }
