@@ -38,7 +38,7 @@ pub(crate) fn bytes(file: File, limit: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 ///
 /// If it cannot be opened, or is no file.
-pub(crate) fn regular(path: &Path) -> io::Result<File> {
+pub fn regular(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("is not a file"));
     }

@@ -29,7 +29,17 @@ fn main() -> ExitCode {
         .with_ansi(false) // what is logged quotes records: every escape sequence in it is foreign
         .with_writer(|| Log)
         .init();
-    let command = commands::Cli::parse();
+    let command = match commands::Cli::try_parse() {
+        Ok(command) => command,
+        // Help and the version are its own text. An error quotes arguments.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            for line in error.render().to_string().trim_end().split('\n') {
+                note(line);
+            }
+            return ExitCode::from(COULD_NOT_TELL);
+        }
+    };
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.thread_stack_size(STACK_BYTES).enable_all();
     if let Some(workers) = command.workers() {

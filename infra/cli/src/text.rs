@@ -121,7 +121,7 @@ pub fn shortened(lines: &str) -> Cow<'_, str> {
         short.extend(word.chars().take(begin));
         let left_out = count - begin - end;
         // A string takes whatever is written to it.
-        let _ = write!(short, "[… {left_out} more …]");
+        let _ = write!(short, "(… {left_out} more …)");
         short.extend(word.chars().skip(count - end));
     }
     Cow::Owned(short)
@@ -359,7 +359,7 @@ mod tests {
         );
         assert!(short.ends_with("\u{65e5} is long\nshort\n"), "{short}");
         // The word has its blank.
-        assert!(short.contains("[… 159 more …]"), "{short}");
+        assert!(short.contains("(… 159 more …)"), "{short}");
         assert_eq!(shortened(&lines[..295]), &lines[..295]);
     }
 

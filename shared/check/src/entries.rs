@@ -277,7 +277,12 @@ fn trees(
         ("html" | "HTML" | "xhtml:html", _) => {
             return Err(PageError::Other("a web page".to_owned()));
         }
-        (root, _) => return Err(PageError::Other(format!("a document of <{}>", local(root)))),
+        (root, _) => {
+            return Err(PageError::Other(match reading.transfer.is_foreign {
+                true => "another document".to_owned(),
+                false => format!("a document of <{}>", local(root)),
+            }));
+        }
     };
     let is_feed = matches!(kind, Kind::Rss | Kind::Atom);
     let mut entries = Entries::new(entry_name);

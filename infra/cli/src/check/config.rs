@@ -139,7 +139,8 @@ pub fn find(folder: &Path) -> Option<PathBuf> {
     loop {
         let folder = folders.next()?;
         let file = folder.join(FILE);
-        if file.is_file() {
+        // Whatever it is: one that cannot be read is an error.
+        if file.symlink_metadata().is_ok() {
             return Some(file);
         }
         if !in_repository || is_root(&folder) {

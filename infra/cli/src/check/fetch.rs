@@ -23,7 +23,7 @@ use check::document::{About, Document, read};
 use check::response::{Response, Transfer};
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use url::Url;
 
 pub(super) mod body;
@@ -180,6 +180,12 @@ impl Client {
         Ok(self.guarded.get_or_init(guarded))
     }
 
+    /// Returns whether a response came from an origin that the user named.
+    pub(crate) fn is_own(&self, url: &str, response: &Response) -> bool {
+        let last = response.redirects.last().map_or(url, String::as_str);
+        Url::parse(last).is_ok_and(|last| self.named.has(&last))
+    }
+
     /// Returns whether the time for all requests is over.
     pub(crate) fn is_over(&self) -> bool {
         self.until.is_some_and(|until| until <= Instant::now())
@@ -212,11 +218,9 @@ impl Client {
             let failure = format!("status {}", response.status);
             return (Some(response), Err(failure));
         }
-        let last = response.redirects.last().map_or(url, String::as_str);
-        let is_own = Url::parse(last).is_ok_and(|last| self.named.has(&last));
         let transfer = Transfer {
             is_encoded: response.is_gzip_encoded(),
-            is_foreign: !is_own,
+            is_foreign: !self.is_own(url, &response),
         };
         let deadline = self.deadline(began);
         let reader = move |body| reader(body, transfer);
@@ -341,7 +345,11 @@ impl Client {
             }
             tries += 1;
             let usual = Duration::from_millis(250) * 2_u32.saturating_pow(tries);
-            sleep(pause.unwrap_or(usual).min(MAX_PAUSE)).await;
+            let again = Instant::now() + pause.unwrap_or(usual).min(MAX_PAUSE);
+            if self.until.is_some_and(|until| until <= again) {
+                return Err(failure);
+            }
+            sleep_until(again).await;
         }
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
             let kind = entry.file_type().map_err(|error| error.to_string())?;
             if kind.is_dir() && depth < MAX_DEPTH {
                 waiting.push((path, depth + 1));
-            } else if kind.is_file()
+            } else if !kind.is_dir()
                 && let Some(is_index) =
                     sitemap_in(&path).map_err(|error| format!("{}: {error}", path.display()))?
                 && let Some(url) = url_of(&path, folder)
@@ -173,5 +173,14 @@ mod tests {
             ]
         );
         assert!(in_folder(&folder.path().join("none")).is_err());
+        // What has a document's name and cannot be read as a file is not passed over.
+        #[cfg(unix)]
+        for target in ["nowhere", "/dev/zero", "."] {
+            let link = folder.path().join("c.xml");
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            let error = in_folder(folder.path()).unwrap_err();
+            assert!(error.contains("c.xml: "), "{target}: {error}");
+            fs::remove_file(link).unwrap();
+        }
     }
 }

@@ -69,7 +69,10 @@ pub(crate) fn on_disk(path: &Path) -> Came {
     };
     match files::regular(path).and_then(read) {
         Ok(text) => Came::Text(text, None),
-        Err(error) if error.kind() == ErrorKind::NotFound => Came::Absent(None),
+        // A link that leads nowhere was meant to lead to one.
+        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
+            Came::Absent(None)
+        }
         Err(error) => Came::Unknown(format!("{}: {error}", path.display())),
     }
 }
@@ -199,6 +202,12 @@ mod tests {
             matches!(on_disk(&path), Came::Text(text, None) if text.len() == MAX_ROBOTS_BYTES + 1)
         );
         fs::remove_file(&path).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("nowhere", &path).unwrap();
+            assert!(matches!(on_disk(&path), Came::Unknown(_)));
+            fs::remove_file(&path).unwrap();
+        }
         fs::create_dir(&path).unwrap();
         assert!(matches!(on_disk(&path), Came::Unknown(why) if why.ends_with("is not a file")));
         let made = std::process::Command::new("mkfifo")

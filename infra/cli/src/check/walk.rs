@@ -162,6 +162,7 @@ pub async fn check(
         seen: HashSet::new(),
         probed: Probed::default(),
         wants_index_named: false,
+        is_cut: false,
     };
     let name: Arc<str> = match target {
         Target::Site(origin)
@@ -213,6 +214,7 @@ pub async fn check(
     if own.is_some() && !client.is_over() {
         walk.probed.check(client, findings).await;
     }
+    let is_cut = walk.is_cut;
     let pages = match client.is_over() {
         true => 0,
         false => pages::check(pages, client, limits, &hosts, own, findings).await,
@@ -222,7 +224,7 @@ pub async fn check(
         findings,
         totals,
         pages,
-        is_read: totals.sitemaps + totals.indexes > 0,
+        is_read: totals.sitemaps > 0 || (totals.indexes > 0 && !is_cut),
     })
 }
 
@@ -241,6 +243,8 @@ struct Walk<'a> {
     probed: Probed,
     /// An index is checked by its own address, so that nothing else says whether robots.txt names it.
     wants_index_named: bool,
+    /// A limit ended the walk: an index alone says nothing then.
+    is_cut: bool,
 }
 
 impl Walk<'_> {
@@ -322,6 +326,7 @@ impl Walk<'_> {
             // What its end has cut says nothing.
             if self.client.is_over() {
                 over(name, "the sitemaps", self.site.findings());
+                self.is_cut = true;
                 return Ok(());
             }
             self.take(&next, fetched)?;
@@ -340,6 +345,7 @@ impl Walk<'_> {
                 self.limits.max_sitemaps
             );
             self.found(Rule::CheckLimits, name, None, message);
+            self.is_cut = true;
         }
         Ok(())
     }
@@ -409,6 +415,7 @@ impl Walk<'_> {
                     "is in more than {MAX_DEPTH} indexes inside each other, and was not followed"
                 );
                 self.found(Rule::CheckLimits, &file, None, message);
+                self.is_cut = true;
             }
         }
         let listing = next.listing.as_ref().filter(|_| next.depth > 0);

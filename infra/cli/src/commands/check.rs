@@ -19,6 +19,7 @@ use cli::check::expected;
 use cli::check::fetch::{Asking, Client};
 use cli::check::report::{Format, Report, Work};
 use cli::check::walk::{self, Limits, Target};
+use cli::files;
 use cli::output::{self, Output, note};
 use engine::error::EngineError;
 use objects::all_sites;
@@ -27,7 +28,7 @@ use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 
 use super::place::{Deployed, Purpose};
 use super::requests::{Requests, duration, map, origin, url};
-use super::{Failure, read_file};
+use super::{Failure, out, read_file};
 use options::{fail_on, format, level, pages, profile};
 
 mod options;
@@ -231,6 +232,12 @@ impl Check {
         let Some(file) = file else {
             return Ok(None);
         };
+        if self.config.is_none() {
+            files::regular(&file).map_err(|error| Failure::File {
+                file: file.clone(),
+                error,
+            })?;
+        }
         let config = Config::read(&file).map_err(|error| Failure::Usage(error.to_string()))?;
         if self.config.is_none() {
             note(format_args!("waymark: following {}", file.display()));
@@ -279,12 +286,8 @@ impl Check {
 
     fn target(&self, text: &str) -> Result<Target, Failure> {
         let usage = |message: String| Failure::Usage(format!("{text}: {message}"));
-        let own = self
-            .origin
-            .as_deref()
-            .map(origin)
-            .transpose()
-            .map_err(usage)?;
+        let own = self.origin.as_deref().map(origin).transpose();
+        let own = own.map_err(|message| Failure::Usage(format!("--origin: {message}")))?;
         if text == "-" {
             return Ok(Target::Input(own));
         }
@@ -445,8 +448,5 @@ fn in_file(file: &Path, error: &str) -> Failure {
 }
 
 fn write_file(file: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(file, text).map_err(|error| Failure::File {
-        file: file.to_owned(),
-        error,
-    })
+    out::write(file, text.as_bytes())
 }

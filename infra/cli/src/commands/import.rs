@@ -15,7 +15,7 @@ use sitemap::site::is_site_host;
 use sitemap::time::{When, Zone};
 use tokio::runtime::Handle;
 
-use super::out::{Out, failed};
+use super::out::{self, Out, failed};
 use super::requests::{Requests, map, origin, url};
 use super::{Failure, read_file};
 use crate::COULD_NOT_TELL;
@@ -169,7 +169,7 @@ impl Import {
         }
         if let Some(path) = &self.report {
             let text = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
-            std::fs::write(path, text + "\n").map_err(|error| failed(path, error))?;
+            out::write(path, (text + "\n").as_bytes())?;
         }
         if is_json {
             output.json(&report)?;

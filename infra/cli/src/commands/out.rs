@@ -17,6 +17,13 @@ pub(super) fn failed(path: &Path, error: io::Error) -> Failure {
     }
 }
 
+/// Writes a whole file, as [`Out::file`] does: a link at its name is replaced, not followed.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = Out::file(path, false)?;
+    out.write_all(bytes).map_err(|error| failed(path, error))?;
+    out.finish(path)
+}
+
 /// Where records go: standard output, or a file that has its name once it is whole.
 pub(super) struct Out {
     to: To,
@@ -59,7 +66,9 @@ impl Out {
 
     /// A file, gzipped if that is asked for, or if its name ends in .gz. A device or a pipe is written as it is, and not replaced.
     pub(super) fn file(path: &Path, is_gzip: bool) -> Result<Self, Failure> {
-        let is_special = fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
+        // What is below /dev may lead to a file, such as that of standard output, and must not be replaced either.
+        let is_special = path.starts_with("/dev")
+            || fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
         let created = match is_special {
             true => File::options()
                 .write(true)

@@ -87,7 +87,11 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("is not NAME: VALUE")?;
     let (name, value) = (name.trim(), value.trim());
-    let value = match value.strip_prefix('$') {
+    let is_name = |name: &&str| {
+        let mut characters = name.bytes();
+        !name.is_empty() && characters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let value = match value.strip_prefix('$').filter(is_name) {
         Some(variable) => std::env::var(variable)
             .map_err(|_| format!("names {variable}, which the environment does not have"))?,
         None => value.to_owned(),
@@ -106,10 +110,8 @@ fn header(text: &str) -> Result<(String, String), String> {
 /// If it is no URL that can be asked. What may be a password in it is not shown.
 pub(super) fn url(text: &str) -> Option<Result<Loc, Failure>> {
     let (scheme, _) = text.split_once("://")?;
-    let is_http = ["http", "https"]
-        .iter()
-        .any(|known| scheme.eq_ignore_ascii_case(known));
-    let url = is_http.then(|| Loc::parse_any(text))?;
+    let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let url = is_scheme.then(|| Loc::parse_any(text))?;
     Some(url.map_err(|error| Failure::Usage(format!("{}: {error}", without_password(text)))))
 }
 
@@ -137,7 +139,8 @@ pub(super) fn map(text: &str) -> Result<(String, String), String> {
 }
 
 pub(super) fn origin(text: &str) -> Result<String, String> {
-    let origin = sitemap::loc::Origin::parse(text).map_err(|error| format!("{text}: {error}"))?;
+    let origin = sitemap::loc::Origin::parse(text);
+    let origin = origin.map_err(|error| format!("{}: {error}", without_password(text)))?;
     Ok(origin.as_str().to_owned())
 }
 
@@ -175,6 +178,7 @@ mod tests {
         for text in [
             "https://jane:s3cret@www.example.com/",
             "HTTP://jane:s3cret@a.example",
+            "ftp://jane:s3cret@a.example",
         ] {
             let failure = url(text).expect("it is a URL").unwrap_err().to_string();
             assert!(!failure.contains("s3cret"), "{failure}");

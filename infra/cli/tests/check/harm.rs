@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -192,6 +193,8 @@ fn no_line_of_a_report_is_a_command_of_a_ci() {
         &["build", "::a.jsonl", "--out", "out"],
         &["explain", "--from", "::b.txt", "::a.jsonl"],
         &["::error::verb"],
+        &["check", name, "--only", "a\n::error::x ##[y]"],
+        &["diff", name, name, "--fields", "\u{85}\n  ::error::x\u{ad}"],
     ] {
         let outcome = run(folder.path(), arguments);
         assert!(
@@ -337,5 +340,165 @@ fn what_cannot_be_asked_is_status_2_and_shows_no_secret() {
         let outcome = run(folder.path(), arguments);
         assert_eq!((outcome.status, &*outcome.output), (2, ""), "{arguments:?}");
         assert!(!outcome.errors.contains("pass-w0rd"), "{}", outcome.errors);
+    }
+}
+
+#[test]
+fn a_robots_txt_of_another_host_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    for media in ["text/plain", "x/s3cret"] {
+        let inside = serve(move |_, _, stream| {
+            let headers = format!("content-type: {media}\r\n");
+            send(
+                stream,
+                "200 OK",
+                &headers,
+                format!("password={SECRET}\n").as_bytes(),
+            );
+        });
+        let target = site("robots", inside);
+        let arguments = [
+            "check",
+            &format!("{target}/"),
+            "--allow-private",
+            "--rate",
+            "0",
+        ];
+        let outcome = run(folder.path(), &arguments);
+        let told = outcome.output + &outcome.errors;
+        assert!(!told.contains("s3cret"), "{told}");
+    }
+    let root = serve(|path, origin, stream| match path {
+        "/robots.txt" => super::robots(stream, origin),
+        "/sitemap.xml" => {
+            let other = origin.replace("127.0.0.1", "localhost");
+            send(
+                stream,
+                "302 Found",
+                &format!("location: {other}/x\r\n"),
+                b"",
+            );
+        }
+        _ => xml(stream, "<s3cret token='t'/>"),
+    });
+    let target = format!("{root}/");
+    for arguments in [
+        &["check", &target, "--allow-private"][..],
+        &["diff", &target, &target, "--allow-private"],
+    ] {
+        let outcome = run(folder.path(), arguments);
+        let told = format!("{arguments:?}: {}{}", outcome.output, outcome.errors);
+        assert!(!told.contains("s3cret"), "{told}");
+        assert_ne!(outcome.status, 0, "{told}");
+    }
+}
+
+#[test]
+fn an_index_alone_is_no_check_when_a_limit_ends_it() {
+    let origin = serve(|path, origin, stream| match path {
+        "/robots.txt" => super::robots(stream, origin),
+        "/sitemap.xml" => xml(stream, &index(origin, &["/a.xml"])),
+        _ => thread::sleep(LIMIT * 2),
+    });
+    let target = format!("{origin}/");
+    for limit in [["--max-time", "2s"], ["--max-sitemaps", "1"]] {
+        let outcome = run(Path::new("."), &[&["check", &target][..], &limit].concat());
+        assert_eq!(outcome.status, 2, "{}{}", outcome.output, outcome.errors);
+        assert!(
+            outcome.output.contains("check.limits"),
+            "{}",
+            outcome.output
+        );
+    }
+}
+
+#[test]
+fn a_pause_that_a_server_asks_for_is_not_longer_than_the_check() {
+    let origin = serve(|_, _, stream| {
+        send(
+            stream,
+            "503 Service Unavailable",
+            "retry-after: 29\r\n",
+            b"",
+        );
+    });
+    let began = Instant::now();
+    let outcome = run(
+        Path::new("."),
+        &["check", &format!("{origin}/a.xml"), "--max-time", "3s"],
+    );
+    assert!(
+        began.elapsed() < Duration::from_secs(25),
+        "{:?}",
+        began.elapsed()
+    );
+    assert_eq!(outcome.status, 1, "{}{}", outcome.output, outcome.errors);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_rules_that_cannot_be_read_is_no_absent_one() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("a.xml"),
+        urlset("https://www.example.com", &["/1"]),
+    )
+    .unwrap();
+    let rules = folder.path().join("waymark-check.toml");
+    let fails = |what: &str| {
+        let outcome = run(folder.path(), &["check", "a.xml"]);
+        assert_eq!(
+            outcome.status, 2,
+            "{what}: {}{}",
+            outcome.output, outcome.errors
+        );
+        assert!(
+            outcome.errors.contains("waymark-check.toml"),
+            "{}",
+            outcome.errors
+        );
+    };
+    fs::create_dir(&rules).unwrap();
+    fails("a folder");
+    fs::remove_dir(&rules).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(&rules)
+            .status()
+            .unwrap()
+            .success()
+    );
+    fails("a pipe");
+    fs::remove_file(&rules).unwrap();
+    for target in ["nowhere", "/dev/zero"] {
+        std::os::unix::fs::symlink(target, &rules).unwrap();
+        fails(target);
+        fs::remove_file(&rules).unwrap();
+    }
+    assert_eq!(run(folder.path(), &["check", "a.xml"]).status, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_report_does_not_follow_a_link_at_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("a.xml"), urlset("https://www.example.com", &["/1"])).unwrap();
+    fs::write(path("keep"), "mine").unwrap();
+    for arguments in [
+        &["check", "a.xml", "--format", "json=out"][..],
+        &["check", "a.xml", "--baseline", "out", "--write-baseline"],
+        &["import", "a.xml", "--report", "out"],
+    ] {
+        std::os::unix::fs::symlink("keep", path("out")).unwrap();
+        let outcome = run(folder.path(), arguments);
+        assert_eq!(outcome.status, 0, "{arguments:?}: {}", outcome.errors);
+        assert_eq!(
+            fs::read_to_string(path("keep")).unwrap(),
+            "mine",
+            "{arguments:?}"
+        );
+        assert!(!path("out").is_symlink(), "{arguments:?}");
+        fs::remove_file(path("out")).unwrap();
     }
 }

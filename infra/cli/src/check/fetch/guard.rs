@@ -131,7 +131,9 @@ fn kind_of_v4(address: Ipv4Addr) -> Option<&'static str> {
         _ if address.is_private() || address == WIRE_SERVER => Some("a private"),
         // Carriers' networks, and some clouds' metadata (RFC 6598).
         (100, 64..=127, _) => Some("a shared"),
-        (0 | 240..=255, ..) | (192, 0, 0) | (198, 18 | 19, _) => Some("a reserved"),
+        (0 | 240..=255, ..) | (192, 0, 0) | (192, 88, 99) | (198, 18 | 19, _) => Some("a reserved"),
+        // For documentation alone (RFC 5737).
+        (192, 0, 2) | (198, 51, 100) | (203, 0, 113) => Some("a reserved"),
         _ if address.is_multicast() => Some("a multicast"),
         _ => None,
     }
@@ -151,12 +153,18 @@ fn kind_of_v6(address: Ipv6Addr) -> Option<&'static str> {
         0xfec0..=0xfeff => Some("a private"),
         0x64 if address.segments()[1..3] == [0xff9b, 1] => Some("a private"),
         _ if address.is_multicast() => Some("a multicast"),
+        // Protocol assignments, with Teredo (RFC 2928), documentation (RFC 3849, RFC 9637), segment routing (RFC 9602), and the
+        // prefix that is discarded (RFC 6666).
+        0x2001 if matches!(address.segments()[1], 0..=0x1ff | 0xdb8) => Some("a reserved"),
+        0x3fff if address.segments()[1] < 0x1000 => Some("a reserved"),
+        0x5f00 => Some("a reserved"),
+        0x100 if address.segments()[1..4] == [0, 0, 0] => Some("a reserved"),
         _ => None,
     }
 }
 
-/// Returns the IPv4 address that an IPv6 address leads to: mapped or compatible (RFC 4291), by NAT64 (RFC 6052) or by 6to4
-/// (RFC 3056).
+/// Returns the IPv4 address that an IPv6 address leads to: mapped or compatible (RFC 4291), translated (RFC 2765), by NAT64
+/// (RFC 6052) or by 6to4 (RFC 3056).
 fn inner_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let v4 = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
@@ -166,6 +174,7 @@ fn inner_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     match address.segments() {
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] if high != 0 => Some(v4(high, low)),
         [0, 0, 0, 0, 0, 0xffff, high, low] => Some(v4(high, low)),
+        [0, 0, 0, 0, 0xffff, 0, high, low] => Some(v4(high, low)),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(v4(high, low)),
         [0x2002, high, low, ..] => Some(v4(high, low)),
         _ => None,
@@ -207,6 +216,17 @@ mod tests {
             ("64:ff9b:1::1", Some("a private")),
             ("2002:7f00:1::", Some("a loopback")),
             ("64:ff9b::5db8:d822", None),
+            ("::ffff:0:127.0.0.1", Some("a loopback")),
+            ("192.0.2.1", Some("a reserved")),
+            ("203.0.113.9", Some("a reserved")),
+            ("192.88.99.1", Some("a reserved")),
+            ("2001::1", Some("a reserved")),
+            ("2001:2::1", Some("a reserved")),
+            ("2001:db8::1", Some("a reserved")),
+            ("2001:4860:4860::8888", None),
+            ("3fff::1", Some("a reserved")),
+            ("5f00::1", Some("a reserved")),
+            ("100::1", Some("a reserved")),
             ("2606:2800:220:1:248:1893:25c8:1946", None),
         ] {
             assert_eq!(kind(address.parse().unwrap()), expected, "{address}");

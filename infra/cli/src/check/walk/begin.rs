@@ -101,16 +101,22 @@ impl Walk<'_> {
     /// Reads a robots.txt, and adds what is wrong with it. Of what is not served as text crawlers read the lines that they know, and
     /// nobody wrote the others for them.
     fn read_robots(&mut self, text: &[u8], response: Option<&Response>, file: &Arc<str>) -> Robots {
+        let is_own = response.is_none_or(|response| self.client.is_own(file, response));
         let media = response.map(|response| response.content_type.as_deref().unwrap_or_default());
-        match media {
-            Some(media) if !media.to_ascii_lowercase().starts_with("text/plain") => {
-                let message = format!("Content-Type is \"{media}\", not text/plain");
-                self.found(Rule::RobotsStatus, file, None, message);
-                let mut unsaid = Findings::new(self.limits.policy.clone());
-                Robots::read(text, file, &mut unsaid)
-            }
-            _ => Robots::read(text, file, self.site.findings()),
+        let other = media.filter(|media| !media.to_ascii_lowercase().starts_with("text/plain"));
+        if let Some(media) = other {
+            let message = match is_own {
+                true => format!("Content-Type is \"{media}\", not text/plain"),
+                false => "Content-Type is not text/plain".to_owned(),
+            };
+            self.found(Rule::RobotsStatus, file, None, message);
         }
+        if other.is_none() && is_own {
+            return Robots::read(text, file, self.site.findings());
+        }
+        // Lines of a host that the user did not name are not shown.
+        let mut unsaid = Findings::new(self.limits.policy.clone());
+        Robots::read(text, file, &mut unsaid)
     }
 
     fn unknown_robots(&mut self, why: String, file: &Arc<str>) {

@@ -35,7 +35,11 @@ impl Xml<'_, '_> {
             }
             _ => {
                 let name = start.name().0;
-                let message = || format!("its root is <{name}>, neither a sitemap nor an index");
+                let is_foreign = self.reader.about.transfer.is_foreign;
+                let message = || match is_foreign {
+                    true => "its root is neither a sitemap's nor an index's".to_owned(),
+                    false => format!("its root is <{name}>, neither a sitemap nor an index"),
+                };
                 self.reader.found(Rule::FileSchema, at, true, message);
                 // All of it is as wrong as its root.
                 self.stopped = true;
