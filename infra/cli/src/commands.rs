@@ -46,6 +46,7 @@ mod shell;
 mod status;
 
 use place::Place;
+pub(crate) use requests::without_passwords;
 
 /// Problems of content files that are shown; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;

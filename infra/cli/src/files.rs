@@ -1,7 +1,9 @@
 //! Reading files of this machine: each read has a limit, and what a site or a folder names is a file that ends.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _};
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Bytes of a file that is read whole: settings, a mapping, a baseline, a list of what is expected. It is far more than the URLs of
@@ -14,7 +16,20 @@ pub const MAX_TEXT_BYTES: u64 = 512 * 1024 * 1024;
 ///
 /// If it cannot be read, is longer than [`MAX_TEXT_BYTES`], or is not UTF-8.
 pub fn text(path: &Path) -> io::Result<String> {
-    String::from_utf8(bytes(File::open(path)?, MAX_TEXT_BYTES)?)
+    text_of(File::open(path)?)
+}
+
+/// Reads a file that was found.
+///
+/// # Errors
+///
+/// As [`text`], and if it is no file.
+pub fn found_text(path: &Path) -> io::Result<String> {
+    text_of(regular(path)?)
+}
+
+fn text_of(file: File) -> io::Result<String> {
+    String::from_utf8(bytes(file, MAX_TEXT_BYTES)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
@@ -37,16 +52,24 @@ pub(crate) fn bytes(file: File, limit: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// If it cannot be opened, or is no file.
+/// If it cannot be opened, or is no file. A read of what calls itself a file and would wait, such as a kernel's log, is an error.
 pub fn regular(path: &Path) -> io::Result<File> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("is not a file"));
+    let mut options = File::options();
+    options.read(true);
+    // It has no effect on files that end. Without it a pipe is waited for before it can be looked at.
+    #[cfg(unix)]
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("is not a file")),
     }
-    File::open(path)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -13,7 +13,6 @@ use std::io::Write;
 use std::sync::Arc;
 
 use check::document::About;
-use check::document::input::Input;
 use check::finding::Findings;
 use check::robots::Robots;
 use check::rules::Policy;
@@ -47,7 +46,7 @@ pub use self::source::{Place, STDIN_NAME, SourceKind};
 use self::entry::{PAGE, type_of};
 use self::sink::Sink;
 use self::sitemaps::{Document, Sitemaps};
-use self::source::Opener;
+use self::source::{Opened, Opener, shown};
 
 /// Imports sources, in their order, on a thread that may wait.
 ///
@@ -111,8 +110,8 @@ fn read(
         Place::File(path) => opener.file(path),
         Place::Stdin => opener.stdin(),
     };
-    let mut input = match opened {
-        Ok(input) => input,
+    let mut opened = match opened {
+        Ok(opened) => opened,
         Err(reason) => {
             report.problems.push(reason);
             return Ok(report);
@@ -121,13 +120,13 @@ fn read(
     let Some(from) = sink
         .options
         .from
-        .or_else(|| SourceKind::detected(input.head(HEAD_BYTES)))
+        .or_else(|| SourceKind::detected(opened.input.head(HEAD_BYTES)))
     else {
         let known = SourceKind::ALL.map(SourceKind::name).join(", ");
-        let found = source::begin_of(input.head(HEAD_BYTES));
-        report.problems.push(format!(
-            "{found}: it is none of {known}, as far as can be told. Say which with --from"
-        ));
+        let found = source::begin_of(opened.input.head(HEAD_BYTES));
+        let problem =
+            format!("{found}: it is none of {known}, as far as can be told. Say which with --from");
+        report.problems.push(shown(problem, opened.is_foreign));
         return Ok(report);
     };
     if from == SourceKind::Sitemap {
@@ -136,11 +135,12 @@ fn read(
             Place::File(path) => Document::File(path.clone()),
             _ => Document::File(STDIN_NAME.into()),
         };
-        return sitemaps(Ok(vec![document]), Some(input), opener, sink, report);
+        return sitemaps(Ok(vec![document]), Some(opened), opener, sink, report);
     }
     report.from = Some(from.name());
     report.documents = 1;
-    report.problems.extend(match from {
+    let Opened { input, is_foreign } = opened;
+    let problem = match from {
         SourceKind::Wxr => wordpress::read(input, blogs, sink)?,
         SourceKind::Csv => table::read(input, sink)?,
         SourceKind::Json => json::read(input, sink)?,
@@ -148,7 +148,9 @@ fn read(
         SourceKind::Feed => feed::read(input, name, sink)?,
         SourceKind::Urls => urls::read(input, &list_type(name), sink)?,
         SourceKind::Sitemap => None,
-    });
+    };
+    let problem = problem.map(|problem| shown(problem, is_foreign));
+    report.problems.extend(problem);
     Ok(report)
 }
 
@@ -161,10 +163,10 @@ fn list_type(name: &str) -> String {
     }
 }
 
-/// Reads sitemaps; of one the input is there already.
+/// Reads sitemaps, of which one may be open already.
 fn sitemaps(
     documents: Result<Vec<Document>, String>,
-    input: Option<Input<'static>>,
+    opened: Option<Opened>,
     opener: &Opener,
     sink: &mut Sink<'_>,
     mut report: SourceReport,
@@ -177,8 +179,8 @@ fn sitemaps(
         }
     };
     let mut sitemaps = Sitemaps::new(sink, opener);
-    match (input, documents.as_slice()) {
-        (Some(input), [document]) => sitemaps.only(document, input)?,
+    match (opened, documents.as_slice()) {
+        (Some(opened), [document]) => sitemaps.only(document, opened)?,
         _ => sitemaps.all(documents)?,
     }
     sitemaps.finish()?;
@@ -208,8 +210,9 @@ fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
         let url = format!("{origin}{name}");
         // A page for all addresses is no sitemap.
         let lists = [SourceKind::Sitemap, SourceKind::Feed, SourceKind::Urls];
-        if opener.url(&url).is_ok_and(|mut input| {
-            SourceKind::detected(input.head(HEAD_BYTES)).is_some_and(|kind| lists.contains(&kind))
+        if opener.url(&url).is_ok_and(|mut opened| {
+            let head = opened.input.head(HEAD_BYTES);
+            SourceKind::detected(head).is_some_and(|kind| lists.contains(&kind))
         }) {
             return Ok(vec![Document::Url(url)]);
         }

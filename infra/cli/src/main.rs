@@ -29,12 +29,23 @@ fn main() -> ExitCode {
         .with_ansi(false) // what is logged quotes records: every escape sequence in it is foreign
         .with_writer(|| Log)
         .init();
+    // What it says may quote what was read.
+    std::panic::set_hook(Box::new(|fault| {
+        let place = fault
+            .location()
+            .map_or(String::new(), |place| format!(" ({place})"));
+        let what = fault.payload_as_str().unwrap_or("no reason is known");
+        note(format!(
+            "waymark: a fault of its own{place}: {what}. Please report it"
+        ));
+    }));
     let command = match commands::Cli::try_parse() {
         Ok(command) => command,
         // Help and the version are its own text. An error quotes arguments.
         Err(error) if !error.use_stderr() => error.exit(),
         Err(error) => {
-            for line in error.render().to_string().trim_end().split('\n') {
+            let text = error.render().to_string();
+            for line in commands::without_passwords(text.trim_end()).split('\n') {
                 note(line);
             }
             return ExitCode::from(COULD_NOT_TELL);

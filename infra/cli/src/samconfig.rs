@@ -87,7 +87,7 @@ struct Section {
 ///
 /// [`SamconfigError`].
 pub fn read(name: &str) -> Result<Environment, SamconfigError> {
-    parse(&files::text(Path::new(FILE))?, name)
+    parse(&files::found_text(Path::new(FILE))?, name)
 }
 
 fn parse(text: &str, name: &str) -> Result<Environment, SamconfigError> {

@@ -5,7 +5,7 @@
 #![cfg(feature = "serve")]
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -201,12 +201,19 @@ fn a_folder_for_state_may_have_a_file_called_lock_and_an_empty_object() {
     let bucket = data.join("s3").join(aws::local_stack::BUCKET);
     let objects = std::fs::read_dir(&bucket).expect("a bucket");
     let objects = objects.map(|entry| entry.expect("an entry").path());
-    let lost = objects.into_iter().find(|path| {
-        let bytes = std::fs::read(path).expect("read");
-        String::from_utf8_lossy(&bytes).contains("post-sitemap.xml")
-    });
-    let lost = lost.expect("a sitemap");
+    let objects: Vec<PathBuf> = objects.collect();
+    let object = |name: &str| {
+        let found = objects.iter().find(|path| {
+            let bytes = std::fs::read(path).expect("read");
+            String::from_utf8_lossy(&bytes).contains(name)
+        });
+        found.expect("an object").clone()
+    };
+    let (lost, folder) = (object("post-sitemap.xml"), object("/robots.txt\""));
     std::fs::write(&lost, "").expect("emptied");
+    std::fs::remove_file(&folder).expect("removed");
+    std::fs::create_dir(&folder).expect("made");
+    std::fs::write(folder.join("notes.txt"), "mine\n").expect("written");
     std::fs::write(bucket.join("notes.txt"), "mine\n").expect("written");
     std::fs::write(bucket.with_file_name("notes.txt"), "mine\n").expect("written");
     let mut command = waymark(&["serve"]);
@@ -229,6 +236,7 @@ fn a_folder_for_state_may_have_a_file_called_lock_and_an_empty_object() {
     };
     let mut expected = [
         line(&lost, "it is empty"),
+        line(&folder, "it is no file"),
         line(
             &bucket.with_file_name("notes.txt"),
             "it is no bucket's folder",
@@ -248,6 +256,10 @@ fn a_folder_for_state_may_have_a_file_called_lock_and_an_empty_object() {
     assert!([Some(0), Some(1)].contains(&status.code()), "{out}\n{err}");
     let (status, out, err) = ended(waymark(&repair));
     assert_eq!(status.code(), Some(0), "{out}\n{err}");
+    // What was in an object's place is beside it now.
+    let aside = folder.with_extension("aside-1").join("notes.txt");
+    assert_eq!(std::fs::read(aside).expect("read"), b"mine\n");
+    assert!(folder.is_file());
     drop(stack);
     assert_ne!(std::fs::read(&lost).expect("read"), b"");
     let (status, out, err) = ended(waymark(&once));

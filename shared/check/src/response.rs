@@ -53,6 +53,8 @@ pub struct Response {
     pub seconds: u64,
     /// How the body ended.
     pub end: End,
+    /// It came from a server that the user did not name: no value of its headers is shown.
+    pub is_foreign: bool,
 }
 
 impl Response {
@@ -70,6 +72,7 @@ impl Response {
             received: 0,
             seconds: 0,
             end: End::Whole,
+            is_foreign: false,
         }
     }
 
@@ -113,10 +116,11 @@ impl Response {
             && !self.is_gzip_encoded()
             && !encoding.trim().eq_ignore_ascii_case("identity")
         {
-            found(
-                Rule::FileGzip,
-                format!("Content-Encoding {} was not asked for", quoted(encoding)),
-            );
+            let message = match self.is_foreign {
+                true => "it has a Content-Encoding that was not asked for".to_owned(),
+                false => format!("Content-Encoding {} was not asked for", quoted(encoding)),
+            };
+            found(Rule::FileGzip, message);
             return;
         }
         let Some(document) = document else {
@@ -164,14 +168,12 @@ impl Response {
         };
         let is_utf8 = charset.is_none_or(|charset| matches!(charset, "utf-8" | "utf8"));
         if !fitting.contains(&media) || !is_utf8 {
-            found(
-                Rule::FileCtype,
-                format!(
-                    "Content-Type is {}, not {}",
-                    quoted(given),
-                    fitting.join(" or ")
-                ),
-            );
+            let fitting = fitting.join(" or ");
+            let message = match self.is_foreign {
+                true => format!("Content-Type is not {fitting}"),
+                false => format!("Content-Type is {}, not {fitting}", quoted(given)),
+            };
+            found(Rule::FileCtype, message);
         }
     }
 }

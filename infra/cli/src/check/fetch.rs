@@ -180,12 +180,6 @@ impl Client {
         Ok(self.guarded.get_or_init(guarded))
     }
 
-    /// Returns whether a response came from an origin that the user named.
-    pub(crate) fn is_own(&self, url: &str, response: &Response) -> bool {
-        let last = response.redirects.last().map_or(url, String::as_str);
-        Url::parse(last).is_ok_and(|last| self.named.has(&last))
-    }
-
     /// Returns whether the time for all requests is over.
     pub(crate) fn is_over(&self) -> bool {
         self.until.is_some_and(|until| until <= Instant::now())
@@ -220,7 +214,7 @@ impl Client {
         }
         let transfer = Transfer {
             is_encoded: response.is_gzip_encoded(),
-            is_foreign: !self.is_own(url, &response),
+            is_foreign: response.is_foreign,
         };
         let deadline = self.deadline(began);
         let reader = move |body| reader(body, transfer);
@@ -238,7 +232,7 @@ impl Client {
         Deadline { at, limit }
     }
 
-    /// The body of a document, for a thread that may wait: it is read as it comes, and is an error where it is cut.
+    /// Returns how a document came, and its body for a thread that may wait: it is read as it comes, and is an error where it is cut.
     ///
     /// # Errors
     ///
@@ -248,12 +242,13 @@ impl Client {
         url: &str,
         limit: u64,
         runtime: &Handle,
-    ) -> Result<impl Read + use<>, String> {
+    ) -> Result<(Response, impl Read + use<>), String> {
         let (response, body) = runtime.block_on(client.open(url))?;
         if response.status != 200 {
             return Err(format!("status {}", response.status));
         }
-        Ok(body::piped(body, limit, client.asking.timeout, runtime))
+        let body = body::piped(body, limit, client.asking.timeout, runtime);
+        Ok((response, body))
     }
 
     /// The origin that is asked instead of one.
@@ -399,6 +394,7 @@ impl Client {
                 content_length: header("content-length").and_then(|text| text.parse().ok()),
                 robots_tags: all("x-robots-tag"),
                 link: (!links.is_empty()).then(|| links.join(", ")),
+                is_foreign: !self.named.has(&at),
                 redirects,
                 ..Response::new(status)
             };

@@ -39,8 +39,7 @@ pub(crate) async fn over_http(client: &Client, url: &str) -> Came {
     match (response.status, &response.end) {
         (200..300, End::Cut(how)) => Came::Unknown(format!("it ended early: {how}")),
         (200..300, _) if !is_readable(&response) => {
-            let encoding = response.content_encoding.unwrap_or_default();
-            Came::Unknown(format!("Content-Encoding {encoding} was not asked for"))
+            Came::Unknown("it has a Content-Encoding that was not asked for".to_owned())
         }
         (200..300, _) => Came::Text(text, Some(response)),
         // Too many requests say nothing of what is there.

@@ -115,6 +115,20 @@ pub(super) fn url(text: &str) -> Option<Result<Loc, Failure>> {
     Some(url.map_err(|error| Failure::Usage(format!("{}: {error}", without_password(text)))))
 }
 
+/// Returns a text that quotes arguments without what may be user information of URLs in it.
+pub(crate) fn without_passwords(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut safe = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        safe.push_str("://");
+        match part.rfind('@') {
+            None => safe.push_str(part),
+            Some(at) => safe.extend(["…", &part[at..]]),
+        }
+    }
+    safe
+}
+
 /// Returns a URL without its user information.
 fn without_password(url: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = url.split_once("://") else {
@@ -175,6 +189,10 @@ mod tests {
         ] {
             assert_eq!(without_password(text), expected);
         }
+        let told = "'https://jane:s3 cret@a.example=http://b:s3cret@b.example' for '--map'";
+        let safe = "'https://…@a.example=http://…@b.example' for '--map'";
+        assert_eq!(without_passwords(told), safe);
+        assert_eq!(without_passwords("a@b"), "a@b");
         for text in [
             "https://jane:s3cret@www.example.com/",
             "HTTP://jane:s3cret@a.example",

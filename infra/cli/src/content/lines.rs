@@ -17,6 +17,8 @@ use crate::attributes::plain;
 
 /// Bytes of a line: more than the JSON of any item that DynamoDB takes.
 const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
+/// Bytes of a line that is passed over. One without an end is no line: a device may go on for ever.
+const MAX_PASSED_BYTES: u64 = 256 * 1024 * 1024;
 /// Parsed lines that wait for the table.
 const LINES_AHEAD: usize = 2 * BATCH * CONCURRENCY;
 
@@ -106,7 +108,11 @@ impl<'a> Lines<'a> {
         Self { input, number: 0 }
     }
 
-    /// The next line's number and bytes, or why it is too long; nothing at the end.
+    /// Returns the next line's number and bytes, or why it is too long. `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or a line has no end within [`MAX_PASSED_BYTES`].
     #[expect(clippy::type_complexity, reason = "a line's number, and what it is")]
     fn next(&mut self) -> io::Result<Option<(u64, Result<Vec<u8>, Malformed>)>> {
         loop {
@@ -117,7 +123,18 @@ impl<'a> Lines<'a> {
             }
             self.number += 1;
             if line.len() as u64 > MAX_LINE_BYTES && !line.ends_with(b"\n") {
-                self.input.skip_until(b'\n')?;
+                let passed = self
+                    .input
+                    .by_ref()
+                    .take(MAX_PASSED_BYTES)
+                    .skip_until(b'\n')?;
+                if passed as u64 == MAX_PASSED_BYTES {
+                    let (number, mib) = (self.number, MAX_PASSED_BYTES / (1024 * 1024));
+                    let text = format!(
+                        "line {number} has no end within {mib} MiB: it is no file of records"
+                    );
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+                }
                 let reason = format!(
                     "the line is longer than {} MiB; DynamoDB takes records of at most 400 KB",
                     MAX_LINE_BYTES / (1024 * 1024)

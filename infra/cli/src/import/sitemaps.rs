@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use check::address::origin_of;
 use check::document::elements::{Elements, Entries, Oddities};
 use check::document::feed::entry_of;
-use check::document::input::{Input, is_list};
+use check::document::input::is_list;
 use sitemap::loc::normalized;
 
 use super::entry::{PAGE, fields, is_beside, publication, type_of};
 use super::feed;
 use super::options::ImportError;
 use super::sink::{Id, Sink};
-use super::source::{HEAD_BYTES, Opener};
+use super::source::{HEAD_BYTES, Opened, Opener, shown};
 
 /// Indexes inside each other.
 const MAX_DEPTH: u32 = 5;
@@ -118,7 +118,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             Document::File(path) => self.opener.found(path),
         };
         match opened {
-            Ok(input) => self.document(document, input, depth, self.is_end),
+            Ok(opened) => self.document(document, opened, depth, self.is_end),
             Err(reason) => {
                 let name = document.name();
                 self.problems.push(format!("{name}: {reason}"));
@@ -128,12 +128,8 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
     }
 
     /// Reads a document that is all of a source, with those that it lists.
-    pub(super) fn only(
-        &mut self,
-        document: &Document,
-        input: Input<'_>,
-    ) -> Result<(), ImportError> {
-        self.document(document, input, 1, true)
+    pub(super) fn only(&mut self, document: &Document, opened: Opened) -> Result<(), ImportError> {
+        self.document(document, opened, 1, true)
     }
 
     /// Reads what was left for the end.
@@ -149,24 +145,28 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
     fn document(
         &mut self,
         document: &Document,
-        mut input: Input<'_>,
+        opened: Opened,
         depth: u32,
         is_last: bool,
     ) -> Result<(), ImportError> {
         let name = document.name();
+        let Opened {
+            mut input,
+            is_foreign,
+        } = opened;
+        let told = |problem: String| format!("{name}: {}", shown(problem, is_foreign));
         self.seen.insert(document.key());
         self.documents += 1;
         if is_list(input.head(HEAD_BYTES).trim_ascii_start()) {
             let type_name = type_of(&name);
             let problem = super::urls::read(input, &type_name, self.sink)?;
-            self.problems
-                .extend(problem.map(|problem| format!("{name}: {problem}")));
+            self.problems.extend(problem.map(told));
             return Ok(());
         }
         let mut elements = match Elements::open(input, Oddities::Kept) {
             Ok(elements) => elements,
             Err(broken) => {
-                self.problems.push(format!("{name}: {broken}"));
+                self.problems.push(told(broken.to_string()));
                 return Ok(());
             }
         };
@@ -181,8 +181,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             "urlset" => self.pages(&name, &mut elements)?,
             "sitemapindex" => {
                 let (children, problem) = self.children(document, &mut elements);
-                self.problems
-                    .extend(problem.map(|problem| format!("{name}: {problem}")));
+                self.problems.extend(problem.map(told));
                 if depth == MAX_DEPTH {
                     Some(format!(
                         "it is inside {MAX_DEPTH} other indexes, and was not followed"
@@ -199,8 +198,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             self.sink
                 .note("the namespace of sitemaps", || format!("{name}: <{root}>"));
         }
-        self.problems
-            .extend(problem.map(|problem| format!("{name}: {problem}")));
+        self.problems.extend(problem.map(told));
         Ok(())
     }
 

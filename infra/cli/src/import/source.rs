@@ -137,6 +137,21 @@ pub enum Place {
     Stdin,
 }
 
+/// A document that is open.
+pub(super) struct Opened {
+    pub(super) input: Input<'static>,
+    /// Whether a redirect led to a server that the user did not name.
+    pub(super) is_foreign: bool,
+}
+
+/// Returns what is said of a problem of a document. Of a foreign one nothing is quoted: a site may lead to any address.
+pub(super) fn shown(problem: String, is_foreign: bool) -> String {
+    match is_foreign {
+        false => problem,
+        true => "a redirect led to another host, and its answer cannot be imported: give its own address to see why".to_owned(),
+    }
+}
+
 /// Opens documents, for a thread that may wait.
 pub(super) struct Opener {
     pub(super) client: Arc<Client>,
@@ -144,32 +159,42 @@ pub(super) struct Opener {
 }
 
 impl Opener {
-    /// A document over HTTP.
-    pub(super) fn url(&self, url: &str) -> Result<Input<'static>, String> {
-        let body = Client::body(&self.client, url, MAX_DOCUMENT_BYTES, &self.runtime)?;
-        open(body, MAX_DOCUMENT_BYTES).map_err(|error| error.to_string())
+    /// Opens a document over HTTP.
+    pub(super) fn url(&self, url: &str) -> Result<Opened, String> {
+        let (response, body) = Client::body(&self.client, url, MAX_DOCUMENT_BYTES, &self.runtime)?;
+        let is_foreign = response.is_foreign;
+        opened(open(body, MAX_DOCUMENT_BYTES), is_foreign)
     }
 
-    /// A file that the user named, which may be a pipe.
-    pub(super) fn file(&self, path: &Path) -> Result<Input<'static>, String> {
-        let opened = File::open(path).and_then(|file| open(file, u64::MAX));
-        opened.map_err(|error| error.to_string())
+    /// Opens a file that the user named, which may be a pipe.
+    pub(super) fn file(&self, path: &Path) -> Result<Opened, String> {
+        opened(
+            File::open(path).and_then(|file| open(file, u64::MAX)),
+            false,
+        )
     }
 
-    /// A file that was found.
-    pub(super) fn found(&self, path: &Path) -> Result<Input<'static>, String> {
-        let opened = files::regular(path).and_then(|file| open(file, MAX_DOCUMENT_BYTES));
-        opened.map_err(|error| error.to_string())
+    /// Opens a file that was found.
+    pub(super) fn found(&self, path: &Path) -> Result<Opened, String> {
+        let file = files::regular(path);
+        opened(file.and_then(|file| open(file, MAX_DOCUMENT_BYTES)), false)
     }
 
-    /// Standard input.
-    pub(super) fn stdin(&self) -> Result<Input<'static>, String> {
-        open(io::stdin(), u64::MAX).map_err(|error| error.to_string())
+    /// Opens standard input.
+    pub(super) fn stdin(&self) -> Result<Opened, String> {
+        opened(open(io::stdin(), u64::MAX), false)
     }
 
     /// The origin that is asked for a URL.
     pub(super) fn asked<'s>(&'s self, url: &'s str) -> Option<&'s str> {
         origin_of(url).map(|origin| self.client.asked(origin))
+    }
+}
+
+fn opened(input: io::Result<Input<'static>>, is_foreign: bool) -> Result<Opened, String> {
+    match input {
+        Ok(input) => Ok(Opened { input, is_foreign }),
+        Err(error) => Err(shown(error.to_string(), is_foreign)),
     }
 }
 

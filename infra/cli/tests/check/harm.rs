@@ -336,6 +336,19 @@ fn what_cannot_be_asked_is_status_2_and_shows_no_secret() {
             "--header",
             "no colon, pass-w0rd",
         ],
+        &[
+            "check",
+            "http://127.0.0.1:1/",
+            "--map",
+            "https://www.example.com=https://jane:pass-w0rd@a.example",
+        ],
+        &["import", ".", "--map-url", "https://a:pass-w0rd@a.example"],
+        &[
+            "serve",
+            "--indexnow-endpoint",
+            "https://jane:pass-w0rd@a.example/b c",
+        ],
+        &["--https://jane:pass-w0rd@a.example/"],
     ] {
         let outcome = run(folder.path(), arguments);
         assert_eq!((outcome.status, &*outcome.output), (2, ""), "{arguments:?}");
@@ -368,29 +381,87 @@ fn a_robots_txt_of_another_host_is_not_shown() {
         let told = outcome.output + &outcome.errors;
         assert!(!told.contains("s3cret"), "{told}");
     }
-    let root = serve(|path, origin, stream| match path {
-        "/robots.txt" => super::robots(stream, origin),
-        "/sitemap.xml" => {
-            let other = origin.replace("127.0.0.1", "localhost");
-            send(
-                stream,
-                "302 Found",
-                &format!("location: {other}/x\r\n"),
-                b"",
-            );
+}
+
+#[test]
+fn nothing_of_another_host_is_shown_that_a_redirect_leads_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = urlset("https://www.example.com", &[]);
+    let answers = [
+        ("", "<s3cret token='t'/>".to_owned()),
+        ("", "s3cret_a,s3cret_b\n1,2\n".to_owned()),
+        ("", "{\"s3cret\": 1}".to_owned()),
+        ("", "\u{1}s3cret".to_owned()),
+        (
+            "",
+            "<?xml version='1.0' encoding='x-s3cret'?><urlset/>".to_owned(),
+        ),
+        ("content-type: x/s3cret\r\n", empty.clone()),
+        ("content-encoding: s3cret\r\n", empty),
+    ];
+    for (headers, body) in answers {
+        let shown = format!("{headers}{body}");
+        let root = serve(move |path, origin, stream| match path {
+            "/robots.txt" => super::robots(stream, origin),
+            "/sitemap.xml" => {
+                let other = origin.replace("127.0.0.1", "localhost");
+                let location = format!("location: {other}/x\r\n");
+                send(stream, "302 Found", &location, b"");
+            }
+            _ => send(stream, "200 OK", headers, body.as_bytes()),
+        });
+        let target = format!("{root}/");
+        let document = format!("{root}/sitemap.xml");
+        for arguments in [
+            &["check", &target][..],
+            &["diff", &target, &target],
+            &["import", &target],
+            &["import", &document],
+        ] {
+            let outcome = run(folder.path(), &[arguments, &["--allow-private"]].concat());
+            let told = format!("{arguments:?}: {}{}", outcome.output, outcome.errors);
+            assert!(!told.contains("s3cret"), "{shown}: {told}");
+            // `check` only warns of a sitemap's headers.
+            assert!(outcome.status > 0 || !headers.is_empty(), "{shown}: {told}");
         }
-        _ => xml(stream, "<s3cret token='t'/>"),
-    });
-    let target = format!("{root}/");
+    }
+}
+
+#[test]
+fn a_check_whose_time_ends_at_robots_txt_says_so() {
+    let origin = serve(|_, _, _| thread::sleep(LIMIT * 2));
+    let target = format!("{origin}/");
+    let outcome = run(Path::new("."), &["check", &target, "--max-time", "1s"]);
+    assert_eq!(outcome.status, 2, "{}{}", outcome.output, outcome.errors);
+    let output = outcome.output;
+    assert!(output.contains("check.limits"), "{output}");
+    assert!(!output.contains("index.reachable"), "{output}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_or_a_pipe_in_a_files_place_is_not_read_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
     for arguments in [
-        &["check", &target, "--allow-private"][..],
-        &["diff", &target, &target, "--allow-private"],
+        &["build", "/dev/zero", "--out", "out"][..],
+        &["load", "--dry-run", "/dev/zero"],
     ] {
         let outcome = run(folder.path(), arguments);
-        let told = format!("{arguments:?}: {}{}", outcome.output, outcome.errors);
-        assert!(!told.contains("s3cret"), "{told}");
-        assert_ne!(outcome.status, 0, "{told}");
+        assert_eq!(outcome.status, 2, "{arguments:?}: {}", outcome.errors);
+        let told = &outcome.errors;
+        assert!(told.contains("line 1 has no end within 256 MiB"), "{told}");
     }
+    let pipe = Command::new("mkfifo")
+        .arg(folder.path().join("samconfig.toml"))
+        .status();
+    assert!(pipe.unwrap().success());
+    let outcome = run(folder.path(), &["status", "--config-env", "default"]);
+    let told = &outcome.errors;
+    assert_eq!(outcome.status, 2, "{told}");
+    assert!(
+        told.contains("failed to read samconfig.toml: is not a file"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -50,6 +50,10 @@ impl Folder {
         out.write_all(b"\n")?;
         out.write_all(&object.body)?;
         drop(out);
+        // No file can replace a folder, whose content is nobody's to delete here.
+        if file.is_dir() && !file.is_symlink() {
+            put_aside(&file)?;
+        }
         fs::rename(unfinished, file)
     }
 
@@ -64,6 +68,18 @@ impl Folder {
             write!(name, "{byte:02x}").ok();
         }
         self.0.join(name)
+    }
+}
+
+/// Renames what is in an object's place, to a name that nothing has.
+fn put_aside(file: &Path) -> io::Result<()> {
+    let mut number = 1;
+    loop {
+        let aside = file.with_extension(format!("aside-{number}"));
+        if !aside.try_exists()? && !aside.is_symlink() {
+            return fs::rename(file, aside);
+        }
+        number += 1;
     }
 }
 

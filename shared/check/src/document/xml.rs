@@ -214,7 +214,11 @@ impl Xml<'_, '_> {
             && !is_right(&encoding)
             && !self.source.get_ref().is_utf_16()
         {
-            let message = || format!("is declared as {}, not UTF-8", quoted(&encoding));
+            let is_foreign = self.reader.about.transfer.is_foreign;
+            let message = || match is_foreign {
+                true => "is declared as another encoding than UTF-8".to_owned(),
+                false => format!("is declared as {}, not UTF-8", quoted(&encoding)),
+            };
             self.reader.found(Rule::FileWellformed, at, false, message);
         }
     }

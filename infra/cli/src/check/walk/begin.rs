@@ -13,7 +13,7 @@ use check::site::Listing;
 use check::sort::SortError;
 use url::{Host, Url};
 
-use super::{Next, Target, Walk};
+use super::{Next, Target, Walk, over};
 use crate::check::fetch::Client;
 use crate::check::names;
 use crate::check::robots::{self, Came, Known};
@@ -42,6 +42,11 @@ impl Walk<'_> {
             Origin::Folder(folder, _) => robots::on_disk(&folder.join("robots.txt")),
             Origin::Bucket(bucket, _) => robots::in_bucket(bucket, "robots.txt").await,
         };
+        if self.client.is_over() {
+            over(origin, "the sitemaps", self.site.findings());
+            self.is_cut = true;
+            return Ok(());
+        }
         let mut named = Vec::new();
         match came {
             Came::Text(text, response) => {
@@ -101,7 +106,7 @@ impl Walk<'_> {
     /// Reads a robots.txt, and adds what is wrong with it. Of what is not served as text crawlers read the lines that they know, and
     /// nobody wrote the others for them.
     fn read_robots(&mut self, text: &[u8], response: Option<&Response>, file: &Arc<str>) -> Robots {
-        let is_own = response.is_none_or(|response| self.client.is_own(file, response));
+        let is_own = response.is_none_or(|response| !response.is_foreign);
         let media = response.map(|response| response.content_type.as_deref().unwrap_or_default());
         let other = media.filter(|media| !media.to_ascii_lowercase().starts_with("text/plain"));
         if let Some(media) = other {
