@@ -2,7 +2,7 @@
 //!
 //! - It runs on a thread of its own: its calls block, and would hold up the functions that wait for them.
 //! - It listens on HTTP behind the `guard`, as every server of the stack that can be written to. dynoxide's own server is `hidden`.
-//!   The clients of this process reach the database without HTTP: see `direct`.
+//!   The clients of this process reach the database without HTTP: see `client`.
 //! - Its file is not synced to the disk. What survives a crash of this process may not survive one of the machine; the
 //!   local stack loads its content again anyway.
 
@@ -15,12 +15,15 @@ use hyper::service::service_fn;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::direct::{Call, Calls};
 use crate::guard::guarded;
 use crate::loopback::{ListenError, Server, listen};
 
+pub(crate) mod calls;
+pub(crate) mod client;
 mod hidden;
+pub(crate) mod idempotency;
 
+use calls::{Call, Calls};
 use hidden::{Hidden, accept};
 
 /// What messages call it.

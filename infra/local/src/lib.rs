@@ -1,6 +1,5 @@
 //! The local stack: embedded DynamoDB and S3, with the same functions behind the same events.
 
-mod direct;
 pub mod dynamodb;
 pub mod event_source;
 mod guard;
@@ -9,4 +8,3 @@ pub mod loopback;
 pub mod s3;
 pub mod stack;
 pub mod tables;
-mod tokens;

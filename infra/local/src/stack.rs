@@ -23,7 +23,8 @@ use objects::{Objects, all_sites};
 use sweep::Endpoint;
 use tokio::task::JoinHandle;
 
-use crate::direct;
+use crate::dynamodb::client;
+use crate::dynamodb::idempotency::without_tokens;
 use crate::dynamodb::{DynamoDb, DynamoDbError};
 use crate::event_source::{
     Broken, EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, QUIET, Watch,
@@ -32,7 +33,6 @@ use crate::invocation::{INGEST, Observer, REGENERATE, SWEEP, invoke};
 use crate::loopback::{ListenError, Server};
 use crate::s3::{S3, StartError};
 use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
-use crate::tokens::without_tokens;
 
 mod folder;
 mod front;
@@ -236,7 +236,7 @@ impl Stack {
             options.data.is_some().then_some(folder.as_path()),
         )?;
         let plain = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, Vec::new());
-        let http = direct::client(&plain, &dynamodb).await;
+        let http = client::client(&plain, &dynamodb.calls).await;
         let clients = |interceptors: [Option<SharedInterceptor>; 2]| {
             let interceptors = std::iter::once(without_tokens())
                 .chain(interceptors.into_iter().flatten())

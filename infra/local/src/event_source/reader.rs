@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use super::Mapping;
 use super::delivery::{Delivery, hash, share};
-use crate::direct::Calls;
+use crate::dynamodb::calls::Calls;
 
 /// The pause between polls that find nothing.
 const IDLE_PAUSE: Duration = Duration::from_millis(25);

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::Unread;
-use super::bucket::Object;
+use super::object::Object;
 
 /// Ends the names of files that are being written. One that is found at the start was never finished.
 const UNFINISHED: &str = ".tmp";

@@ -7,6 +7,7 @@
 
 mod bucket;
 mod disk;
+mod object;
 mod protocol;
 mod signature;
 mod store;

@@ -18,9 +18,8 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Request, S3Response, S3Result, s3_error};
 
-use super::bucket::{
-    Bucket, Head, Listing, Object, Position, PutCondition, ReadConditions, Refused, Tag,
-};
+use super::bucket::{Bucket, Listing, Position, PutCondition, ReadConditions, Refused, Tag};
+use super::object::{Head, Object};
 use super::store::Store;
 
 /// The most keys on a page of a listing.

@@ -14,12 +14,8 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
-use dynoxide::Database;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use tokio::sync::{mpsc, oneshot};
 
-use crate::dynamodb::DynamoDb;
+use super::calls::Calls;
 
 /// What dynoxide's server asks of a request. It looks only whether all parts are there, so the calls are not signed.
 const UNVERIFIED_SIGNATURE: [(&str, &str); 2] = [
@@ -30,64 +26,11 @@ const UNVERIFIED_SIGNATURE: [(&str, &str); 2] = [
     ("x-amz-date", "20000101T000000Z"),
 ];
 
-/// A call that DynamoDB's thread runs.
-pub(crate) type Call = Box<dyn FnOnce(&Database) + Send>;
-
-/// Sends calls to DynamoDB's thread.
-#[derive(Clone, Debug)]
-pub(crate) struct Calls(pub(crate) mpsc::UnboundedSender<Call>);
-
-impl Calls {
-    /// Returns the answer. Returns `None` if the call failed or can only be made over HTTP.
-    async fn call(&self, operation: &str, body: Vec<u8>) -> Option<Vec<u8>> {
-        match operation {
-            "BatchGetItem" => self.ask(body, Database::batch_get_item).await,
-            "BatchWriteItem" => self.ask(body, Database::batch_write_item).await,
-            "DeleteItem" => self.ask(body, Database::delete_item).await,
-            "GetItem" => self.ask(body, Database::get_item).await,
-            "PutItem" => self.ask(body, Database::put_item).await,
-            "Query" => self.ask(body, Database::query).await,
-            "Scan" => self.ask(body, Database::scan).await,
-            "TransactWriteItems" => self.ask(body, Database::transact_write_items).await,
-            "UpdateItem" => self.ask(body, Database::update_item).await,
-            _ => None,
-        }
-    }
-
-    /// The thread reads the question and writes the answer, too: the callers of a load share one task, which has more to do.
-    async fn ask<Q, A>(
-        &self,
-        body: Vec<u8>,
-        run: fn(&Database, Q) -> dynoxide::Result<A>,
-    ) -> Option<Vec<u8>>
-    where
-        Q: DeserializeOwned + 'static,
-        A: Serialize + 'static,
-    {
-        let call = move |database: &Database| {
-            let question = serde_json::from_slice(&body).ok()?;
-            serde_json::to_vec(&run(database, question).ok()?).ok()
-        };
-        self.run(call).await?
-    }
-
-    /// Runs a call on DynamoDB's thread. Returns `None` if that has ended.
-    pub(crate) async fn run<A: Send + 'static>(
-        &self,
-        call: impl FnOnce(&Database) -> A + Send + 'static,
-    ) -> Option<A> {
-        let (answer, answered) = oneshot::channel();
-        let call = move |database: &Database| drop(answer.send(call(database)));
-        self.0.send(Box::new(call)).ok()?;
-        answered.await.ok()
-    }
-}
-
 /// Returns an HTTP client for the DynamoDB clients of this process. It makes the other calls as `aws` does.
-pub(crate) async fn client(aws: &Aws, dynamodb: &DynamoDb) -> SharedHttpClient {
+pub(crate) async fn client(aws: &Aws, calls: &Calls) -> SharedHttpClient {
     let http = aws.config().await.http_client();
     SharedHttpClient::new(Direct {
-        calls: dynamodb.calls.clone(),
+        calls: calls.clone(),
         http: http.expect("the clients have an HTTP client"),
     })
 }
@@ -139,6 +82,7 @@ mod tests {
     use aws_sdk_dynamodb::types::AttributeValue;
 
     use super::*;
+    use crate::dynamodb::DynamoDb;
     use crate::dynamodb::tests::{client as http_client, create_table};
 
     #[tokio::test]
@@ -147,7 +91,7 @@ mod tests {
         let dynamodb = DynamoDb::start(0, data.path()).expect("it starts");
         create_table(&http_client(&dynamodb.endpoint)).await;
         let put = async |aws: Aws, id: &str| {
-            let http = client(&aws, &dynamodb).await;
+            let http = client(&aws, &dynamodb.calls).await;
             let aws = aws.with_dynamodb_http(http);
             let put = aws.dynamodb().await.put_item().table_name("table");
             let put = put.item("id", AttributeValue::S(id.to_owned()));

@@ -1,0 +1,59 @@
+//! Calls of dynoxide on the thread that has its database.
+
+use dynoxide::Database;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::{mpsc, oneshot};
+
+/// A call that DynamoDB's thread runs.
+pub(crate) type Call = Box<dyn FnOnce(&Database) + Send>;
+
+/// Sends calls to DynamoDB's thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Calls(pub(crate) mpsc::UnboundedSender<Call>);
+
+impl Calls {
+    /// Returns the answer. Returns `None` if the call failed or can only be made over HTTP.
+    pub(super) async fn call(&self, operation: &str, body: Vec<u8>) -> Option<Vec<u8>> {
+        match operation {
+            "BatchGetItem" => self.ask(body, Database::batch_get_item).await,
+            "BatchWriteItem" => self.ask(body, Database::batch_write_item).await,
+            "DeleteItem" => self.ask(body, Database::delete_item).await,
+            "GetItem" => self.ask(body, Database::get_item).await,
+            "PutItem" => self.ask(body, Database::put_item).await,
+            "Query" => self.ask(body, Database::query).await,
+            "Scan" => self.ask(body, Database::scan).await,
+            "TransactWriteItems" => self.ask(body, Database::transact_write_items).await,
+            "UpdateItem" => self.ask(body, Database::update_item).await,
+            _ => None,
+        }
+    }
+
+    /// The thread reads the question and writes the answer, too: the callers of a load share one task, which has more to do.
+    async fn ask<Q, A>(
+        &self,
+        body: Vec<u8>,
+        run: fn(&Database, Q) -> dynoxide::Result<A>,
+    ) -> Option<Vec<u8>>
+    where
+        Q: DeserializeOwned + 'static,
+        A: Serialize + 'static,
+    {
+        let call = move |database: &Database| {
+            let question = serde_json::from_slice(&body).ok()?;
+            serde_json::to_vec(&run(database, question).ok()?).ok()
+        };
+        self.run(call).await?
+    }
+
+    /// Runs a call on DynamoDB's thread. Returns `None` if that has ended.
+    pub(crate) async fn run<A: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Database) -> A + Send + 'static,
+    ) -> Option<A> {
+        let (answer, answered) = oneshot::channel();
+        let call = move |database: &Database| drop(answer.send(call(database)));
+        self.0.send(Box::new(call)).ok()?;
+        answered.await.ok()
+    }
+}
