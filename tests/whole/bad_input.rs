@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use cli::content::{Source, load};
+use cli::content::Source;
+use cli::load::load;
 use harness::{SITE, World, post, settings, with};
 use local::stack::Options;
 use local::tables::CONTENT_TABLE;

@@ -1,7 +1,7 @@
 //! Why is this address listed, or not? What the operator's commands say.
 
 use cli::explain::{Explanation, explain, explain_all};
-use cli::left_out::LeftOut;
+use cli::status::exclusions::LeftOut;
 use cli::status::{Look, look, status};
 use harness::{SITE, World, post, settings, with};
 use local::stack::Options;

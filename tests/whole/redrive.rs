@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use aws::Aws;
 use aws::failures::{FAILURE_PREFIX, FailureBucket};
+use cli::deployment::target::Target;
 use cli::redrive::{Outcome, redrive};
-use cli::target::Target;
 use harness::{Chaos, PATIENCE, Poison, SITE, World, post, with};
 use local::event_source::FailedBatch;
 use local::stack::Options;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cli::comparing::Sizes;
-use cli::until::{Goal, Waited, until};
+use cli::deployment::target::Sizes;
+use cli::status::wait::{Goal, Waited, until};
 use engine::sweep::audit::{Audit, beginning, sifting};
 use harness::{SITE, World, post, settings, with};
 use local::stack::Options;

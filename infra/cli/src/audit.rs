@@ -7,9 +7,12 @@ use engine::error::EngineError;
 use engine::sweep::audit::{Audit, Finding, beginning};
 use objects::all_sites;
 
-use crate::comparing::Comparing;
-use crate::progress::{Progress, Unit};
-use crate::target::{Misread, Target};
+use crate::audit::progress::Comparing;
+use crate::deployment::target::{Misread, Target};
+use crate::terminal::progress::{Progress, Unit};
+
+pub(crate) mod command;
+pub(crate) mod progress;
 
 /// Audits of one repair: each may bring more to light, and the first is hardly ever the last but one.
 const ROUNDS: u32 = 6;

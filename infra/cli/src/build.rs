@@ -19,10 +19,11 @@ use objects::ObjectError;
 use serde::Serialize;
 
 use crate::content::{LoadError, Loaded, NoRecords, Source, read};
-use crate::left_out::shown;
-use crate::progress::{Progress, Unit};
-use crate::text::counted;
+use crate::status::exclusions::shown;
+use crate::terminal::progress::{Progress, Unit};
+use crate::terminal::text::counted;
 
+pub(crate) mod command;
 mod disk;
 mod folder;
 mod world;

@@ -13,10 +13,11 @@ use check::sort::SortError;
 use engine::error::EngineError;
 use sitemap::loc::normalized;
 
+pub(crate) mod command;
+pub mod listing;
 pub mod report;
-pub mod side;
 
-pub use side::Target;
+pub use listing::Target;
 
 /// Why two sides could not be compared.
 #[derive(Debug, thiserror::Error)]

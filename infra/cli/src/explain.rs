@@ -12,11 +12,12 @@ use sitemap::loc::Loc;
 use sitemap::plan::Ledger;
 use sitemap::time::When;
 
-use crate::left_out::shown;
-use crate::progress::{Progress, Unit};
-use crate::target::Target;
-use crate::text::{Text, Tone};
+use crate::deployment::target::Target;
+use crate::status::exclusions::shown;
+use crate::terminal::progress::{Progress, Unit};
+use crate::terminal::text::{Text, Tone};
 
+pub(crate) mod command;
 mod find;
 pub mod list;
 

@@ -8,11 +8,13 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Serialize;
 use sitemap::record::ContentRecord;
 
-use crate::attributes::{plain, typed};
+use crate::content::attributes::{plain, typed};
 use crate::content::id_of;
-use crate::progress::{Progress, Unit};
-use crate::refusal::told;
-use crate::text::json_escaped;
+use crate::error::permission;
+use crate::terminal::progress::{Progress, Unit};
+use crate::terminal::text::json_escaped;
+
+pub(crate) mod command;
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -127,7 +129,7 @@ pub(crate) async fn scan(
             .set_exclusive_start_key(after)
             .send()
             .await
-            .map_err(|error| told("Scan", table, &error))?;
+            .map_err(|error| permission::dynamodb("Scan", table, &error))?;
         for item in page.items.unwrap_or_default() {
             each(item)?;
         }

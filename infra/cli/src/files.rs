@@ -1,14 +1,41 @@
-//! Reading files of this machine: each read has a limit, and what a site or a folder names is a file that ends.
+//! Files of this machine: each read has a limit, and what a site or a folder names is a file that ends.
 
 use std::fs::File;
 use std::io::{self, Read as _};
+
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+pub(crate) mod fresh;
+pub(crate) mod record_file;
 
 /// Bytes of a file that is read whole: settings, a mapping, a baseline, a list of what is expected. It is far more than the URLs of
 /// a million pages.
 pub const MAX_TEXT_BYTES: u64 = 512 * 1024 * 1024;
+
+/// A file that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", file.display())]
+pub struct FileError {
+    /// The file.
+    pub file: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// Returns the error of a file.
+pub(crate) fn failed(file: &Path, error: io::Error) -> FileError {
+    FileError {
+        file: file.to_owned(),
+        error,
+    }
+}
+
+/// Reads a file that the user names, as [`text`], with an error that names it.
+pub(crate) fn read(file: &Path) -> Result<String, FileError> {
+    text(file).map_err(|error| failed(file, error))
+}
 
 /// Reads a file that the user names, which may be a pipe.
 ///

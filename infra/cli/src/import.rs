@@ -18,35 +18,35 @@ use check::robots::Robots;
 use check::rules::Policy;
 use tokio::runtime::Handle;
 
-use crate::check::fetch::Client;
 use crate::check::names;
 use crate::check::robots::{Came, over_http};
+use crate::fetch::client::Client;
 
-mod entry;
+pub(crate) mod command;
+mod csv;
 mod feed;
 mod held;
 mod html;
 mod json;
 mod options;
 mod report;
-mod sink;
+mod sitemap_entry;
 mod sitemaps;
 mod source;
-mod table;
-mod urls;
+mod url_list;
 mod wordpress;
-
-pub(crate) use source::{HEAD_BYTES, open};
-pub(crate) use table::Rows;
+mod writer;
 
 pub use self::options::{ImportError, Options};
 pub use self::report::{Report, SourceReport};
 pub use self::source::{Place, STDIN_NAME, SourceKind};
+pub(crate) use csv::Rows;
+pub(crate) use source::{HEAD_BYTES, open};
 
-use self::entry::{PAGE, type_of};
-use self::sink::Sink;
+use self::sitemap_entry::{PAGE, type_of};
 use self::sitemaps::{Document, Sitemaps};
 use self::source::{Opened, Opener, shown};
+use self::writer::Sink;
 
 /// Imports sources, in their order, on a thread that may wait.
 ///
@@ -142,11 +142,11 @@ fn read(
     let Opened { input, is_foreign } = opened;
     let problem = match from {
         SourceKind::Wxr => wordpress::read(input, blogs, sink)?,
-        SourceKind::Csv => table::read(input, sink)?,
+        SourceKind::Csv => csv::read(input, sink)?,
         SourceKind::Json => json::read(input, sink)?,
         SourceKind::Jsonl => json::read_lines(input, sink)?,
         SourceKind::Feed => feed::read(input, name, sink)?,
-        SourceKind::Urls => urls::read(input, &list_type(name), sink)?,
+        SourceKind::Urls => url_list::read(input, &list_type(name), sink)?,
         SourceKind::Sitemap => None,
     };
     let problem = problem.map(|problem| shown(problem, is_foreign));

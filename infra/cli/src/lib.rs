@@ -1,32 +1,35 @@
-//! What the operator's command does. Its options, and what it prints of this, are the binary's.
+//! The operator's command, `waymark`: a room for each verb, and what they share.
+//!
+//! ```text
+//! main ─▶ verbs ─▶ a verb's command (its options) ─▶ the verb ─▶ content, fetch, deployment ─▶ terminal, files
+//! ```
 
-mod attributes;
+#![expect(
+    clippy::doc_markdown,
+    reason = "the documentation of an option is its help text, which is shown without markup"
+)]
+
 pub mod audit;
 pub mod build;
 pub mod check;
-pub mod comparing;
+mod completions;
 pub mod content;
+pub mod deployment;
 pub mod diff;
+pub mod error;
 pub mod explain;
 pub mod export;
+pub mod fetch;
 pub mod files;
-pub mod fresh;
 pub mod import;
-pub mod left_out;
 pub mod load;
 pub mod mapping;
-pub mod output;
-pub mod prediction;
-pub mod probe;
-pub mod progress;
 pub mod purge;
 pub mod redrive;
-mod refusal;
-pub mod samconfig;
-pub mod sample;
-mod signed;
-pub mod stack;
+mod sample;
+#[cfg(feature = "serve")]
+mod serve;
 pub mod status;
-pub mod target;
-pub mod text;
-pub mod until;
+pub mod terminal;
+pub mod values;
+pub mod verbs;

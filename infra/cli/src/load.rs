@@ -17,9 +17,10 @@ use crate::content::{
     BATCH, CONCURRENCY, Counted, Item, Line, LineProblem, LoadError, Loaded, Parsed, Source,
     WHOLE_LINE, id_of, read_lines,
 };
-use crate::progress::{Progress, Unit};
+use crate::terminal::progress::{Progress, Unit};
 
-mod calls;
+mod batches;
+pub(crate) mod command;
 pub mod delete;
 pub mod dry_run;
 mod journal;
@@ -28,13 +29,22 @@ mod window;
 
 pub use self::journal::malformed_path;
 
-use self::calls::{Calls, Settled, Waiting};
+use self::batches::{Calls, Settled, Waiting};
 use self::journal::Beside;
 use self::publish::Held;
 use self::window::Window;
 
 /// The time between two writes of the journal: what a killed load writes again.
 const JOURNAL_EVERY: Duration = Duration::from_millis(250);
+/// Loads a source into the content table, and shows how far it is.
+///
+/// # Errors
+///
+/// If the file cannot be read, or the table fails.
+pub async fn load(client: &Client, table: &str, source: &Source) -> Result<Loaded, LoadError> {
+    Loader::new(client, table).load(source).await
+}
+
 /// Writes content files into a table.
 #[derive(Clone, Debug)]
 pub struct Loader {

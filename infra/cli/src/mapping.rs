@@ -11,7 +11,9 @@ use sitemap::mapping::MappingError;
 use sitemap::site::SiteSettings;
 
 use crate::explain::Reason;
-use crate::text::{Text, Tone};
+use crate::terminal::text::{Text, Tone};
+
+pub(crate) mod command;
 
 /// What DynamoDB's own JSON calls the types of values.
 const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];

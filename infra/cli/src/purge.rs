@@ -11,9 +11,13 @@ use aws_sdk_dynamodb::config::Credentials;
 use quick_xml::escape::escape;
 use tokio::time::{Instant, sleep};
 
-use crate::progress::{Progress, Unit};
-use crate::signed::{Call, Failed, configured, credentials, is_passing, is_rejected, send};
-use crate::stack::elements;
+use crate::deployment::signed::{
+    Call, Failed, configured, credentials, is_passing, is_rejected, send,
+};
+use crate::deployment::stack::elements;
+use crate::terminal::progress::{Progress, Unit};
+
+pub(crate) mod command;
 
 /// CloudFront's API as of this day.
 const API: &str = "2020-05-31";

@@ -15,7 +15,9 @@ use objects::ObjectError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::target::Target;
+use crate::deployment::target::Target;
+
+pub(crate) mod command;
 
 /// The outcome for an object of the failure bucket.
 #[derive(Debug)]

@@ -13,13 +13,16 @@ use objects::all_sites;
 use serde::Serialize;
 use sitemap::time::When;
 
-use crate::progress::{Progress, Unit};
-use crate::target::Target;
-use crate::text::{Text, Tone, counted};
+use crate::deployment::target::Target;
+use crate::terminal::progress::{Progress, Unit};
+use crate::terminal::text::{Text, Tone, counted};
 
 pub mod clock;
+pub(crate) mod command;
+pub mod exclusions;
 mod scans;
 mod site;
+pub mod wait;
 
 pub use scans::{Scan, SiteScan};
 pub use site::{IndexNow, Paused, Refusal, Sent, SettingProblem, Site, State};

@@ -1,7 +1,7 @@
 //! A command that does not read what the stack reads: it judges nothing.
 
 use aws::environment::content;
-use cli::target::Target;
+use cli::deployment::target::Target;
 use engine::reconcile::Reconciler;
 use engine::sweep::audit::Finding;
 use local::tables::create_source;

@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::BuildError;
-use crate::fresh::open_own;
-use crate::output::note;
+use crate::files::fresh::open_own;
+use crate::terminal::output::note;
 
 /// The folder in the output's that is the builds' own.
 pub(super) const OWN: &str = ".waymark-build";

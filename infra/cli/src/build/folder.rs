@@ -20,10 +20,9 @@ use serde::Serialize;
 use sitemap::site::{Stylesheet, is_indexnow_key};
 use sitemap::stylesheet::{CSS_PATH, NEWS_XSL_PATH, VIDEO_XSL_PATH, XSL_PATH};
 
-use crate::progress::{Progress, Unit};
-
 use super::disk::Disk;
 use super::{BuildError, Hosts, Site, World};
+use crate::terminal::progress::{Progress, Unit};
 
 /// The style sheets that documents name.
 const CSS: &[&str] = &[CSS_PATH];

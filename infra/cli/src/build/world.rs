@@ -146,7 +146,9 @@ impl World {
             match outcome {
                 // As everywhere: it holds up no other.
                 Err(error) if error.is_permanent() => {
-                    crate::output::note(format!("waymark: {id} cannot be listed: {error}"));
+                    crate::terminal::output::note(format!(
+                        "waymark: {id} cannot be listed: {error}"
+                    ));
                 }
                 outcome => drop(outcome?),
             }

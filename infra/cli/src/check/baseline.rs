@@ -10,7 +10,7 @@ use check::known::{Key, Known, steady};
 use check::rules::Rule;
 use serde::{Deserialize, Serialize};
 
-use crate::text::json_escaped;
+use crate::terminal::text::json_escaped;
 
 /// The version of the file's form.
 const VERSION: u32 = 1;

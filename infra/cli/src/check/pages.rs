@@ -15,14 +15,15 @@ use futures::StreamExt as _;
 use futures::stream;
 use sitemap::loc::normalized;
 
-use super::fetch::Client;
+use super::crawl::{Limits, over};
 use super::robots::{Hosts, Known};
-use super::walk::{Limits, over};
-use crate::progress::{Progress, Unit};
-use crate::text::counted;
-use gate::{Gate, Refusal};
+use crate::fetch::client::Client;
+use crate::terminal::progress::{Progress, Unit};
+use crate::terminal::text::counted;
 
 mod gate;
+
+use gate::{Gate, Refusal};
 
 /// Canonical pages that are asked for: a site whose pages all name others has that one fault.
 const MAX_CANONICALS: usize = 1_000;

@@ -7,7 +7,7 @@ use check::finding::{Finding, Findings};
 use check::names::{Name, Series};
 use check::rules::Rule;
 
-use super::fetch::{Answer, Client, Probe};
+use crate::fetch::client::{Answer, Client, Probe};
 
 mod headers;
 mod routes;

@@ -10,7 +10,7 @@ use check::rules::{Rule, Severity};
 use check::site::Totals;
 use serde::Serialize;
 
-use crate::text::{Text, Tone, counted};
+use crate::terminal::text::{Text, Tone, counted};
 
 mod github;
 mod json;

@@ -13,8 +13,8 @@ use check::robots::{MAX_ROBOTS_BYTES, Robots};
 use check::rules::Policy;
 use tokio::sync::Mutex;
 
-use super::bucket::Bucket;
-use super::fetch::Client;
+use crate::fetch::bucket::Bucket;
+use crate::fetch::client::Client;
 use crate::files;
 
 /// The outcome of asking for a robots.txt.

@@ -4,6 +4,7 @@ use std::io::{self, BufRead as _, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use check::document::input::{Input, Limits};
 use serde_json::Value;
 use sitemap::loc::Loc;
@@ -12,8 +13,15 @@ use sitemap::record::{ContentRecord, Problem};
 use sitemap::site::{SiteSettings, host_of_site_id};
 use tokio::sync::mpsc;
 
-use super::{BATCH, CONCURRENCY, Item, MAX_KEY_BYTES, WHOLE_LINE};
-use crate::attributes::plain;
+use super::attributes::plain;
+use super::outcome::WHOLE_LINE;
+
+/// Items of one `BatchWriteItem` (DynamoDB).
+pub(crate) const BATCH: usize = 25;
+/// Batches under way at the same time.
+pub const CONCURRENCY: usize = 4;
+/// Bytes of a primary key (DynamoDB).
+pub const MAX_KEY_BYTES: usize = 2_048;
 
 /// Bytes of a line: more than the JSON of any item that DynamoDB takes.
 const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
@@ -21,6 +29,14 @@ const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_PASSED_BYTES: u64 = 256 * 1024 * 1024;
 /// Parsed lines that wait for the table.
 const LINES_AHEAD: usize = 2 * BATCH * CONCURRENCY;
+
+pub(crate) type Item = std::collections::HashMap<String, AttributeValue>;
+
+/// Returns the id of an item. Empty if it has none.
+pub(crate) fn id_of(item: &Item) -> &str {
+    let id = item.get("id").and_then(|id| id.as_s().ok());
+    id.map_or("", String::as_str)
+}
 
 /// A line of a file.
 pub(crate) struct Line {

@@ -7,11 +7,10 @@ use check::compare::{Change, Counts};
 use check::entries::Part;
 use serde::Serialize;
 
-use crate::check::report::markdown::markdown;
-use crate::output::Output;
-use crate::text::{Text, Tone, csv_cell, json_escaped};
-
 use super::Files;
+use crate::check::report::markdown::markdown;
+use crate::terminal::output::Output;
+use crate::terminal::text::{Text, Tone, csv_cell, json_escaped};
 
 /// Bytes that are gathered before they are printed.
 const GATHERED: usize = 64 * 1024;

@@ -8,8 +8,8 @@ use sitemap::loc::{Loc, normalized};
 use sitemap::plan::{Address, Claim, Ledger};
 
 use crate::content::MAX_KEY_BYTES;
-use crate::progress::{Progress, Unit};
-use crate::target::Target;
+use crate::deployment::target::Target;
+use crate::terminal::progress::{Progress, Unit};
 
 /// Records of one page of the search for an address that is not listed.
 const PAGE: u32 = 500;

@@ -8,7 +8,7 @@ use sitemap::loc::Loc;
 
 use super::{Entry, Explanation, Page, Reason, State};
 use crate::import::{HEAD_BYTES, Rows, open};
-use crate::text::csv_cell;
+use crate::terminal::text::csv_cell;
 
 /// The column of a Search Console export that has the addresses. Its case does not matter.
 const COLUMN: &str = "URL";
@@ -252,7 +252,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
-    use crate::text::Text;
+    use crate::terminal::text::Text;
 
     fn read(text: &'static [u8]) -> (Vec<String>, Vec<String>) {
         let list = List::read(Cursor::new(text)).unwrap();

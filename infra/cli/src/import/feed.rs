@@ -7,10 +7,10 @@ use check::document::input::Input;
 use serde_json::Value;
 use sitemap::time::When;
 
-use super::entry::time;
 use super::options::ImportError;
-use super::sink::{Fields, Id, Sink};
+use super::sitemap_entry::time;
 use super::source::HEAD_BYTES;
+use super::writer::{Fields, Id, Sink};
 use super::{html, json};
 
 /// The type of a feed's items.

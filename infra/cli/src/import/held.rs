@@ -17,9 +17,9 @@ use sitemap::record::ContentRecord;
 use sitemap::time::When;
 
 use super::options::ImportError;
-use super::sink::Fields;
-use crate::prediction::{Prediction, digest};
-use crate::text::json_escaped;
+use super::writer::Fields;
+use crate::content::forecast::{Prediction, digest};
+use crate::terminal::text::json_escaped;
 
 /// Fields that are added if the record has none: what only one of its entries says.
 const SINGLE: [&str; 4] = ["news", "published_at", "title", "language"];

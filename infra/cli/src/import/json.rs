@@ -12,7 +12,7 @@ use sitemap::site::is_settings;
 
 use super::html;
 use super::options::ImportError;
-use super::sink::{Id, Sink};
+use super::writer::{Id, Sink};
 
 /// Reads JSON. Returns why it could not be read to its end.
 pub(super) fn read(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::prediction::{Predicted, Tally};
-use crate::text::{Text, Tone};
+use crate::content::forecast::{Predicted, Tally};
+use crate::terminal::text::{Text, Tone};
 
 /// Columns of names in the report.
 const WIDTH: usize = 54;

@@ -15,11 +15,11 @@ use check::document::feed::entry_of;
 use check::document::input::is_list;
 use sitemap::loc::normalized;
 
-use super::entry::{PAGE, fields, is_beside, publication, type_of};
 use super::feed;
 use super::options::ImportError;
-use super::sink::{Id, Sink};
+use super::sitemap_entry::{PAGE, fields, is_beside, publication, type_of};
 use super::source::{HEAD_BYTES, Opened, Opener, shown};
+use super::writer::{Id, Sink};
 
 /// Indexes inside each other.
 const MAX_DEPTH: u32 = 5;
@@ -159,7 +159,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
         self.documents += 1;
         if is_list(input.head(HEAD_BYTES).trim_ascii_start()) {
             let type_name = type_of(&name);
-            let problem = super::urls::read(input, &type_name, self.sink)?;
+            let problem = super::url_list::read(input, &type_name, self.sink)?;
             self.problems.extend(problem.map(told));
             return Ok(());
         }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::sitemaps::MAX_DOCUMENT_BYTES;
-use crate::check::fetch::Client;
+use crate::fetch::client::Client;
 use crate::files;
 
 /// The name of standard input.

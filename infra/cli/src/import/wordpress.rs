@@ -13,9 +13,7 @@ use sitemap::loc::Loc;
 
 use super::json::fields;
 use super::options::ImportError;
-use super::sink::{Id, Sink};
-use blog::Blog;
-use spool::Spool;
+use super::writer::{Id, Sink};
 
 mod archives;
 mod blog;
@@ -24,6 +22,9 @@ mod permalinks;
 mod spool;
 mod status;
 mod types;
+
+use blog::Blog;
+use spool::Spool;
 
 pub(super) use dates::{gmt, zoned};
 pub(super) use status::{is_unpublished, status_of};

@@ -7,8 +7,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use sitemap::record::ContentRecord;
 
 use crate::content::{LoadError, Loaded, id_of};
+use crate::error::permission;
 use crate::export::{Scope, scan};
-use crate::refusal::told;
 
 /// How many records may be deleted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +59,7 @@ pub async fn delete_missing(
     scan(client, table, |item| {
         let id = id_of(&item).to_owned();
         let mut is_lossy = false;
-        let value = crate::attributes::plain(&item, &mut is_lossy);
+        let value = crate::content::attributes::plain(&item, &mut is_lossy);
         let record = ContentRecord::parse(&id, &value);
         if record.is_settings() || !scope.has(&record) {
             return Ok(());
@@ -102,7 +102,7 @@ pub async fn delete_missing(
         match request.send().await {
             Ok(_) => deleted.deleted += 1,
             Err(error) => {
-                let text = told("DeleteItem", table, &error);
+                let text = permission::dynamodb("DeleteItem", table, &error);
                 let error = error.into_service_error();
                 // It was changed just now: it is not missing.
                 if !error.is_conditional_check_failed_exception() {

@@ -6,9 +6,9 @@ use serde::Serialize;
 use sitemap::record::ContentRecord;
 use sitemap::site::{SiteSettings, host_of_site_id};
 
-use crate::attributes::size;
+use crate::content::attributes::size;
+use crate::content::forecast::{Predicted, Prediction, digest};
 use crate::content::{Line, LoadError, Parsed, Source, read_lines};
-use crate::prediction::{Predicted, Prediction, digest};
 
 /// Bytes of a write unit (DynamoDB).
 const UNIT_BYTES: u64 = 1_024;

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use crate::content::LoadError;
-use crate::{files, fresh};
+use crate::files::{self, fresh};
 
 /// Longer than any journal.
 const MAX_JOURNAL_BYTES: u64 = 64 * 1024;

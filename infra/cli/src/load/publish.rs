@@ -15,11 +15,11 @@ use serde_json::Value;
 use sitemap::site::{SITE_ID_PREFIX, SITE_TYPE, SiteSettings};
 use tokio::time::{Instant, sleep};
 
-use crate::attributes::plain;
 use crate::content::Item;
-use crate::progress::{Progress, Unit};
-use crate::refusal::told;
-use crate::target::Target;
+use crate::content::attributes::plain;
+use crate::deployment::target::Target;
+use crate::error::permission;
+use crate::terminal::progress::{Progress, Unit};
 
 /// How many of the last records are looked for. DynamoDB's streams keep the order within a partition, and so many ids are spread over
 /// all partitions of a new table.
@@ -163,8 +163,9 @@ async fn write(client: &Client, table: &str, held: &Held) -> Result<Value, Publi
         None => {
             let get = client.get_item().table_name(table).consistent_read(true);
             let found = get.key("id", id.clone()).send().await;
-            let found =
-                found.map_err(|error| PublishError::Table(told("GetItem", table, &error)))?;
+            let found = found.map_err(|error| {
+                PublishError::Table(permission::dynamodb("GetItem", table, &error))
+            })?;
             if let Some(item) = found.item {
                 return Ok(plain(&item, &mut false));
             }
@@ -182,7 +183,7 @@ async fn write(client: &Client, table: &str, held: &Held) -> Result<Value, Publi
     let put = client.put_item().table_name(table).set_item(Some(item));
     put.send()
         .await
-        .map_err(|error| PublishError::Table(told("PutItem", table, &error)))?;
+        .map_err(|error| PublishError::Table(permission::dynamodb("PutItem", table, &error)))?;
     Ok(settings)
 }
 

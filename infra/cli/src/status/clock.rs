@@ -11,7 +11,7 @@ use serde::Serialize;
 use sitemap::time::When;
 
 use super::READS;
-use crate::target::Target;
+use crate::deployment::target::Target;
 
 /// Hours that are looked at: sixteen queries each.
 pub const HOURS: i64 = 24;

@@ -11,8 +11,8 @@ use sitemap::time::When;
 
 use super::clock::Due;
 use super::{READS, ago, counted};
-use crate::target::Target;
-use crate::text::{Text, Tone};
+use crate::deployment::target::Target;
+use crate::terminal::text::{Text, Tone};
 
 /// A site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -5,8 +5,8 @@ use check::robots::Crawler;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use crate::check::fetch::{Allows, Client, Text};
 use crate::check::robots::{Hosts, Known};
+use crate::fetch::client::{Allows, Client, Text};
 
 /// Why something may not be asked for.
 #[derive(Clone, Debug)]

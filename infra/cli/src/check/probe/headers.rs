@@ -5,7 +5,7 @@ use std::io::Read as _;
 use check::rules::Rule;
 
 use super::Asker;
-use crate::check::fetch::Answer;
+use crate::fetch::client::Answer;
 
 const IDENTITY: (&str, &str) = ("accept-encoding", "identity");
 const GZIP: (&str, &str) = ("accept-encoding", "gzip");

@@ -4,7 +4,7 @@ use check::names::Name;
 use check::rules::Rule;
 
 use super::Asker;
-use crate::check::fetch::Answer;
+use crate::fetch::client::Answer;
 
 /// Looks at the routes of a site whose index is there.
 pub(super) async fn check(

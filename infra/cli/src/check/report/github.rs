@@ -4,7 +4,7 @@ use check::finding::Finding;
 use check::rules::Severity;
 
 use super::Report;
-use crate::text::escaped;
+use crate::terminal::text::escaped;
 
 impl Report {
     pub(super) fn github(&self, most: u64) -> String {

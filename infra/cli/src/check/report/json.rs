@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Report;
-use crate::text::json_escaped;
+use crate::terminal::text::json_escaped;
 
 #[derive(Serialize)]
 struct Line<'a> {

@@ -8,7 +8,7 @@ use check::rules::Rule;
 use sitemap::xml::is_xml_char;
 
 use super::Report;
-use crate::text::line_escaped;
+use crate::terminal::text::line_escaped;
 
 impl Report {
     pub(super) fn junit(&self, most: u64) -> String {

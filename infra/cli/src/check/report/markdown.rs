@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Report, place};
-use crate::text::escaped;
+use crate::terminal::text::escaped;
 
 impl Report {
     pub(super) fn markdown(&self, most: u64) -> String {

@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::Report;
-use crate::text::{escaped, json_escaped};
+use crate::terminal::text::{escaped, json_escaped};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// What no URI has (RFC 3986, 2). A percent sign stays: addresses are encoded already.

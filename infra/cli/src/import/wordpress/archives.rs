@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::permalinks::{Permalinks, Seen};
 use crate::import::options::{ImportError, Options};
-use crate::import::sink::{Id, Sink};
+use crate::import::writer::{Id, Sink};
 
 /// Taxonomies whose terms have no archives.
 const NO_ARCHIVES: [&str; 3] = ["post_format", "nav_menu", "wp_theme"];

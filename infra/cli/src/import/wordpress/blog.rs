@@ -14,7 +14,7 @@ use super::types::{self, Kind, doubt, kind_of, refusal};
 use crate::import::html;
 use crate::import::json::fields;
 use crate::import::options::ImportError;
-use crate::import::sink::{Id, Sink};
+use crate::import::writer::{Id, Sink};
 
 /// The type of posts, whose addresses show the site's permalinks.
 const POST: &str = "post";

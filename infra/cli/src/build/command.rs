@@ -1,0 +1,170 @@
+//! `waymark build`
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use aws::Clock;
+use clap::Args;
+use serde::Serialize;
+use sitemap::time::When;
+
+use crate::build::{BuildError, Content, Out, Site, Written, some};
+use crate::content::args::{show_problems, source};
+use crate::content::{Loaded, Source};
+use crate::status::exclusions::LeftOut;
+use crate::terminal::output::{Format, Output, note};
+use crate::terminal::text::counted;
+
+#[derive(Args)]
+pub(crate) struct Build {
+    /// Content, JSON Lines, plain or gzipped; - reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The folder to write: the files of one site
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Give each site a folder in DIR, called as its host is
+    #[arg(long)]
+    per_site: bool,
+    /// Replace files in DIR that no build made
+    #[arg(long)]
+    force: bool,
+    /// Delete files in DIR that earlier builds made and this one does not
+    #[arg(long)]
+    prune: bool,
+    /// Publish as of this time, such as 2026-11-15T12:00:00Z [default: now]. The same content at the same time gives the same
+    /// bytes
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    at: Option<i64>,
+    /// Show also what is left out, by reason, with N examples of each [default: 20]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
+    left_out: Option<usize>,
+}
+
+fn time(text: &str) -> Result<i64, String> {
+    When::parse(text)
+        .map(When::seconds)
+        .map_err(|error| error.to_string())
+}
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Answer<'a> {
+    /// Records that were read, each id once.
+    records: u64,
+    /// Lines that are no records.
+    malformed: u64,
+    #[serde(flatten)]
+    written: &'a Written,
+    /// What is left out, by reason; with `--left-out` with examples.
+    left_out: &'a LeftOut,
+}
+
+impl Build {
+    /// Status 0: everything that may be listed is. 1: a line was malformed. 2: something could not be read or written.
+    pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
+        let now = self.at.unwrap_or_else(|| Clock::system().now());
+        let mut content = Content::begin(now).await?;
+        let mut loaded = Loaded::default();
+        let sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();
+        for source in &sources {
+            loaded.add(content.read(source).await?);
+        }
+        show_problems(&loaded.problems);
+        if let Some(none) = loaded.no_records(&sources, "build - --out DIR") {
+            return Err(BuildError::from(none).into());
+        }
+        let world = content.publish().await?;
+        let out = Out {
+            folder: self.out,
+            per_site: self.per_site,
+            force: self.force,
+            prune: self.prune,
+        };
+        let written = world.write(&out).await?;
+        let left_out = LeftOut::of(world.reconciler(), self.left_out.unwrap_or(0)).await?;
+        if output.format() == Format::Text {
+            for site in &written.sites {
+                output.line(line(site))?;
+            }
+            let count: u64 = left_out.reasons.values().map(|pages| pages.count).sum();
+            if self.left_out.is_some() {
+                output.text(&left_out.text())?;
+            } else if count > 0 {
+                let count = indicatif::HumanCount(count);
+                output.line(format_args!("left out: {count} (--left-out says why)"))?;
+            }
+        } else {
+            output.json(&Answer {
+                records: loaded.distinct(),
+                malformed: loaded.malformed,
+                written: &written,
+                left_out: &left_out,
+            })?;
+        }
+        say_left(&written, &out);
+        // A memory of a million pages is given back faster by the end of the process.
+        std::mem::forget(world);
+        let malformed = loaded.problems.iter().any(|problem| problem.closes);
+        Ok(ExitCode::from(u8::from(malformed)))
+    }
+}
+
+/// Says what is in the folder besides what this build made, and what its files may do to each other.
+fn say_left(written: &Written, out: &Out) {
+    let folder = out.folder.display();
+    let names = |files: &BTreeSet<String>| some(&files.iter().cloned().collect::<Vec<_>>());
+    if !written.pruned.is_empty() {
+        note(format!(
+            "waymark: deleted in {folder}: {}",
+            names(&written.pruned)
+        ));
+    }
+    if !written.stale.is_empty() {
+        note(format!(
+            "waymark: {folder} has files of earlier builds that this one does not make: {}. --prune deletes them",
+            names(&written.stale)
+        ));
+    }
+    for site in &written.sites {
+        let is_known = |name: &String| {
+            let path = site.folder.join(name);
+            written
+                .stale
+                .iter()
+                .any(|stale| out.folder.join(stale) == path)
+        };
+        let unknown: Vec<String> = site
+            .stale
+            .iter()
+            .filter(|name| !is_known(name))
+            .cloned()
+            .collect();
+        if !unknown.is_empty() {
+            note(format!(
+                "waymark: {} has sitemaps that were not written by this build, and that no index of it lists: {}. Delete them",
+                site.folder.display(),
+                some(&unknown)
+            ));
+        }
+    }
+    if !written.case_clashes.is_empty() {
+        note(format!(
+            "waymark: names in {folder} differ in case alone: {}. Where a disk ignores case they are one file: rename a type",
+            some(&written.case_clashes.concat())
+        ));
+    }
+}
+
+fn line(site: &Site) -> String {
+    format!(
+        "{}: {}, {}; {} in {}",
+        site.host,
+        counted(site.sitemaps, "sitemap"),
+        counted(site.entries, "entry"),
+        counted(site.files, "file"),
+        site.folder.display()
+    )
+}

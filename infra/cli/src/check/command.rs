@@ -1,0 +1,449 @@
+//! `waymark check`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Error, Result, anyhow};
+use aws::{Account, Clock};
+use check::expected::Expected;
+use check::finding::Findings;
+use check::known::Known;
+use check::rules::{Policy, Profile, Rule, Severity};
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use engine::error::EngineError;
+use objects::all_sites;
+use serde::Serialize;
+use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
+
+use super::options::{fail_on, format, level, pages, profile};
+use crate::check::baseline;
+use crate::check::config::{self, Config};
+use crate::check::crawl::{self, Limits, Target};
+use crate::check::expected;
+use crate::check::report::{Format, Report, Work};
+use crate::deployment::args::{Deployed, Purpose};
+use crate::fetch::args::Requests;
+use crate::fetch::bucket::{Bucket, SCHEME};
+use crate::fetch::client::{Asking, Client};
+use crate::files;
+use crate::files::{failed, read, record_file};
+use crate::terminal::output::{self, Output, note};
+use crate::values::{duration, map, origin, url};
+
+#[derive(Args)]
+pub(crate) struct Check {
+    /// A site (https://host/), a sitemap or index (its URL), a folder or file of a build, s3://bucket/prefix, or - for
+    /// standard input
+    #[arg(value_name = "TARGET", required_unless_present_any = ["list_rules", "explain", "stack", "config_env"])]
+    targets: Vec<String>,
+    /// Where a folder, a file or a bucket will be served from, such as `https://www.example.com`
+    #[arg(long, value_name = "URL")]
+    origin: Option<String>,
+    /// Check each site that the deployment of this CloudFormation stack publishes, at its public address
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "config_env")]
+    stack: Option<String>,
+    /// The same of the stack that samconfig.toml in this folder names for this environment
+    #[arg(long, value_name = "ENV")]
+    config_env: Option<String>,
+    /// The stack's or the bucket's region [default: samconfig.toml's, AWS_REGION, the profile's]
+    #[arg(long, value_name = "REGION", value_parser = NonEmptyStringValueParser::new())]
+    region: Option<String>,
+    /// Whose rules hold
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "protocol,google,bing", value_parser = profile)]
+    profile: Vec<Profile>,
+    /// The form of the report: text, json, jsonl, sarif, junit, markdown or github, perhaps into a file; repeatable
+    #[arg(long, value_name = "FORMAT[=FILE]", value_parser = format)]
+    format: Vec<Form>,
+    /// The least finding that makes the status 1
+    #[arg(long, value_name = "SEVERITY|never", default_value = "error", value_parser = fail_on)]
+    fail_on: FailOn,
+    /// Set a rule's severity: off, note, warning or error; a prefix, such as ext., means all of a group; repeatable
+    #[arg(long, value_name = "RULE=SEVERITY", value_parser = level)]
+    rule: Vec<(Vec<Rule>, Option<Severity>)>,
+    /// Check these rules alone; prefixes work
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
+    only: Vec<Vec<Rule>>,
+    /// Leave these rules out; prefixes work
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
+    skip: Vec<Vec<Rule>>,
+    /// Follow this file [default: waymark-check.toml here, or the nearest one above, up to the repository's root]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Leave out the findings that are in this file
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write what is found into the file of --baseline, in place of what it has; status 0
+    #[arg(long, requires = "baseline")]
+    write_baseline: bool,
+    /// The URLs that should be listed: one a line, or as JSON or JSON Lines {"loc", "lastmod", "images", "alternates"}
+    #[arg(long, value_name = "FILE")]
+    expected: Option<PathBuf>,
+    /// Ask for so many of the listed pages, too, or for all; two runs draw the same
+    #[arg(long, value_name = "N|all", default_value = "0", value_parser = pages)]
+    pages: usize,
+    /// Look at so many sitemaps at once
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    jobs: usize,
+    #[command(flatten)]
+    requests: Requests,
+    /// Ask origin B for what is at origin A, with A's Host header, as for a staging host; repeatable
+    #[arg(long, value_name = "A=B", value_parser = map)]
+    map: Vec<(String, String)>,
+    /// Take no longer for all of it, such as 10m or 2h; what is not looked at then is said
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    max_time: Duration,
+    /// Look at no more sitemaps and indexes of a target
+    #[arg(long, value_name = "N", default_value_t = u64::from(MAX_ENTRIES) + 1)]
+    max_sitemaps: u64,
+    /// Look at no more URLs of a target
+    #[arg(long, value_name = "N", default_value_t = u64::from(MAX_ENTRIES) * u64::from(MAX_ENTRIES))]
+    max_urls: u64,
+    /// Read no more bytes of a document, uncompressed
+    #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
+    max_bytes: u64,
+    /// Show at most so many findings of a rule; files hold more
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    max_findings: u64,
+    /// List the rules, and check nothing
+    #[arg(long)]
+    list_rules: bool,
+    /// Explain a rule, and check nothing
+    #[arg(long, value_name = "RULE", value_parser = config::rules)]
+    explain: Vec<Vec<Rule>>,
+}
+
+/// The least severity that makes the status 1; nothing if none does.
+type FailOn = Option<Severity>;
+
+/// A form, and the file that it goes to, if not to stdout.
+type Form = (Format, Option<PathBuf>);
+
+impl Check {
+    pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
+        if self.list_rules {
+            list(output)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if !self.explain.is_empty() {
+            explain(self.explain.iter().flatten(), output)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let formats = self.formats(output.format())?;
+        let targets = self.all_targets().await?;
+        let expected = self.expected()?.map(Arc::new);
+        let now = Clock::system().now();
+        let config = self.config()?;
+        let policy = Arc::new(self.policy(config.as_ref(), now)?);
+        let began = Instant::now();
+        let client = Client::new(self.asking(&targets)?);
+        let mut findings = Findings::new(policy.clone());
+        if let Some(config) = &config {
+            config.overdue(now, &mut findings);
+        }
+        let mut work = Work::default();
+        let mut unread = Vec::new();
+        for target in &targets {
+            let limits = Limits {
+                jobs: self.jobs,
+                max_sitemaps: self.max_sitemaps,
+                max_urls: self.max_urls,
+                max_bytes: self.max_bytes,
+                now,
+                policy: policy.clone(),
+                expected: expected.clone(),
+                pages: self.pages,
+            };
+            let outcome = crawl::check(target, &client, &limits).await?;
+            findings.append(outcome.findings);
+            if !outcome.is_read {
+                unread.push(target.name());
+            }
+            work.add(outcome.totals);
+            work.pages += outcome.pages;
+        }
+        (work.requests, work.bytes) = client.counts();
+        work.seconds = (began.elapsed().as_secs_f64() * 10.0).round() / 10.0;
+        let report = Report {
+            findings,
+            work,
+            fails_from: self.fail_on,
+        };
+        self.write(&report, &formats, output)?;
+        if let (Some(file), true) = (&self.baseline, self.write_baseline) {
+            let baseline = baseline::written(&report.findings).map_err(Error::msg)?;
+            write_file(file, &baseline)?;
+            note(format_args!(
+                "waymark: wrote the findings to {}",
+                file.display()
+            ));
+            return Ok(ExitCode::SUCCESS);
+        }
+        if report.fails() {
+            return Ok(ExitCode::FAILURE);
+        }
+        // Nothing is right that was not read, whatever rules were asked for.
+        if !unread.is_empty() && self.fail_on.is_some() {
+            let message = format!("{}: no sitemap was read", unread.join(", "));
+            return Err(Error::msg(message));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn write(&self, report: &Report, formats: &[Form], output: &mut Output) -> Result<()> {
+        for (format, file) in formats {
+            match (format, file) {
+                (Format::Text, None) => output.text(&report.text(self.max_findings))?,
+                (format, None) => output.document(&report.written(*format, self.max_findings))?,
+                // A file holds all that is kept.
+                (format, Some(file)) => write_file(file, &report.written(*format, u64::MAX))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What goes into files, and what to stdout: what was asked for there, or else the form that all verbs have.
+    fn formats(&self, usual: output::Format) -> Result<Vec<Form>> {
+        let mut formats = self.format.clone();
+        let to_stdout = formats.iter().filter(|(_, file)| file.is_none()).count();
+        match (usual, to_stdout) {
+            (output::Format::Text, 0) => formats.push((Format::Text, None)),
+            (output::Format::Json, 0) => formats.push((Format::Json, None)),
+            (output::Format::JsonLines, 0) => formats.push((Format::Jsonl, None)),
+            (output::Format::Text, 1) => {}
+            _ => {
+                let message = "two forms of the report go to standard output: give one of them a file, as in \
+                    --format sarif=check.sarif";
+                return Err(Error::msg(message));
+            }
+        }
+        Ok(formats)
+    }
+
+    fn config(&self) -> Result<Option<Config>> {
+        let file = match &self.config {
+            Some(file) => Some(file.clone()),
+            None => std::env::current_dir()
+                .ok()
+                .and_then(|folder| config::find(&folder)),
+        };
+        let Some(file) = file else {
+            return Ok(None);
+        };
+        if self.config.is_none() {
+            files::regular(&file).map_err(|error| failed(&file, error))?;
+        }
+        let config = Config::read(&file)?;
+        if self.config.is_none() {
+            note(format_args!("waymark: following {}", file.display()));
+        }
+        Ok(Some(config))
+    }
+
+    /// What was named, and the sites of a deployment.
+    async fn all_targets(&self) -> Result<Vec<Target>> {
+        let named = self.targets.iter().map(|text| self.target(text));
+        let mut targets: Vec<Target> = named.collect::<Result<_, _>>()?;
+        let mut has_bucket = false;
+        for target in &targets {
+            if let Target::Bucket { bucket, .. } = target {
+                bucket.is_reachable().await.map_err(Error::msg)?;
+                has_bucket = true;
+            }
+        }
+        let deployed = Deployed::named(
+            self.stack.clone(),
+            self.config_env.clone(),
+            self.region.clone(),
+        );
+        if self.stack.is_none() && self.config_env.is_none() {
+            if self.region.is_some() && !has_bucket {
+                let message = "--region is for --stack, --config-env and s3:// alone";
+                return Err(Error::msg(message));
+            }
+            return Ok(targets);
+        }
+        if let Some(located) = deployed.locate(Purpose::Read).await? {
+            let sites = all_sites(&*located.target.objects)
+                .await
+                .map_err(EngineError::from)?;
+            if sites.is_empty() {
+                let message = "the deployment publishes no site yet: see `waymark status`";
+                return Err(Error::msg(message));
+            }
+            let sites = sites
+                .iter()
+                .map(|site| Target::Site(format!("https://{site}")));
+            targets.extend(sites);
+        }
+        Ok(targets)
+    }
+
+    fn target(&self, text: &str) -> Result<Target> {
+        let usage = |message: String| anyhow!("{text}: {message}");
+        let own = self.origin.as_deref().map(origin).transpose();
+        let own = own.map_err(|message| anyhow!("--origin: {message}"))?;
+        if text == "-" {
+            return Ok(Target::Input(own));
+        }
+        if text.starts_with(SCHEME) {
+            let account = Account {
+                region: self.region.clone(),
+                profile: None,
+            };
+            let (bucket, file) =
+                Bucket::parse(text, account, self.requests.timeout).map_err(Error::msg)?;
+            let origin = own.ok_or_else(|| {
+                usage("say with --origin where it will be served from, such as https://www.example.com".to_owned())
+            })?;
+            return Ok(Target::Bucket {
+                bucket,
+                file,
+                origin,
+            });
+        }
+        if let Some(url) = url(text) {
+            let url = url?;
+            return Ok(match origin(url.as_str()) {
+                Ok(origin) => Target::Site(origin),
+                Err(_) => Target::Sitemap(url.as_str().to_owned()),
+            });
+        }
+        let path = PathBuf::from(text);
+        let is_folder = match std::fs::metadata(&path) {
+            Ok(metadata) => metadata.is_dir(),
+            Err(error) => return Err(failed(&path, error).into()),
+        };
+        match (is_folder, own) {
+            (false, own) => Ok(Target::File(path, own)),
+            (true, Some(origin)) => Ok(Target::Folder(path, origin)),
+            (true, None) => Err(usage(
+                "is a folder: say with --origin where it will be served from".to_owned(),
+            )),
+        }
+    }
+
+    /// The rules that hold, and what is known already. The command line has the last word.
+    fn policy(&self, config: Option<&Config>, now: i64) -> Result<Policy> {
+        let mut policy = Policy::of(&self.profile);
+        if let Some(config) = config {
+            config.apply(&mut policy);
+        }
+        let only: Vec<Rule> = self.only.iter().flatten().copied().collect();
+        if !only.is_empty() {
+            for rule in Rule::ALL {
+                let level = policy.level(*rule).unwrap_or(rule.info().severity);
+                policy.set(*rule, only.contains(rule).then_some(level));
+            }
+        }
+        for rule in self.skip.iter().flatten() {
+            policy.set(*rule, None);
+        }
+        for (rules, level) in &self.rule {
+            for rule in rules {
+                policy.set(*rule, *level);
+            }
+        }
+        let allowances = config.map(|config| config.allowances().collect::<Vec<_>>());
+        let mut known = Known::new(allowances.unwrap_or_default(), now);
+        if let Some(file) = self.baseline.as_ref().filter(|_| !self.write_baseline) {
+            baseline::read(&read(file)?, &mut known).map_err(|error| in_file(file, &error))?;
+        }
+        policy.set_known(known);
+        Ok(policy)
+    }
+
+    fn asking(&self, targets: &[Target]) -> Result<Asking> {
+        let origins = targets.iter().filter_map(|target| match target {
+            Target::Site(origin) => Some(origin.clone()),
+            Target::Sitemap(url) => check::address::origin_of(url).map(str::to_owned),
+            _ => None,
+        });
+        Ok(Asking {
+            // Pages of a folder are asked for where it will be served.
+            named: self.origin.iter().cloned().collect(),
+            max_time: Some(self.max_time),
+            ..self.requests.asking(origins, &self.map)?
+        })
+    }
+
+    fn expected(&self) -> Result<Option<Expected>> {
+        let Some(file) = &self.expected else {
+            return Ok(None);
+        };
+        let expected = expected::read(&read(file)?);
+        expected
+            .map(Some)
+            .map_err(|problem| in_file(file, &problem))
+    }
+}
+
+/// A rule, in the command's JSON.
+#[derive(Serialize)]
+struct Explained {
+    id: &'static str,
+    severity: &'static str,
+    profiles: Vec<&'static str>,
+    what: &'static str,
+    why: &'static str,
+    remedy: &'static str,
+    source: &'static str,
+    link: &'static str,
+}
+
+impl Explained {
+    fn of(rule: Rule) -> Self {
+        let info = rule.info();
+        Self {
+            id: info.id,
+            severity: info.severity.name(),
+            profiles: info.profiles().map(Profile::name).collect(),
+            what: info.what,
+            why: info.why,
+            remedy: info.remedy,
+            source: info.source.name,
+            link: info.source.link,
+        }
+    }
+}
+
+fn list(output: &mut Output) -> Result<()> {
+    let rules = Rule::ALL.iter().copied().map(Explained::of);
+    if output.format() == output::Format::Json {
+        return Ok(output.json(&rules.collect::<Vec<_>>())?);
+    }
+    for Explained {
+        id, severity, what, ..
+    } in rules
+    {
+        output.line(format_args!("{id:<22} {severity:<8} {what}"))?;
+    }
+    Ok(())
+}
+
+fn explain<'a>(rules: impl Iterator<Item = &'a Rule>, output: &mut Output) -> Result<()> {
+    let rules = rules.copied().map(Explained::of);
+    if output.format() == output::Format::Json {
+        return Ok(output.json(&rules.collect::<Vec<_>>())?);
+    }
+    for rule in rules {
+        let (id, severity) = (rule.id, rule.severity);
+        let profiles = rule.profiles.join(", ");
+        output.line(format_args!("{id}, {severity}, of {profiles}"))?;
+        output.line(format_args!("  what: {}", rule.what))?;
+        output.line(format_args!("  why: {}", rule.why))?;
+        output.line(format_args!("  how to mend it: {}", rule.remedy))?;
+        output.line(format_args!("  whose rule: {}, {}", rule.source, rule.link))?;
+    }
+    Ok(())
+}
+
+fn in_file(file: &Path, error: &str) -> Error {
+    anyhow!("{}: {error}", file.display())
+}
+
+fn write_file(file: &Path, text: &str) -> Result<()> {
+    Ok(record_file::write(file, text.as_bytes())?)
+}

@@ -1,0 +1,126 @@
+//! What reading content files came to: lines that are records, and what is wrong with the others.
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
+use super::source::Source;
+
+/// The field of a problem of a line as a whole.
+pub(crate) const WHOLE_LINE: &str = "-";
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineProblem {
+    /// The file.
+    pub file: String,
+    /// The line's number, from 1.
+    pub line: u64,
+    /// The field; `-` if it is the line as a whole.
+    pub field: String,
+    /// The reason.
+    pub reason: String,
+    /// Whether the record is left out of the sitemaps, or of the table altogether.
+    pub closes: bool,
+}
+
+impl std::fmt::Display for LineProblem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            file,
+            line,
+            field,
+            reason,
+            ..
+        } = self;
+        match field.as_str() {
+            WHOLE_LINE => write!(f, "{file}:{line}: {reason}"),
+            field => write!(f, "{file}:{line}: {field}: {reason}"),
+        }
+    }
+}
+
+/// What loading came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// Items written, each time that one was.
+    pub records: u64,
+    /// Lines that are not in the table, since they cannot become an item.
+    pub malformed: u64,
+    /// Items that the table had already.
+    pub unchanged: u64,
+    /// What was wrong.
+    pub problems: Vec<LineProblem>,
+    /// Digests of the ids of the items written: of two lines with one id the later one stands.
+    ids: HashSet<u64>,
+}
+
+impl Loaded {
+    /// Adds what loading another file came to.
+    pub fn add(&mut self, other: Self) {
+        self.records += other.records;
+        self.malformed += other.malformed;
+        self.unchanged += other.unchanged;
+        self.problems.extend(other.problems);
+        self.ids.extend(other.ids);
+    }
+
+    /// Records that are in the table: a line with the id of an earlier one has replaced it.
+    #[must_use]
+    pub fn distinct(&self) -> u64 {
+        self.ids.len() as u64
+    }
+
+    /// Whether an item with this id was among them.
+    #[must_use]
+    pub fn has(&self, id: &str) -> bool {
+        self.ids.contains(&digest(id))
+    }
+
+    /// What is wrong if no line of all that was read is a record. `next`: the command that records go to.
+    #[must_use]
+    pub fn no_records(&self, sources: &[Source], next: &'static str) -> Option<NoRecords> {
+        let is_none = self.malformed > 0 && self.ids.is_empty();
+        is_none.then(|| {
+            let names: Vec<String> = sources.iter().map(Source::name).collect();
+            NoRecords {
+                files: names.join(" "),
+                next,
+            }
+        })
+    }
+
+    pub(crate) fn note_id(&mut self, id: &str) {
+        self.note_digest(digest(id));
+    }
+
+    pub(super) fn note_digest(&mut self, digest: u64) {
+        self.ids.insert(digest);
+    }
+
+    pub(crate) fn refuse(&mut self, problem: LineProblem) {
+        self.malformed += 1;
+        self.problems.push(problem);
+    }
+}
+
+/// No line of what was read is a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{files}: not JSON Lines, since no line is a record. `waymark import {files} | waymark {next}` makes records of CSV, of \
+     sitemaps and of other systems' exports first"
+)]
+pub struct NoRecords {
+    /// The files.
+    pub files: String,
+    /// The command that records go to.
+    pub next: &'static str,
+}
+
+/// 64 bits of an id's hash: ten million ids take 80 MB, and no two of them are likely to share one.
+pub(super) fn digest(id: &str) -> u64 {
+    let hash = Sha256::digest(id.as_bytes());
+    hash.iter()
+        .take(8)
+        .fold(0, |digest, byte| digest << 8 | u64::from(*byte))
+}

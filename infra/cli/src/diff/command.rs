@@ -1,0 +1,332 @@
+//! `waymark diff`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Error, Result, anyhow};
+use aws::{Account, Clock};
+use check::address::origin_of;
+use check::compare::{Fields, Side};
+use check::entries::{Part, Reading};
+use clap::{Args, ValueEnum};
+use engine::error::EngineError;
+use objects::all_sites;
+use sitemap::loc::Origin;
+use sitemap::site::MAX_BYTES;
+
+use crate::build::{Content, World};
+use crate::content::Source;
+use crate::deployment::args::{Deployed, Located, Purpose, no_deployment};
+use crate::diff::listing::Reader;
+use crate::diff::report::{Format, Report, respelled};
+use crate::diff::{Ignored, MaxRemoved, Pages, Target};
+use crate::fetch::args::Requests;
+use crate::fetch::bucket::{Bucket, SCHEME};
+use crate::fetch::client::Client;
+use crate::files::failed;
+use crate::terminal::output::{self, Output, note};
+use crate::values::{duration, map, url};
+
+#[derive(Args)]
+pub(crate) struct Diff {
+    /// What was: a site (https://host/), a sitemap or index (its URL), a folder, a file, s3://bucket/prefix, or content
+    /// (.jsonl). With --stack the only side
+    #[arg(value_name = "A")]
+    a: String,
+    /// What is: the same
+    #[arg(value_name = "B", required_unless_present_any = ["stack", "config_env", "deployment"])]
+    b: Option<String>,
+    /// Compare these alone of a page that both list
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "loc,lastmod,images,alternates,videos,news"
+    )]
+    fields: Vec<Field>,
+    /// Leave out addresses that match, such as '/tag/*'; repeatable
+    #[arg(long, value_name = "PATTERN")]
+    ignore: Vec<String>,
+    /// Take lastmods that are no further apart for the same, such as 1m
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = within)]
+    lastmod_within: Duration,
+    /// Take addresses at origin A for those at origin B, as of a staging host; repeatable
+    #[arg(long, value_name = "A=B", value_parser = map)]
+    map: Vec<(String, String)>,
+    /// Read the sitemaps that a side names at its own origin, as of a staging host that names the public one
+    #[arg(long)]
+    same_origin: bool,
+    /// Compare URLs as they are written: two spellings of an address are two
+    #[arg(long)]
+    exact: bool,
+    /// Print the counts alone
+    #[arg(long)]
+    summary: bool,
+    /// The form of the result [default: text; json with --json]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatName>,
+    /// Status 1 only if more pages are gone than this, such as 1% or 100
+    #[arg(long, value_name = "N", value_parser = MaxRemoved::parse)]
+    max_removed: Option<MaxRemoved>,
+    /// The site of --stack that is compared [default: B's host, or the only one]
+    #[arg(long, value_name = "HOST")]
+    site: Option<String>,
+    #[command(flatten)]
+    deployed: Deployed,
+    /// Read so many sitemaps at once
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    jobs: usize,
+    #[command(flatten)]
+    requests: Requests,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Field {
+    Loc,
+    Lastmod,
+    Images,
+    Alternates,
+    Videos,
+    News,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormatName {
+    Text,
+    Json,
+    Csv,
+    Markdown,
+}
+
+fn within(text: &str) -> Result<Duration, String> {
+    match text {
+        "0" | "0s" => Ok(Duration::ZERO),
+        text => duration(text),
+    }
+}
+
+/// A side: a deployment's site, what would be listed of content, or what anyone can read.
+enum What {
+    Table(Box<Located>, String),
+    Records(Box<World>, String, PathBuf),
+    Target(Target),
+}
+
+/// A side as it was named.
+enum Named {
+    Records(PathBuf),
+    Target(Target),
+}
+
+impl What {
+    fn name(&self) -> String {
+        match self {
+            Self::Table(_, site) => format!("the tables of {site}"),
+            Self::Records(_, _, file) => file.display().to_string(),
+            Self::Target(target) => target.name(),
+        }
+    }
+}
+
+impl Named {
+    /// The host that it names.
+    fn host(&self) -> Option<&str> {
+        match self {
+            Self::Target(Target::Site(url) | Target::Sitemap(url)) => {
+                let origin = origin_of(url)?;
+                origin.split_once("://").map(|(_, host)| host)
+            }
+            Self::Target(Target::Folder(_) | Target::File(_) | Target::Bucket(..))
+            | Self::Records(_) => None,
+        }
+    }
+}
+
+impl Diff {
+    /// Status 0: no difference, or no more removals than `--max-removed`. 1: there are. 2: a side could not be read whole.
+    pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
+        let sides = self.sides().await?;
+        let urls = sides.iter().filter_map(|side| match side {
+            What::Target(Target::Site(url) | Target::Sitemap(url)) => origin_of(url),
+            _ => None,
+        });
+        let urls = urls.map(str::to_owned);
+        let client = Client::new(self.requests.asking(urls, &[])?);
+        let reader = Reader {
+            client: &client,
+            reading: Arc::new(Reading {
+                max_bytes: MAX_BYTES,
+                maps: self.map.clone(),
+                is_exact: self.exact,
+                ..Reading::default()
+            }),
+            jobs: self.jobs,
+            same_origin: self.same_origin,
+        };
+        let pages = Arc::new(Pages::new(Ignored::new(self.ignore.clone()), self.exact));
+        for (what, side) in sides.iter().zip([Side::A, Side::B]) {
+            match what {
+                What::Target(target) => reader.read(target, side, &pages).await?,
+                What::Table(located, site) => {
+                    let table = &located.target.reconciler.table;
+                    reader.read_table(table, site, false, side, &pages).await?;
+                }
+                What::Records(world, site, _) => {
+                    let table = &world.reconciler().table;
+                    reader.read_table(table, site, true, side, &pages).await?;
+                }
+            }
+        }
+        let pages = Arc::into_inner(pages).ok_or(anyhow!("a reader is left"))?;
+        let format = match (self.format, output.format()) {
+            (Some(FormatName::Text), _) | (None, output::Format::Text) => Format::Text,
+            (Some(FormatName::Json), _) | (None, _) => Format::Json,
+            (Some(FormatName::Csv), _) => Format::Csv,
+            (Some(FormatName::Markdown), _) => Format::Markdown,
+        };
+        let fields = self.compared();
+        let mut report = Report::new(
+            output,
+            format,
+            [sides[0].name(), sides[1].name()],
+            self.summary,
+        );
+        let comparing = tokio::task::block_in_place(|| {
+            pages.compare(&fields, |files, loc, change| {
+                report.change(files, loc, change)
+            })
+        });
+        let (counts, _) = comparing?;
+        report.end(&counts)?;
+        if let Some(text) = respelled(&counts) {
+            note(text);
+        }
+        let fails = match self.max_removed {
+            Some(most) => most.is_exceeded(&counts),
+            None => counts.gone + counts.new + counts.changed > 0,
+        };
+        Ok(ExitCode::from(u8::from(fails)))
+    }
+
+    fn compared(&self) -> Fields {
+        let has = |field: Field| self.fields.contains(&field);
+        let of = |part: &Part| match part {
+            Part::Images => has(Field::Images),
+            Part::Alternates => has(Field::Alternates),
+            Part::Videos => has(Field::Videos),
+            Part::News => has(Field::News),
+        };
+        Fields {
+            lastmod: has(Field::Lastmod),
+            parts: Part::ALL.each_ref().map(of),
+            within: self.lastmod_within.as_secs().try_into().unwrap_or(i64::MAX),
+        }
+    }
+
+    /// With a deployment, its tables are what was, and A is what is.
+    async fn sides(&self) -> Result<[What; 2]> {
+        let a = self.named(&self.a).await?;
+        let Some(b) = &self.b else {
+            let located = self.deployed.locate(Purpose::Read).await?;
+            let located = located.ok_or_else(no_deployment)?;
+            let sites = all_sites(&*located.target.objects).await;
+            let sites = sites.map_err(EngineError::from)?;
+            let site = self.site_of("the deployment", &sites, a.host())?;
+            let table = What::Table(Box::new(located), site.clone());
+            return Ok([table, self.what(a, Some(&site)).await?]);
+        };
+        if self.deployed.is_given() {
+            return Err(anyhow!(
+                "--stack, --config-env or --deployment is one of the two sides: give the other alone"
+            ));
+        }
+        let b = self.named(b).await?;
+        let is_bucket = |named: &Named| matches!(named, Named::Target(Target::Bucket(..)));
+        if self.deployed.account() != Account::default() && ![&a, &b].into_iter().any(is_bucket) {
+            let text = "--region and --profile are for --stack, --config-env, --deployment and s3:// alone";
+            return Err(anyhow!(text));
+        }
+        let hosts = [a.host(), b.host()].map(|host| host.map(str::to_owned));
+        let a = self.what(a, hosts[1].as_deref()).await?;
+        Ok([a, self.what(b, hosts[0].as_deref()).await?])
+    }
+
+    /// A side, which is compared with that host.
+    async fn what(&self, named: Named, other: Option<&str>) -> Result<What> {
+        let file = match named {
+            Named::Target(target) => return Ok(What::Target(target)),
+            Named::Records(file) => file,
+        };
+        let mut content = Content::begin(Clock::system().now()).await?;
+        let loaded = content.read(&Source::File(file.clone())).await?;
+        if let Some(problem) = loaded.problems.iter().find(|problem| problem.closes) {
+            note(format!(
+                "{problem}, so that this record is compared as not listed"
+            ));
+        }
+        let world = content.publish().await?;
+        let sites = all_sites(&*world.objects())
+            .await
+            .map_err(EngineError::from)?;
+        let site = self.site_of(&file.display().to_string(), &sites, other)?;
+        Ok(What::Records(Box::new(world), site, file))
+    }
+
+    /// Which of a side's sites is compared.
+    fn site_of(&self, side: &str, sites: &[String], other: Option<&str>) -> Result<String> {
+        let mapped = other.map(|host| {
+            let is_of = |(from, _): &&(String, String)| from.ends_with(&format!("://{host}"));
+            let to = self
+                .map
+                .iter()
+                .find(is_of)
+                .and_then(|(_, to)| to.split_once("://"));
+            to.map_or(host, |(_, host)| host)
+        });
+        let wanted = self
+            .site
+            .as_deref()
+            .or(mapped.filter(|host| sites.iter().any(|site| site == host)));
+        match (wanted, sites) {
+            (Some(host), sites) if sites.iter().any(|site| site == host) => Ok(host.to_owned()),
+            (None, [only]) => Ok(only.clone()),
+            (None, []) => Err(anyhow!("{side} has no site")),
+            (wanted, sites) => {
+                let wanted =
+                    wanted.map_or("several sites".to_owned(), |host| format!("no site {host}"));
+                let known = sites.join(", ");
+                Err(anyhow!(
+                    "{side} has {wanted}: name one by --site, of {known}"
+                ))
+            }
+        }
+    }
+
+    /// What a side is, as it was named.
+    async fn named(&self, text: &str) -> Result<Named> {
+        if text.starts_with(SCHEME) {
+            let bucket = Bucket::parse(text, self.deployed.account(), self.requests.timeout);
+            let (bucket, file) = bucket.map_err(Error::msg)?;
+            bucket.is_reachable().await.map_err(Error::msg)?;
+            return Ok(Named::Target(Target::Bucket(bucket, file)));
+        }
+        if let Some(url) = url(text) {
+            let url = url?;
+            return Ok(Named::Target(match Origin::parse(url.as_str()) {
+                Ok(origin) => Target::Site(origin.as_str().to_owned()),
+                Err(_) => Target::Sitemap(url.as_str().to_owned()),
+            }));
+        }
+        let path = PathBuf::from(text);
+        match std::fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => Ok(Named::Target(Target::Folder(path))),
+            Ok(_) if text.ends_with(".jsonl") || text.ends_with(".jsonl.gz") => {
+                Ok(Named::Records(path))
+            }
+            Ok(_) => Ok(Named::Target(Target::File(path))),
+            Err(error) => Err(failed(&path, error).into()),
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! One side of a comparison: from what it is to all its pages.
+
+use std::collections::{HashSet, VecDeque};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use check::address::{origin_of, path_of};
+use check::compare::Side;
+use check::document::Kind;
+use check::entries::{Listed, Outline, PageError, Reading, read, read_entries};
+use check::finding::Findings;
+use check::response::Transfer;
+use check::robots::Robots;
+use check::rules::Policy;
+use engine::SitemapTable;
+use futures::StreamExt as _;
+use futures::stream::FuturesOrdered;
+use sitemap::loc::normalized;
+use sitemap::site::MAX_ENTRIES;
+
+use super::{DiffError, Pages};
+use crate::check::crawl::MAX_DEPTH;
+use crate::check::{names, robots};
+use crate::fetch::bucket::Bucket;
+use crate::fetch::client::Client;
+use crate::fetch::origin::parts;
+use crate::files;
+use crate::terminal::output::note;
+use crate::terminal::progress::{Progress, Unit};
+
+/// Sitemaps and indexes of a side that are read: an index of as many as the protocol lets it have.
+const MAX_SITEMAPS: usize = MAX_ENTRIES as usize + 1;
+
+/// Documents without entries that a message names.
+const MAX_SHOWN: usize = 3;
+
+/// What a side is.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A site, as `https://www.example.com`.
+    Site(String),
+    /// A sitemap or an index.
+    Sitemap(String),
+    /// A folder, as a web server would serve it.
+    Folder(PathBuf),
+    /// A sitemap, or an index whose sitemaps are in the same folder.
+    File(PathBuf),
+    /// A bucket, or what is below a prefix of it: as a folder, or as a file if it names a document.
+    Bucket(Bucket, Option<String>),
+}
+
+/// Where a document is.
+enum Place<'a> {
+    Web,
+    File(PathBuf),
+    Object(&'a Bucket, String),
+}
+
+impl Target {
+    /// What messages call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Site(url) | Self::Sitemap(url) => url.clone(),
+            Self::Folder(path) | Self::File(path) => path.display().to_string(),
+            Self::Bucket(bucket, file) => bucket.shown(file.as_deref().unwrap_or_default()),
+        }
+    }
+
+    /// Where the document is that an address or a name means. Nothing if it is out of the folder.
+    fn place(&self, url: &str) -> Option<Place<'_>> {
+        if let Self::Site(_) | Self::Sitemap(_) = self {
+            return Some(Place::Web);
+        }
+        let mut parts = parts(path_of(url).unwrap_or(url))?;
+        if let Self::File(_) | Self::Bucket(_, Some(_)) = self {
+            // Where its folder is served is not known.
+            parts.drain(..parts.len() - 1);
+        }
+        let folder = match self {
+            Self::Bucket(bucket, _) => return Some(Place::Object(bucket, parts.join("/"))),
+            Self::File(file) => file.parent().unwrap_or(Path::new("")),
+            Self::Folder(folder) => folder,
+            Self::Site(_) | Self::Sitemap(_) => return Some(Place::Web),
+        };
+        Some(Place::File(
+            parts
+                .iter()
+                .fold(folder.to_owned(), |path, part| path.join(part)),
+        ))
+    }
+}
+
+/// How sides are read.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    /// Asks over HTTP.
+    pub client: &'a Client,
+    /// How a document is read.
+    pub reading: Arc<Reading>,
+    /// Documents that are read together.
+    pub jobs: usize,
+    /// A side's sitemaps are asked for at its own origin, whatever host names them.
+    pub same_origin: bool,
+}
+
+/// A document to read.
+#[derive(Debug)]
+struct Next {
+    url: String,
+    file: u32,
+    depth: u32,
+}
+
+/// What came of a document.
+enum Came {
+    /// The sitemaps of an index, or none of a sitemap, and what was odd.
+    Read(Vec<String>, Outline),
+    /// There is none, or it is no sitemap.
+    Absent(String),
+    Failed(String),
+    Sort(io::Error),
+}
+
+struct Walk<'a> {
+    reader: &'a Reader<'a>,
+    target: &'a Target,
+    side: Side,
+    pages: &'a Arc<Pages>,
+    waiting: VecDeque<Next>,
+    seen: HashSet<String>,
+    /// Hosts of which it was said that they are others.
+    hosts: HashSet<String>,
+    /// Pages that were listed, whether they are compared or not.
+    listed: u64,
+    /// What was read that lists none.
+    empty: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Reads all pages of a side.
+    ///
+    /// # Errors
+    ///
+    /// If any document of it cannot be read whole.
+    pub async fn read(
+        &self,
+        target: &Target,
+        side: Side,
+        pages: &Arc<Pages>,
+    ) -> Result<(), DiffError> {
+        let mut walk = Walk {
+            reader: self,
+            target,
+            side,
+            pages,
+            waiting: VecDeque::new(),
+            seen: HashSet::new(),
+            hosts: HashSet::new(),
+            listed: 0,
+            empty: Vec::new(),
+        };
+        match target {
+            Target::Site(origin) => walk.begin(origin).await?,
+            Target::Folder(_) | Target::Bucket(_, None) => walk.begin("").await?,
+            Target::Sitemap(url) | Target::Bucket(_, Some(url)) => walk.push(url.clone(), 0)?,
+            Target::File(path) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                walk.push(name.into_owned(), 0)?;
+            }
+        }
+        walk.run().await?;
+        walk.lists_something()
+    }
+
+    /// Reads what a site's tables list. `is_none`: the names of its sitemaps say nothing.
+    ///
+    /// # Errors
+    ///
+    /// If a table fails, or an entry in it is damaged.
+    pub async fn read_table(
+        &self,
+        table: &SitemapTable,
+        site: &str,
+        is_none: bool,
+        side: Side,
+        pages: &Pages,
+    ) -> Result<(), DiffError> {
+        let mut progress = Progress::begin(&format!("reading {site}"), Unit::Things("URLs"), None);
+        let before = pages.count();
+        let mut last = (String::new(), 0);
+        for (shard, segment) in table.segments_of(site).await? {
+            let name = shard.object().path();
+            if last.0 != name {
+                last = (name.clone(), pages.file(&name, is_none));
+            }
+            let rows = table.segment(&shard, segment).await?;
+            let unread = |why: String| DiffError::Unread {
+                file: name.clone(),
+                why,
+            };
+            let xml = String::from_utf8(rows.xml).map_err(|error| unread(error.to_string()))?;
+            let taken = read_entries(&xml, &self.reading, |listed| match listed {
+                Listed::Page(page) => pages.add(side, last.1, page),
+                Listed::Sitemap(_) => Ok(()),
+            });
+            match taken {
+                Ok(_) => progress.reach(pages.count() - before),
+                Err(PageError::Take(error)) => return Err(pages.sort_error(error)),
+                Err(error) => return Err(unread(error.to_string())),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Walk<'_> {
+    fn unread(&self, url: &str, why: String) -> DiffError {
+        DiffError::Unread {
+            file: self.shown(url),
+            why,
+        }
+    }
+
+    fn shown(&self, url: &str) -> String {
+        match self.target.place(url) {
+            Some(Place::File(path)) => path.display().to_string(),
+            Some(Place::Object(bucket, path)) => bucket.shown(&path),
+            Some(Place::Web) | None => url.to_owned(),
+        }
+    }
+
+    fn push(&mut self, url: String, depth: u32) -> Result<(), DiffError> {
+        if !self.seen.insert(normalized(&url).into_owned()) {
+            return Ok(());
+        }
+        if self.seen.len() > MAX_SITEMAPS {
+            return Err(DiffError::TooMany {
+                target: self.target.name(),
+                limit: MAX_SITEMAPS,
+            });
+        }
+        let normal = normalized(&url);
+        if let Target::Site(own) | Target::Sitemap(own) = self.target
+            && let (Some(own), Some(origin)) = (origin_of(own), origin_of(&normal))
+            && own != origin
+            && !self.reader.same_origin
+            && self.hosts.insert(origin.to_owned())
+        {
+            note(format!(
+                "waymark: {own} has sitemaps on {origin}, which are read there; --same-origin reads them on {own}"
+            ));
+        }
+        // The name of a sitemap that was asked for says nothing.
+        let is_asked_for = depth == 0
+            && !matches!(
+                self.target,
+                Target::Site(_) | Target::Folder(_) | Target::Bucket(_, None)
+            );
+        let file = self.pages.file(&self.shown(&url), is_asked_for);
+        self.waiting.push_back(Next { url, file, depth });
+        Ok(())
+    }
+
+    /// The sitemaps that robots.txt names, or else the first of the usual names.
+    async fn begin(&mut self, origin: &str) -> Result<(), DiffError> {
+        let url = format!("{origin}/robots.txt");
+        let answer = match self.target.place(&url) {
+            Some(Place::File(path)) => robots::on_disk(&path),
+            Some(Place::Object(bucket, path)) => robots::in_bucket(bucket, &path).await,
+            Some(Place::Web) | None => robots::over_http(self.reader.client, &url).await,
+        };
+        let text = match answer {
+            robots::Came::Text(text, _) => Some(text),
+            robots::Came::Absent(_) => None,
+            // It may name sitemaps.
+            robots::Came::Unknown(why) | robots::Came::Silent(why) => {
+                return Err(self.unread(&url, why));
+            }
+        };
+        let mut findings = Findings::new(Arc::new(Policy::default()));
+        let read = text.map(|text| Robots::read(&text, &url.as_str().into(), &mut findings));
+        let named = read.map(|robots| robots.sitemaps).unwrap_or_default();
+        for (url, _) in &named {
+            self.push(url.clone(), 0)?;
+        }
+        if !named.is_empty() {
+            return Ok(());
+        }
+        let is_site = matches!(self.target, Target::Site(_));
+        for name in names::usual(is_site) {
+            let url = format!("{origin}{name}");
+            let file = self.pages.file(&self.shown(&url), false);
+            match self.document(&url, file).await {
+                Came::Absent(_) => {}
+                came => return self.take(&url, came, 0),
+            }
+        }
+        if let Target::Folder(folder) = self.target {
+            let found = names::in_folder(folder).map_err(|why| self.unread("", why))?;
+            if !found.is_empty() {
+                return found.into_iter().try_for_each(|url| self.push(url, 0));
+            }
+        }
+        Err(DiffError::NoSitemaps {
+            target: self.target.name(),
+            names: names::listed(is_site),
+        })
+    }
+
+    /// Reads all that waits, in order, some of it together.
+    async fn run(&mut self) -> Result<(), DiffError> {
+        let name = self.target.name();
+        let mut progress = Progress::begin(&format!("reading {name}"), Unit::Things("URLs"), None);
+        let before = self.pages.count();
+        let mut under_way = FuturesOrdered::new();
+        loop {
+            while under_way.len() < self.reader.jobs.max(1)
+                && let Some(next) = self.waiting.pop_front()
+            {
+                let reading = Self::read(
+                    self.reader,
+                    self.target,
+                    self.side,
+                    self.pages.clone(),
+                    next,
+                );
+                under_way.push_back(reading);
+            }
+            let Some((next, came)) = under_way.next().await else {
+                return Ok(());
+            };
+            self.take(&next.url, came, next.depth)?;
+            progress.reach(self.pages.count() - before);
+        }
+    }
+
+    fn take(&mut self, url: &str, came: Came, depth: u32) -> Result<(), DiffError> {
+        let children = match came {
+            Came::Read(children, outline) => {
+                self.tell(url, outline);
+                children
+            }
+            Came::Absent(why) | Came::Failed(why) => return Err(self.unread(url, why)),
+            Came::Sort(error) => return Err(self.pages.sort_error(error)),
+        };
+        if depth >= MAX_DEPTH && !children.is_empty() {
+            let why = format!("is in more than {MAX_DEPTH} indexes inside each other");
+            return Err(self.unread(url, why));
+        }
+        children
+            .into_iter()
+            .try_for_each(|child| self.push(child, depth + 1))
+    }
+
+    /// A side without a page is refused: as the first side it would hide every loss.
+    fn lists_something(&self) -> Result<(), DiffError> {
+        if self.listed > 0 {
+            return Ok(());
+        }
+        let mut what = self.empty.join(", ");
+        if what.is_empty() {
+            what.push_str("it is an index that names none but itself");
+        }
+        let target = self.target.name();
+        Err(DiffError::Nothing { target, what })
+    }
+
+    /// Says what was read, but is not as it should be.
+    fn tell(&mut self, url: &str, outline: Outline) {
+        let file = self.shown(url);
+        let what = match outline.kind {
+            Kind::Index => "an index",
+            Kind::Rss | Kind::Atom => "a feed",
+            Kind::Text => "a list of URLs",
+            _ => "a sitemap",
+        };
+        if outline.kind != Kind::Index {
+            self.listed += outline.listed;
+        }
+        if outline.listed == 0 && self.empty.len() < MAX_SHOWN {
+            self.empty.push(format!("{file} is {what} without entries"));
+        }
+        if outline.is_foreign {
+            note(format!(
+                "waymark: {file}: its root is not in the namespace of sitemaps; it was read all the same"
+            ));
+        }
+        if outline.without_address > 0 {
+            let count = outline.without_address;
+            let what = if outline.kind == Kind::Text {
+                "lines are no URL"
+            } else {
+                "entries have no address"
+            };
+            note(format!(
+                "waymark: {file}: {count} of its {what}, and are not compared"
+            ));
+        }
+        if outline.passed_over > 0 {
+            let count = outline.passed_over;
+            note(format!(
+                "waymark: {file}: {count} of its elements are no entries, and were passed over"
+            ));
+        }
+    }
+
+    async fn read(
+        reader: &Reader<'_>,
+        target: &Target,
+        side: Side,
+        pages: Arc<Pages>,
+        next: Next,
+    ) -> (Next, Came) {
+        let came = document(reader, target, side, pages, &next.url, next.file).await;
+        (next, came)
+    }
+
+    async fn document(&self, url: &str, file: u32) -> Came {
+        document(
+            self.reader,
+            self.target,
+            self.side,
+            self.pages.clone(),
+            url,
+            file,
+        )
+        .await
+    }
+}
+
+async fn document(
+    reader: &Reader<'_>,
+    target: &Target,
+    side: Side,
+    pages: Arc<Pages>,
+    url: &str,
+    file: u32,
+) -> Came {
+    let reading = reader.reading.clone();
+    let address = url.to_owned();
+    let limit = reading.max_bytes;
+    let listed = move |body: Box<dyn Read + Send>, transfer: Transfer| {
+        let reading = Reading {
+            transfer,
+            address,
+            ..(*reading).clone()
+        };
+        let mut children = Vec::new();
+        let read = read(body, &reading, |listed| {
+            match listed {
+                Listed::Page(page) => pages.add(side, file, page)?,
+                Listed::Sitemap(loc) => children.push(loc.to_owned()),
+            }
+            Ok(())
+        });
+        match read {
+            Ok(outline) => Came::Read(children, outline),
+            Err(PageError::Take(error)) => Came::Sort(error),
+            Err(error @ PageError::Other(_)) => Came::Absent(error.to_string()),
+            Err(error) => Came::Failed(error.to_string()),
+        }
+    };
+    let (response, came) = match target.place(url) {
+        None => return Came::Failed(format!("is not in {}", target.name())),
+        Some(Place::File(path)) => match files::regular(&path) {
+            Ok(body) => {
+                let reading = tokio::task::spawn_blocking(move || {
+                    listed(Box::new(body), Transfer::default())
+                });
+                let came = reading.await;
+                (
+                    None,
+                    came.map_err(|error| format!("the reader broke off: {error}")),
+                )
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Came::Absent(error.to_string());
+            }
+            Err(error) => return Came::Failed(error.to_string()),
+        },
+        Some(Place::Object(bucket, path)) => bucket.read(&path, limit, listed).await,
+        Some(Place::Web) => {
+            let own = match target {
+                Target::Site(own) | Target::Sitemap(own) if reader.same_origin => origin_of(own),
+                _ => None,
+            };
+            let moved = own
+                .zip(path_of(url))
+                .map(|(own, path)| format!("{own}{path}"));
+            let url = moved.as_deref().unwrap_or(url);
+            reader.client.read(url, limit, listed).await
+        }
+    };
+    let is_gone = response.is_some_and(|response| matches!(response.status, 400..500));
+    match came {
+        Ok(came) => came,
+        Err(why) if is_gone => Came::Absent(why),
+        Err(why) => Came::Failed(why),
+    }
+}

@@ -1,0 +1,79 @@
+//! `waymark export`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+
+use crate::deployment::args::{Place, Purpose};
+use crate::export::{Exported, Scope, export};
+use crate::files::record_file::Out;
+use crate::terminal::output::{Format, Output, note};
+use crate::values::{host, since};
+
+#[derive(Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    place: Place,
+    /// Export only the records of this site
+    #[arg(long, value_name = "HOST", value_parser = host)]
+    site: Option<String>,
+    /// Export only the records of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    type_name: Option<String>,
+    /// Export only what has changed since this time, or this day, and what has no date
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<i64>,
+    /// Write the records to this file, gzipped if it ends in .gz [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Gzip the records
+    #[arg(long)]
+    gzip: bool,
+    /// Write DynamoDB's own JSON, which has sets, binaries and long numbers, too
+    #[arg(long)]
+    typed: bool,
+    /// Export this table instead, whose primary key is id
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+}
+
+impl Export {
+    pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
+        let is_json = output.format() != Format::Text;
+        if is_json && self.output.is_none() {
+            let text = "--json prints what was exported, and the records go to standard output, too: give --output FILE";
+            return Err(anyhow!(text));
+        }
+        let located = self.place.locate(Purpose::Read).await?;
+        let table = self.table.as_ref().unwrap_or(&located.target.content_table);
+        let scope = Scope {
+            site: self.site.clone(),
+            type_name: self.type_name.clone(),
+            since: self.since,
+        };
+        let mut out = match &self.output {
+            Some(path) => Out::file(path, self.gzip)?,
+            None => Out::stdout(self.gzip),
+        };
+        let client = located.clients.dynamodb().await;
+        let exported = export(client, table, &scope, self.typed, &mut out).await?;
+        match &self.output {
+            Some(path) => out.finish(path)?,
+            None => out.end()?,
+        }
+        let Exported { records, not_whole } = exported;
+        if is_json {
+            output.json(&exported)?;
+        } else {
+            note(format!("exported {records} records"));
+        }
+        if not_whole > 0 {
+            note(format!(
+                "{not_whole} of them have sets, binaries or long numbers, which JSON has not: --typed keeps them"
+            ));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

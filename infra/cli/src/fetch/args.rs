@@ -1,0 +1,96 @@
+//! How a verb asks the servers of others, and what those options mean.
+
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use http::{HeaderName, HeaderValue};
+
+use super::client::Asking;
+use crate::values::{Rate, duration, rate};
+
+/// The options of every verb that asks the servers of others.
+#[derive(Args)]
+pub(crate) struct Requests {
+    /// Send at most so many requests a second, such as 10/s; 0 for no limit
+    #[arg(long, value_name = "N/s", default_value = "10/s", value_parser = rate)]
+    rate: Rate,
+    /// Wait so long for a whole answer, such as 30s or 2m
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Try again so often what may pass
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    retries: u32,
+    /// Send a header to the hosts that are named here. For a secret name a variable: "Authorization: $TOKEN"; repeatable
+    #[arg(long, value_name = "NAME: VALUE")]
+    header: Vec<String>,
+    /// Also ask private, loopback and link-local addresses that a site names, besides those that are named here
+    #[arg(long)]
+    allow_private: bool,
+    /// How to introduce itself
+    #[arg(long, value_name = "TEXT", default_value = concat!("waymark/", env!("CARGO_PKG_VERSION")))]
+    user_agent: String,
+}
+
+impl Requests {
+    /// How to ask. The user's headers go to `origins` alone; those of `maps` are asked at others instead.
+    pub(crate) fn asking(
+        &self,
+        origins: impl Iterator<Item = String>,
+        maps: &[(String, String)],
+    ) -> Result<Asking> {
+        // Not by the parser of options, which would show a bad one.
+        let headers = self.header.iter().map(|text| header(text));
+        let headers: Result<Vec<_>, String> = headers.collect();
+        let headers = headers.map_err(|error| anyhow!("a value of --header {error}"))?;
+        Ok(Asking {
+            rate: self.rate,
+            timeout: self.timeout,
+            retries: self.retries,
+            headers,
+            user_agent: self.user_agent.clone(),
+            maps: maps.to_vec(),
+            origins: origins.collect(),
+            named: Vec::new(),
+            allow_private: self.allow_private,
+            max_time: None,
+        })
+    }
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("is not NAME: VALUE")?;
+    let (name, value) = (name.trim(), value.trim());
+    let is_name = |name: &&str| {
+        let mut characters = name.bytes();
+        !name.is_empty() && characters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let value = match value.strip_prefix('$').filter(is_name) {
+        Some(variable) => std::env::var(variable)
+            .map_err(|_| format!("names {variable}, which the environment does not have"))?,
+        None => value.to_owned(),
+    };
+    // What was meant as a value may be a secret, and is not shown.
+    HeaderName::try_from(name).map_err(|_| "has no name of a header before its colon")?;
+    HeaderValue::try_from(&value)
+        .map_err(|_| format!("has a character in the value of {name} that no header has"))?;
+    Ok((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_one_or_is_refused_without_its_value() {
+        assert_eq!(
+            header(" X-A :  b ").unwrap(),
+            ("X-A".to_owned(), "b".to_owned())
+        );
+        for text in ["a", "a b: c", ": c", "a\nb: c", "\u{e9}: c"] {
+            assert!(header(text).is_err(), "{text}");
+        }
+        let refused = header("Authorization: s3cret\r\nX: y").unwrap_err();
+        assert!(!refused.contains("s3cret"), "{refused}");
+    }
+}

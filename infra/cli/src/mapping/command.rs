@@ -1,0 +1,78 @@
+//! `waymark mapping`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use aws::Clock;
+use clap::Args;
+use serde::Serialize;
+
+use crate::deployment::source_table::{MappingFileError, problems, read_mapping};
+use crate::files::read;
+use crate::mapping::{compact, tell};
+use crate::terminal::output::{Format, Output, note};
+
+#[derive(Args)]
+pub(crate) struct Mapping {
+    /// The mapping, JSON
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Print what becomes of this item instead: JSON as `aws dynamodb get-item` prints it, or plain
+    #[arg(long, value_name = "FILE")]
+    item: Option<PathBuf>,
+}
+
+/// What is said of a mapping in the command's JSON.
+#[derive(Serialize)]
+struct Checked {
+    /// Whether it can be used.
+    valid: bool,
+    /// What is wrong with it.
+    problems: Vec<String>,
+    /// It in the form for a parameter; `null` if it cannot be used.
+    parameter: Option<String>,
+}
+
+impl Mapping {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode> {
+        let is_json = output.format() != Format::Text;
+        // No table is read: any name will do.
+        let source = match read_mapping("source", &self.file) {
+            Ok(source) => source,
+            Err(MappingFileError::Mapping { error, .. }) if is_json => {
+                output.json(&Checked {
+                    valid: false,
+                    problems: problems(&error),
+                    parameter: None,
+                })?;
+                return Ok(ExitCode::FAILURE);
+            }
+            Err(MappingFileError::Mapping { file, error }) => {
+                note(format!("waymark: {}: malformed", file.display()));
+                for problem in problems(&error) {
+                    note(format!("  {problem}"));
+                }
+                return Ok(ExitCode::FAILURE);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match self.item {
+            Some(item) => {
+                let now = Clock::system().now();
+                let told = tell(&source, &read(&item)?, now)?;
+                match is_json {
+                    true => output.json(&told)?,
+                    false => output.text(&told.text())?,
+                }
+            }
+            None if is_json => output.json(&Checked {
+                valid: true,
+                problems: Vec::new(),
+                parameter: Some(compact(&read(&self.file)?)),
+            })?,
+            None => output.document(&format!("{}\n", compact(&read(&self.file)?)))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,148 @@
+//! Values of options: parsers that more than one verb uses.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use sitemap::loc::Loc;
+use sitemap::site::is_site_host;
+use sitemap::time::When;
+
+/// Requests a second; nothing for as many as there can be.
+pub(crate) type Rate = Option<f64>;
+
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    let number = text.strip_suffix("/s").unwrap_or(text);
+    match number.parse::<f64>() {
+        Ok(0.0) => Ok(None),
+        Ok(rate) if rate.is_finite() && rate >= 0.001 => Ok(Some(rate)),
+        _ => Err("is not a number of requests a second, such as 10/s".to_owned()),
+    }
+}
+
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let units = [('h', 3600), ('m', 60), ('s', 1)];
+    let unit = units
+        .iter()
+        .find_map(|(end, unit)| Some((text.strip_suffix(*end)?, *unit)));
+    let (number, unit) = unit.unwrap_or((text, 1));
+    match number.parse::<u64>() {
+        Ok(number) if number > 0 && number < 1_000_000 => Ok(Duration::from_secs(number * unit)),
+        _ => Err("is not a time, such as 30s, 2m or 1h".to_owned()),
+    }
+}
+
+pub(crate) fn host(text: &str) -> Result<String, &'static str> {
+    let host = text.to_ascii_lowercase();
+    match is_site_host(&host) {
+        true => Ok(host),
+        false => Err("is no host, such as www.example.com"),
+    }
+}
+
+pub(crate) fn since(text: &str) -> Result<i64, String> {
+    let when = When::parse(text).map_err(|error| error.to_string())?;
+    Ok(when.seconds())
+}
+
+/// Reads a target that is a URL; nothing if it is a path.
+///
+/// # Errors
+///
+/// If it is no URL that can be asked. What may be a password in it is not shown.
+pub(crate) fn url(text: &str) -> Option<Result<Loc>> {
+    let (scheme, _) = text.split_once("://")?;
+    let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let url = is_scheme.then(|| Loc::parse_any(text))?;
+    Some(url.map_err(|error| anyhow!("{}: {error}", without_password(text))))
+}
+
+/// Returns a text that quotes arguments without what may be user information of URLs in it.
+pub fn without_passwords(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut safe = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        safe.push_str("://");
+        match part.rfind('@') {
+            None => safe.push_str(part),
+            Some(at) => safe.extend(["…", &part[at..]]),
+        }
+    }
+    safe
+}
+
+/// Returns a URL without its user information.
+fn without_password(url: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return Cow::Borrowed(url);
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let port = rest[..end].rsplit_once(':').map_or("", |(_, port)| port);
+    // A password with a slash that is not encoded has no host before it.
+    let end = match port.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => end,
+        false => rest.len(),
+    };
+    match rest[..end].rfind('@') {
+        None => Cow::Borrowed(url),
+        Some(at) => Cow::Owned(format!("{scheme}://…{}", &rest[at..])),
+    }
+}
+
+pub(crate) fn map(text: &str) -> Result<(String, String), String> {
+    let (from, to) = text.split_once('=').ok_or("is not A=B")?;
+    Ok((origin(from)?, origin(to)?))
+}
+
+pub(crate) fn origin(text: &str) -> Result<String, String> {
+    let origin = sitemap::loc::Origin::parse(text);
+    let origin = origin.map_err(|error| format!("{}: {error}", without_password(text)))?;
+    Ok(origin.as_str().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_shown() {
+        for (text, expected) in [
+            (
+                "https://jane:s3cret@www.example.com/a",
+                "https://…@www.example.com/a",
+            ),
+            (
+                "HTTPS://jane:s3/cret@www.example.com/a",
+                "HTTPS://…@www.example.com/a",
+            ),
+            (
+                "https://jane:s@ret@www.example.com:8080",
+                "https://…@www.example.com:8080",
+            ),
+            (
+                "https://www.example.com:80/@jane",
+                "https://www.example.com:80/@jane",
+            ),
+            (
+                "https://www.example.com/@jane",
+                "https://www.example.com/@jane",
+            ),
+            ("folder", "folder"),
+        ] {
+            assert_eq!(without_password(text), expected);
+        }
+        let told = "'https://jane:s3 cret@a.example=http://b:s3cret@b.example' for '--map'";
+        let safe = "'https://…@a.example=http://…@b.example' for '--map'";
+        assert_eq!(without_passwords(told), safe);
+        assert_eq!(without_passwords("a@b"), "a@b");
+        for text in [
+            "https://jane:s3cret@www.example.com/",
+            "HTTP://jane:s3cret@a.example",
+            "ftp://jane:s3cret@a.example",
+        ] {
+            let failure = url(text).expect("it is a URL").unwrap_err().to_string();
+            assert!(!failure.contains("s3cret"), "{failure}");
+        }
+        assert!(url("public/http://").is_none());
+    }
+}
