@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use check::document::elements::{Elements, Oddities, root_of};
 use check::document::input::{Input, Limits};
-use check::entries::{self, Listed, Outline, Page, PageError, Reading};
+use check::listing::{self, Listed, Outline, Page, PageError, Reading};
 use flate2::{Compression, write::GzEncoder};
 
 use crate::draw::Draw;
@@ -51,7 +51,7 @@ pub(crate) fn check(data: &[u8]) {
 
 fn listed(body: impl Read, reading: &Reading) -> Outcome {
     let mut all = Vec::new();
-    let outline = entries::read(body, reading, |listed| {
+    let outline = listing::read(body, reading, |listed| {
         all.push(match listed {
             Listed::Page(page) => (true, page.clone()),
             Listed::Sitemap(loc) => {
@@ -115,7 +115,7 @@ fn written_again((all, _): &Outcome) {
         max_bytes: u64::MAX,
         ..Reading::default()
     };
-    let outline = entries::read_entries(&written, &reading, |listed| {
+    let outline = listing::read_entries(&written, &reading, |listed| {
         if let Listed::Page(page) = listed {
             again.push((page.loc.clone(), page.lastmod.clone()));
         }

@@ -3,15 +3,15 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use check::compare::{Comparison, Fields, Side};
+use check::document::sample::Page;
 use check::document::{About, read};
-use check::draw::Page;
-use check::entries::{self, Listed, Reading};
-use check::finding::Findings;
+use check::findings::{Findings, Policy};
+use check::listing::comparison::{Comparison, Fields, Side};
+use check::listing::{self, Listed, Reading};
+use check::page::response::Response;
 use check::page::{self, Canonical, Nonsense};
-use check::response::Response;
 use check::robots::Robots;
-use check::rules::{Policy, Profile, Rule};
+use check::rules::{Profile, Rule};
 use check::site::Site;
 
 /// What is inflated of an input: a bomb is as long as it wants.
@@ -98,7 +98,7 @@ fn compare(data: &[u8]) {
     for is_exact in [false, true] {
         let mut comparison = Comparison::new(std::env::temp_dir(), is_exact);
         let mut read_as = |side, body: &mut dyn Read| {
-            let outcome = entries::read(body, &reading, |listed| match listed {
+            let outcome = listing::read(body, &reading, |listed| match listed {
                 Listed::Page(page) => comparison.add(side, 0, page),
                 Listed::Sitemap(loc) => {
                     assert!(!loc.is_empty());

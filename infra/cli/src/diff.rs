@@ -7,9 +7,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use check::compare::{Change, Comparison, Counts, Fields, Side};
-use check::entries::Page;
-use check::sort::SortError;
+use check::listing::Page;
+use check::listing::comparison::{Change, Comparison, Counts, Fields, Side};
+use check::listing::sort::SortError;
 use engine::error::EngineError;
 use sitemap::loc::normalized;
 
@@ -99,7 +99,7 @@ impl Ignored {
 /// Returns whether an address, as it is spelled here, is one of a pattern's.
 fn is_of(pattern: &str, loc: &str) -> bool {
     let text = match pattern.starts_with('/') {
-        true => check::address::path_of(loc).unwrap_or(loc),
+        true => check::url::path_of(loc).unwrap_or(loc),
         false => loc,
     };
     matches(pattern, text)

@@ -13,9 +13,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use check::document::About;
-use check::finding::Findings;
+use check::findings::{Findings, Policy};
 use check::robots::Robots;
-use check::rules::Policy;
 use tokio::runtime::Handle;
 
 use crate::check::names;

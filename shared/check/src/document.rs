@@ -7,21 +7,23 @@ use std::sync::Arc;
 use sitemap::site::MAX_BYTES;
 use sitemap::time::When;
 
-use crate::address::{Digest, Problem, Scope};
-use crate::draw::Drawn;
-use crate::expected::{Expected, Said};
-use crate::finding::{Finding, Findings, Position};
-use crate::response::Transfer;
+use crate::document::expected::{Expected, Said};
+use crate::document::sample::Drawn;
+use crate::findings::{Finding, Findings, Policy, Position};
 use crate::robots::Robots;
-use crate::rules::{Policy, Rule};
-use crate::schema::quoted;
+use crate::rules::Rule;
+use crate::text::quoted;
+use crate::url::{Digest, Problem, Scope};
 use input::{Input, Limits, MAX_PIECE_BYTES};
 
 pub mod elements;
 mod entry;
+pub mod expected;
 pub mod feed;
 mod finish;
 pub mod input;
+pub mod sample;
+pub(crate) mod schema;
 mod xml;
 
 /// Seconds of a day.
@@ -49,6 +51,15 @@ const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
 /// Other hosts, of one document, whose robots.txt may be asked about it.
 const MAX_OTHER_HOSTS: usize = 8;
+
+/// How a document comes, as far as that decides how it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transfer {
+    /// It came with `Content-Encoding: gzip`.
+    pub is_encoded: bool,
+    /// It came from a server that the user did not name. Of what is no sitemap nothing is quoted then: a site may name any address.
+    pub is_foreign: bool,
+}
 
 /// What is known of a document before it is read.
 #[derive(Clone, Debug)]

@@ -4,18 +4,19 @@
 
 use url::Url;
 
-use crate::address;
-use crate::draw::Page;
-use crate::finding::{Finding, Findings};
-use crate::response::Response;
+use crate::document::sample::Page;
+use crate::findings::{Finding, Findings};
+use crate::page::response::Response;
 use crate::rules::Rule;
-use crate::schema::quoted;
+use crate::text::quoted;
+use crate::url::digest_of;
 use sitemap::loc::normalized;
 use sitemap::time::When;
 
 mod date;
 mod html;
 mod links;
+pub mod response;
 mod robots;
 mod soft;
 
@@ -256,7 +257,7 @@ impl Judge<'_> {
         let mut own: Vec<(String, u64)> = Vec::new();
         for (base, link) in links.iter().filter(|(_, link)| link.is("alternate")) {
             if let (Some(language), Some(to)) = (&link.language, link.address(base)) {
-                let to = address::digest_of(to.as_str());
+                let to = digest_of(to.as_str());
                 own.push((language.trim().to_ascii_lowercase(), to));
             }
         }

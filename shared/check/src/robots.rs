@@ -1,14 +1,14 @@
 //! robots.txt, as RFC 9309 has it: what is wrong with it, the sitemaps that it names, and what it disallows.
 
-use crate::address::{origin_of, path_of};
-use crate::finding::{Finding, Findings, Position};
-use crate::rules::Rule;
-use crate::schema::quoted;
-
 use std::sync::Arc;
 
 use sitemap::loc::normalized;
 use sitemap::robots::{Directive, Fault, Judge};
+
+use crate::findings::{Finding, Findings, Policy, Position};
+use crate::rules::{Profile, Rule};
+use crate::text::quoted;
+use crate::url::{origin_of, path_of};
 
 use path::{Pattern, compared_path};
 
@@ -43,6 +43,18 @@ impl Crawler {
             Self::Googlebot => "googlebot",
             Self::Bingbot => "bingbot",
             Self::Waymark => "waymark",
+        }
+    }
+}
+
+impl Policy {
+    /// Returns the crawlers that must not be shut out: those of the profiles, and of both engines if there is none of an engine.
+    #[must_use]
+    pub fn crawlers(&self) -> &'static [Crawler] {
+        match [Profile::Google, Profile::Bing].map(|engine| self.asks(engine)) {
+            [true, false] => &[Crawler::Googlebot],
+            [false, true] => &[Crawler::Bingbot],
+            _ => &Crawler::ENGINES,
         }
     }
 }

@@ -3,10 +3,6 @@
 //! Rules of the independent checker in `tests/conformance` have the same names here, where both have them.
 
 use std::fmt;
-use std::sync::Arc;
-
-use crate::known::Known;
-use crate::robots::Crawler;
 
 mod table;
 
@@ -81,12 +77,12 @@ impl Profile {
         }
     }
 
-    const fn bit(self) -> u8 {
+    pub(crate) const fn bit(self) -> u8 {
         1 << self as u8
     }
 }
 
-const fn of(profiles: &[Profile]) -> u8 {
+pub(crate) const fn bits(profiles: &[Profile]) -> u8 {
     let (mut bits, mut at) = (0, 0);
     while at < profiles.len() {
         bits |= profiles[at].bit();
@@ -130,7 +126,7 @@ impl Info {
     /// Whether one of these profiles asks for it.
     #[must_use]
     pub fn is_in(&self, profiles: &[Profile]) -> bool {
-        self.profiles & of(profiles) != 0
+        self.profiles & bits(profiles) != 0
     }
 
     /// The profiles that ask for it.
@@ -185,82 +181,6 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Which rules hold, and how bad each is.
-#[derive(Clone, Debug)]
-pub struct Policy {
-    levels: [Option<Severity>; Rule::ALL.len()],
-    crawlers: &'static [Crawler],
-    profiles: u8,
-    known: Option<Arc<Known>>,
-}
-
-impl Policy {
-    /// The rules of these profiles.
-    #[must_use]
-    pub fn of(profiles: &[Profile]) -> Self {
-        let mut levels = [None; Rule::ALL.len()];
-        for rule in Rule::ALL {
-            if rule.info().is_in(profiles) {
-                levels[*rule as usize] = Some(rule.info().severity);
-            }
-        }
-        let crawlers = match [Profile::Google, Profile::Bing].map(|one| profiles.contains(&one)) {
-            [true, false] => &[Crawler::Googlebot][..],
-            [false, true] => &[Crawler::Bingbot],
-            _ => &Crawler::ENGINES,
-        };
-        Self {
-            levels,
-            crawlers,
-            profiles: of(profiles),
-            known: None,
-        }
-    }
-
-    /// Returns the crawlers that must not be shut out: those of the profiles, and of both engines if there is none of an engine.
-    #[must_use]
-    pub fn crawlers(&self) -> &'static [Crawler] {
-        self.crawlers
-    }
-
-    /// Sets what is known already.
-    pub fn set_known(&mut self, known: Known) {
-        self.known = Some(Arc::new(known));
-    }
-
-    /// What is known of a rule, if anything is.
-    pub(crate) fn known(&self, rule: Rule) -> Option<&Known> {
-        self.known.as_deref().filter(|known| known.knows(rule))
-    }
-
-    /// Sets a rule's level, or switches it off.
-    pub fn set(&mut self, rule: Rule, level: Option<Severity>) {
-        self.levels[rule as usize] = level;
-    }
-
-    /// How bad a finding of this rule is; nothing if it is off.
-    #[must_use]
-    pub fn level(&self, rule: Rule) -> Option<Severity> {
-        self.levels[rule as usize]
-    }
-
-    /// Whether what Waymark promises beyond the rules' words is asked for: an index's lastmod is exactly its sitemap's.
-    pub(crate) fn is_strict(&self) -> bool {
-        self.asks(Profile::Waymark)
-    }
-
-    /// Returns whether a profile's rules were asked for.
-    pub(crate) fn asks(&self, profile: Profile) -> bool {
-        self.profiles & profile.bit() != 0
-    }
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Self::of(&Profile::DEFAULT)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,14 +203,5 @@ mod tests {
         assert!(Rule::matching("ext.").len() > 10);
         assert!(Rule::matching("nothing").is_empty());
         assert!(Rule::matching("").is_empty());
-    }
-
-    #[test]
-    fn a_profile_decides_which_rules_hold() {
-        let usual = Policy::default();
-        assert_eq!(usual.level(Rule::LocHost), Some(Severity::Error));
-        let google = Policy::of(&[Profile::Google]);
-        assert_eq!(google.level(Rule::RobotsUnknown), Some(Severity::Warning));
-        assert_eq!(google.level(Rule::LocHost), None);
     }
 }

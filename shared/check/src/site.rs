@@ -4,19 +4,20 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::address::Digest;
+use crate::document::expected::Expected;
+use crate::document::sample::{Drawn, Page};
 use crate::document::{Document, Kind, MAX_LINKS, Subject};
-use crate::draw::{Drawn, Page};
-use crate::expected::Expected;
-use crate::finding::{Finding, Findings, Position};
-use crate::rules::{Policy, Rule};
-use crate::schema::shown;
-use crate::sort::SortError;
+use crate::findings::{Finding, Findings, Policy, Position};
+use crate::listing::sort::SortError;
+use crate::rules::Rule;
+use crate::text::shown;
+use crate::url::Digest;
 use sitemap::time::When;
 
 use pages::{Found, Pages, Place};
 
 mod pages;
+pub mod yoast_names;
 
 /// Bytes that sorting takes in memory, twice: for URLs, and for links between languages. Behind them it is all on disk.
 const MEMORY: usize = 32 * 1024 * 1024;

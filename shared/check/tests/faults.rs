@@ -9,11 +9,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use check::address::Scope;
 use check::document::{About, Document, Kind, read};
-use check::response::{End, Response};
-use check::rules::{Policy, Profile, Rule};
+use check::findings::Policy;
+use check::page::response::{End, Response};
+use check::rules::{Profile, Rule};
 use check::site::{Listing, Site};
+use check::url::Scope;
 
 /// 2026-11-24T20:00:00Z
 const NOW: i64 = 1_795_550_400;
@@ -641,7 +642,7 @@ fn each_fault_of_an_answer_gives_its_rule_alone() {
     let whole = read(entry("").as_bytes(), &about("a.xml"));
     let part = read(&entry("").as_bytes()[..350], &about("a.xml"));
     let check = |response: Response, document: &Document, expected: &[Rule]| {
-        let mut findings = check::finding::Findings::new(Arc::new(Policy::default()));
+        let mut findings = check::findings::Findings::new(Arc::new(Policy::default()));
         response.judge(&"a.xml".into(), Some(document), &mut findings);
         let rules: Vec<_> = findings.kept().iter().map(|finding| finding.rule).collect();
         assert_eq!(rules, expected, "{response:?}");

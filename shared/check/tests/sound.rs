@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use check::address::Scope;
 use check::document::{About, Document, Kind, read};
-use check::rules::{Policy, Profile, Rule, Severity};
+use check::findings::Policy;
+use check::rules::{Profile, Rule, Severity};
+use check::url::Scope;
 
 /// 2026-11-24T20:00:00Z
 const NOW: i64 = 1_795_550_400;

@@ -8,9 +8,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use check::document::expected::{Details, Expected};
 use check::document::{About, read};
-use check::expected::{Details, Expected};
-use check::rules::{Policy, Profile};
+use check::findings::Policy;
+use check::rules::Profile;
 use check::site::Site;
 
 const ORIGIN: &str = "https://www.example.com";

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use check::finding::Findings;
-use check::known::{Key, Known, steady};
+use check::findings::Findings;
+use check::findings::suppressions::{Key, Known, steady};
 use check::rules::Rule;
 use serde::{Deserialize, Serialize};
 
@@ -106,8 +106,7 @@ pub fn written(findings: &Findings) -> Result<String, String> {
 mod tests {
     use std::sync::Arc;
 
-    use check::finding::Finding;
-    use check::rules::Policy;
+    use check::findings::{Finding, Policy};
 
     use super::*;
 
@@ -147,7 +146,7 @@ mod tests {
         assert!(read("{\"version\": 2, \"findings\": []}", &mut known).is_err());
         assert!(read("{\"version\": 1, \"findings\": []}", &mut known).is_ok());
         let mut findings = Findings::new(Arc::new(Policy::default()));
-        for _ in 0..=check::finding::MAX_KEPT {
+        for _ in 0..=check::findings::MAX_KEPT {
             found(&mut findings, "a.xml", "x");
         }
         assert!(written(&findings).unwrap_err().contains("loc.host"));

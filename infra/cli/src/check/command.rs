@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow};
 use aws::{Account, Clock};
-use check::expected::Expected;
-use check::finding::Findings;
-use check::known::Known;
-use check::rules::{Policy, Profile, Rule, Severity};
+use check::document::expected::Expected;
+use check::findings::suppressions::Known;
+use check::findings::{Findings, Policy};
+use check::rules::{Profile, Rule, Severity};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use engine::error::EngineError;
@@ -358,7 +358,7 @@ impl Check {
     fn asking(&self, targets: &[Target]) -> Result<Asking> {
         let origins = targets.iter().filter_map(|target| match target {
             Target::Site(origin) => Some(origin.clone()),
-            Target::Sitemap(url) => check::address::origin_of(url).map(str::to_owned),
+            Target::Sitemap(url) => check::url::origin_of(url).map(str::to_owned),
             _ => None,
         });
         Ok(Asking {

@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use check::finding::{Finding, Findings};
-use check::known::Allowance;
-use check::rules::{Policy, Rule, Severity};
+use check::findings::suppressions::Allowance;
+use check::findings::{Finding, Findings, Policy};
+use check::rules::{Rule, Severity};
 use serde::Deserialize;
 use sitemap::time::When;
 

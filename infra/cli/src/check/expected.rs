@@ -3,8 +3,8 @@
 //! One URL a line; or a JSON list of URLs or of `{"loc", "lastmod"?, "images"?, "alternates"?}`, perhaps as the `urls` of an
 //! object; or such objects one a line, where `url` will do for `loc`. What is not given may be anything.
 
-use check::address::origin_of;
-use check::expected::{Details, Expected};
+use check::document::expected::{Details, Expected};
+use check::url::origin_of;
 use serde_json::Value;
 
 /// What is shown of something that is not understood.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use check::draw::MAX_DRAWN;
+use check::document::sample::MAX_DRAWN;
 use check::rules::{Profile, Rule, Severity};
 
 use crate::check::config;

@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 
-use check::address::origin_of;
-use check::draw::Page;
-use check::finding::{Finding, Findings};
+use check::document::sample::Page;
+use check::findings::{Finding, Findings};
 use check::page::{self, Canonical, MAX_PAGE_BYTES, Nonsense};
 use check::robots::Crawler;
 use check::rules::Rule;
+use check::url::origin_of;
 use futures::StreamExt as _;
 use futures::stream;
 use sitemap::loc::normalized;

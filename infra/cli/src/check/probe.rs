@@ -1,11 +1,11 @@
 //! Requests beside those for documents: what servers do with conditions, methods, encodings, browsers, queries and addresses
 //! that are no sitemaps. Only for the rules `hdr.` and `route.`.
 
-use check::address::origin_of;
 use check::document::{Document, Kind};
-use check::finding::{Finding, Findings};
-use check::names::{Name, Series};
+use check::findings::{Finding, Findings};
 use check::rules::Rule;
+use check::site::yoast_names::{Name, Series};
+use check::url::origin_of;
 
 use crate::fetch::client::{Answer, Client, Probe};
 

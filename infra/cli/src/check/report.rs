@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use check::finding::{Finding, Findings, MAX_KEPT};
+use check::findings::{Finding, Findings, MAX_KEPT};
 use check::rules::{Rule, Severity};
 use check::site::Totals;
 use serde::Serialize;

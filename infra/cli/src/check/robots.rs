@@ -6,11 +6,10 @@ use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use check::address::origin_of;
-use check::finding::Findings;
-use check::response::{End, Response};
+use check::findings::{Findings, Policy};
+use check::page::response::{End, Response};
 use check::robots::{MAX_ROBOTS_BYTES, Robots};
-use check::rules::Policy;
+use check::url::origin_of;
 use tokio::sync::Mutex;
 
 use crate::fetch::bucket::Bucket;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Error, Result, anyhow};
 use aws::{Account, Clock};
-use check::address::origin_of;
-use check::compare::{Fields, Side};
-use check::entries::{Part, Reading};
+use check::listing::comparison::{Fields, Side};
+use check::listing::{Part, Reading};
+use check::url::origin_of;
 use clap::{Args, ValueEnum};
 use engine::error::EngineError;
 use objects::all_sites;

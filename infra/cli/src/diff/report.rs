@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io;
 
-use check::compare::{Change, Counts};
-use check::entries::Part;
+use check::listing::Part;
+use check::listing::comparison::{Change, Counts};
 use serde::Serialize;
 
 use super::Files;

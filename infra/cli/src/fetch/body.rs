@@ -8,7 +8,7 @@ use std::time::Duration;
 use aws::chain;
 use aws_smithy_types::body::SdkBody;
 use bytes::{Buf, Bytes};
-use check::response::{End, Response};
+use check::page::response::{End, Response};
 use http_body_util::BodyExt;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use aws::{Account, Aws, chain};
 use aws_sdk_s3::config::ProvideCredentials as _;
 use aws_sdk_s3::error::ProvideErrorMetadata as _;
-use check::document::{About, read};
-use check::response::{End, Response, Transfer};
+use check::document::{About, Transfer, read};
+use check::page::response::{End, Response};
 use tokio::time::Instant;
 
 use super::body::{self, Deadline};

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use check::address::origin_of;
 use check::document::{About, Document, read};
-use check::response::Response;
+use check::page::response::Response;
+use check::url::origin_of;
 use percent_encoding::percent_decode_str;
 
 use super::bucket::Bucket;

@@ -139,7 +139,7 @@ impl Import {
         let options = self.options()?;
         let origins = places.iter().filter_map(|(_, place)| match place {
             Place::Site(origin) => Some(origin.clone()),
-            Place::Url(url) => check::address::origin_of(url).map(str::to_owned),
+            Place::Url(url) => check::url::origin_of(url).map(str::to_owned),
             _ => None,
         });
         let client = Client::new(self.requests.asking(origins, &self.map)?);

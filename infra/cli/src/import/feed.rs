@@ -1,9 +1,9 @@
 //! RSS, Atom and JSON Feed: addresses, titles and dates.
 
-use check::address::path_of;
 use check::document::elements::{Element, Elements, Entries, Oddities};
 use check::document::feed::{Base, entry_of, page_of};
 use check::document::input::Input;
+use check::url::path_of;
 use serde_json::Value;
 use sitemap::time::When;
 

@@ -1,7 +1,7 @@
 //! An entry of a sitemap as the fields of a record, and the type that a sitemap's name says.
 
-use check::address::path_of;
 use check::document::elements::Element;
+use check::url::path_of;
 use serde_json::{Map, Value, json};
 use sitemap::record::MAX_TYPE_BYTES;
 use sitemap::site::SITE_TYPE;

@@ -9,10 +9,10 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use check::address::origin_of;
 use check::document::elements::{Elements, Entries, Oddities};
 use check::document::feed::entry_of;
 use check::document::input::is_list;
+use check::url::origin_of;
 use sitemap::loc::normalized;
 
 use super::feed;

@@ -5,9 +5,9 @@ use std::io::{self, BufRead as _, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use check::address::origin_of;
 use check::document::elements::root_of;
 use check::document::input::{Input, Limits, is_list};
+use check::url::origin_of;
 use serde_json::Value;
 use tokio::runtime::Handle;
 

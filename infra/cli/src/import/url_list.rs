@@ -1,7 +1,7 @@
 //! A URL a line.
 
-use check::address::path_of;
 use check::document::input::Input;
+use check::url::path_of;
 
 use super::options::ImportError;
 use super::writer::{Fields, Id, Sink};

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
-use check::address::path_of;
 use check::document::elements::Element;
 use check::document::feed::Base;
+use check::url::path_of;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use sitemap::loc::{Loc, normalized};

@@ -173,7 +173,7 @@ pub(super) fn command_errors() -> Vec<String> {
         DiffError::Nothing { .. } => DiffError::Nothing { target: HOST.to_owned(), what: format!("{URL} is a sitemap without entries") },
         DiffError::TooMany { .. } => DiffError::TooMany { target: HOST.to_owned(), limit: 50_000 },
         DiffError::Table(_) => DiffError::Table(store()),
-        DiffError::Sort(_) => DiffError::Sort(check::sort::SortError::new(Path::new("/tmp"), full())),
+        DiffError::Sort(_) => DiffError::Sort(check::listing::sort::SortError::new(Path::new("/tmp"), full())),
         DiffError::Output(_) => DiffError::Output(full()),
     }) {
         add(&error);

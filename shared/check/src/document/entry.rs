@@ -7,12 +7,12 @@ use super::{
     AHEAD, Alternate, Child, DAY, Kind, Link, Listed, MAX_LINKS, MAX_TEXT_BYTES, Mark, NEWS_AGE,
     NOW, Reader,
 };
-use crate::address::{self, Digest};
-use crate::draw::Page;
-use crate::expected::Said;
-use crate::finding::Position;
+use crate::document::expected::Said;
+use crate::document::sample::Page;
+use crate::findings::Position;
 use crate::rules::Rule;
-use crate::schema::quoted;
+use crate::text::quoted;
+use crate::url::{self, Digest};
 use crate::xsd;
 
 impl Reader<'_> {
@@ -36,7 +36,7 @@ impl Reader<'_> {
             Rule::LocHost
         };
         let mut problems = std::mem::take(&mut self.problems);
-        address::problems(loc, &self.about.scope, outside, &mut problems);
+        url::problems(loc, &self.about.scope, outside, &mut problems);
         for (rule, message, invalid) in problems.drain(..) {
             match self.about.scope.other_host(loc) {
                 // Its robots.txt has to be asked first.
@@ -137,7 +137,7 @@ impl Reader<'_> {
         at: Position,
         place: impl Fn() -> String,
     ) -> bool {
-        let form = address::Form::of(address);
+        let form = url::Form::of(address);
         for (rule, wrong) in [(rule, &form.wrong), (Rule::LocSpelling, &form.unusual)] {
             if !wrong.is_empty() {
                 let invalid = rule != Rule::LocSpelling && !xsd::is_any_uri(address);
@@ -146,7 +146,7 @@ impl Reader<'_> {
                 });
             }
         }
-        address::Parts::of(address).is_some()
+        url::Parts::of(address).is_some()
     }
 
     /// Counts a loc that is more than plain text.

@@ -11,8 +11,8 @@ use sitemap::loc::Loc;
 
 use super::Reader;
 use super::elements::Element;
-use crate::address::path_of;
-use crate::finding::Position;
+use crate::findings::Position;
+use crate::url::path_of;
 
 /// What `alternate` is short for (RFC 4287, 4.2.7.2).
 const IANA: &str = "http://www.iana.org/assignments/relation/";

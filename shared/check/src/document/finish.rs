@@ -5,9 +5,9 @@ use sitemap::time::When;
 
 use super::input::{Packing, Stop};
 use super::{Document, Kind, Mark, NEAR_PERCENT, Reader, SAME_LEAST, SAME_PERCENT, Subject, Tally};
-use crate::address;
 use crate::rules::Rule;
-use crate::schema::{quoted, shown};
+use crate::text::{quoted, shown};
+use crate::url;
 
 /// Who goes wrong on a comment or a processing instruction in a loc.
 const MARKUP: &str = "@crawlee/utils and trafilatura drop the URL, site-map-parser cuts it, sitemap-stream-parser makes two of it, \
@@ -245,7 +245,7 @@ impl Reader<'_> {
         let mut seen = std::collections::HashSet::new();
         let (first, again): (Vec<_>, Vec<_>) = children
             .into_iter()
-            .partition(|child| seen.insert(address::digest_of(&child.loc)));
+            .partition(|child| seen.insert(url::digest_of(&child.loc)));
         for child in again {
             self.found(Rule::IndexDup, child.at, false, || {
                 format!("{} is listed twice", quoted(&child.loc))

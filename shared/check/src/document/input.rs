@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use flate2::bufread::GzDecoder;
 
-use crate::finding::Position;
+use crate::findings::Position;
 use encoding::Decoded;
 
 mod encoding;

@@ -14,9 +14,10 @@ use sitemap::xml::is_xml_char;
 use super::feed::Feed;
 use super::input::{Input, Stop};
 use super::{Kind, Mark, Reader, Tally};
-use crate::finding::Position;
+use crate::document::schema::{Content, Element, INDEX, Ns, Type, URLSET, Use};
+use crate::findings::Position;
 use crate::rules::Rule;
-use crate::schema::{Content, Element, INDEX, Ns, Type, URLSET, Use, quoted};
+use crate::text::quoted;
 use crate::xsd;
 
 use attributes::is_name;

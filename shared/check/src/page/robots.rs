@@ -3,7 +3,8 @@
 //! Google's description: <https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag>.
 
 use super::date;
-use crate::rules::{Policy, Profile};
+use crate::findings::Policy;
+use crate::rules::Profile;
 
 /// A crawler with directives of its own, and the profile whose it is.
 const CRAWLERS: [(&str, Profile); 2] = [("googlebot", Profile::Google), ("bingbot", Profile::Bing)];

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use sitemap::loc::normalized;
 use url::Url;
 
-use crate::address::digest;
-use crate::response::Response;
+use crate::page::response::Response;
+use crate::url::digest;
 
 /// Shorter runs of letters and digits are words, longer ones with a digit are tokens that each answer has anew.
 const MIN_TOKEN_CHARS: usize = 16;

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::rules::Policy;
+use crate::findings::Policy;
 
 /// 2026-11-24T20:00:00Z
 const NOW: i64 = 1_795_550_400;
 const ORIGIN: &str = "https://www.example.com";
 
 fn page() -> Page {
-    let digest = |path: &str| address::digest_of(&format!("{ORIGIN}{path}"));
+    let digest = |path: &str| digest_of(&format!("{ORIGIN}{path}"));
     Page {
         loc: format!("{ORIGIN}/a/%c3%A4?b=1"),
         file: "a.xml".into(),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::rules::Policy;
+use crate::findings::Policy;
 
 const ORIGIN: &str = "https://www.example.com";
 

@@ -1,6 +1,6 @@
 //! The table of rules, and whose they are.
 
-use super::{Info, Profile, Severity, Source, of, source};
+use super::{Info, Profile, Severity, Source, bits, source};
 
 const PROTOCOL: Source = source("sitemaps.org", "https://www.sitemaps.org/protocol.html");
 const XML: Source = source("XML 1.0", "https://www.w3.org/TR/xml/");
@@ -70,17 +70,17 @@ const WAYMARK: Source = source("Waymark", "https://www.sitemaps.org/protocol.htm
 
 const SIGNALS: Source = source("Content signals", "https://contentsignals.org/");
 
-const EVERYBODY: u8 = of(&[
+const EVERYBODY: u8 = bits(&[
     Profile::Protocol,
     Profile::Google,
     Profile::Bing,
     Profile::Waymark,
 ]);
-const ANYBODY: u8 = of(&[Profile::Protocol, Profile::Waymark]);
-const GOOGLES: u8 = of(&[Profile::Google, Profile::Waymark]);
-const NAMES: u8 = of(&[Profile::Yoast, Profile::Waymark]);
-const PROMISES: u8 = of(&[Profile::Waymark]);
-const ENGINES: u8 = of(&[Profile::Google, Profile::Bing, Profile::Waymark]);
+const ANYBODY: u8 = bits(&[Profile::Protocol, Profile::Waymark]);
+const GOOGLES: u8 = bits(&[Profile::Google, Profile::Waymark]);
+const NAMES: u8 = bits(&[Profile::Yoast, Profile::Waymark]);
+const PROMISES: u8 = bits(&[Profile::Waymark]);
+const ENGINES: u8 = bits(&[Profile::Google, Profile::Bing, Profile::Waymark]);
 
 macro_rules! rules {
     ($($rule:ident $id:literal $severity:ident $profiles:ident $source:ident, $what:literal, $why:literal, $remedy:literal;)*) => {

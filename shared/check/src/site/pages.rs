@@ -7,10 +7,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::address::Digest;
 use crate::document::{Link, Subject};
-use crate::finding::Position;
-use crate::sort::{Sorted, Sorter};
+use crate::findings::Position;
+use crate::listing::sort::{Sorted, Sorter};
+use crate::url::Digest;
 
 /// Bytes of a URL that are kept for a message, which shows 200 characters at most.
 const MAX_TEXT_BYTES: usize = 1_024;

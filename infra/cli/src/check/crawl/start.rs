@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use check::address::{Scope, origin_of};
 use check::document::{Document, Kind};
-use check::finding::Findings;
-use check::response::Response;
+use check::findings::Findings;
+use check::listing::sort::SortError;
+use check::page::response::Response;
 use check::robots::Robots;
 use check::rules::Rule;
 use check::site::Listing;
-use check::sort::SortError;
+use check::url::{Scope, origin_of};
 use url::{Host, Url};
 
 use super::{Next, Target, Walk, over};

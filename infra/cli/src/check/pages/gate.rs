@@ -1,7 +1,7 @@
 //! robots.txt of each site that a page is on or leads to. Nothing is asked for past it.
 
-use check::address::origin_of;
 use check::robots::Crawler;
+use check::url::origin_of;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 

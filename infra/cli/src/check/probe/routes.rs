@@ -1,7 +1,7 @@
 //! Addresses around the sitemaps: redirects from other names, and what is no sitemap.
 
-use check::names::Name;
 use check::rules::Rule;
+use check::site::yoast_names::Name;
 
 use super::Asker;
 use crate::fetch::client::Answer;

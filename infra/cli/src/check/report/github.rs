@@ -1,6 +1,6 @@
 //! Annotations of a GitHub workflow: <https://docs.github.com/actions/reference/workflow-commands-for-github-actions>.
 
-use check::finding::Finding;
+use check::findings::Finding;
 use check::rules::Severity;
 
 use super::Report;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use check::finding::Finding;
+use check::findings::Finding;
 use check::rules::{Rule, Severity};
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use check::finding::Finding;
+use check::findings::Finding;
 use check::rules::Rule;
 use sitemap::xml::is_xml_char;
 

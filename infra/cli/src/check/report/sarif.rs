@@ -1,7 +1,7 @@
 //! SARIF 2.1.0: <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
 
-use check::finding::Finding;
-use check::known::{Key, steady};
+use check::findings::Finding;
+use check::findings::suppressions::{Key, steady};
 use check::rules::{Rule, Severity};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use check::finding::Position;
-use check::rules::Policy;
+use check::findings::{Policy, Position};
 
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use quick_xml::name::ResolveResult;
 
-use crate::schema::Ns;
+use crate::document::schema::Ns;
 
 /// A namespace by a part of its name, and the usual prefix. The first that fits counts. Those without a prefix have texts that
 /// are long and that nobody needs.

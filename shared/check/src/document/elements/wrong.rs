@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::document::input::Stop;
-use crate::schema::quoted;
+use crate::text::quoted;
 
 /// Why a document cannot be read on.
 #[derive(Debug)]

@@ -7,9 +7,10 @@ use sitemap::language::{LanguageError, X_DEFAULT, check_language};
 use sitemap::xml::is_xml_char;
 
 use super::Xml;
-use crate::finding::Position;
+use crate::document::schema::{Element, INSTANCE, Ns};
+use crate::findings::Position;
 use crate::rules::Rule;
-use crate::schema::{Element, INSTANCE, Ns, quoted};
+use crate::text::quoted;
 use crate::xsd;
 
 impl Xml<'_, '_> {

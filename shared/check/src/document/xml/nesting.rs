@@ -5,9 +5,9 @@ use quick_xml::events::BytesStart;
 use super::super::Kind;
 use super::super::feed::Feed;
 use super::Xml;
-use crate::finding::Position;
+use crate::document::schema::{Content, EXTENSIONS, Element, INDEX, Ns, URLSET};
+use crate::findings::Position;
 use crate::rules::Rule;
-use crate::schema::{Content, EXTENSIONS, Element, INDEX, Ns, URLSET};
 
 impl Xml<'_, '_> {
     pub(super) fn root(

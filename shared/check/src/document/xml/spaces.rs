@@ -3,9 +3,10 @@
 use quick_xml::name::ResolveResult;
 
 use super::super::{Reader, Tally};
-use crate::finding::Position;
+use crate::document::schema::{EXTENSIONS, Element, Ns};
+use crate::findings::Position;
 use crate::rules::Rule;
-use crate::schema::{EXTENSIONS, Element, Ns, quoted};
+use crate::text::quoted;
 
 /// Wrong namespaces of a document that are told apart. The rest is told together with the last.
 const MAX_TOLD: usize = 64;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::finding::Position;
+use crate::findings::Position;
 use sitemap::time::When;
 
 /// Pages that may be drawn of a site: with their texts they take some 30 MB.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::address;
-use crate::finding::Finding;
+use super::finding::Finding;
 use crate::rules::Rule;
+use crate::url;
 
 /// Findings that somebody has decided to live with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Key<'_> {
             file,
             message,
         } = self;
-        address::digest(format!("{rule}\n{file}\n{message}").as_bytes())
+        url::digest(format!("{rule}\n{file}\n{message}").as_bytes())
     }
 }
 

@@ -7,7 +7,7 @@
 //! - Nothing is written if all records fit into half of the memory.
 //!
 //! ```
-//! let mut sorter = check::sort::Sorter::new(std::env::temp_dir(), 1024 * 1024);
+//! let mut sorter = check::listing::sort::Sorter::new(std::env::temp_dir(), 1024 * 1024);
 //! for word in ["one", "two", "three"] {
 //!     sorter.push(word.as_bytes())?;
 //! }

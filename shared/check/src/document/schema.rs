@@ -6,6 +6,7 @@
 use sitemap::video::{MAX_DESCRIPTION_CHARS, MAX_DURATION, MAX_TAGS, MAX_TITLE_CHARS, PLATFORMS};
 
 use crate::rules::Rule;
+use crate::text::quoted;
 use crate::xsd;
 
 mod ns;
@@ -143,23 +144,6 @@ const GENRES: [&str; 6] = [
     "Opinion",
     "UserGenerated",
 ];
-
-/// Foreign text in a message, at most so much of it.
-pub(crate) fn quoted(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("\"{}…\"", &text[..end]),
-        None => format!("\"{text}\""),
-    }
-}
-
-/// Foreign text at the begin of a message, which does without it if there is none.
-pub(crate) fn shown(text: &str) -> String {
-    match text {
-        "" => String::new(),
-        text => format!("{} ", quoted(text)),
-    }
-}
 
 /// What is done with an element's text, beside checking its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::document::{Document, Kind};
-use crate::finding::{Finding, Findings};
+use crate::findings::{Finding, Findings};
 use crate::rules::Rule;
-use crate::schema::quoted;
+use crate::text::quoted;
 
 /// Crawlers give up on slower ones.
 const SLOW_SECONDS: u64 = 10;
@@ -19,15 +19,6 @@ pub enum End {
     Enough,
     /// The connection or the time ended it; the text says how.
     Cut(String),
-}
-
-/// How a document comes, as far as that decides how it is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Transfer {
-    /// It came with `Content-Encoding: gzip`.
-    pub is_encoded: bool,
-    /// It came from a server that the user did not name. Of what is no sitemap nothing is quoted then: a site may name any address.
-    pub is_foreign: bool,
 }
 
 /// An answer, whose body was read or not.

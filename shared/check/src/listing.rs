@@ -8,13 +8,17 @@ use std::io::{self, Read};
 
 use sitemap::loc::normalized;
 
-use crate::address::path_of;
 use crate::document::Kind;
+use crate::document::Transfer;
 use crate::document::elements::{Broken, Element, Elements, Entries, Oddities, Wrong};
 use crate::document::feed::{Base, entry_of, page_of};
 use crate::document::input::{Input, Limits, MAX_PIECE_BYTES, Stop, is_list};
-use crate::response::Transfer;
-use crate::schema::{Ns, quoted};
+use crate::document::schema::Ns;
+use crate::text::quoted;
+use crate::url::path_of;
+
+pub mod comparison;
+pub mod sort;
 
 /// What a document's beginning is recognised by.
 const HEAD_BYTES: usize = 1024;

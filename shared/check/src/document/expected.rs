@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::address;
-use crate::finding::{Finding, Findings};
+use crate::findings::{Finding, Findings};
 use crate::rules::Rule;
-use crate::schema::quoted;
+use crate::text::quoted;
+use crate::url;
 use sitemap::loc::normalized;
 use sitemap::time::When;
 
@@ -51,13 +51,13 @@ impl Set {
     }
 
     pub(crate) fn add_image(&mut self, loc: &str) {
-        self.add(address::digest_of(loc));
+        self.add(url::digest_of(loc));
     }
 
     /// Adds an alternate. Languages have no case (RFC 5646, 2.1.1).
     pub(crate) fn add_alternate(&mut self, language: &str, href: &str) {
         let (language, href) = (language.to_ascii_lowercase(), normalized(href));
-        self.add(address::digest(format!("{language}\n{href}").as_bytes()));
+        self.add(url::digest(format!("{language}\n{href}").as_bytes()));
     }
 
     fn of_images(images: &[String]) -> Self {
@@ -101,7 +101,7 @@ impl Expected {
             met: AtomicU8::new(0),
             loc,
         };
-        self.pages.insert(address::digest_of(&page.loc), page);
+        self.pages.insert(url::digest_of(&page.loc), page);
     }
 
     /// How many URLs should be listed.

@@ -1,0 +1,40 @@
+//! Something that is wrong, and where.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::rules::Rule;
+
+/// A place in a document, both from one. A column counts characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that does not hold.
+    pub rule: Rule,
+    /// The document's address, or its path.
+    pub file: Arc<str>,
+    /// Where in the document.
+    pub at: Option<Position>,
+    /// What is wrong there. It quotes foreign text.
+    pub message: String,
+    /// Whether the official schemas, or any XML parser, refuse the document for it.
+    pub invalid: bool,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some(at) = self.at {
+            write!(f, ":{}:{}", at.line, at.column)?;
+        }
+        write!(f, ": {} {}", self.rule, self.message)
+    }
+}
