@@ -1,8 +1,8 @@
 //! What is wrong with a sitemap, whoever made it: rules over streams, without I/O of its own.
 //!
 //! ```text
-//! body ─▶ inflate, count, limit ─▶ XML events ─▶ schema and rules ─▶ Document ─▶ Site: compared with the others ─▶ Findings
-//!         (document::input)        (document)    (document::schema, url)              (site)
+//! body ─▶ inflate, count, limit ─▶ XML events      ─▶ schema and rules        ─▶ Document ─▶ Site: compared with the others ─▶ Findings
+//!         (document::input)        (document::xml)    (document::schema, url)                (site)
 //! ```
 //!
 //! - A document is a stream. No more of it is held than one tag or text, digests of its URLs, and what an index lists.

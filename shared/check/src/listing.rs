@@ -8,59 +8,22 @@ use std::io::{self, Read};
 
 use sitemap::loc::normalized;
 
-use crate::document::Kind;
-use crate::document::Transfer;
 use crate::document::elements::{Broken, Element, Elements, Entries, Oddities, Wrong};
 use crate::document::feed::{Base, entry_of, page_of};
 use crate::document::input::{Input, Limits, MAX_PIECE_BYTES, Stop, is_list};
 use crate::document::schema::Ns;
+use crate::document::{Kind, Transfer};
 use crate::text::quoted;
 use crate::url::path_of;
 
 pub mod comparison;
+mod page;
 pub mod sort;
+
+pub use page::{Page, Part};
 
 /// What a document's beginning is recognised by.
 const HEAD_BYTES: usize = 1024;
-
-/// A listed page.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// Its address.
-    pub loc: String,
-    /// Its lastmod, as it is written; empty if there is none.
-    pub lastmod: String,
-    /// Digests of its images, alternates, videos and news: [`Part`] is the place.
-    pub parts: [Vec<u64>; Part::ALL.len()],
-}
-
-/// What a page has several of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Images.
-    Images,
-    /// Links to the page in other languages.
-    Alternates,
-    /// Videos.
-    Videos,
-    /// News.
-    News,
-}
-
-impl Part {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Images, Self::Alternates, Self::Videos, Self::News];
-
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "image:image" => Some(Self::Images),
-            "video:video" => Some(Self::Videos),
-            "news:news" => Some(Self::News),
-            "xhtml:link" => Some(Self::Alternates),
-            _ => None,
-        }
-    }
-}
 
 /// What a document lists.
 #[derive(Debug)]

@@ -22,6 +22,7 @@ mod soft;
 
 pub use soft::{Nonsense, nonsense};
 
+use date::DAY;
 use html::Html;
 use links::Link;
 use robots::Reading;
@@ -30,8 +31,6 @@ use robots::Reading;
 pub const MAX_PAGE_BYTES: usize = 1024 * 1024;
 /// Seconds by which a page's own date and the lastmod may differ: they are written one after the other.
 const SLACK: i64 = 60;
-/// Seconds of a day.
-const DAY: i64 = 86_400;
 
 /// What a page's canonical page is, where the page names another one than itself.
 #[derive(Clone, Debug)]

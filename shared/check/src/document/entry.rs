@@ -3,17 +3,28 @@
 use sitemap::site::MAX_ENTRIES;
 use sitemap::time::{TimeError, When};
 
-use super::{
-    AHEAD, Alternate, Child, DAY, Kind, Link, Listed, MAX_LINKS, MAX_TEXT_BYTES, Mark, NEWS_AGE,
-    NOW, Reader,
-};
-use crate::document::expected::Said;
-use crate::document::sample::Page;
+use super::data::{Child, Kind, Link, Listed, MAX_LINKS};
+use super::expected::Said;
+use super::reader::{Alternate, Mark, Reader};
+use super::sample::Page;
 use crate::findings::Position;
 use crate::rules::Rule;
 use crate::text::quoted;
 use crate::url::{self, Digest};
 use crate::xsd;
+
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+/// Seconds by which a lastmod may be in the future: clocks and time zones differ.
+const AHEAD: i64 = DAY;
+/// News count for two days (<https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap>); an hour
+/// for sitemaps that are made on the hour.
+const NEWS_AGE: i64 = 2 * DAY + 3_600;
+/// A lastmod within so many seconds of the fetch is taken for the time of the fetch, and not of a change.
+const NOW: i64 = 10;
+/// Bytes of URLs, of one document, that are kept until they were compared with those of other documents. A message about a URL beyond
+/// that does not show it.
+const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
 impl Reader<'_> {
     pub(super) fn begin_entry(&mut self, at: Position) {

@@ -9,8 +9,8 @@ use quick_xml::escape::{resolve_xml_entity, unescape_with};
 use quick_xml::events::BytesStart;
 use sitemap::loc::Loc;
 
-use super::Reader;
 use super::elements::Element;
+use super::reader::Reader;
 use crate::findings::Position;
 use crate::url::path_of;
 

@@ -3,11 +3,18 @@
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MAX_NEWS_ENTRIES};
 use sitemap::time::When;
 
+use super::data::{Document, Kind, Subject};
 use super::input::{Packing, Stop};
-use super::{Document, Kind, Mark, NEAR_PERCENT, Reader, SAME_LEAST, SAME_PERCENT, Subject, Tally};
+use super::reader::{Mark, Reader, Tally};
 use crate::rules::Rule;
 use crate::text::{quoted, shown};
 use crate::url;
+
+/// If so many percent of the lastmods are the same time, and there are at least `SAME_LEAST`, they are taken for the time of a build.
+const SAME_PERCENT: u64 = 90;
+const SAME_LEAST: u64 = 50;
+/// From so many percent of a limit on, a document is near it.
+const NEAR_PERCENT: u64 = 95;
 
 /// Who goes wrong on a comment or a processing instruction in a loc.
 const MARKUP: &str = "@crawlee/utils and trafilatura drop the URL, site-map-parser cuts it, sitemap-stream-parser makes two of it, \

@@ -12,6 +12,9 @@ use crate::findings::Position;
 use encoding::Decoded;
 
 mod encoding;
+mod stop;
+
+pub use stop::Stop;
 
 /// What gzip begins with (RFC 1952, 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -34,23 +37,6 @@ impl Limits {
         bytes: u64::MAX,
         piece: u64::MAX,
     };
-}
-
-/// What ended a document early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// It has more bytes than [`Limits::bytes`].
-    TooLarge,
-    /// One piece of it is longer than [`Limits::piece`].
-    LongPiece,
-    /// The gzip stream ends in its middle.
-    CutGzip,
-    /// The gzip stream is damaged.
-    BadGzip,
-    /// It is not in the encoding that it says it is in, whose name this is.
-    BadText(&'static str),
-    /// The body itself could not be read to its end. Whoever reads it says why.
-    Body,
 }
 
 /// How the bytes are packed.

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use sitemap::loc::normalized;
 use sitemap::time::When;
 
-use crate::listing::sort::{Sorted, Sorter};
-use crate::listing::{Page, Part};
+use super::page::{Page, Part};
+use super::sort::{Sorted, Sorter};
 
 /// Bytes that sorting takes in memory.
 const MEMORY: usize = 32 * 1024 * 1024;

@@ -3,8 +3,8 @@
 
 use sitemap::time::When;
 
-use super::DAY;
-
+/// Seconds of a day.
+pub(super) const DAY: i64 = 86_400;
 const MONTHS: [&str; 12] = [
     "january",
     "february",

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sitemap::loc::normalized;
 use url::Url;
 
-use crate::page::response::Response;
+use super::response::Response;
 use crate::url::digest;
 
 /// Shorter runs of letters and digits are words, longer ones with a digit are tokens that each answer has anew.

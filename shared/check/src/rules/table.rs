@@ -1,6 +1,6 @@
 //! The table of rules, and whose they are.
 
-use super::{Info, Profile, Severity, Source, bits, source};
+use super::info::{Info, Profile, Severity, Source, bits, source};
 
 const PROTOCOL: Source = source("sitemaps.org", "https://www.sitemaps.org/protocol.html");
 const XML: Source = source("XML 1.0", "https://www.w3.org/TR/xml/");

@@ -1,6 +1,6 @@
 //! How many entries a document has, and what else.
 
-use super::Element;
+use super::element::Element;
 
 /// Counts the entries of a document, so that none passes of which nothing could be read.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use encoding_rs::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
 
-use super::Stop;
+use super::stop::Stop;
 
 /// Bytes that tell whether there is anything to look for.
 pub(super) const MARK_BYTES: usize = 4;

@@ -6,7 +6,7 @@ use quick_xml::name::{PrefixDeclaration, ResolveResult};
 use sitemap::language::{LanguageError, X_DEFAULT, check_language};
 use sitemap::xml::is_xml_char;
 
-use super::Xml;
+use super::state::Xml;
 use crate::document::schema::{Element, INSTANCE, Ns};
 use crate::findings::Position;
 use crate::rules::Rule;

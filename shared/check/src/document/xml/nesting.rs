@@ -2,9 +2,9 @@
 
 use quick_xml::events::BytesStart;
 
-use super::super::Kind;
-use super::super::feed::Feed;
-use super::Xml;
+use super::state::Xml;
+use crate::document::data::Kind;
+use crate::document::feed::Feed;
 use crate::document::schema::{Content, EXTENSIONS, Element, INDEX, Ns, URLSET};
 use crate::findings::Position;
 use crate::rules::Rule;

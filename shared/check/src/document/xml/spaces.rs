@@ -2,7 +2,7 @@
 
 use quick_xml::name::ResolveResult;
 
-use super::super::{Reader, Tally};
+use crate::document::reader::{Reader, Tally};
 use crate::document::schema::{EXTENSIONS, Element, Ns};
 use crate::findings::Position;
 use crate::rules::Rule;

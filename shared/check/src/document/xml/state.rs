@@ -1,0 +1,89 @@
+//! Where in a document the reader of XML is.
+
+use quick_xml::reader::NsReader;
+use sitemap::xml::is_xml_char;
+
+use super::spaces::Spaces;
+use crate::document::feed::Feed;
+use crate::document::input::Input;
+use crate::document::reader::{Reader, Tally};
+use crate::document::schema::Element;
+use crate::findings::Position;
+use crate::rules::Rule;
+
+/// An element that is open.
+pub(super) struct Open {
+    /// Nothing if it is not known: then what is in it does not matter.
+    pub(super) element: Option<&'static Element>,
+    pub(super) at: Position,
+    /// Which of the sequence's places was reached, how often it was taken, and which were.
+    pub(super) reached: usize,
+    pub(super) count: u32,
+    pub(super) taken: u32,
+}
+
+pub(super) struct Xml<'r, 'a> {
+    pub(super) reader: Reader<'a>,
+    pub(super) source: NsReader<&'r mut Input<'a>>,
+    pub(super) open: Vec<Open>,
+    pub(super) text: String,
+    /// Where the text began.
+    pub(super) text_at: Position,
+    pub(super) has_root: bool,
+    /// Where the DOCTYPE is.
+    pub(super) dtd: Option<Position>,
+    /// References to entities that only a DOCTYPE can declare.
+    pub(super) entities: Tally,
+    pub(super) is_first: bool,
+    /// What the text has that is not plain text: bits of [`Mark`](crate::document::reader::Mark).
+    pub(super) marks: u8,
+    pub(super) spaces: Spaces,
+    pub(super) feed: Option<Feed>,
+    pub(super) stopped: bool,
+}
+
+impl<'r, 'a> Xml<'r, 'a> {
+    /// Nothing was read yet, and the document begins at `at`.
+    pub(super) fn new(
+        reader: Reader<'a>,
+        source: NsReader<&'r mut Input<'a>>,
+        at: Position,
+    ) -> Self {
+        Self {
+            reader,
+            source,
+            open: Vec::new(),
+            text: String::new(),
+            text_at: at,
+            has_root: false,
+            dtd: None,
+            entities: Tally::default(),
+            is_first: true,
+            marks: 0,
+            spaces: Spaces::default(),
+            feed: None,
+            stopped: false,
+        }
+    }
+}
+
+impl Xml<'_, '_> {
+    pub(super) fn ill_formed(&mut self, at: Position, message: &str) {
+        self.reader
+            .found(Rule::FileWellformed, at, true, || message.to_owned());
+    }
+
+    /// XML allows hardly any control characters.
+    pub(super) fn valid(&mut self, text: &str, at: Position) {
+        let suspect = |byte: u8| byte < b' ' || byte == 0xef;
+        if text.bytes().any(suspect)
+            && let Some(character) = text.chars().find(|c| !is_xml_char(*c))
+        {
+            let message = format!(
+                "has the character U+{:04X}, which XML forbids",
+                u32::from(character)
+            );
+            self.ill_formed(at, &message);
+        }
+    }
+}
