@@ -36,10 +36,13 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    /// What is wrong with a value.
+    /// Returns what is wrong with a value. `None` if nothing is.
     pub(crate) fn problem(self, text: &str) -> Option<String> {
-        let list = |of: &[&str]| of.join(", ");
-        let right = match self {
+        (!self.accepts(text)).then(|| self.refusal(text))
+    }
+
+    fn accepts(self, text: &str) -> bool {
+        match self {
             Self::Text => true,
             Self::Address => xsd::is_any_uri(text),
             Self::Short(most) => text.len() <= most || text.chars().count() <= most,
@@ -52,88 +55,71 @@ impl Type {
                     || ((2..=3).contains(&text.len())
                         && text.bytes().all(|b| b.is_ascii_lowercase()))
             }
-            Self::Genres => {
-                !text.is_empty()
-                    && text.split(',').enumerate().all(|(at, genre)| {
-                        GENRES.contains(&if at == 0 {
-                            genre
-                        } else {
-                            genre.trim_start_matches(' ')
-                        })
-                    })
-            }
+            Self::Genres => !text.is_empty() && items(text).all(|genre| GENRES.contains(&genre)),
             Self::Tickers => {
-                let ticker = |ticker: &str| {
-                    let mut parts = ticker.split(':');
-                    let word = |part: Option<&str>| {
-                        part.is_some_and(|part| {
-                            !part.is_empty() && part.chars().all(char::is_alphanumeric)
-                        })
-                    };
-                    word(parts.next()) && word(parts.next()) && parts.next().is_none()
-                };
-                text.is_empty()
-                    || (text.split(',').count() <= 5
-                        && text.split(',').enumerate().all(|(at, one)| {
-                            ticker(if at == 0 {
-                                one
-                            } else {
-                                one.trim_start_matches(' ')
-                            })
-                        }))
+                text.is_empty() || (items(text).count() <= 5 && items(text).all(is_ticker))
             }
             Self::Countries => {
-                let country =
+                let is_country =
                     |code: &str| code.len() == 2 && code.bytes().all(|b| b.is_ascii_uppercase());
                 text.is_empty()
                     || (!text.starts_with(' ')
                         && !text.ends_with(' ')
-                        && text.split(' ').all(|code| code.is_empty() || country(code)))
+                        && text
+                            .split(' ')
+                            .all(|code| code.is_empty() || is_country(code)))
             }
             Self::Platforms => {
                 text.is_empty() || text.split(' ').all(|name| PLATFORMS.contains(&name))
             }
             Self::Currency => text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase()),
             Self::Language => xsd::is_language(text),
-        };
-        (!right).then(|| match self {
-            Self::Short(most) => {
-                format!("has {} characters, more than {most}", text.chars().count())
-            }
-            Self::Time => format!(
-                "{} is neither a date nor a time with seconds: write 2026-01-02 or 2026-01-02T03:04:05+00:00",
-                quoted(text)
-            ),
-            Self::Decimal(least, most) => {
-                format!("{} is not a number from {least} to {most}", quoted(text))
-            }
-            Self::Integer(least, most) if most.is_finite() => {
-                format!(
-                    "{} is not a whole number from {least} to {most}",
-                    quoted(text)
-                )
-            }
-            Self::Integer(least, _) => {
-                format!("{} is not a whole number, {least} or more", quoted(text))
-            }
-            Self::OneOf(words) => format!("{} is not one of {}", quoted(text), list(words)),
-            Self::NewsLanguage => format!(
-                "{} is not a language of two or three letters, zh-cn or zh-tw",
-                quoted(text)
-            ),
-            Self::Genres => format!("{} is not a list of {}", quoted(text), list(&GENRES)),
-            Self::Tickers => format!(
-                "{} is not a list of at most five EXCHANGE:SYMBOL",
-                quoted(text)
-            ),
-            Self::Countries => format!("{} is not a list of countries, such as DE AT", quoted(text)),
-            Self::Platforms => format!("{} is not a list of {}", quoted(text), list(&PLATFORMS)),
-            Self::Currency => format!("{} is not a currency, such as EUR", quoted(text)),
-            Self::Language => format!("{} is not a language", quoted(text)),
-            Self::Address => format!("{} is not an address", quoted(text)),
-            Self::Text => String::new(),
-        })
+        }
     }
+
+    /// Returns what is wrong with a value that is not accepted.
+    fn refusal(self, text: &str) -> String {
+        let what = match self {
+            Self::Text => return String::new(),
+            Self::Short(most) => {
+                return format!("has {} characters, more than {most}", text.chars().count());
+            }
+            Self::Time => "neither a date nor a time with seconds: write 2026-01-02 or 2026-01-02T03:04:05+00:00".to_owned(),
+            Self::Decimal(least, most) => format!("not a number from {least} to {most}"),
+            Self::Integer(least, most) if most.is_finite() => {
+                format!("not a whole number from {least} to {most}")
+            }
+            Self::Integer(least, _) => format!("not a whole number, {least} or more"),
+            Self::OneOf(words) => format!("not one of {}", words.join(", ")),
+            Self::NewsLanguage => {
+                "not a language of two or three letters, zh-cn or zh-tw".to_owned()
+            }
+            Self::Genres => format!("not a list of {}", GENRES.join(", ")),
+            Self::Tickers => "not a list of at most five EXCHANGE:SYMBOL".to_owned(),
+            Self::Countries => "not a list of countries, such as DE AT".to_owned(),
+            Self::Platforms => format!("not a list of {}", PLATFORMS.join(", ")),
+            Self::Currency => "not a currency, such as EUR".to_owned(),
+            Self::Language => "not a language".to_owned(),
+            Self::Address => "not an address".to_owned(),
+        };
+        format!("{} is {what}", quoted(text))
+    }
+}
+
+/// Returns the items of a list with commas. All but the first may have blanks before them.
+fn items(list: &str) -> impl Iterator<Item = &str> {
+    let mut items = list.split(',');
+    let first = items.next();
+    first
+        .into_iter()
+        .chain(items.map(|item| item.trim_start_matches(' ')))
+}
+
+/// Returns whether a text is an exchange and a symbol, such as `NASDAQ:AMAT`.
+fn is_ticker(text: &str) -> bool {
+    let is_word = |part: &str| !part.is_empty() && part.chars().all(char::is_alphanumeric);
+    text.split_once(':')
+        .is_some_and(|(exchange, symbol)| is_word(exchange) && is_word(symbol))
 }
 
 const GENRES: [&str; 6] = [

@@ -2,12 +2,13 @@
 
 use quick_xml::escape::{resolve_xml_entity, unescape_with};
 use quick_xml::events::BytesStart;
-use quick_xml::name::{PrefixDeclaration, ResolveResult};
+use quick_xml::events::attributes::Attribute as Given;
+use quick_xml::name::{PrefixDeclaration, QName, ResolveResult};
 use sitemap::language::{LanguageError, X_DEFAULT, check_language};
 use sitemap::xml::is_xml_char;
 
 use super::state::Xml;
-use crate::document::schema::{Element, INSTANCE, Ns};
+use crate::document::schema::{Attribute, Element, INSTANCE, Ns};
 use crate::findings::Position;
 use crate::rules::Rule;
 use crate::text::quoted;
@@ -36,21 +37,7 @@ impl Xml<'_, '_> {
                     return;
                 }
             };
-            let raw: &str = &attribute.value;
-            self.valid(raw, at);
-            let value = match unescaped(raw) {
-                None if self.dtd.is_some() && !raw.contains('<') => {
-                    self.entities.add(at);
-                    Some(raw.to_owned())
-                }
-                value => value,
-            };
-            let Some(value) = value else {
-                let message = format!(
-                    "the attribute {} has a < or an unknown reference",
-                    quoted(attribute.key.0)
-                );
-                self.ill_formed(at, &message);
+            let Some(value) = self.attribute_value(&attribute, at) else {
                 link.is_unread = true;
                 continue;
             };
@@ -60,53 +47,16 @@ impl Xml<'_, '_> {
                 }
                 continue;
             }
-            if !is_name(attribute.key.0) {
-                let message = format!(
-                    "has the attribute {}, which is no name",
-                    quoted(attribute.key.0)
-                );
-                self.ill_formed(at, &message);
-            }
-            let (resolved, local) = self.source.resolver().resolve_attribute(attribute.key);
-            let (is_plain, is_instance) = match resolved {
-                ResolveResult::Unbound => (true, false),
-                ResolveResult::Bound(namespace) => (false, namespace.0 == INSTANCE),
-                ResolveResult::Unknown(prefix) => {
-                    self.spaces.undeclared(&prefix, attribute.key.0, at);
-                    continue;
-                }
-            };
-            let Some(element) = element else {
-                continue;
-            };
-            let local: &str = local.as_ref();
-            let place = known.iter().position(|one| is_plain && one.name == local);
-            let Some(place) = place else {
-                let is_xml = is_link && attribute.key.0.starts_with("xml:");
-                if !is_instance && !is_xml {
-                    let message = format!(
-                        "<{}> has the unknown attribute {}",
-                        element.shown(),
-                        quoted(attribute.key.0)
-                    );
-                    self.reader.found(Rule::FileSchema, at, true, || message);
-                }
+            let place = self.attribute_place(element, attribute.key, at);
+            let Some((element, place)) = element.zip(place) else {
                 continue;
             };
             given |= 1 << place;
+            let Attribute { name, kind, .. } = &known[place];
             if is_link {
-                match local {
-                    "rel" => link.rel = Some(value),
-                    "hreflang" => link.language = Some(value),
-                    "href" => link.href = Some(value),
-                    "media" => link.media = Some(value),
-                    "type" => link.media_type = Some(value),
-                    _ => {}
-                }
-                continue;
-            }
-            if let Some(problem) = known[place].kind.problem(&value) {
-                let message = format!("<{}>: {local} {problem}", element.shown());
+                link.set(name, value);
+            } else if let Some(problem) = kind.problem(&value) {
+                let message = format!("<{}>: {name} {problem}", element.shown());
                 self.reader.found(Rule::FileSchema, at, true, || message);
             }
         }
@@ -122,6 +72,63 @@ impl Xml<'_, '_> {
         if is_link && !link.is_unread {
             self.link(link, at);
         }
+    }
+
+    /// Returns the value of an attribute. `None` if it is not well-formed.
+    fn attribute_value(&mut self, attribute: &Given<'_>, at: Position) -> Option<String> {
+        let raw: &str = &attribute.value;
+        self.valid(raw, at);
+        match unescaped(raw) {
+            None if self.dtd.is_some() && !raw.contains('<') => {
+                self.entities.add(at);
+                Some(raw.to_owned())
+            }
+            None => {
+                let message = format!(
+                    "the attribute {} has a < or an unknown reference",
+                    quoted(attribute.key.0)
+                );
+                self.ill_formed(at, &message);
+                None
+            }
+            value => value,
+        }
+    }
+
+    /// Returns which of an element's attributes has this name. `None` if none of them has.
+    fn attribute_place(
+        &mut self,
+        element: Option<&'static Element>,
+        key: QName<'_>,
+        at: Position,
+    ) -> Option<usize> {
+        if !is_name(key.0) {
+            let message = format!("has the attribute {}, which is no name", quoted(key.0));
+            self.ill_formed(at, &message);
+        }
+        let (resolved, local) = self.source.resolver().resolve_attribute(key);
+        let (is_plain, is_instance) = match resolved {
+            ResolveResult::Unbound => (true, false),
+            ResolveResult::Bound(namespace) => (false, namespace.0 == INSTANCE),
+            ResolveResult::Unknown(prefix) => {
+                self.spaces.undeclared(&prefix, key.0, at);
+                return None;
+            }
+        };
+        let element = element?;
+        let local: &str = local.as_ref();
+        let is_here = |one: &Attribute| is_plain && one.name == local;
+        let place = element.attributes.iter().position(is_here);
+        let is_xml = element.ns == Ns::Xhtml && key.0.starts_with("xml:");
+        if place.is_none() && !is_instance && !is_xml {
+            let message = format!(
+                "<{}> has the unknown attribute {}",
+                element.shown(),
+                quoted(key.0)
+            );
+            self.reader.found(Rule::FileSchema, at, true, || message);
+        }
+        place
     }
 
     /// A link to a page in another language, to a page for another device, or to the same in an app.
@@ -195,6 +202,20 @@ struct Link {
     media_type: Option<String>,
     /// An attribute of it is not well-formed, so that nothing else can be said of it.
     is_unread: bool,
+}
+
+impl Link {
+    fn set(&mut self, name: &str, value: String) {
+        let field = match name {
+            "rel" => &mut self.rel,
+            "hreflang" => &mut self.language,
+            "href" => &mut self.href,
+            "media" => &mut self.media,
+            "type" => &mut self.media_type,
+            _ => return,
+        };
+        *field = Some(value);
+    }
 }
 
 /// A name of XML, roughly: what is not ASCII may be in it.

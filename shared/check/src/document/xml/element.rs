@@ -120,7 +120,7 @@ impl Xml<'_, '_> {
             Content::Sequence(places) | Content::Extended(places) => {
                 self.not_only_elements(element, at);
                 for (place, one) in places.iter().enumerate() {
-                    if one.least > 0 && open.taken & (1 << place) == 0 && !is_root(element) {
+                    if one.least > 0 && !open.has(place) && !is_root(element) {
                         let message = format!("<{}> has no <{}>", element.shown(), one.shown());
                         // What the schema requires, Google requires, too: one finding is enough.
                         self.reader.found(one.missing, open.at, true, || message);
@@ -128,7 +128,7 @@ impl Xml<'_, '_> {
                 }
                 let has = |name: &str| {
                     let place = places.iter().position(|one| one.name == name);
-                    place.is_some_and(|place| open.taken & (1 << place) != 0)
+                    place.is_some_and(|place| open.has(place))
                 };
                 match (element.ns, element.name) {
                     (Ns::Video, "video") => self.reader.entry.has_video = true,

@@ -75,21 +75,13 @@ impl Xml<'_, '_> {
             self.reader.found(outer.wrong, at, true, || message);
             return None;
         };
+        let is_here = |place: &Element| Some(place.ns) == ns && place.name == local;
         // Most elements are where the last one was, or one place on.
-        let is_here = |place: &&Element| Some(place.ns) == ns && place.name == local;
-        let found = places[parent.reached.min(places.len())..]
-            .iter()
-            .position(|place| is_here(&place))
-            .map(|at| at + parent.reached);
-        if let Some(place) = found {
-            let element = &places[place];
-            if place > parent.reached || parent.taken & (1 << place) == 0 {
-                parent.reached = place;
-                parent.count = 0;
-            }
-            parent.count += 1;
-            parent.taken |= 1 << place;
-            if parent.count == element.most.saturating_add(1) && element.most != u32::MAX {
+        let reached = parent.reached.min(places.len());
+        if let Some(behind) = places[reached..].iter().position(is_here) {
+            let element = &places[reached + behind];
+            let count = parent.take(reached + behind);
+            if count == element.most.saturating_add(1) && element.most != u32::MAX {
                 let message = match element.most {
                     1 => format!("<{}> is there twice", element.shown()),
                     most => format!("<{}> is there more than {most} times", element.shown()),
@@ -98,64 +90,69 @@ impl Xml<'_, '_> {
             }
             return Some(element);
         }
-        if let Some(place) = places.iter().position(|place| is_here(&place)) {
+        if let Some(place) = places.iter().position(is_here) {
             let element = &places[place];
-            let is_again = parent.taken & (1 << place) != 0 && element.most == 1;
-            parent.taken |= 1 << place;
-            let is_extension = outer.ns != Ns::Sitemap || parent.reached >= places.len();
-            let (rule, message) = if is_again {
-                (
-                    Rule::FileSchema,
-                    format!("<{}> is there twice", element.shown()),
-                )
-            } else if is_extension {
-                (
-                    Rule::ExtOrder,
-                    format!("<{}> is too late in <{}>", element.shown(), outer.shown()),
-                )
+            let (rule, how) = if parent.has(place) && element.most == 1 {
+                (Rule::FileSchema, "there twice".to_owned())
             } else {
-                (
-                    Rule::FileSchema,
-                    format!("<{}> is too late in <{}>", element.shown(), outer.shown()),
-                )
+                let is_extension = outer.ns != Ns::Sitemap || parent.reached >= places.len();
+                let rule = match is_extension {
+                    true => Rule::ExtOrder,
+                    false => Rule::FileSchema,
+                };
+                (rule, format!("too late in <{}>", outer.shown()))
             };
+            parent.taken |= 1 << place;
+            let message = format!("<{}> is {how}", element.shown());
             self.reader.found(rule, at, true, || message);
             return Some(element);
         }
-        let is_extended = matches!(outer.content, Content::Extended(_));
-        let in_entry = is_extended && matches!(outer.name, "url" | "sitemap");
-        if in_entry && ns == Some(Ns::Unread) {
-            parent.reached = places.len();
-            return None;
-        }
-        if is_extended && ns.is_some_and(|ns| ns != Ns::Sitemap) {
-            let extension = EXTENSIONS.iter().find(is_here);
-            if in_entry && let Some(extension) = extension {
-                // Behind an extension the schema allows no more elements of the sitemap's own.
-                parent.reached = places.len();
-                return Some(extension);
+        match ns {
+            Some(Ns::Sitemap) => {}
+            _ if !matches!(outer.content, Content::Extended(_)) => {}
+            Some(ns) => return self.extension(ns, local, start, at),
+            None => {
+                if is_entry(outer) {
+                    parent.reached = places.len();
+                }
+                self.spaces.is_foreign(at);
+                return None;
             }
-            // The schema lets extensions stand before the entries; readers do not.
-            let invalid = extension.is_none() || parent.taken != 0;
-            let message = if extension.is_some() {
-                format!("<{}> is outside of any entry", start.name().0)
-            } else {
-                format!("<{}> is not in its schema", start.name().0)
-            };
-            self.reader.found(Rule::ExtForeign, at, invalid, || message);
-            return None;
-        }
-        if is_extended && ns.is_none() {
-            parent.reached = if in_entry {
-                places.len()
-            } else {
-                parent.reached
-            };
-            self.spaces.is_foreign(at);
-            return None;
         }
         let message = format!("<{}> may not be in <{}>", start.name().0, outer.shown());
         self.reader.found(Rule::FileSchema, at, true, || message);
         None
     }
+
+    /// Judges an element of a known extension where extensions may be. Returns it if its schema has it, and an entry is around it.
+    fn extension(
+        &mut self,
+        ns: Ns,
+        local: &str,
+        start: &BytesStart<'_>,
+        at: Position,
+    ) -> Option<&'static Element> {
+        let parent = self.open.last_mut()?;
+        let outer = parent.element?;
+        let is_here = |one: &&Element| one.ns == ns && one.name == local;
+        let extension = EXTENSIONS.iter().find(is_here);
+        if is_entry(outer) && (extension.is_some() || ns == Ns::Unread) {
+            // Behind an extension the schema allows no more elements of the sitemap's own.
+            parent.reached = outer.children().map_or(0, <[_]>::len);
+            return extension;
+        }
+        // The schema lets extensions stand before the entries; readers do not.
+        let invalid = extension.is_none() || parent.taken != 0;
+        let name = start.name().0;
+        let message = match extension {
+            Some(_) => format!("<{name}> is outside of any entry"),
+            None => format!("<{name}> is not in its schema"),
+        };
+        self.reader.found(Rule::ExtForeign, at, invalid, || message);
+        None
+    }
+}
+
+fn is_entry(element: &Element) -> bool {
+    matches!(element.name, "url" | "sitemap")
 }

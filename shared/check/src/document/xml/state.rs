@@ -22,6 +22,24 @@ pub(super) struct Open {
     pub(super) taken: u32,
 }
 
+impl Open {
+    /// Returns whether an element was at this place of the sequence.
+    pub(super) fn has(&self, place: usize) -> bool {
+        self.taken & (1 << place) != 0
+    }
+
+    /// Counts an element at a place that no later element was at. Returns how many are there.
+    pub(super) fn take(&mut self, place: usize) -> u32 {
+        if place > self.reached || !self.has(place) {
+            self.reached = place;
+            self.count = 0;
+        }
+        self.count += 1;
+        self.taken |= 1 << place;
+        self.count
+    }
+}
+
 pub(super) struct Xml<'r, 'a> {
     pub(super) reader: Reader<'a>,
     pub(super) source: NsReader<&'r mut Input<'a>>,
