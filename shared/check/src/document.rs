@@ -1,4 +1,4 @@
-//! One document, read as a stream: what is wrong with it by itself, and what of it is compared with others.
+//! Reads one document as a stream, judges it by itself, and keeps what is compared with other documents.
 
 use std::io::{BufRead, Read};
 
@@ -77,7 +77,7 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
 }
 
 impl Reader<'_> {
-    /// One URL a line.
+    /// Reads a list of one URL a line.
     fn text(&mut self, source: &mut Input<'_>) {
         let mut line = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! What was found, where.
+//! Collects findings: counted by rule, kept up to a limit, and without those that are known.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// None yet. What the policy switches off is not even counted.
+    /// Returns an empty list. Findings of rules that the policy switches off are not even counted.
     #[must_use]
     pub fn new(policy: Arc<Policy>) -> Self {
         Self {
@@ -37,12 +37,12 @@ impl Findings {
         }
     }
 
-    /// None, under the same policy.
+    /// Returns an empty list under the same policy.
     pub(crate) fn none(&self) -> Self {
         Self::new(self.policy.clone())
     }
 
-    /// Adds one. `finding` is only called for one that is kept, or that may be known.
+    /// Adds a finding. `finding` is called only if the finding is kept or may be known.
     pub fn add(&mut self, rule: Rule, finding: impl FnOnce() -> Finding) {
         if self.policy.level(rule).is_none() {
             return;
@@ -69,7 +69,7 @@ impl Findings {
         }
     }
 
-    /// Adds those of a document.
+    /// Adds the findings of a document.
     pub fn append(&mut self, other: Self) {
         for (count, added) in self.counts.iter_mut().zip(other.counts) {
             *count += added;
@@ -84,7 +84,7 @@ impl Findings {
         }
     }
 
-    /// Returns them as findings of another rule, each message with an end.
+    /// Returns these findings as findings of another rule, with `end` appended to each message.
     #[must_use]
     pub fn moved_to(&self, rule: Rule, end: &str) -> Self {
         let mut moved = self.none();
@@ -103,25 +103,25 @@ impl Findings {
         moved
     }
 
-    /// Those that are kept.
+    /// Returns the findings that are kept.
     #[must_use]
     pub fn kept(&self) -> &[Finding] {
         &self.kept
     }
 
-    /// How often a rule does not hold.
+    /// Returns how often a rule was broken.
     #[must_use]
     pub fn count(&self, rule: Rule) -> u64 {
         self.counts[rule as usize]
     }
 
-    /// How many are known, and neither counted nor kept: an allowance or a baseline covers them.
+    /// Returns how many findings are known: an allowance or a baseline covers them, so they are neither counted nor kept.
     #[must_use]
     pub fn known(&self) -> u64 {
         self.known
     }
 
-    /// The rules that hold.
+    /// Returns the rules that apply.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy

@@ -1,16 +1,15 @@
-//! What is wrong with a sitemap, whoever made it: rules over streams, without I/O of its own.
+//! Judges any sitemap: rules over streams, without I/O of its own.
 //!
 //! ```text
 //! body ─▶ inflate, count, limit ─▶ XML events      ─▶ schema and rules        ─▶ Document ─▶ Site: compared with the others ─▶ Findings
 //!         (document::input)        (document::xml)    (document::schema, url)                (site)
 //! ```
 //!
-//! - A document is a stream. No more of it is held than one tag or text, digests of its URLs, and what an index lists.
-//! - Memory is bounded: each limit is a constant, and what a limit leaves out is a finding of its own.
+//! - A document is a stream. Only one tag or text, digests of its URLs, and the sitemaps of an index are in memory.
+//! - Memory is bounded: each limit is a constant, and a document that exceeds one has a finding.
 //! - DTDs are never expanded, and no address in a document is followed here.
 //! - A rule has one name, one severity and one text, in the table of [`rules`].
-//! - What is compared between more URLs than memory holds goes through [`listing::sort`], the only part that writes, to a file without
-//!   a name.
+//! - URLs that do not fit into memory are compared through [`listing::sort`], the only part that writes: to a file without a name.
 //! - No clock, no environment and no randomness: the time is an argument.
 //!
 //! ```

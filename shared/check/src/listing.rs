@@ -1,6 +1,6 @@
-//! The pages that a sitemap lists, one after the other, for what compares them: what each says, whatever its form is.
+//! Reads the pages that a sitemap lists, one after the other, in a form that can be compared.
 //!
-//! It judges nothing. What is not well-formed, cut or too large is an error, since what is behind it is not known.
+//! It judges nothing. A document that is not well-formed, cut or too large is an error, because the rest of it is unknown.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
@@ -174,7 +174,7 @@ pub fn read<'a>(
     trees(&mut elements, reading, &mut take)
 }
 
-/// Gives `take` the pages of `<url>` elements that stand alone, as Waymark's tables have them: with the usual prefixes.
+/// Gives `take` the pages of `<url>` elements without a root, as Waymark's tables have them: with the usual prefixes.
 ///
 /// # Errors
 ///
@@ -195,7 +195,7 @@ pub fn read_entries(
     read(body.chain(&b"</urlset>"[..]), reading, take)
 }
 
-/// One URL a line.
+/// Reads a list of one URL a line.
 fn lines(
     input: &mut Input<'_>,
     reading: &Reading,
@@ -337,13 +337,13 @@ fn hash_element(element: &Element, reading: &Reading, hasher: &mut DefaultHasher
     hash(b">", hasher);
 }
 
-/// Each text with its length, so that two never run together.
+/// Hashes a text with its length, so that two texts never run together.
 fn hash(bytes: &[u8], hasher: &mut DefaultHasher) {
     hasher.write_usize(bytes.len());
     hasher.write(bytes);
 }
 
-/// Says why the bytes of a document ended early.
+/// Returns the error for bytes that ended early.
 fn unread(stop: Stop, error: io::Error, reading: &Reading) -> PageError {
     match stop {
         Stop::TooLarge => PageError::TooLarge(reading.max_bytes),

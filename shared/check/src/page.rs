@@ -1,6 +1,6 @@
-//! What is wrong with a listed page, as it was answered: status, redirects, noindex, canonical, alternates, its own date.
+//! Judges the answer for a listed page: status, redirects, noindex, canonical, alternates, its own date.
 //!
-//! Of HTML only what a crawler looks for is read: `<meta>` and `<link>` of the head, and `dateModified` in JSON-LD.
+//! Of HTML only what crawlers use is read: `<meta>` and `<link>` of the head, and `dateModified` in JSON-LD.
 
 use url::Url;
 

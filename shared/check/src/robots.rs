@@ -1,4 +1,4 @@
-//! robots.txt, as RFC 9309 has it: what is wrong with it, the sitemaps that it names, and what it disallows.
+//! Reads robots.txt as RFC 9309 has it: what is wrong with it, the sitemaps that it names, and what it disallows.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Crawler {
     pub const ENGINES: [Self; 2] = [Self::Googlebot, Self::Bingbot];
     const ALL: [Self; 3] = [Self::Googlebot, Self::Bingbot, Self::Waymark];
 
-    /// Its product token, in lower case.
+    /// Returns its product token, in lower case.
     #[must_use]
     pub const fn token(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Crawler {
 }
 
 impl Policy {
-    /// Returns the crawlers that must not be shut out: those of the profiles, and of both engines if there is none of an engine.
+    /// Returns the crawlers that must not be shut out: those of the profiles, or of both engines if no profile is an engine's.
     #[must_use]
     pub fn crawlers(&self) -> &'static [Crawler] {
         match [Profile::Google, Profile::Bing].map(|engine| self.asks(engine)) {
@@ -67,7 +67,7 @@ const GROUPS: usize = 1 + Crawler::ALL.len();
 pub struct Robots {
     /// The sitemaps that it names by absolute URLs, each with its place.
     pub sitemaps: Vec<(String, Position)>,
-    /// Scheme and host that it speaks for; nothing if they are not known.
+    /// Scheme and host that it speaks for; `None` if they are not known.
     origin: Option<String>,
     /// The rules for `*`, and those of each of `Crawler::ALL` that has a group of its own.
     groups: [Option<Rules>; GROUPS],
@@ -308,7 +308,7 @@ impl Reader<'_> {
     }
 }
 
-/// The rule that a fault breaks, and what is said of it.
+/// Returns the rule that a fault breaks, and the message.
 fn told(fault: &Fault<'_>) -> (Rule, String) {
     match fault {
         Fault::NoDirective(text) => (

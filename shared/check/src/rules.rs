@@ -1,4 +1,4 @@
-//! All rules, in one table: id, severity, who asks for it, what it says, why, and how to mend it.
+//! The rules, in one table: id, severity, profiles, text, reason, remedy and source.
 //!
 //! Rules of the independent checker in `tests/conformance` have the same names here, where both have them.
 
@@ -15,26 +15,26 @@ use table::TABLE;
 const _: () = assert!(TABLE.len() == Rule::ALL.len());
 
 impl Rule {
-    /// What it says.
+    /// Returns its row of the table.
     #[must_use]
     pub const fn info(self) -> &'static Info {
         const INFOS: &[Info] = &TABLE;
         &INFOS[self as usize]
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub const fn id(self) -> &'static str {
         self.info().id
     }
 
-    /// The rule of this name.
+    /// Returns the rule of this name.
     #[must_use]
     pub fn named(id: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|rule| rule.id() == id)
     }
 
-    /// The rule of this name, or all whose names begin so: `ext.` or `ext`.
+    /// Returns the rule of this name, or all rules whose names begin so: `ext.` or `ext`.
     #[must_use]
     pub fn matching(prefix: &str) -> Vec<Self> {
         match Self::named(prefix) {

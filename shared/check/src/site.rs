@@ -1,4 +1,4 @@
-//! What is compared between the documents of a site: URLs, links between languages, and indexes with their sitemaps.
+//! Compares the documents of a site: URLs, links between languages, and indexes with their sitemaps.
 
 use std::io;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// No document yet. What memory has no room for is sorted in files in `folder`, which have no name.
+    /// Begins a site without documents. What does not fit into memory is sorted in unnamed files in `folder`.
     #[must_use]
     pub fn new(policy: Arc<Policy>, folder: impl Into<PathBuf>) -> Self {
         Self::with_memory(policy, folder.into(), MEMORY)
@@ -77,17 +77,17 @@ impl Site {
         }
     }
 
-    /// The pages that were drawn of all documents, in an order that does not depend on them.
+    /// Takes the pages that were sampled of all documents, in an order that does not depend on the documents' order.
     pub fn take_drawn(&mut self) -> Vec<Page> {
         std::mem::take(&mut self.drawn).into_pages()
     }
 
-    /// What was found so far; to add what was found on the way to a document.
+    /// Returns the findings so far, so that findings about a document's transfer can be added.
     pub fn findings(&mut self) -> &mut Findings {
         &mut self.findings
     }
 
-    /// How much was looked at so far.
+    /// Returns how much was checked so far.
     #[must_use]
     pub fn totals(&self) -> Totals {
         self.totals
@@ -266,8 +266,8 @@ mod tests {
     const FILES: usize = 30;
     const PAGES: usize = 200;
 
-    /// Pages of a document, some with a link to the page of the same place in another document. From the second document on one is
-    /// also in the first, and one is another form of one there.
+    /// Returns a document, some of whose pages link to the page at the same place in another document. From the second document
+    /// on, one page is also in the first, and one is another form of a page there.
     fn document(file: usize) -> String {
         let mut xml = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
             xmlns:xhtml=\"http://www.w3.org/1999/xhtml\">\n"

@@ -1,6 +1,6 @@
-//! Foreign text in messages.
+//! Quotes foreign text in messages.
 
-/// Foreign text in a message, at most so much of it.
+/// Quotes foreign text for a message, and cuts it if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     const MOST: usize = 200;
     match text.char_indices().nth(MOST) {
@@ -9,7 +9,7 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// Foreign text at the begin of a message, which does without it if there is none.
+/// Quotes foreign text for the begin of a message, followed by a blank. Returns nothing for an empty text.
 pub(crate) fn shown(text: &str) -> String {
     match text {
         "" => String::new(),

@@ -1,4 +1,4 @@
-//! What can be wrong with a listed URL, by itself and where it is listed.
+//! Judges a listed URL, by itself and by where it is listed, and compares URLs by their digests.
 
 use std::hash::{DefaultHasher, Hasher};
 
@@ -38,7 +38,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// A sitemap that was found at this URL, and not through robots.txt.
+    /// Returns the scope of a sitemap that was found at this URL, not through robots.txt.
     #[must_use]
     pub fn of(url: &str) -> Self {
         let Some(parts) = Parts::of(url) else {
@@ -138,14 +138,14 @@ fn after_scheme(url: &str) -> Option<&str> {
     })
 }
 
-/// What follows scheme and host: a path with its query, `/` if there is none.
+/// Returns what follows scheme and host: a path with its query, or `/` if both are empty.
 #[must_use]
 pub fn path_of(url: &str) -> Option<&str> {
     let path = Parts::of(url)?.path;
     Some(if path.is_empty() { "/" } else { path })
 }
 
-/// Scheme and host of a URL, as they are written.
+/// Returns scheme and host of a URL, as they are written.
 #[must_use]
 pub fn origin_of(url: &str) -> Option<&str> {
     Some(Parts::of(url)?.origin)
@@ -154,7 +154,7 @@ pub fn origin_of(url: &str) -> Option<&str> {
 /// Something that is wrong: the rule, the message, and whether the schema refuses it.
 pub(crate) type Problem = (Rule, String, bool);
 
-/// What is wrong with the text of a `<loc>`, which is trimmed. A loc with a wrong form is looked at no further.
+/// Adds what is wrong with the trimmed text of a `<loc>`. A loc with a wrong form is judged no further.
 pub(crate) fn problems(loc: &str, scope: &Scope, outside: Rule, found: &mut Vec<Problem>) {
     if loc.len() < MIN_LOC_CHARS {
         let chars = loc.chars().count();
@@ -318,7 +318,7 @@ impl Form {
     }
 }
 
-/// A host's name in lower case and punycode, or an address, with a port or without.
+/// Returns whether a text is a host's name in lower case and punycode, or an address, with or without a port.
 fn is_host(host: &str) -> bool {
     let (name, port) = match host.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {
@@ -397,7 +397,7 @@ pub(crate) fn digest_of(url: &str) -> u64 {
     digest(normalized(url).as_bytes())
 }
 
-/// The same in every run, so that two runs draw the same pages.
+/// Returns a digest that is the same in every run, so that two runs sample the same pages.
 pub(crate) fn digest(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);

@@ -1,11 +1,11 @@
 //! The simple types of XML Schema that the schemas of sitemaps use: <https://www.w3.org/TR/xmlschema-2/>.
 
-/// White space of XML.
+/// Returns whether a character is white space of XML.
 pub(crate) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
-/// Without white space around it. What is inside does not matter for any type that is collapsed here.
+/// Returns a text without white space around it. White space inside does not matter for any type that is collapsed here.
 pub(crate) fn trimmed(text: &str) -> &str {
     text.trim_matches(is_space)
 }
@@ -14,8 +14,8 @@ fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `xsd:anyURI`, as libxml2 takes it: characters that are to be percent-encoded stand for themselves, and the rest is a URI
-/// reference of RFC 3986.
+/// Returns whether a text is an `xsd:anyURI`, as libxml2 takes it: a URI reference of RFC 3986, in which characters that should
+/// be percent-encoded may be written as they are.
 pub(crate) fn is_any_uri(text: &str) -> bool {
     let text = trimmed(text);
     let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
@@ -63,7 +63,7 @@ pub(crate) fn is_any_uri(text: &str) -> bool {
     port_is_right && !has_brackets(name) && !has_brackets(path)
 }
 
-/// `xsd:date` or `xsd:dateTime`.
+/// Returns whether a text is an `xsd:date` or an `xsd:dateTime`.
 pub(crate) fn is_date_or_time(text: &str) -> bool {
     let text = trimmed(text);
     let text = text.strip_prefix('-').unwrap_or(text);
@@ -153,7 +153,7 @@ fn is_zone(text: &str) -> bool {
     }
 }
 
-/// `xsd:decimal`, from `least` to `most`.
+/// Returns whether a text is an `xsd:decimal` from `least` to `most`.
 pub(crate) fn is_decimal(text: &str, least: f64, most: f64) -> bool {
     let text = trimmed(text);
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -167,12 +167,12 @@ pub(crate) fn is_decimal(text: &str, least: f64, most: f64) -> bool {
             .is_ok_and(|number| (least..=most).contains(&number))
 }
 
-/// `xsd:integer`, from `least` to `most`.
+/// Returns whether a text is an `xsd:integer` from `least` to `most`.
 pub(crate) fn is_integer(text: &str, least: f64, most: f64) -> bool {
     !trimmed(text).contains('.') && is_decimal(text, least, most)
 }
 
-/// `xsd:language`.
+/// Returns whether a text is an `xsd:language`.
 pub(crate) fn is_language(text: &str) -> bool {
     let mut parts = trimmed(text).split('-');
     let part = |part: &str, accepts: fn(&u8) -> bool| {

@@ -1,4 +1,4 @@
-//! Each rule has a document with that single fault, which gives that rule and no other; sound documents give nothing.
+//! Tests of each rule: a document with a single fault breaks this rule and no other, and sound documents break none.
 
 #![expect(
     clippy::unwrap_used,
@@ -60,7 +60,7 @@ fn index(entries: &str) -> String {
     )
 }
 
-/// An entry with this behind its loc.
+/// Returns an entry with this behind its loc.
 fn entry(rest: &str) -> String {
     urlset(&format!("<url><loc>{ORIGIN}/a/</loc>{rest}</url>"))
 }
@@ -89,7 +89,7 @@ fn link(language: &str, path: &str) -> String {
     format!("<xhtml:link rel=\"alternate\" hreflang=\"{language}\" href=\"{ORIGIN}{path}\"/>")
 }
 
-/// A sitemap whose elements have a prefix.
+/// Returns a sitemap whose elements have a prefix.
 fn prefixed(body: &str) -> String {
     let body = body.replace("xmlns=", "xmlns:sm=");
     ["urlset", "url", "loc"].iter().fold(body, |body, name| {

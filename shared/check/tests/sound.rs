@@ -1,7 +1,7 @@
-//! What is right, or was not read before: documents with the rules that they give, and how much of each was read.
+//! Tests of documents that are right, or were not read before: which rules they break, and how much of each is read.
 //!
-//! What the official schemas accept and no search engine refuses is no error. `tests/conformance/verdicts_test.py` holds that over
-//! many more documents, where the schemas are at hand.
+//! A document that the official schemas accept and no search engine refuses has no error. `tests/conformance/verdicts_test.py` checks
+//! that for many more documents, where the schemas are available.
 
 use std::sync::Arc;
 

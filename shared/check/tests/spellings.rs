@@ -1,4 +1,4 @@
-//! An address that is written in several ways is one address, wherever addresses are compared.
+//! Tests that an address that is written in several ways is one address, wherever addresses are compared.
 
 #![expect(
     clippy::unwrap_used,
@@ -38,7 +38,7 @@ const DIFFERENT: &[[&str; 2]] = &[
     ["/?", "/?a"],
 ];
 
-/// A sitemap of entries, each of an address and what follows it.
+/// Returns a sitemap of entries, each of an address and what follows it.
 fn urlset(entries: &[(&str, String)]) -> String {
     let mut xml = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
         xmlns:image=\"http://www.google.com/schemas/sitemap-image/1.1\" \
@@ -63,7 +63,7 @@ fn links(links: &[(&str, &str)]) -> String {
     links.iter().map(link).collect()
 }
 
-/// What is found in sitemaps, the first of which is `0.xml`.
+/// Returns the findings of sitemaps, the first of which is `0.xml`.
 fn findings(sitemaps: &[String], expected: Option<Expected>) -> Vec<String> {
     let policy = Arc::new(Policy::of(&Profile::DEFAULT));
     let expected = expected.map(Arc::new);

@@ -1,4 +1,4 @@
-//! What is known of a document before it is read.
+//! The facts about a document that are known before it is read.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct About {
     pub max_bytes: u64,
     /// What robots.txt disallows.
     pub robots: Option<Arc<Robots>>,
-    /// The rules that hold.
+    /// The rules that apply.
     pub policy: Arc<Policy>,
     /// What should be listed.
     pub expected: Option<Arc<Expected>>,
@@ -48,7 +48,7 @@ pub struct About {
 }
 
 impl About {
-    /// A document of this name with the usual limits. Nothing is known of it but the rules and the time.
+    /// Describes a document of this name with the usual limits, of which only the rules and the time are known.
     #[must_use]
     pub fn new(file: &str, policy: Arc<Policy>, now: i64) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What was read of a document.
+//! The result of reading a document.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub struct Child {
     pub at: Position,
 }
 
-/// What every entry of a sitemap has: a sitemap of videos or of news lists pages again, which are in another one, too.
+/// What every entry of a sitemap has: a sitemap of videos or of news lists pages again that another sitemap lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Subject {
     #[default]
@@ -107,13 +107,13 @@ pub struct Document {
 }
 
 impl Document {
-    /// The text of a page; empty if there was no room to keep it.
+    /// Returns the text of a page. It is empty if there was no room to keep it.
     pub(crate) fn text(&self, page: &Listed) -> &str {
         let (begin, end) = (page.text.0 as usize, page.text.1 as usize);
         self.texts.get(begin..end).unwrap_or_default()
     }
 
-    /// What is wrong with it, which is then elsewhere.
+    /// Takes all its findings, including those of other hosts.
     pub(crate) fn take_findings(&mut self) -> Findings {
         let none = self.findings.none();
         let mut taken = std::mem::replace(&mut self.findings, none);

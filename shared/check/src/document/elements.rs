@@ -1,10 +1,10 @@
-//! XML as a stream of small trees: the entries of a sitemap, the items of a feed or of an export.
+//! Reads XML as a stream of small trees: the entries of a sitemap, the items of a feed or of an export.
 //!
 //! - It judges nothing. `diff` and `import` read through it; `check` has a reader of its own, which judges.
-//! - No more than one tree is held.
+//! - No more than one tree is in memory.
 //! - Names have the usual prefix of their namespace, whatever prefix the document has: `image:loc`, `wp:status`. The namespace
 //!   of the root counts as the usual one of such a root, so a wrong namespace hides nothing.
-//! - A text is all that is in its element: CDATA and references, and what is before and behind a comment or an instruction.
+//! - A text is all the text of its element: CDATA and references, and the parts before and behind a comment or an instruction.
 //! - DTDs are never expanded.
 
 use quick_xml::errors::{Error, IllFormedError};
@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 64;
 const MAX_NAMESPACES: usize = 256;
 /// Bytes of one tree: names, attributes and texts.
 const MAX_TREE_BYTES: usize = 16 * 1024 * 1024;
-/// What an element costs beside its texts.
+/// What an element costs in addition to its texts.
 const ELEMENT_BYTES: usize = 64;
 
 /// What becomes of a reference that is unknown, and of an attribute that is not well-formed.
@@ -147,7 +147,7 @@ impl<'a> Elements<'a> {
         reason = "an iterator would go on behind an error"
     )]
     pub fn next(&mut self) -> Result<Option<Element>, Broken> {
-        // What is open from the tree's root on. Nothing for an element that nobody needs.
+        // What is open from the tree's root on. `None` for an element that is not needed.
         let mut open: Vec<Option<Element>> = Vec::new();
         let mut bytes = 0;
         while self.depth > 0 {
@@ -230,7 +230,7 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// The character that a reference stands for. Entities of a DTD are never expanded.
+/// Returns the character that a reference means. Entities of a DTD are never expanded.
 fn character(reference: &BytesRef<'_>) -> Option<char> {
     match &**reference {
         "amp" => Some('&'),
@@ -278,7 +278,7 @@ fn wrong(error: Error, input: &Input<'_>, line: u64) -> Broken {
     Broken { line, what }
 }
 
-/// An element without what is in it. `None` if nobody needs it.
+/// Returns an element without its text and children. `None` if its namespace is not needed.
 fn element(
     resolved: &ResolveResult<'_>,
     start: &BytesStart<'_>,
@@ -317,7 +317,7 @@ fn element(
     }))
 }
 
-/// What `xml:base` says in an element.
+/// Returns the `xml:base` of an element.
 fn base(start: &BytesStart<'_>) -> Option<String> {
     let attribute = start.try_get_attribute("xml:base").ok().flatten()?;
     let value = unescape_with(&attribute.value, resolve_xml_entity).ok()?;

@@ -1,4 +1,4 @@
-//! An entry, piece by piece: its address, its lastmod, its links to other languages, and what it has of images and news.
+//! Judges an entry piece by piece: its address, lastmod, links to other languages, images and news.
 
 use sitemap::site::MAX_ENTRIES;
 use sitemap::time::{TimeError, When};
@@ -38,7 +38,7 @@ impl Reader<'_> {
         self.entry.said = Said::default();
     }
 
-    /// The address of an entry, without white space around it.
+    /// Takes the address of an entry, without white space around it.
     pub(super) fn loc(&mut self, loc: &str, at: Position) {
         let is_index = self.document.kind == Kind::Index;
         let outside = if is_index {
@@ -139,8 +139,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Judges the form of an address that is not a page's own. `rule`: whose rule it is; `place`: what it is of. Returns whether it is
-    /// an address at all: one that is spelled wrongly is.
+    /// Judges the form of an address that is not a page's own. `rule`: the rule that a wrong form breaks; `place`: where the
+    /// address is. Returns whether it is an address at all, even if it is misspelled.
     pub(super) fn has_form(
         &mut self,
         address: &str,
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A link to another language, or to this page in its own.
+    /// Takes a link to another language, or to this page in its own.
     pub(super) fn alternate(&mut self, mut language: String, href: &str, at: Position) {
         if self.about.expected.is_some() {
             self.entry.said.alternates.add_alternate(&language, href);

@@ -1,4 +1,4 @@
-//! What should be listed, as a file says: URLs, and what is said of them.
+//! Compares what a site lists with a file of URLs that it should list.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ const OTHER_IMAGES: u8 = 4;
 const OTHER_ALTERNATES: u8 = 8;
 
 impl Expected {
-    /// A URL that should be listed, and what should be said of it.
+    /// Adds a URL that should be listed, and its details.
     pub fn add(&mut self, loc: String, details: Details) {
         let page = Page {
             lastmod: details.lastmod,
@@ -104,19 +104,19 @@ impl Expected {
         self.pages.insert(url::digest_of(&page.loc), page);
     }
 
-    /// How many URLs should be listed.
+    /// Returns how many URLs should be listed.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pages.len()
     }
 
-    /// Whether nothing should be listed.
+    /// Returns whether no URL should be listed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty()
     }
 
-    /// A URL that is listed.
+    /// Takes a URL that is listed.
     pub(crate) fn meet(&self, said: &Said) {
         let Some(page) = self.pages.get(&said.loc) else {
             return;
@@ -149,12 +149,12 @@ impl Expected {
         page.met.fetch_or(met, Ordering::Relaxed);
     }
 
-    /// Whether a URL is expected.
+    /// Returns whether a URL is expected.
     pub(crate) fn has(&self, digest: u64) -> bool {
         self.pages.contains_key(&digest)
     }
 
-    /// What was not met, and what was met with another lastmod, in the order of the URLs.
+    /// Adds the URLs that were not listed, or listed with other details, in the order of the URLs.
     pub(crate) fn finish(&self, file: &Arc<str>, findings: &mut Findings) {
         let mut pages: Vec<_> = self.pages.values().collect();
         pages.sort_unstable_by(|a, b| a.loc.cmp(&b.loc));

@@ -1,4 +1,4 @@
-//! RSS and Atom: only the addresses and times of their items. Whether a feed is a good feed is not looked at.
+//! Reads the addresses and times of the items of RSS and Atom. Nothing else of a feed is judged.
 //!
 //! - Relative addresses are resolved by `xml:base`, and what it says by the address of the feed (RFC 4287, 2; RFC 3986, 5.1).
 //! - Of several alternates of an entry, the first that may be HTML is the page, or else the first.
@@ -30,7 +30,7 @@ impl Base {
         Self(Loc::parse_any(address).ok())
     }
 
-    /// Returns the base inside of an element that has this `xml:base`, if any.
+    /// Returns the base inside an element with this `xml:base`, if any.
     #[must_use]
     pub fn inside(&self, base: Option<&str>) -> Self {
         let Some(base) = base.map(str::trim).filter(|base| !base.is_empty()) else {
@@ -61,7 +61,7 @@ pub fn is_relative(address: &str) -> bool {
     !address[..end].contains(':')
 }
 
-/// Returns the name of the entries of a feed with this root. `None` if it is no feed's.
+/// Returns the name of the entries of a feed with this root. `None` if the root is not a feed's.
 #[must_use]
 pub fn entry_of(root: &str) -> Option<&'static str> {
     match root {
@@ -189,7 +189,7 @@ impl Feed {
         }
     }
 
-    /// Takes an address of an item if there is none yet that is more likely the page's.
+    /// Takes an address of an item, unless a more likely address of the page is known.
     fn meet(&mut self, rank: u8, address: &str, at: Position) {
         let is_better = |(own, _, _): &(u8, String, Position)| rank < *own;
         if self.address.as_ref().is_none_or(is_better) {
@@ -197,7 +197,7 @@ impl Feed {
         }
     }
 
-    /// Whether it was an item.
+    /// Ends an element. Returns whether it was an item.
     pub(super) fn end(&mut self, text: &str, at: Position, reader: &mut Reader<'_>) -> bool {
         self.bases.pop_if(|(depth, _)| *depth == self.path.len());
         match self.path.pop() {

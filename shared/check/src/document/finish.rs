@@ -1,4 +1,4 @@
-//! What can be said of a document when all of it was read.
+//! Judges what is only known once all of a document was read: its limits, counts and duplicates.
 
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MAX_NEWS_ENTRIES};
 use sitemap::time::When;
@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is right, and what readers go wrong on all the same. Who does, and in which version, is in docs/cli/check.md.
+    /// Adds valid forms that some readers misread. Which readers, in which version, is in docs/cli/check.md.
     fn misread(&mut self) {
         let Tally { count, first } = self.prefixed;
         if count > 0 {
@@ -210,7 +210,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The same address twice in this document: only the first is compared with others.
+    /// Adds addresses that are listed twice in this document. Only the first of each is compared with other documents.
     fn duplicates(&mut self) {
         let listed = self.document.listed.iter().zip(0_u32..);
         let mut sorted: Vec<_> = listed

@@ -1,6 +1,7 @@
-//! From a body to the bytes of a document: inflated, in UTF-8, without a byte order mark, counted, and never more than a limit.
+//! Turns a body into the bytes of a document: inflated, in UTF-8, without a byte order mark, counted, and never more than a
+//! limit.
 //!
-//! Every verb that reads what others wrote reads it by this: `check`, `diff`, `import`, `load`, `build` and `explain`.
+//! All commands that read foreign files read them through this: `check`, `diff`, `import`, `load`, `build` and `explain`.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -73,7 +74,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Opens a body, whatever its packing is. Bytes behind the end of a gzip stream are an error: nobody can say what they are.
+    /// Opens a body, packed or not. Bytes behind the end of a gzip stream are an error, because their meaning is unknown.
     pub fn open(body: impl Read + 'a, limits: Limits) -> Self {
         Self::with(body, false, true, true, limits)
     }
@@ -225,7 +226,7 @@ impl<'a> Input<'a> {
         Ok(true)
     }
 
-    /// Where the next byte is.
+    /// Returns the position of the next byte.
     pub(crate) fn position(&mut self) -> Position {
         let passed = &self.buffer[self.counted..self.at];
         self.counted = self.at;
@@ -242,7 +243,7 @@ impl<'a> Input<'a> {
         self.position
     }
 
-    /// How many bytes of the document were read.
+    /// Returns how many bytes of the document were read.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.bytes
     }
@@ -328,7 +329,7 @@ impl BufRead for Input<'_> {
     }
 }
 
-/// The body, whose own errors are told from what is made of its bytes.
+/// The body, whose own errors are kept apart from errors in its bytes.
 struct Raw<R> {
     body: R,
     stop: Rc<Cell<Option<Stop>>>,
@@ -363,7 +364,7 @@ pub fn is_list(text: &[u8]) -> bool {
         .is_some_and(|begin| begin.eq_ignore_ascii_case(BEGIN))
 }
 
-/// Whether these bytes are gzip, and the bytes again.
+/// Returns whether these bytes are gzip, and the bytes again.
 fn peek<'a>(mut read: Box<dyn Read + 'a>) -> (bool, impl Read + 'a) {
     let mut head = Vec::with_capacity(GZIP_MAGIC.len());
     // An error comes again with the next read.
@@ -384,7 +385,7 @@ struct Unzip<R> {
 }
 
 impl<R: BufRead> Unzip<R> {
-    /// What follows the end of a member.
+    /// Goes to what follows the end of a member.
     fn next_member(&mut self) -> io::Result<()> {
         let Some(mut decoder) = self.decoder.take() else {
             return Ok(());

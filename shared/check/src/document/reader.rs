@@ -1,4 +1,4 @@
-//! A document that is being read: what was met so far, and what is counted until its end.
+//! The state of a document that is being read: the entry that is open, and what is counted until the end.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Adds what is wrong unless this host's robots.txt says otherwise.
+    /// Adds a finding that counts unless the robots.txt of this host names the document.
     pub(super) fn found_elsewhere(
         &mut self,
         origin: &str,

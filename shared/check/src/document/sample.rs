@@ -1,4 +1,4 @@
-//! Pages that are drawn to be asked for: those with the smallest digests, so that two runs draw the same.
+//! Samples pages to request: those with the smallest digests, so that two runs request the same pages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Drawn {
         }
     }
 
-    /// Whether a page of this digest would be drawn.
+    /// Returns whether a page of this digest would be drawn.
     pub(crate) fn wants(&self, digest: u64) -> bool {
         let is_full = self.pages.len() >= self.most;
         self.most > 0
@@ -58,7 +58,7 @@ impl Drawn {
         }
     }
 
-    /// Adds those of a further document.
+    /// Adds the pages of a further document.
     pub(crate) fn append(&mut self, other: Self) {
         self.most = self.most.max(other.most);
         for (digest, page) in other.pages {

@@ -131,7 +131,7 @@ const GENRES: [&str; 6] = [
     "UserGenerated",
 ];
 
-/// What is done with an element's text, beside checking its type.
+/// What is done with an element's text after its type is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Nothing,
@@ -182,7 +182,7 @@ pub(crate) struct Element {
 }
 
 impl Element {
-    /// Its name with the usual prefix.
+    /// Returns its name with the usual prefix.
     pub(crate) fn shown(&self) -> String {
         format!("{}{}", self.ns.prefix(), self.name)
     }

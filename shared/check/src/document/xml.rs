@@ -1,7 +1,7 @@
-//! XML, element by element: whether it is well-formed, and what the schema says of it.
+//! Judges XML element by element: whether it is well-formed, and whether it follows the schema.
 //!
-//! The parser does not look at everything that makes XML well-formed. What it passes over is looked at here: the
-//! declaration's place, characters, references, names, `]]>`, attributes, and that there is one root.
+//! The parser does not check everything that makes XML well-formed. The rest is checked here: the declaration's place, characters,
+//! references, names, `]]>`, attributes, and that there is one root.
 
 use std::io::BufRead as _;
 
@@ -96,7 +96,7 @@ impl Xml<'_, '_> {
         }
     }
 
-    /// The parser cannot go on.
+    /// Adds why the parser cannot go on.
     fn failed(&mut self, error: &Error, at: Position) {
         if let Some(stop) = self.source.get_ref().stop() {
             // A body that breaks off behind the root's end has the whole document.
@@ -169,7 +169,7 @@ impl Xml<'_, '_> {
         }
     }
 
-    /// A DOCTYPE does no harm by itself, and what it declares is never read.
+    /// Adds a DOCTYPE, or the entities that need it. A DOCTYPE does no harm by itself, and its declarations are never read.
     fn doctype(&mut self) {
         match self.entities {
             Tally { count: 0, .. } => {

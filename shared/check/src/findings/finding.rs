@@ -1,4 +1,4 @@
-//! Something that is wrong, and where.
+//! A finding, and its position.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct Position {
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule that does not hold.
+    /// The rule that is broken.
     pub rule: Rule,
     /// The document's address, or its path.
     pub file: Arc<str>,

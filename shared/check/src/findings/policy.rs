@@ -1,11 +1,11 @@
-//! Which rules hold, how bad each is, and what is known already.
+//! Decides which rules apply, how bad each is, and which findings are known.
 
 use std::sync::Arc;
 
 use super::suppressions::Known;
 use crate::rules::{Profile, Rule, Severity, bits};
 
-/// Which rules hold, and how bad each is.
+/// The rules that apply, and how bad each is.
 #[derive(Clone, Debug)]
 pub struct Policy {
     levels: [Option<Severity>; Rule::ALL.len()],
@@ -14,7 +14,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The rules of these profiles.
+    /// Returns the rules of these profiles.
     #[must_use]
     pub fn of(profiles: &[Profile]) -> Self {
         let mut levels = [None; Rule::ALL.len()];
@@ -30,12 +30,12 @@ impl Policy {
         }
     }
 
-    /// Sets what is known already.
+    /// Sets the findings that are known already.
     pub fn set_known(&mut self, known: Known) {
         self.known = Some(Arc::new(known));
     }
 
-    /// What is known of a rule, if anything is.
+    /// Returns the known findings, if one of them may be of this rule.
     pub(crate) fn known(&self, rule: Rule) -> Option<&Known> {
         self.known.as_deref().filter(|known| known.knows(rule))
     }
@@ -45,13 +45,14 @@ impl Policy {
         self.levels[rule as usize] = level;
     }
 
-    /// How bad a finding of this rule is; nothing if it is off.
+    /// Returns how bad a finding of this rule is. `None` if the rule is off.
     #[must_use]
     pub fn level(&self, rule: Rule) -> Option<Severity> {
         self.levels[rule as usize]
     }
 
-    /// Whether what Waymark promises beyond the rules' words is asked for: an index's lastmod is exactly its sitemap's.
+    /// Returns whether Waymark's own promises are checked, which go beyond the words of rules: an index's lastmod equals its
+    /// sitemap's.
     pub(crate) fn is_strict(&self) -> bool {
         self.asks(Profile::Waymark)
     }

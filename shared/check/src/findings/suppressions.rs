@@ -1,4 +1,4 @@
-//! Findings that are known: those that an allowance names until a day, and those of a baseline.
+//! Findings that are known: covered by an allowance until a day, or by a baseline.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,12 +14,12 @@ pub struct Allowance {
     pub rules: Vec<Rule>,
     /// What a finding's place and message have in them, with `*` for anything. Empty: whatever they are.
     pub pattern: String,
-    /// The last second at which it holds, in Unix seconds; nothing if it has no end.
+    /// The last second at which it applies, in Unix seconds. `None` if it has no end.
     pub until: Option<i64>,
 }
 
 impl Allowance {
-    /// Whether its day is over.
+    /// Returns whether its day is over.
     #[must_use]
     pub fn is_over(&self, now: i64) -> bool {
         self.until.is_some_and(|until| until < now)
@@ -34,7 +34,7 @@ impl Allowance {
     }
 }
 
-/// Whether the parts of a pattern between its stars are in the text, one behind the other.
+/// Returns whether the parts of a pattern between its stars are in the text, one behind the other.
 fn has(pattern: &str, text: &str) -> bool {
     let mut rest = text;
     pattern.split('*').all(|part| match rest.find(part) {
@@ -55,7 +55,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Nothing is known but what these allow at this time.
+    /// Begins with what these allowances cover at this time.
     #[must_use]
     pub fn new(allowances: impl IntoIterator<Item = Allowance>, now: i64) -> Self {
         let mut allowances: Vec<_> = allowances.into_iter().collect();
@@ -72,13 +72,13 @@ impl Known {
         *count_of.get_mut() = count_of.get_mut().saturating_add(count);
     }
 
-    /// Whether anything is known of a rule.
+    /// Returns whether a finding of a rule may be known.
     pub(crate) fn knows(&self, rule: Rule) -> bool {
         let mut allowances = self.allowances.iter();
         !self.baseline.is_empty() || allowances.any(|allowance| allowance.rules.contains(&rule))
     }
 
-    /// Whether a finding is known. One of a baseline is known as often as the baseline has it.
+    /// Returns whether a finding is known. A finding of a baseline is known as often as the baseline has it.
     pub(crate) fn covers(&self, finding: &Finding) -> bool {
         if self.allowances.iter().any(|one| one.covers(finding)) {
             return true;
@@ -110,7 +110,7 @@ pub struct Key<'a> {
 }
 
 impl Key<'_> {
-    /// A digest, the same in every run.
+    /// Returns a digest that is the same in every run.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let Self {
@@ -122,7 +122,7 @@ impl Key<'_> {
     }
 }
 
-/// A message without its numbers and times: those that are words of their own become `#`. URLs keep theirs.
+/// Returns a message without its numbers and times: those that are words of their own become `#`. URLs keep theirs.
 #[must_use]
 pub fn steady(message: &str) -> String {
     let is_number = |word: &str| {

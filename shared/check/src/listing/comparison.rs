@@ -1,7 +1,8 @@
-//! What differs between two sets of pages, each in one [`Comparison`], through the sorter: memory does not grow with them.
+//! Compares two sets of pages through the sorter, so memory does not grow with them.
 //!
-//! A page is known by its address, however a side spells it: [`sitemap::loc::normalized`] decides. One that a side lists several times, as among its pages and among its videos, says what all
-//! of these say together: their images, videos and so on, and the newest lastmod.
+//! A page is known by its address, however a side spells it: [`sitemap::loc::normalized`] decides. If a side lists a page several
+//! times, as among its pages and among its videos, all its entries count as one: their images, videos and so on, and the newest
+//! lastmod.
 
 use std::borrow::Cow;
 use std::io;
@@ -92,7 +93,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The pages of A, each once.
+    /// Returns how many pages A has, each counted once.
     #[must_use]
     pub fn of_a(&self) -> u64 {
         self.same + self.gone + self.changed
@@ -108,7 +109,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Nothing yet. What memory has no room for is sorted in a file in `folder`. `is_exact`: two spellings are two addresses.
+    /// Begins a comparison without pages. What does not fit into memory is sorted in a file in `folder`. `is_exact`: two
+    /// spellings are two addresses.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, is_exact: bool) -> Self {
         Self {
@@ -310,7 +312,7 @@ impl Record {
         })
     }
 
-    /// The address as the side spells it first.
+    /// Returns the address as the side spells it first.
     fn loc(&self) -> &str {
         &self.spellings[0]
     }
@@ -360,7 +362,7 @@ impl Record {
     }
 }
 
-/// How many of these sorted digests the others do not have.
+/// Counts those of these sorted digests that the others do not have.
 fn only(these: &[u64], others: &[u64]) -> u64 {
     let mut others = others.iter().peekable();
     let mut count = 0;
@@ -373,7 +375,7 @@ fn only(these: &[u64], others: &[u64]) -> u64 {
     count
 }
 
-/// What is no time is older than any.
+/// Returns whether `a` is newer. A text that is not a time is older than any time.
 fn is_newer(a: &str, b: &str) -> bool {
     match (When::parse(a), When::parse(b)) {
         (Ok(a), Ok(b)) => a > b,

@@ -1,4 +1,4 @@
-//! A listed page, and what it has several of.
+//! A listed page as it is compared.
 
 /// A listed page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

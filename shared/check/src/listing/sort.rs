@@ -1,4 +1,4 @@
-//! Sorts more than memory holds: records of bytes, in runs in one temporary file, merged as they are read.
+//! Sorts more than fits into memory: records of bytes, in runs in one temporary file, merged as they are read.
 //!
 //! - Memory is what [`Sorter::new`] was given, however many records there are: while they come it is full of records, and
 //!   while they are read it is shared by the runs.
@@ -42,7 +42,7 @@ pub struct SortError {
     error: io::Error,
 }
 
-/// What mends it, if that is known.
+/// Returns how to mend it, if that is known.
 fn remedy(error: &io::Error) -> &'static str {
     use io::ErrorKind::{
         FileTooLarge, NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
@@ -57,7 +57,7 @@ fn remedy(error: &io::Error) -> &'static str {
 }
 
 impl SortError {
-    /// An error of a sorter with this folder.
+    /// Returns an error of a sorter with this folder.
     #[must_use]
     pub fn new(folder: &Path, error: io::Error) -> Self {
         let folder = folder.display().to_string();
@@ -117,7 +117,7 @@ struct Run {
 }
 
 impl Sorter {
-    /// A sorter that holds so many bytes in memory, and keeps what is more in a file in `folder`.
+    /// Begins a sorter that keeps so many bytes in memory, and the rest in a file in `folder`.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, memory: usize) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl Sorter {
             self.write_run()?;
         }
         if self.bytes.capacity() == 0 {
-            // At once, and no more of it than can be used: a vector that grows holds up to three times what is in it.
+            // At once, and no larger than can be used: a vector that grows takes up to three times the size of its contents.
             self.bytes.reserve_exact(self.memory / 4 * 3);
             self.places.reserve_exact(self.memory / 4 / place);
         }
@@ -225,7 +225,7 @@ impl Sorter {
 }
 
 impl Sorted {
-    /// One run that is whole in its buffer.
+    /// Begins with a single run that fits into its buffer.
     fn in_memory(places: &[Place], bytes: &[u8]) -> io::Result<Self> {
         let mut buffer = Vec::with_capacity(bytes.len() + places.len() * LENGTH_BYTES);
         for place in places {
@@ -257,7 +257,7 @@ impl Sorted {
         Ok(sorted)
     }
 
-    /// The next record; nothing at the end.
+    /// Returns the next record. `None` at the end.
     ///
     /// # Errors
     ///
@@ -316,7 +316,7 @@ impl Run {
         &self.buffer[self.record.0..self.record.1]
     }
 
-    /// Goes to the next record. False if there is none.
+    /// Goes to the next record. Returns false at the end.
     fn advance(&mut self, mut file: Option<&mut File>) -> io::Result<bool> {
         if !self.has(LENGTH_BYTES, file.as_deref_mut())? {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! The pages that documents list, by tables of documents.
+//! Tests of the pages that documents list, by tables of documents.
 
 use super::*;
 

@@ -86,7 +86,7 @@ impl Html {
         }
     }
 
-    /// The first `"dateModified": "…"`. Which of several things it is of, crawlers guess, too.
+    /// Reads the first `"dateModified": "…"`. A page may describe several things; crawlers guess which one is meant, too.
     fn json_ld(&mut self, text: &str) {
         if self.modified.is_some() {
             return;

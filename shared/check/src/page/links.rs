@@ -1,4 +1,4 @@
-//! Links that a page has, in its head or in its header.
+//! Reads the links of a page's head and of its header.
 
 use url::Url;
 

@@ -1,4 +1,4 @@
-//! What is wrong with how a document came: status, headers, and the way to it.
+//! Judges how a document was served: status, headers and redirects.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// An answer of this status, of which nothing else is known.
+    /// Returns an answer of this status, about which nothing else is known.
     #[must_use]
     pub fn new(status: u16) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Response {
         }
     }
 
-    /// Whether the body is one layer of gzip more than its name says.
+    /// Returns whether the body is one layer of gzip more than its name says.
     #[must_use]
     pub fn is_gzip_encoded(&self) -> bool {
         let encoding = self.content_encoding.as_deref().map(str::trim);

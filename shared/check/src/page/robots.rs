@@ -1,4 +1,5 @@
-//! What X-Robots-Tag and `<meta name="robots">` say of indexing a page. Of several rules the most restrictive one holds.
+//! Reads whether X-Robots-Tag and `<meta name="robots">` forbid indexing a page. Of several rules the most restrictive one
+//! counts.
 //!
 //! Google's description: <https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag>.
 

@@ -1,4 +1,4 @@
-//! Pages that are not there, though the server says 200: the answer is what it gives for any address.
+//! Finds pages that do not exist although the server says 200: the answer is the same for any address.
 
 use std::borrow::Cow;
 

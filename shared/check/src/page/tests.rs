@@ -28,7 +28,7 @@ fn html() -> Response {
     }
 }
 
-/// What is said of an answer. Of a canonical page that is not the page itself the address is all that is known.
+/// Returns the findings for an answer. If another page is canonical, only its address is known.
 fn findings(response: &Response, body: &str, nonsense: Option<&Nonsense>) -> Findings {
     let mut findings = Findings::new(Arc::new(Policy::default()));
     let page = page();
@@ -53,7 +53,7 @@ fn check(response: &Response, body: &str, expected: &[Rule]) {
     assert_eq!(rules, expected, "{body}: {:?}", findings.kept());
 }
 
-/// The one message that is said of an answer.
+/// Returns the only finding for an answer.
 #[track_caller]
 fn message(response: &Response, body: &str, nonsense: Option<&Nonsense>) -> (Rule, String) {
     let findings = findings(response, body, nonsense);

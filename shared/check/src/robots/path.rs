@@ -68,7 +68,7 @@ impl Pattern {
 }
 
 /// Returns the path and query of an address as rules are compared with it. An address without a path has `/`, and a fragment is
-/// sent to nobody.
+/// never sent.
 pub(super) fn compared_path(path: &str) -> Cow<'_, str> {
     let path = path.split('#').next().unwrap_or_default();
     if path.starts_with('/') {
@@ -78,7 +78,7 @@ pub(super) fn compared_path(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Escapes are in upper case, those of unreserved characters are decoded, and what may not stand in an address is encoded. A `*`
+/// Escapes are in upper case, those of unreserved characters are decoded, and what may not be in an address is encoded. A `*`
 /// or `$` that is not a rule's wildcard is encoded, as a rule writes it that means the character itself. All other reserved
 /// characters differ from their escapes: `%2F` is not a slash.
 fn compared(path: &str, is_rule: bool) -> Cow<'_, str> {

@@ -11,7 +11,7 @@ fn read(text: &str) -> (Robots, Vec<Rule>) {
     (robots, rules)
 }
 
-/// Who is shut out of a path by which rule, of both engines.
+/// Returns which of both engines is shut out of a path, and by which rule.
 #[track_caller]
 fn check(text: &str, cases: &[(&str, Option<(&str, &str)>)]) {
     let (robots, _) = read(text);

@@ -1,4 +1,4 @@
-//! What a rule says, how bad it is, whose it is, and who asks for it.
+//! The columns of the table of rules.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// `note`, `warning` or `error`.
+    /// Returns `note`, `warning` or `error`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Profile {
     /// Those that are checked unless others are asked for.
     pub const DEFAULT: [Self; 3] = [Self::Protocol, Self::Google, Self::Bing];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -116,13 +116,13 @@ pub struct Info {
 }
 
 impl Info {
-    /// Whether one of these profiles asks for it.
+    /// Returns whether one of these profiles asks for it.
     #[must_use]
     pub fn is_in(&self, profiles: &[Profile]) -> bool {
         self.profiles & bits(profiles) != 0
     }
 
-    /// The profiles that ask for it.
+    /// Returns the profiles that ask for it.
     pub fn profiles(&self) -> impl Iterator<Item = Profile> {
         let bits = self.profiles;
         Profile::ALL

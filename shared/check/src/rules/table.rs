@@ -1,4 +1,4 @@
-//! The table of rules, and whose they are.
+//! The table of rules, and their sources.
 
 use super::info::{Info, Profile, Severity, Source, bits, source};
 

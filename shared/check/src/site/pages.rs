@@ -1,6 +1,6 @@
-//! What the documents of a site list together: URLs in several of them, and links between languages that do not return.
+//! Finds URLs that several documents of a site list, and links between languages that are not returned.
 //!
-//! Both are joins of more than memory holds, so both go through the sorter. A record is sorted by its bytes: numbers have their
+//! Both are joins of more than fits into memory, so both go through the sorter. A record is sorted by its bytes: numbers have their
 //! highest byte first, and what belongs together begins alike.
 
 use std::io;
@@ -61,7 +61,7 @@ const ONE_WAY: u8 = 3;
 const IS_SITEMAP: u8 = 4;
 
 impl Pages {
-    /// None yet. Each of three sorters holds so many bytes in memory, two of them at a time.
+    /// Begins without pages. Each of three sorters keeps so many bytes in memory, two of them at a time.
     pub(super) fn new(folder: &Path, memory: usize) -> Self {
         let sorter = || Sorter::new(folder, memory);
         Self {
@@ -72,7 +72,7 @@ impl Pages {
         }
     }
 
-    /// A page that is listed.
+    /// Adds a page that is listed.
     pub(super) fn list(&mut self, page: Digest, place: Place, text: &str) -> io::Result<()> {
         let record = &mut self.record;
         record.clear();
@@ -84,7 +84,7 @@ impl Pages {
         self.pages.push(record)
     }
 
-    /// A sitemap that was read, or that an index lists.
+    /// Adds a sitemap that was read, or that an index lists.
     pub(super) fn sitemap(&mut self, address: Digest) -> io::Result<()> {
         let record = &mut self.record;
         record.clear();
@@ -95,7 +95,7 @@ impl Pages {
         self.pages.push(record)
     }
 
-    /// A link between languages.
+    /// Adds a link between languages.
     pub(super) fn link(&mut self, link: &Link, file: u32) -> io::Result<()> {
         let record = &mut self.record;
         record.clear();
@@ -142,7 +142,7 @@ impl Pages {
     }
 }
 
-/// Puts the links of which no other is the return among the pages, beside the page that they lead to.
+/// Adds the links that have no return link to the pages, next to the page that each leads to.
 fn one_way_links(links: Sorter, pages: &mut Sorter) -> io::Result<()> {
     let mut record = Vec::new();
     let mut sorted = links.finish()?;
@@ -271,14 +271,14 @@ impl Place {
     }
 }
 
-/// The next bytes of a record.
+/// Takes the next bytes of a record.
 fn numbers<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(*first)
 }
 
-/// The next record. What was pushed is what comes back, unless the file is damaged.
+/// Reads the next record. It is as it was pushed, unless the file is damaged.
 fn read<'s, T>(
     sorted: &'s mut Sorted,
     parts: impl FnOnce(&mut &'s [u8]) -> Option<T>,

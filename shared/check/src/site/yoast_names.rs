@@ -1,4 +1,4 @@
-//! The names of sitemaps, as Yoast gives them: `post-sitemap.xml`, `post-sitemap2.xml`, …
+//! Reads the names that Yoast gives to sitemaps: `post-sitemap.xml`, `post-sitemap2.xml`, …
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// The name that a URL has, if it is one of this form.
+    /// Returns the name in a URL. `None` if it does not have this form.
     #[must_use]
     pub fn of(url: &str) -> Option<Self> {
         let (stem, is_gz) = match url.strip_suffix(".gz") {
@@ -36,14 +36,14 @@ impl Name {
         })
     }
 
-    /// A URL of the same series with this number.
+    /// Returns a URL of the same series with this number.
     #[must_use]
     pub fn numbered(&self, number: &str) -> String {
         let gz = if self.is_gz { ".gz" } else { "" };
         format!("{}-sitemap{number}.xml{gz}", self.series)
     }
 
-    /// Whether the number is none, or from 2 on without leading zeros.
+    /// Returns whether the number is absent, or at least 2 and without leading zeros.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.number.is_empty() || (!self.number.starts_with('0') && self.number != "1")
@@ -63,7 +63,7 @@ impl Series {
         *highest = number.max(*highest);
     }
 
-    /// Each series, and its highest number.
+    /// Returns each series, and its highest number.
     pub fn each(&self) -> impl Iterator<Item = &(Name, u64)> {
         self.0.values()
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a URL, and which URLs are one page.
+//! Tests of single URLs, and of URLs that are one page.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! An element with all that is in it.
+//! An element with its attributes, text and children.
 
 /// An element with all that is in it.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! How many entries a document has, and what else.
+//! Counts the entries of a document, and the elements that are not entries.
 
 use super::element::Element;
 
@@ -17,7 +17,7 @@ pub struct Entries {
 const ENTRIES: [&str; 4] = ["url", "sitemap", "item", "entry"];
 
 impl Entries {
-    /// Nothing yet. `name`: an entry's, without a prefix.
+    /// Begins to count. `name`: an entry's, without a prefix.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Entries {
         is_entry
     }
 
-    /// Returns whether an element is no entry where nothing else should be. A feed says much of itself beside its entries.
+    /// Returns whether an element is not an entry where only entries should be. A feed has many other elements that describe it.
     #[must_use]
     pub fn passes_over(&self, element: &Element) -> bool {
         let is_feed = matches!(self.name, "item" | "entry");
@@ -51,7 +51,7 @@ impl Entries {
         element.local() != self.name && (!is_feed || ENTRIES.iter().any(is))
     }
 
-    /// Returns how many elements were none, where nothing else should be.
+    /// Returns how many elements were not entries where only entries should be.
     #[must_use]
     pub fn passed_over(&self) -> u64 {
         self.passed_over

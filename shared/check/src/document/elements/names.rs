@@ -4,8 +4,8 @@ use quick_xml::name::ResolveResult;
 
 use crate::document::schema::Ns;
 
-/// A namespace by a part of its name, and the usual prefix. The first that fits counts. Those without a prefix have texts that
-/// are long and that nobody needs.
+/// A namespace by a part of its name, and the usual prefix. The first that fits counts. Those without a prefix have long texts,
+/// which are not needed.
 const PREFIXES: [(&str, Option<&str>); 18] = [
     ("sitemaps.org/schemas/sitemap", Some("")),
     ("google.com/schemas/sitemap-image", Some("image:")),
@@ -69,7 +69,7 @@ impl Names {
         }
     }
 
-    /// Returns the name of an element. `None` if nobody needs what is in it.
+    /// Returns the name of an element. `None` if its contents are not needed.
     pub(super) fn name(&self, resolved: &ResolveResult<'_>, local: &str) -> Option<String> {
         let own = self.own.as_ref().filter(|(own, _)| own.is(resolved));
         let known = match own {
@@ -107,7 +107,7 @@ impl Namespace {
     }
 }
 
-/// Returns the usual prefix of a namespace. `None` if it is not known, `Some(None)` if nobody needs what is in it.
+/// Returns the usual prefix of a namespace. `None` if it is not known, `Some(None)` if its elements are not needed.
 fn prefix(resolved: &ResolveResult<'_>) -> Option<Option<&'static str>> {
     let ResolveResult::Bound(namespace) = resolved else {
         return None;

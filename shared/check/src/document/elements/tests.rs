@@ -1,9 +1,9 @@
-//! The stream of elements, by tables of documents.
+//! Tests of the stream of elements, by tables of documents.
 
 use super::*;
 use crate::document::input::Limits;
 
-/// The trees of a document as text, or why it cannot be read on.
+/// Returns the trees of a document as text, or why reading ended.
 fn trees(document: &str, oddities: Oddities) -> Result<Vec<String>, String> {
     let input = Input::open(document.as_bytes(), Limits::NONE);
     let text = |broken: Broken| broken.to_string();

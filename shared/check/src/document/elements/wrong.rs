@@ -1,4 +1,4 @@
-//! Why a document cannot be read on.
+//! The errors that end the reading of a document.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! What is written in another encoding than UTF-8, as UTF-8.
+//! Decodes documents that are in another encoding than UTF-8.
 //!
-//! The encoding is told by a byte order mark, by where the zeros are, or by the XML declaration (XML 1.0, appendix F).
+//! The encoding is recognized by a byte order mark, by the places of zeros, or by the XML declaration (XML 1.0, appendix F).
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use quick_xml::reader::Reader;
 
 use super::stop::Stop;
 
-/// Bytes that tell whether there is anything to look for.
+/// Bytes that decide whether to look for an encoding.
 pub(super) const MARK_BYTES: usize = 4;
 /// Bytes in which a declaration ends.
 pub(super) const HEAD_BYTES: usize = 256;
@@ -38,7 +38,7 @@ pub(super) fn of(head: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Returns the encoding that a declaration says. `None` if that is UTF-8 or a part of it, or cannot be, or nobody knows it.
+/// Returns the encoding that a declaration names. `None` if it is UTF-8 or a part of it, impossible or unknown.
 fn declared(head: &[u8]) -> Option<&'static Encoding> {
     let end = memchr::memchr(b'>', head)?;
     let text = std::str::from_utf8(&head[..=end]).ok()?;

@@ -1,4 +1,4 @@
-//! What ends a document early.
+//! The reasons for which reading ends early.
 
 /// What ended a document early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Bodies as they come: packed, encoded, cut and too large.
+//! Tests of bodies that are packed, encoded, cut or too large.
 
 use std::io::Write as _;
 
@@ -103,7 +103,7 @@ impl Read for Failing {
     }
 }
 
-/// A document in UTF-16, with a byte order mark or without.
+/// Returns a document in UTF-16, with or without a byte order mark.
 fn utf_16(text: &str, mark: bool, is_big: bool) -> Vec<u8> {
     let mark = mark.then_some('\u{feff}');
     let text: String = mark.into_iter().chain(text.chars()).collect();

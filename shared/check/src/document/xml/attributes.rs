@@ -1,4 +1,4 @@
-//! Attributes: whether they are well-formed, what the schema says of them, and links between languages.
+//! Judges attributes: whether they are well-formed and in the schema, and links between languages.
 
 use quick_xml::escape::{resolve_xml_entity, unescape_with};
 use quick_xml::events::BytesStart;
@@ -131,7 +131,7 @@ impl Xml<'_, '_> {
         place
     }
 
-    /// A link to a page in another language, to a page for another device, or to the same in an app.
+    /// Judges a link to a page in another language, to a page for another device, or to the same page in an app.
     fn link(&mut self, link: Link, at: Position) {
         let href = match link.href.as_deref().map(xsd::trimmed) {
             Some(href) if !href.is_empty() => href,
@@ -218,14 +218,14 @@ impl Link {
     }
 }
 
-/// A name of XML, roughly: what is not ASCII may be in it.
+/// Returns whether a text is a name of XML, roughly: any character that is not ASCII is accepted.
 pub(super) fn is_name(name: &str) -> bool {
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
     let continues = |c: char| starts(c) || c.is_ascii_digit() || c == '-' || c == '.';
     name.starts_with(starts) && name.chars().all(continues)
 }
 
-/// An attribute's value. Nothing if it is not well-formed.
+/// Returns an attribute's value. `None` if it is not well-formed.
 fn unescaped(raw: &str) -> Option<String> {
     if raw.contains('<') {
         return None;

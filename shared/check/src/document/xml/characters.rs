@@ -1,4 +1,4 @@
-//! Texts: the characters that XML allows, and references to others.
+//! Judges texts: the characters that XML allows, and references.
 
 use quick_xml::events::BytesRef;
 use sitemap::xml::is_xml_char;

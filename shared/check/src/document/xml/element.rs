@@ -1,4 +1,4 @@
-//! An element from its begin to its end: what it is, what it has, and what its value says.
+//! Judges an element from its begin to its end: its attributes, its content and its value.
 
 use quick_xml::events::BytesStart;
 use quick_xml::name::ResolveResult;
@@ -156,7 +156,7 @@ impl Xml<'_, '_> {
         self.text.clear();
     }
 
-    /// Text between elements, of which the last piece is still there.
+    /// Judges text between elements, of which only the last piece is kept.
     fn not_only_elements(&mut self, element: &Element, at: Position) {
         if self.text.chars().all(xsd::is_space) {
             return;
@@ -215,7 +215,7 @@ impl Xml<'_, '_> {
     }
 }
 
-/// A root without entries has a rule of its own.
+/// Returns whether an element is a root. A root without entries breaks a rule of its own.
 fn is_root(element: &Element) -> bool {
     std::ptr::eq(element, &raw const URLSET) || std::ptr::eq(element, &raw const INDEX)
 }

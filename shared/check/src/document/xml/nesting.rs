@@ -1,4 +1,4 @@
-//! Which element may be where, and how often.
+//! Judges which element may be where, and how often.
 
 use quick_xml::events::BytesStart;
 
@@ -56,7 +56,7 @@ impl Xml<'_, '_> {
         element
     }
 
-    /// An element inside another one: whether it may be there, and what it is.
+    /// Judges whether an element may be inside the one that is open. Returns its schema, if it has one.
     pub(super) fn child(
         &mut self,
         ns: Option<Ns>,
@@ -124,7 +124,7 @@ impl Xml<'_, '_> {
         None
     }
 
-    /// Judges an element of a known extension where extensions may be. Returns it if its schema has it, and an entry is around it.
+    /// Judges an element of a known extension in a place for extensions. Returns its schema, if it has one and is in an entry.
     fn extension(
         &mut self,
         ns: Ns,

@@ -1,4 +1,4 @@
-//! Namespaces that are wrong, missing or unknown. What is meant by a wrong one is checked all the same, and each is told once.
+//! Reports namespaces that are wrong, missing or unknown, each once. Elements of a wrong one are judged as if it were right.
 
 use quick_xml::name::ResolveResult;
 
@@ -8,7 +8,7 @@ use crate::findings::Position;
 use crate::rules::Rule;
 use crate::text::quoted;
 
-/// Wrong namespaces of a document that are told apart. The rest is told together with the last.
+/// Wrong namespaces of a document that are reported separately. The rest is reported with the last.
 const MAX_TOLD: usize = 64;
 
 /// The wrong namespaces of a document.
@@ -124,7 +124,7 @@ impl Spaces {
         };
     }
 
-    /// Tells each wrong namespace once.
+    /// Reports each wrong namespace once.
     pub(super) fn tell(self, reader: &mut Reader<'_>) {
         for wrong in self.wrong {
             let Tally { count, first } = wrong.tally;

@@ -1,4 +1,4 @@
-//! Where in a document the reader of XML is.
+//! The state of a document of XML that is being read.
 
 use quick_xml::reader::NsReader;
 use sitemap::xml::is_xml_char;
@@ -13,7 +13,7 @@ use crate::rules::Rule;
 
 /// An element that is open.
 pub(super) struct Open {
-    /// Nothing if it is not known: then what is in it does not matter.
+    /// `None` if it is not known: then its contents do not matter.
     pub(super) element: Option<&'static Element>,
     pub(super) at: Position,
     /// Which of the sequence's places was reached, how often it was taken, and which were.
@@ -28,7 +28,7 @@ impl Open {
         self.taken & (1 << place) != 0
     }
 
-    /// Counts an element at a place that no later element was at. Returns how many are there.
+    /// Counts an element at this place or a later one than all before it. Returns how many are at this place.
     pub(super) fn take(&mut self, place: usize) -> u32 {
         if place > self.reached || !self.has(place) {
             self.reached = place;
@@ -61,7 +61,7 @@ pub(super) struct Xml<'r, 'a> {
 }
 
 impl<'r, 'a> Xml<'r, 'a> {
-    /// Nothing was read yet, and the document begins at `at`.
+    /// Begins to read a document, at `at`.
     pub(super) fn new(
         reader: Reader<'a>,
         source: NsReader<&'r mut Input<'a>>,
@@ -91,7 +91,7 @@ impl Xml<'_, '_> {
             .found(Rule::FileWellformed, at, true, || message.to_owned());
     }
 
-    /// XML allows hardly any control characters.
+    /// Judges the characters of a text: XML allows hardly any control characters.
     pub(super) fn valid(&mut self, text: &str, at: Position) {
         let suspect = |byte: u8| byte < b' ' || byte == 0xef;
         if text.bytes().any(suspect)

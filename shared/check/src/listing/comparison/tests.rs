@@ -1,4 +1,4 @@
-//! What a comparison says of two sets of pages.
+//! Tests of comparisons of two sets of pages.
 
 use super::*;
 
