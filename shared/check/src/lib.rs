@@ -11,6 +11,8 @@
 //! - A rule has one name, one severity and one text, in the table of [`rules`].
 //! - URLs that do not fit into memory are compared through [`listing::sort`], the only part that writes: to a file without a name.
 //! - No clock, no environment and no randomness: the time is an argument.
+//! - Modules import in one direction: `rules` ─▶ `url` ─▶ `findings` ─▶ `robots` ─▶ `document` ─▶ `page`, `listing` ─▶ `site`. No file
+//!   imports its parent, so a child can be read alone.
 //!
 //! ```
 //! use std::sync::Arc;

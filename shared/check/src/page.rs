@@ -6,7 +6,6 @@ use url::Url;
 
 use crate::document::sample::Page;
 use crate::findings::{Finding, Findings};
-use crate::page::response::Response;
 use crate::rules::Rule;
 use crate::text::quoted;
 use crate::url::digest_of;
@@ -25,6 +24,7 @@ pub use soft::{Nonsense, nonsense};
 use date::DAY;
 use html::Html;
 use links::Link;
+use response::Response;
 use robots::Reading;
 
 /// What is read of a page. What search engines look for is in its head.

@@ -249,7 +249,7 @@ impl Reader<'_> {
     /// Reads a line; whether it names a sitemap.
     fn line(&mut self, line: &str, number: usize) -> bool {
         for fault in self.judge.faults(line) {
-            let (rule, message) = told(&fault);
+            let (rule, message) = described(&fault);
             self.found(rule, number, message);
         }
         let Some(Directive { name, value }) = Directive::of(line) else {
@@ -309,7 +309,7 @@ impl Reader<'_> {
 }
 
 /// Returns the rule that a fault breaks, and the message.
-fn told(fault: &Fault<'_>) -> (Rule, String) {
+fn described(fault: &Fault<'_>) -> (Rule, String) {
     match fault {
         Fault::NoDirective(text) => (
             Rule::RobotsUnknown,

@@ -37,7 +37,7 @@ pub(super) fn read<'a>(source: &mut Input<'a>, reader: Reader<'a>) -> Reader<'a>
     let mut xml = Xml::new(reader, source, at);
     xml.run();
     xml.doctype();
-    xml.spaces.tell(&mut xml.reader);
+    xml.spaces.report(&mut xml.reader);
     xml.reader
 }
 

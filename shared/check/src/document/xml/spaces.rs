@@ -9,7 +9,7 @@ use crate::rules::Rule;
 use crate::text::quoted;
 
 /// Wrong namespaces of a document that are reported separately. The rest is reported with the last.
-const MAX_TOLD: usize = 64;
+const MAX_REPORTED: usize = 64;
 
 /// The wrong namespaces of a document.
 #[derive(Debug, Default)]
@@ -111,7 +111,7 @@ impl Spaces {
         let is_it = |one: &Wrong| one.space == space && one.meant == meant;
         self.last = match self.wrong.iter().position(is_it) {
             Some(known) => known,
-            None if self.wrong.len() == MAX_TOLD => MAX_TOLD - 1,
+            None if self.wrong.len() == MAX_REPORTED => MAX_REPORTED - 1,
             None => {
                 self.wrong.push(Wrong {
                     space,
@@ -125,7 +125,7 @@ impl Spaces {
     }
 
     /// Reports each wrong namespace once.
-    pub(super) fn tell(self, reader: &mut Reader<'_>) {
+    pub(super) fn report(self, reader: &mut Reader<'_>) {
         for wrong in self.wrong {
             let Tally { count, first } = wrong.tally;
             let times = match count {
