@@ -15,19 +15,20 @@ mod render;
 #[cfg(test)]
 mod tests;
 mod translation;
+mod wanted;
 
 pub use self::change::{Change, FeedItem, LlmsItem, Plan, Rendered, Reuse};
 pub use self::group::MAX_GROUP;
 pub use self::holding::Holding;
 pub use self::inputs::{Assessed, Claim, Inputs, Page};
-pub use self::ledger::{Address, Ledger, Placement, Slot, Term};
-pub use self::listing::{FEED_SECONDS, is_over};
+pub use self::ledger::{Address, FEED_SECONDS, Ledger, Placement, Slot, Term, is_over};
 pub use self::render::MAX_ENTRY_BYTES;
 pub use self::translation::{Translation, Translations};
 pub use crate::series::Series;
 
-use self::difference::{Wanted, finish};
+use self::difference::finish;
 use self::listing::Listing;
+use self::wanted::Wanted;
 use crate::eligibility::{self, Refusal};
 use crate::problem::cut;
 use crate::site::is_site_host;

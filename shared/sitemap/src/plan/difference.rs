@@ -1,24 +1,10 @@
 //! From what is placed and what is wanted, the changes.
 
-use super::change::{Change, FeedItem, LlmsItem, Plan, Rendered, Reuse};
+use super::change::{Change, Plan, Reuse};
 use super::holding::Holding;
 use super::inputs::Inputs;
 use super::ledger::{Address, Ledger, Placement};
-use crate::series::Series;
-
-/// What is wanted beyond the ledger's own fields.
-#[derive(Default)]
-pub(super) struct Wanted {
-    pub(super) entries: Vec<(Series, Rendered)>,
-    /// Who has the address that is waited for.
-    pub(super) owner: String,
-    /// What the feed says of it, if that is to be written.
-    pub(super) feed: Option<FeedItem>,
-    /// What llms.txt may say of it.
-    pub(super) llms: Option<LlmsItem>,
-    /// The address of which search engines are to be notified.
-    pub(super) notify: Option<Address>,
-}
+use super::wanted::Wanted;
 
 /// The difference between the ledger as it is and as it should be.
 pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<'_>) -> Plan {

@@ -2,8 +2,7 @@
 //!
 //! The plan's difference, the transaction, the check of a ledger against its rows and the audit follow from [`Holding`].
 
-use super::ledger::{Address, Ledger, Placement, Term};
-use super::listing::is_over;
+use super::ledger::{Address, Ledger, Placement, Term, is_over};
 use super::translation::Translation;
 use crate::time::When;
 

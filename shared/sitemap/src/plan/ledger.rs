@@ -8,6 +8,9 @@ use crate::member::SEGMENT_SLOTS;
 use crate::series::Series;
 use crate::time::When;
 
+/// Seconds for which the feed lists a change.
+pub const FEED_SECONDS: i64 = 48 * 3_600;
+
 /// The archive of a term on one site.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Term {
@@ -124,4 +127,10 @@ impl Address {
     pub fn is_equivalent(&self, other: &Self) -> bool {
         self.site == other.site && self.loc.is_equivalent(&other.loc)
     }
+}
+
+/// Whether a change of that time is no longer listed by the feed; both in Unix seconds.
+#[must_use]
+pub fn is_over(changed: i64, now: i64) -> bool {
+    now.saturating_sub(changed) >= FEED_SECONDS
 }

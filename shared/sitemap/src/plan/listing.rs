@@ -1,9 +1,9 @@
 //! What follows from a page's being listed.
 
 use super::change::{FeedItem, LlmsItem, digest};
-use super::difference::Wanted;
 use super::inputs::Inputs;
-use super::ledger::{Address, Ledger, Term};
+use super::ledger::{Address, Ledger, Term, is_over};
+use super::wanted::Wanted;
 use crate::eligibility;
 use crate::llms;
 use crate::loc::Loc;
@@ -11,8 +11,6 @@ use crate::record::ContentRecord;
 use crate::site::SiteSettings;
 use crate::time::When;
 
-/// Seconds for which the feed lists a change.
-pub const FEED_SECONDS: i64 = 48 * 3_600;
 /// Characters of a page's title and description in the feed.
 const MAX_FEED_CHARS: usize = 1_000;
 
@@ -155,10 +153,4 @@ impl Listing<'_> {
             });
         }
     }
-}
-
-/// Whether a change of that time is no longer listed by the feed; both in Unix seconds.
-#[must_use]
-pub fn is_over(changed: i64, now: i64) -> bool {
-    now.saturating_sub(changed) >= FEED_SECONDS
 }

@@ -1,9 +1,9 @@
 //! The entries of a page: in its type's series, among the videos, and among the news.
 
 use super::change::Rendered;
-use super::difference::Wanted;
 use super::ledger::Ledger;
 use super::listing::Listing;
+use super::wanted::Wanted;
 use crate::eligibility::{self, NewsState};
 use crate::entry::{self, Alternate, Entry, News};
 use crate::language::news_language;
