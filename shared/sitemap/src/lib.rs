@@ -67,24 +67,18 @@
 //!   [RFC 1951](https://www.rfc-editor.org/rfc/rfc1951).
 
 pub mod eligibility;
-pub mod entry;
-pub mod feed;
-pub mod index;
+mod format;
 pub mod language;
-pub mod llms;
 pub mod loc;
 pub mod mapping;
-pub mod member;
 pub mod plan;
 mod problem;
 pub mod record;
-pub mod robots;
 mod series;
 pub mod site;
-pub mod stylesheet;
 pub mod time;
-pub mod video;
-pub mod xml;
+
+pub use self::format::{entry, feed, index, llms, member, robots, stylesheet, video, xml};
 
 /// What rendered entries look like, and what stands around them. A higher one than a site's makes the scan render every
 /// entry of it again and build every object.

@@ -363,8 +363,8 @@ proptest! {
             let (_, after_scheme) = loc.as_str().split_once("://").unwrap_or_default();
             prop_assert!(is_rfc_3986(after_scheme.split_once('/').unwrap_or_default().1));
             let (mut as_loc, mut as_text) = (Vec::new(), Vec::new());
-            crate::xml::escape_loc(&loc, &mut as_loc);
-            crate::xml::escape(loc.as_str(), &mut as_text);
+            crate::format::xml::escape_loc(&loc, &mut as_loc);
+            crate::format::xml::escape(loc.as_str(), &mut as_text);
             prop_assert_eq!(as_loc, as_text);
             prop_assert_eq!(Loc::parse_any(loc.as_str()), Ok(loc));
         }

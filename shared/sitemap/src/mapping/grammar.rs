@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::condition::Condition;
 use super::error::MappingProblem;
@@ -14,6 +14,9 @@ use crate::site::SITE_TYPE;
 use Shape::{Any, List, Number, Object, Scalar, Terms, Text};
 
 mod path;
+mod reader;
+
+use self::reader::{Reader, within};
 
 const SOURCES: &str =
     "an attribute's path, or an object with one of path, constant, template, list, object, first";
@@ -47,20 +50,11 @@ pub(super) enum Subject {
     Export,
 }
 
-struct Reader {
-    problems: Vec<MappingProblem>,
-    /// Whether the paths that are read are of a field of [`FILLED`].
-    filled: bool,
-}
-
 /// The fields in which an empty text is bad: without it, the page would be listed, or its address be that of another.
 const FILLED: [&str; 6] = ["status", "visibility", "noindex", "kind", "url", "type"];
 
 pub(super) fn parse(text: &str, subject: Subject) -> Result<ParsedMapping, Vec<MappingProblem>> {
-    let mut reader = Reader {
-        problems: Vec::new(),
-        filled: false,
-    };
+    let mut reader = Reader::default();
     if subject == Subject::Table && text.len() > MAX_MAPPING_BYTES {
         reader.problem(
             "mapping",
@@ -85,27 +79,6 @@ pub(super) fn parse(text: &str, subject: Subject) -> Result<ParsedMapping, Vec<M
 }
 
 impl Reader {
-    fn problem(&mut self, place: &str, reason: impl Into<String>) {
-        self.problems.push(MappingProblem {
-            place: place.to_owned(),
-            reason: reason.into(),
-        });
-    }
-
-    fn object<'v>(&mut self, place: &str, value: &'v Value) -> Option<&'v Map<String, Value>> {
-        if !value.is_object() {
-            self.problem(place, format!("{} is not an object", shown(value)));
-        }
-        value.as_object()
-    }
-
-    fn unknown(&mut self, place: &str, object: &Map<String, Value>, known: &[&str]) {
-        for name in object.keys().filter(|name| !known.contains(&name.as_str())) {
-            let reason = format!("unknown; known are {}", known.join(", "));
-            self.problem(&within(place, name), reason);
-        }
-    }
-
     fn mapping(&mut self, value: &Value, subject: Subject) -> Option<ParsedMapping> {
         let object = self.object("mapping", value)?;
         let (mut key, mut items, mut id, mut html) = (Vec::new(), None, None, Vec::new());
@@ -406,11 +379,4 @@ fn refused(field: &str, value: &Value) -> Option<String> {
     item[field] = value.clone();
     let problems = ContentRecord::parse("", &item).problems;
     problems.into_iter().next().map(|problem| problem.reason)
-}
-
-fn within(place: &str, name: &str) -> String {
-    match place {
-        "" => name.to_owned(),
-        place => format!("{place}.{name}"),
-    }
 }

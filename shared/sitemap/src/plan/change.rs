@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::holding::Holding;
 use super::ledger::{Address, Ledger, Placement, Slot};
-use crate::llms;
+use crate::format::llms;
 use crate::series::Series;
 use crate::time::When;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::ledger::Ledger;
 use super::listing::Listing;
 use super::translation::{Translation, Translations};
-use crate::entry::Alternate;
+use crate::format::entry::Alternate;
 use crate::language::X_DEFAULT;
 
 /// Pages that can be translations of each other: each of them lists all.

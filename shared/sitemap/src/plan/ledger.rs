@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::translation::Translation;
+use crate::format::member::SEGMENT_SLOTS;
 use crate::loc::Loc;
-use crate::member::SEGMENT_SLOTS;
 use crate::series::Series;
 use crate::time::When;
 

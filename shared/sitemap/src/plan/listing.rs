@@ -5,7 +5,7 @@ use super::inputs::Inputs;
 use super::ledger::{Address, Ledger, Term, is_over};
 use super::wanted::Wanted;
 use crate::eligibility;
-use crate::llms;
+use crate::format::llms;
 use crate::loc::Loc;
 use crate::record::ContentRecord;
 use crate::site::SiteSettings;

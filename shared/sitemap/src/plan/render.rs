@@ -5,12 +5,12 @@ use super::ledger::Ledger;
 use super::listing::Listing;
 use super::wanted::Wanted;
 use crate::eligibility::{self, NewsState};
-use crate::entry::{self, Alternate, Entry, News};
+use crate::format::entry::{self, Alternate, Entry, News};
+use crate::format::video::Video;
+use crate::format::xml;
 use crate::language::news_language;
 use crate::loc::Loc;
 use crate::time::When;
-use crate::video::Video;
-use crate::xml;
 
 /// Bytes of one rendered entry, so that its row stays well under DynamoDB's 400 KB and a reconcile under a
 /// transaction's 4 MB.

@@ -8,14 +8,14 @@ use super::schema::problem_at;
 use super::values::{
     ArchiveOf, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERM_BYTES, MAX_TERMS, News,
 };
-use crate::entry::{Alternate, ChangeFreq, Priority};
+use crate::format::entry::{Alternate, ChangeFreq, Priority};
+use crate::format::video::{self, MAX_VIDEOS, Video};
+use crate::format::xml;
 use crate::language::{LanguageError, X_DEFAULT, check_language};
 use crate::loc::{Loc, normalized};
 use crate::problem::{Problem, cut};
 use crate::series::{MAX_TYPE_BYTES, is_type_name};
 use crate::time::When;
-use crate::video::{self, MAX_VIDEOS, Video};
-use crate::xml;
 
 /// Problems kept for one record; the rest is counted.
 pub(super) const MAX_PROBLEMS: usize = 20;

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value};
 use strsim::levenshtein;
 
-use super::{
+use super::robots;
+use super::settings::{
     FOREIGN_INDEX_SERIES, INDEXNOW_KEY_CHARS, Llms, MAX_BYTES, MAX_ENTRIES, MAX_LLMS_TYPES,
     MAX_TEXT_BYTES, MAX_TYPES, MIN_BYTES, PART_PLACE, SITE_TYPE, SiteSettings, TypeSettings,
-    URL_PLACE, is_indexnow_key, robots,
+    URL_PLACE, is_indexnow_key,
 };
-use crate::entry::{ChangeFreq, Priority};
+use crate::format::entry::{ChangeFreq, Priority};
 use crate::language;
 use crate::loc::{LocError, Origin};
 use crate::problem::{Problem, cut};

@@ -10,9 +10,9 @@
 
 use serde_json::Value;
 
-use super::SiteSettings;
+use super::settings::SiteSettings;
+use crate::format::robots::{Fault, Judge};
 use crate::problem::{Problem, cut};
-use crate::robots::{Fault, Judge};
 
 /// Bytes of a site's own lines of robots.txt: its settings are one item (DynamoDB: 400 KB). Every reader takes 500 KiB
 /// (RFC 9309).

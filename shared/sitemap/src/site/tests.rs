@@ -1,7 +1,7 @@
 //! Settings, read and refused.
 
 use proptest::prelude::*;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::parse::MAX_PROBLEMS;
 use super::*;

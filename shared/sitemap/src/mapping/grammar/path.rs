@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::super::source::{Part, Path, Source, Template, Unit, shown};
-use super::{Reader, within};
+use super::reader::{Reader, within};
 use crate::record::schema::Shape;
 use crate::time::Zone;
 use Shape::{Any, List, Number, Scalar, Text};

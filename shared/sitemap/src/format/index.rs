@@ -6,9 +6,9 @@
 
 use std::io::Write;
 
-use crate::member::Frame;
+use crate::format::member::Frame;
+use crate::format::xml;
 use crate::time::When;
-use crate::xml;
 
 /// One `<sitemap>` of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The style sheet that a site's documents name, and so what stands around their elements.
 
-use crate::member::Frame;
+use crate::format::member::Frame;
 use crate::site::{SeriesKind, SiteSettings, Stylesheet};
 
 /// Where the CSS style sheet is served.

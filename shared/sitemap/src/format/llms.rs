@@ -4,7 +4,7 @@
 //! would make of them is escaped, and what they may hold is bounded. Readers of this format look for the next `]` and `)`:
 //! so neither is within a link but as a reference or percent-encoded.
 
-use crate::feed::plain;
+use crate::format::feed::plain;
 use crate::site::Llms;
 
 /// Bytes of llms.txt: a reader takes it whole into a context, of which this is a small part (25,000 tokens or so).

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::format::xml::{self, is_xml_char};
 use crate::loc::{MAX_LOC_BYTES, normalized};
 use crate::time::When;
-use crate::xml::{self, is_xml_char};
 
 /// Entries of a feed. A reader who missed more, for example after an edit of the whole site, has the sitemaps.
 pub const MAX_FEED_ENTRIES: usize = 500;

@@ -6,10 +6,10 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::format::video::Video;
+use crate::format::xml;
 use crate::loc::Loc;
 use crate::time::When;
-use crate::video::Video;
-use crate::xml;
 
 /// One `<url>`, borrowed from a record and what the site decided about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What stands around the segments of a document.
 
-use crate::xml;
+use crate::format::xml;
 
 /// What stands around the segments.
 #[derive(Clone, Debug, PartialEq, Eq)]

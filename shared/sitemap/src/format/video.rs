@@ -7,10 +7,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::format::xml;
 use crate::loc::Loc;
 use crate::problem::{Problem, cut};
 use crate::time::When;
-use crate::xml;
 
 /// Characters of a title (the schema).
 pub const MAX_TITLE_CHARS: usize = 100;
