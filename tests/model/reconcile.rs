@@ -1,8 +1,8 @@
 //! Reconcile: fence, read, plan, commit, for records that want one address.
 //!
-//! As in `engine::reconcile`, `engine::ledgers` and `sitemap::plan`. A record is gone, or is at the address that all want,
-//! with one text or another, or at one of its own. A slot from the series' counter is one that nobody has used: which one
-//! makes no difference, so the lowest stands for all.
+//! As in `engine::reconcile` and `sitemap::plan`. A record is gone, or is at the address that all want, with one
+//! text or another, or at one of its own. A slot from the series' counter is one that nobody has used: which one makes no
+//! difference, so the lowest stands for all.
 
 mod steps;
 mod tests;

@@ -1,6 +1,6 @@
 //! The scans and the hold: a filled table's first load, new settings, and a site that becomes known, while records change.
 //!
-//! As in `engine::regenerate::{content_scan, site_scan}`, `engine::sites`, and the parts of `engine::ingest`,
+//! As in `engine::regenerate::{content_scan, site_scan}`, `engine::rows::site`, and the parts of `engine::ingest`,
 //! `engine::reconcile` and `engine::regenerate` that ask for the site's row. There is one site; the events of one of its records
 //! are long gone. A run's first request and its event's delivery are one action: before, the run knows nothing. That a
 //! publisher leaves no older state behind is for the model of publishing: here a shard and an index are one step each. What

@@ -1,6 +1,6 @@
 //! A site's row and the texts that follow from it: settings change while the first page makes the site.
 //!
-//! As in `engine::reconcile` (`ensure_site`, `reconcile_site`), `engine::sites` and `engine::regenerate::site_files`
+//! As in `engine::reconcile` (`ensure_site`, `reconcile_site`), `engine::rows::site` and `engine::regenerate::site_files`
 //! (`publish_text`). S3's ETag is the bytes alone: metadata, where the stamp of a text is, do not count.
 
 use stateright::{Model, Property};

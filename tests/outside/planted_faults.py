@@ -21,18 +21,17 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROUND, LEDGERS, ACTIONS, SEGMENTS, SITES, SLOTS, RELATIONS, INGEST, SWEEP, REGENERATE = (
+ROUND, LEDGERS, ACTIONS, VERIFY, INGEST, SWEEP, REGENERATE, TIMERS = (
     f"shared/engine/src/{name}.rs" for name in [
-        "reconcile/round", "ledgers", "ledgers/actions", "segments", "sites", "slots", "relations", "ingest", "sweep",
-        "regenerate"])
+        "reconcile/round", "reconcile/ledgers", "reconcile/ledgers/actions", "reconcile/ledgers/verify", "ingest", "sweep",
+        "regenerate", "timers"])
+CLAIM, SUMMARY, SERIES, SITE, SCAN, GROUP, TERM, NOTICE, MARK, TURN, TABLE = (
+    f"shared/engine/src/rows/{name}.rs" for name in [
+        "claim", "summary", "series", "site", "scan", "group", "term", "notice", "mark", "turn", "table"])
 PUBLISH, SITE_SCAN, INDEX, BLOCKS, PUT = (
     f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "site_scan", "index", "index/blocks", "put"])
-SCANS = "shared/engine/src/scans.rs"
-AUDIT, OBJECTS, ROWS, SUMS = (
-    f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows", "audit/sums"])
-NOTICES, TIMERS = "shared/engine/src/sweep/notices.rs", "shared/engine/src/timers.rs"
-NOTICE_ROWS = "shared/engine/src/notices.rs"
-CLAIM_KEYS = "shared/engine/src/keys/claim.rs"
+AUDIT, OBJECTS, ROWS, SUMS, NOTICES = (
+    f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows", "audit/sums", "notices"])
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
 PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/front.rs"
 
@@ -79,12 +78,12 @@ FAULTS = {
     "a commit does not check the ledger's token": [
         (ACTIONS, '.when(Condition::equals("token", token))', f'.when(Condition::equals("token", token).or({ALWAYS}))')],
     "a fence keeps the token of an earlier one": [
-        ("shared/engine/src/sitemap_table.rs", 'Update::new().set("token", token.as_str())', 'Update::new().set_missing("token", token.as_str())'),
+        (TABLE, 'Update::new().set("token", token.as_str())', 'Update::new().set_missing("token", token.as_str())'),
         (LEDGERS, "        Ok(Fenced::new(token, read_ledger(&key, &item)?))",
          '        let token = item.text("token").unwrap_or_else(|| token.as_str()).to_owned();\n'
          "        Ok(Fenced::new(token, read_ledger(&key, &item)?))")],
     "the client tries a fence again with the same token": [
-        ("shared/engine/src/sitemap_table.rs", '.set("token", token.as_str()).once();', '.set("token", token.as_str());')],
+        (TABLE, '.set("token", token.as_str()).once();', '.set("token", token.as_str());')],
     "a lost commit is not tried again": [
         (ROUND, "Ok(None) => lost.push(page),",
          "Ok(None) if false => lost.push(page),\n"
@@ -99,8 +98,8 @@ FAULTS = {
         (ACTIONS, "of_nobody_else(Action::delete(&key), id, holding)", "Action::delete(&key)"),
         (ACTIONS, "action = action.when(nobodys_or(id));", f"action = action.when(nobodys_or(id).or({ALWAYS}));")],
     "an address has a claim for each of its spellings": [
-        (CLAIM_KEYS, "let hash = sha256_hex(&normalized(loc));", "let hash = sha256_hex(loc);"),
-        (CLAIM_KEYS, "claim.pk.ends_with(&sha256_hex(&normalized(loc)))", "claim.pk.ends_with(&sha256_hex(loc))")],
+        (CLAIM, "let hash = sha256_hex(&normalized(loc));", "let hash = sha256_hex(loc);"),
+        (CLAIM, "claim.pk.ends_with(&sha256_hex(&normalized(loc)))", "claim.pk.ends_with(&sha256_hex(loc))")],
     "a canonical address is compared as a text": [
         ("shared/sitemap/src/eligibility.rs", "!canonical.is_equivalent(&loc)", "**canonical != loc")],
     "a page that spells its address anew releases it": [
@@ -115,7 +114,7 @@ FAULTS = {
     "the calls for an address end with a slice": [
         (REGENERATE, "until.has_passed() && table.call_waiter(claim_pk, &next[0]).await?", "until.has_passed()")],
     "an entry that is written again leaves its slot free": [
-        ("shared/engine/src/ledgers/verify.rs", "            fenced.strays.push(keys::free(&placed.series, placed.slot));\n",
+        (VERIFY, "            fenced.strays.push(keys::free(&placed.series, placed.slot));\n",
          "            let _ = keys::free(&placed.series, placed.slot);\n")],
     "an entry is written into another's slot, which need not be free": [
         (ACTIONS, "            nobodys_or(id)\n        };", f"            nobodys_or(id).or({ALWAYS})\n        }};"),
@@ -126,7 +125,7 @@ FAULTS = {
         (LEDGERS, "            actions.take_free(&keys::free(&offer.series, offer.slot));",
          "            if false {\n                actions.take_free(&keys::free(&offer.series, offer.slot));\n            }")],
     "the series' counter is moved on unconditionally": [
-        (SLOTS, '.and(Condition::equals("next_i", next.i))', f'.and(Condition::equals("next_i", next.i)).or({ALWAYS})')],
+        (SERIES, '.and(Condition::equals("next_i", next.i))', f'.and(Condition::equals("next_i", next.i)).or({ALWAYS})')],
     "a removal deletes the entry's row": [
         (ACTIONS, """        let update = Update::new()
             .remove("owner")
@@ -142,7 +141,7 @@ FAULTS = {
     "a timer is not cleared": [
         (ACTIONS, "Change::Release(holding) => {", "Change::Release(Holding::Timer(_)) => {}\n            Change::Release(holding) => {")],
     "settings are written without the site's fence": [
-        (SITES, '.when(Condition::equals("token", token));', f'.when(Condition::equals("token", token).or({ALWAYS}));')],
+        (SITE, '.when(Condition::equals("token", token));', f'.when(Condition::equals("token", token).or({ALWAYS}));')],
     # Search engines.
     "a removal goes on though its site cannot be read": [
         (ROUND, "Err(EngineError::Damaged { .. }) => Ok(None),", "Err(_) => Ok(None),")],
@@ -151,10 +150,10 @@ FAULTS = {
     "a site is not marked when its change is published": [
         (PUBLISH, "if is_told && touched.is_some() {", "if is_told && touched.is_none() {")],
     "a mark goes though it was made again": [
-        ("shared/engine/src/marks.rs", "        self.delete_if(&key, unchanged).await.map(drop)",
+        (MARK, "        self.delete_if(&key, unchanged).await.map(drop)",
          "        let _ = unchanged;\n        self.delete(&key).await")],
     "feeds wait a day when nobody knows when they were last published": [
-        ("shared/engine/src/sweep/turn.rs", "is_none_or(|day| day < today)", "is_some_and(|day| day < today)")],
+        (TURN, "is_none_or(|day| day < today)", "is_some_and(|day| day < today)")],
     "a feed that has just changed is not published again": [
         ("shared/engine/src/regenerate/feed.rs", "            table.mark(Mark::Feed, site, due).await?;",
          "            let _ = (table, due, Mark::Feed);")],
@@ -194,7 +193,7 @@ FAULTS = {
     }
     let mut counts: BTreeMap<&str, u64>""")],
     "records are left to a scan that has begun": [
-        (SCANS, "        self.wanted && self.pass.is_none()", "        self.is_active()")],
+        (SCAN, "        self.wanted && self.pass.is_none()", "        self.is_active()")],
     "a failed record is acknowledged": [
         (INGEST, "    batch.response(failed)", "    failed.clear();\n    batch.response(failed)")],
     # Shards: object, rows, put, summary.
@@ -208,7 +207,7 @@ FAULTS = {
          "        let next = table.site(&shard.series.site).await?;\n"
          "        let row = std::mem::replace(&mut *early.lock().expect(\"no panic\"), next);\n")],
     "the epoch stays when the style sheet changes": [
-        (SITES, "let epoch = if framed {", "let epoch = if framed || row.epoch > 0 {")],
+        (SITE, "let epoch = if framed {", "let epoch = if framed || row.epoch > 0 {")],
     "rows are read before the object": [
         (PUBLISH, "        let build = |touched, stored| self.build_shard(shard, key, touched, stored);\n",
          "        let early = std::sync::Mutex::new(BTreeMap::new());\n"
@@ -262,7 +261,7 @@ FAULTS = {
         (PUBLISH, "        let summary = Summary::of(&built.directory);\n",
          "        let summary = Summary::of(&built.directory);\n        table.summarise(shard, &summary).await?;\n")],
     "a summary is written over a newer one": [
-        (SEGMENTS, '.or(Condition::less("generation", summary.generation));',
+        (SUMMARY, '.or(Condition::less("generation", summary.generation));',
          f'.or(Condition::less("generation", summary.generation)).or({ALWAYS});')],
     "an object of another epoch is spliced on": [
         (PUBLISH, "(member.directory().epoch == epoch && meta", "((member.directory().epoch == epoch || true) && meta")],
@@ -318,15 +317,15 @@ FAULTS = {
     "a block that ends elsewhere is spliced on": [
         (BLOCKS, "false => self.ends[k] == *end,", "false => self.ends[k] == *end || true,")],
     "the indexes of an older table stay": [
-        (SITES, "if found.indexes <= row.index_objects\n", "if found.indexes <= found.indexes.max(row.index_objects)\n")],
+        (SITE, "if found.indexes <= row.index_objects\n", "if found.indexes <= found.indexes.max(row.index_objects)\n")],
     "the audit believes the claim of another address": [
-        ("shared/engine/src/rows.rs", "Some(loc) if keys::is_claim_of(&key, loc) =>", "Some(loc) if keys::is_claim_of(&key, loc) || true =>")],
+        (CLAIM, "Some(loc) if is_claim_of(key, loc) =>", "Some(loc) if is_claim_of(key, loc) || true =>")],
     "the audit believes a site's row that counts too few indexes": [
         (OBJECTS, "if found.indexes > row.index_objects", "if found.indexes > found.indexes.max(row.index_objects)")],
     "the audit believes a site's row that needs too few indexes": [
         (OBJECTS, "if n > 1 && (directory.entries()", "if n > n.max(1) && (directory.entries()")],
     "a notice that cannot be read is sent": [
-        (NOTICE_ROWS, "(item_key(item)? == keys::notice(site, loc)).then(", "(at <= i64::MAX).then(")],
+        (NOTICE, "(item_key(item)? == self::notice(site, loc)).then(", "(at <= i64::MAX).then(")],
     "robots.txt is without its stamp": [
         (FILES, 'Storage::Sealed("\\n# ", "\\n")', "Storage::Text")],
     "the feed is without its token": [
@@ -345,14 +344,14 @@ FAULTS = {
     "the index is published while the site is on hold": [
         (REGENERATE, "row.filter(|row| row.hold == Hold::Released ||", "row.filter(|row| row.hold != Hold::Loading ||")],
     "two slices of a scan both count": [
-        (SCANS, "        self.put_if(row, unchanged(before)).await",
+        (SCAN, "        self.put_if(row, unchanged(before)).await",
          f"        self.put_if(row, unchanged(before).or({ALWAYS})).await")],
     "a request that comes twice puts an old token back into the scan's row": [
-        (SCANS, '.set_missing("token", self.env.token())', '.set("token", self.env.token())')],
+        (SCAN, '.set_missing("token", self.env.token())', '.set("token", self.env.token())')],
     "a slice forgets the pass that was asked for while it ran": [
-        (SCANS, ".and(same_wish)", f".and(same_wish.or({ALWAYS}))")],
+        (SCAN, ".and(same_wish)", f".and(same_wish.or({ALWAYS}))")],
     "a site's scan that began again is taken for the one before": [
-        (SCANS, '        let unchanged = Condition::equals("token", before.token.as_str());',
+        (SCAN, '        let unchanged = Condition::equals("token", before.token.as_str());',
          f'        let unchanged = Condition::equals("token", before.token.as_str()).or({ALWAYS});')],
     "a site's scan looks at no page that is listed": [
         (SITE_SCAN, "        segments.truncate(SEGMENTS);", "        segments.truncate(0);")],
@@ -366,7 +365,7 @@ FAULTS = {
         (SITE_SCAN, "            Some(scan) if scan.is_complete(revision) => return Ok(false),",
          "            _ if revision == revision => return Ok(false),")],
     "a scan does not look for the objects of an older table": [
-        (SLOTS, "for key in objects.list(site).await? {", "for key in objects.list(site).await?.into_iter().take(0) {")],
+        (SERIES, "for key in objects.list(site).await? {", "for key in objects.list(site).await?.into_iter().take(0) {")],
     # The clock.
     "the cursor passes timers that are not due": [
         (TIMERS, "let mut reached = this_hour - 1;", "let mut reached = this_hour + 1;"),
@@ -421,7 +420,7 @@ FAULTS = {
         ("infra/cli/src/audit.rs", "if let Some(misread) = target.misread(&new).await? {",
          "if let Some(misread) = target.misread(&new).await?.filter(|_| false) {")],
     "a damaged row of the clock's turn is believed": [
-        ("shared/engine/src/sweep/turn.rs", "if until.is_none_or(|until: i64| until > now + 2 * TURN_SECONDS) {", "if until == Some(i64::MIN) {")],
+        (TURN, "if until.is_none_or(|until: i64| until > now + 2 * TURN_SECONDS) {", "if until == Some(i64::MIN) {")],
     "a harmless finding brings the next audit forward": [
         (SWEEP, "let period = match progress.repaired {", "let period = match progress.found.len() {")],
     "a body that stands still is waited for": [
@@ -432,7 +431,7 @@ FAULTS = {
         (REGENERATE, "let archives = self.reconciler.table.archives(pk).await?;",
          "let archives: Vec<String> = self.reconciler.table.archives(pk).await?.into_iter().skip(1).collect();")],
     "an archive's newest page is any": [
-        (RELATIONS, ".reversed().limited(1)", ".limited(1)")],
+        (TERM, ".reversed().limited(1)", ".limited(1)")],
     "an archive may be a page of another one": [
         ("shared/sitemap/src/plan/listing.rs", "if is_page && record.archive_of.is_none() {", "if is_page {")],
     "a group is not told of its members": [
@@ -440,7 +439,7 @@ FAULTS = {
     "the calls of a group end with a slice": [
         (REGENERATE, "let left = left.first().map(|(sk, _)| sk.as_str());", "let left = left.first().map(|(sk, _)| sk.as_str()).filter(|_| false);")],
     "nobody who waits is admitted to a group": [
-        (RELATIONS, "if records.len() < MAX_GROUP => {", "if records.len() > MAX_GROUP => {")],
+        (GROUP, "if records.len() < MAX_GROUP => {", "if records.len() > MAX_GROUP => {")],
     "parts that a record has no longer are forgotten": [
         (PLAN, "after.parts = parts.max(inputs.left);", "after.parts = parts;")],
     "an index lists what the site file still closes": [

@@ -12,17 +12,16 @@ use sitemap::mapping::{Mapping, Number, SOURCE_MARK, binary};
 use sitemap::record::{ContentRecord, Outline};
 use table::{Item, Scan, Table, Value as Attribute};
 
+use crate::batch_get::batch_get;
 use crate::env::Env;
 use crate::error::EngineError;
-use crate::sitemap_table::batch_get;
 use crate::stream::StreamRecord;
 
 pub mod source;
 
+pub use crate::rows::site::NO_SOURCE;
 pub use source::SourceTable;
 
-/// The revision of a deployment without a table of the user's.
-pub const NO_SOURCE: &str = "none";
 /// Why a record of the own table whose id begins with [`SOURCE_MARK`] is left out.
 pub const RESERVED_ID: &str =
     "id: begins with @, as only the ids of another table's items do: give the record another id";

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys;
 use crate::metrics;
 use crate::reconcile::{Reconciled, Reconciler};
-use crate::sites::Hold;
+use crate::rows::keys;
+use crate::rows::site::Hold;
 use crate::stream::{Batch, Handled, StreamRecord};
 use sitemap::site::host_of_site_id;
 use tracing::{error, info, warn};

@@ -7,32 +7,25 @@
 //! - Lost races are results, not errors; an error is a service that fails or derived state that is damaged.
 //! - Time, pauses and randomness come from [`Env`] alone, and nothing is spawned: in a simulated world a history repeats.
 
+mod batch_get;
 pub mod concurrency;
 pub mod content;
-#[cfg(test)]
-mod doubles;
 mod env;
 pub mod error;
-pub mod feed;
 pub mod ingest;
-pub mod keys;
-pub mod ledgers;
-pub mod llms;
-pub mod marks;
 pub mod metrics;
-pub mod notices;
 pub mod reconcile;
 pub mod regenerate;
-pub mod relations;
 pub mod rows;
-pub mod scans;
-pub mod segments;
-mod sitemap_table;
-pub mod sites;
-pub mod slots;
 pub mod stream;
 pub mod sweep;
+#[cfg(test)]
+mod testing;
 pub mod timers;
 
 pub use env::{Deadline, Env, Environment};
-pub use sitemap_table::SitemapTable;
+pub use reconcile::ledgers;
+pub use rows::table::SitemapTable;
+pub use rows::{
+    feed, keys, notice as notices, scan as scans, site as sites, slot as slots, summary as segments,
+};

@@ -14,11 +14,12 @@ use sitemap::site::SiteSettings;
 use crate::content::Content;
 use crate::env::{Deadline, Env};
 use crate::error::EngineError;
-use crate::keys::{self, Key};
 use crate::metrics::{self, Metrics};
-use crate::sitemap_table::SitemapTable;
+use crate::rows::keys::{self, Key};
+use crate::rows::table::SitemapTable;
 use round::Outcomes;
 
+pub mod ledgers;
 mod round;
 mod sites;
 #[cfg(test)]

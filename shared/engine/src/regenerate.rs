@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Deadline;
 use crate::concurrency::concurrently;
+use crate::env::Deadline;
 use crate::error::EngineError;
-use crate::keys::{self, ShardId, Subject};
 use crate::metrics::{self, Metric};
 use crate::reconcile::Reconciler;
-use crate::relations::GroupRecords;
-use crate::sites::{Hold, SiteRow};
+use crate::rows::group::GroupRecords;
+use crate::rows::keys::{self, ShardId, Subject};
+use crate::rows::site::{Hold, SiteRow};
 use crate::stream::{Batch, EventName, Handled, StreamRecord};
 use crate::timers;
 use futures::future::{join, join3};

@@ -12,27 +12,24 @@
 
 pub mod audit;
 pub mod notices;
-mod turn;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys::Mark;
 use crate::metrics;
 use crate::reconcile::{KnownSites, Reconciler};
-use crate::rows::AuditProgress;
-use crate::scans::ContentScan;
-use crate::sites::Hold;
+use crate::rows::keys::Mark;
+use crate::rows::scan::{ContentScan, STUCK_SECONDS};
+use crate::rows::site::Hold;
+use crate::rows::turn::Turn;
 use objects::Objects;
 use tracing::{error, info, warn};
 
-use self::audit::{Audit, Finding};
-use self::notices::SearchEngines;
-use self::turn::Turn;
-
-pub use self::turn::TURN_SECONDS;
+use self::audit::{Audit, AuditProgress, Finding};
+use self::notices::{AUDIT_SLICE, SearchEngines};
+pub use crate::rows::turn::TURN_SECONDS;
 
 /// Seconds without progress after which a scan is started again: longer than a slice may take.
 const STALLED_SECONDS: i64 = 900;
@@ -45,11 +42,6 @@ const SITES_SLICE: Duration = Duration::from_secs(10);
 const CALLS: usize = 16;
 /// Scans of sites that one sweep looks at. The first of them end before the others are looked at.
 const SITE_SCANS: u32 = 1_000;
-/// Seconds without progress after which nobody waits for a scan any more.
-pub(crate) const STUCK_SECONDS: i64 = 3_600;
-/// How long a sweep goes on beginning new parts of the audit: well below the function's time limit, and the timers of
-/// the next minute wait for it.
-const AUDIT_SLICE: Duration = Duration::from_secs(20);
 /// Seconds from the beginning of an audit that has repaired something to the next one's, if they are not fewer anyway: a
 /// repair may bring more to light. What it only finds would be found again as often.
 const NEXT_AUDIT_PERIOD: i64 = 600;

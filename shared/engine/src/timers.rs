@@ -4,19 +4,19 @@
 //! has more it writes a row. The row's event makes `regenerate` ring the next slice and write the row again, until no timer is left.
 //! That goes on, too, where many are due before the next sweep: these would wait for it, and be too many for it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sitemap::time::When;
-use table::{Condition, Item, Query};
 use tracing::{error, info};
 
-use crate::Deadline;
 use crate::concurrency::concurrently;
+use crate::env::Deadline;
 use crate::error::EngineError;
-use crate::keys::{self, HASH_DIGITS, RowKey};
 use crate::reconcile::{Reconciled, Reconciler};
-use crate::sitemap_table::{SitemapTable, item_key};
+use crate::rows::keys::HASH_DIGITS;
+use crate::rows::timer::Rung;
+pub use crate::rows::timer::Timer;
 
 /// Timers of one digit that are read and rung at a time.
 const BATCH: u32 = 100;
@@ -31,153 +31,6 @@ const LEAST_SLICE: Duration = Duration::from_millis(250);
 const STALLED_SECONDS: i64 = 180;
 /// Seconds from a sweep to the next one, at least. Slices go on where a whole batch of a digit's timers ends within them.
 const UNTIL_NEXT_SWEEP: i64 = 60;
-
-/// The ringing of a digit that goes on in slices.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Ringing {
-    token: String,
-    /// Unix seconds of the last slice.
-    at: i64,
-    /// The hour that it has reached: the cursor may come so far. Nothing in a row of a release before this one.
-    hour: Option<i64>,
-}
-
-/// How far a digit's timers are rung.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rung {
-    /// The first hour in which some that are due are left, or the hour that it is.
-    hour: i64,
-    /// Whether another slice is to follow.
-    more: bool,
-}
-
-/// A record to be reconciled at a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Timer {
-    /// Unix seconds.
-    pub due: i64,
-    /// The record.
-    pub id: String,
-}
-
-#[expect(
-    clippy::missing_errors_doc,
-    reason = "all fail alike: see the type's documentation"
-)]
-impl SitemapTable {
-    /// The hour (since 1970) from which timers may be left; nothing if there is no site yet, or the row was lost.
-    pub async fn cursor(&self) -> Result<Option<i64>, EngineError> {
-        Ok(self
-            .item(&keys::timer_cursor())
-            .await?
-            .and_then(|item| item.number("hour")))
-    }
-
-    /// Moves the cursor on.
-    pub async fn set_cursor(&self, hour: i64) -> Result<(), EngineError> {
-        self.put(cursor_at(hour)).await
-    }
-
-    /// Up to `most` timers of an hour with this digit, the earliest first, from behind `after`.
-    pub async fn timers(
-        &self,
-        hour: i64,
-        digit: char,
-        after: Option<&Timer>,
-        most: u32,
-    ) -> Result<Vec<Timer>, EngineError> {
-        let key = |timer: &Timer| Item::from(&keys::timer(timer.due, &timer.id));
-        let query = Query {
-            after: after.map(key),
-            ..Query::of(keys::timer_partition(hour, digit)).limited(most)
-        };
-        let timer = |item: &Item| {
-            let (due, id) = keys::timer_parts(item.text("sk")?)?;
-            Some(Timer {
-                due,
-                id: id.to_owned(),
-            })
-        };
-        Ok(self.first(query).await?.iter().filter_map(timer).collect())
-    }
-
-    /// Deletes a timer that no ledger knows.
-    async fn drop_timer(&self, timer: &Timer) -> Result<(), EngineError> {
-        self.delete(&keys::timer(timer.due, &timer.id)).await
-    }
-
-    /// Puts the cursor an hour behind `now`, if there is none: no timer can be older than the first site's row.
-    pub(crate) async fn begin_timers(&self, now: i64) -> Result<(), EngineError> {
-        let cursor = cursor_at(begin_of(now));
-        self.put_if(cursor, Condition::lacks("pk")).await.map(drop)
-    }
-
-    /// The same if there is none that can be read.
-    pub(crate) async fn begin_timers_again(&self, now: i64) -> Result<(), EngineError> {
-        self.set_cursor(begin_of(now)).await
-    }
-
-    /// The ringing that goes on of these digits.
-    async fn ringing(&self, digits: &[char]) -> Result<BTreeMap<char, Ringing>, EngineError> {
-        let keys: Vec<_> = digits.iter().map(|digit| keys::ringing(*digit)).collect();
-        let items = self.items(&keys).await?;
-        let ringing = |item: &Item| {
-            let key = item_key(item)?;
-            let RowKey::Ringing(digit) = RowKey::parse(&key.pk, &key.sk)? else {
-                return None;
-            };
-            let ringing = Ringing {
-                token: item.text("token").unwrap_or_default().to_owned(),
-                at: item.number("at").unwrap_or_default(),
-                hour: item.number("hour"),
-            };
-            Some((digit, ringing))
-        };
-        Ok(items.iter().filter_map(ringing).collect())
-    }
-
-    /// Whether more pages are due, or will be before the next sweep, than a sweep does: slices of their own do the rest.
-    ///
-    /// # Errors
-    ///
-    /// If the table fails.
-    pub async fn is_ringing(&self) -> Result<bool, EngineError> {
-        Ok(!self.ringing(&HASH_DIGITS).await?.is_empty())
-    }
-
-    /// Writes the row again if more is to follow, which is the event for the next slice, and deletes it if not. Nothing happens if
-    /// another slice was faster.
-    async fn advance_ringing(
-        &self,
-        digit: char,
-        before: Option<&Ringing>,
-        rung: Rung,
-    ) -> Result<(), EngineError> {
-        let key = keys::ringing(digit);
-        let unchanged = match before {
-            Some(before) => Condition::equals("token", before.token.as_str()),
-            None => Condition::lacks("pk"),
-        };
-        if rung.more {
-            let (token, at) = (self.env.token(), self.env.now());
-            let row = Item::from(&key).with("token", token).with("at", at);
-            let row = row.with("hour", rung.hour);
-            self.put_if(row, unchanged).await.map(drop)
-        } else if before.is_some() {
-            self.delete_if(&key, unchanged).await.map(drop)
-        } else {
-            Ok(())
-        }
-    }
-}
-
-fn begin_of(now: i64) -> i64 {
-    now.div_euclid(3_600) - 1
-}
-
-fn cursor_at(hour: i64) -> Item {
-    Item::from(&keys::timer_cursor()).with("hour", hour)
-}
 
 impl Reconciler {
     /// Rings the timers that are due, from the cursor's hour on, for a slice, and moves the cursor. What is left is rung in further

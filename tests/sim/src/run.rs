@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::keys::ALONE;
-use engine::rows::AuditProgress;
 use engine::sweep::TURN_SECONDS;
-use engine::sweep::audit::Finding;
+use engine::sweep::audit::{AuditProgress, Finding};
 use serde_json::Value as Json;
 use sitemap::site::SiteSettings;
 

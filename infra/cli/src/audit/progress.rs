@@ -1,8 +1,7 @@
 //! How far an audit is, with an estimate: of rows, records and sitemaps, one after the other.
 
 use engine::error::EngineError;
-use engine::rows::{AuditProgress, Reading};
-use engine::sweep::audit::{Audit, Finding};
+use engine::sweep::audit::{Audit, AuditProgress, Finding, Reading};
 use objects::all_sites;
 
 use crate::deployment::target::Target;

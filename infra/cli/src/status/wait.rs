@@ -13,9 +13,8 @@ use std::time::Duration;
 
 use engine::error::EngineError;
 use engine::keys;
-use engine::rows::{AuditProgress, AuditStep};
 use engine::sites::SiteRow;
-use engine::sweep::audit::{Audit, Finding, Problem, beginning, sifting};
+use engine::sweep::audit::{Audit, AuditProgress, AuditStep, Finding, Problem, beginning, sifting};
 use objects::{ObjectKey, all_sites};
 use serde::Serialize;
 use sitemap::record::ContentRecord;

@@ -9,10 +9,10 @@ use sitemap::record::ContentRecord;
 use table::{Item, Name, Scan, Value as Attribute};
 
 use super::{Reading, ScanPage, Source, value};
+use crate::batch_get::batch_get;
 use crate::env::Env;
 use crate::error::EngineError;
-use crate::keys::sha256_hex;
-use crate::sitemap_table::batch_get;
+use crate::rows::keys::sha256_hex;
 
 /// Hex digits of a revision: two mappings of one deployment do not share 64 bits.
 const REVISION_DIGITS: usize = 16;

@@ -13,11 +13,12 @@ use sitemap::record::ContentRecord;
 use super::{ReconcileOptions, Reconciled, Reconciler, Tried};
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys;
-use crate::ledgers::{Commit, Fenced};
 use crate::metrics;
-use crate::sites::{Hold, SiteRow};
-use crate::slots::{Offer, Room};
+use crate::reconcile::ledgers::{Commit, Fenced};
+use crate::rows::keys;
+use crate::rows::series::Room;
+use crate::rows::site::{Hold, SiteRow};
+use crate::rows::slot::Offer;
 
 /// Records of one batch whose requests are under way at the same time.
 const CONCURRENCY: usize = 16;

@@ -8,7 +8,7 @@ use sitemap::site::{SITE_ID_PREFIX, SiteSettings, is_settings, is_site_host};
 
 use super::{Reconciler, TRIES};
 use crate::error::EngineError;
-use crate::sites::{Hold, SiteRow};
+use crate::rows::site::{Hold, SiteRow};
 use sitemap::RENDER_VERSION;
 
 impl Reconciler {

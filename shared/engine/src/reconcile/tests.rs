@@ -7,9 +7,9 @@ use sitemap::time::When;
 use table::{Item, MemoryTable, Table, Update};
 
 use super::{Reconciled, TRYING};
-use crate::doubles::{NOW, Repeating, clocked, reconciler, records, stepping, still};
 use crate::error::EngineError;
-use crate::keys;
+use crate::rows::keys;
+use crate::testing::{NOW, Repeating, clocked, reconciler, records, stepping, still};
 
 const HOST: &str = "a.example";
 const ID: &str = "r1";

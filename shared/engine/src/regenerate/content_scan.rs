@@ -9,11 +9,11 @@ use tracing::{info, warn};
 use super::{
     BATCH, CONCURRENT_BATCHES, CONCURRENT_SITES, Regenerator, SLICE, end_early, step_over,
 };
-use crate::Deadline;
 use crate::concurrency::concurrently;
+use crate::env::Deadline;
 use crate::error::EngineError;
-use crate::keys;
-use crate::scans::{ContentScan, Pass, Step};
+use crate::rows::keys;
+use crate::rows::scan::{ContentScan, Pass, Step};
 
 /// Records read at a time, and pages reconciled, with all parts of each: enough for all batches that are under way together.
 const PAGE: u32 = (BATCH * CONCURRENT_BATCHES) as u32;

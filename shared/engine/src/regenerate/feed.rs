@@ -12,7 +12,7 @@
 //! more until `sweep` takes the mark off a minute later. That is an event, and its run reads what was written before.
 
 use crate::error::EngineError;
-use crate::keys::{Mark, sha256_hex};
+use crate::rows::keys::{Mark, sha256_hex};
 use objects::{Document, ObjectKey};
 use sitemap::feed::{Feed, MAX_FEED_ENTRIES, render};
 use sitemap::plan::{FEED_SECONDS, is_over};

@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys::ShardId;
 use crate::metrics;
-use crate::segments::Summary;
-use crate::sites::SiteRow;
+use crate::rows::keys::ShardId;
+use crate::rows::site::SiteRow;
+use crate::rows::summary::Summary;
 use futures::future::join;
 use objects::{ObjectKey, Put, stamp};
 use sitemap::index::{
@@ -404,11 +404,11 @@ mod tests {
     use table::{Item, Table, Update};
 
     use super::*;
-    use crate::doubles::{self, Repeating};
-    use crate::keys;
-    use crate::rows::{AuditProgress, AuditStep};
-    use crate::sites::Hold;
+    use crate::rows::keys;
+    use crate::rows::site::Hold;
+    use crate::sweep::audit::progress::{AuditProgress, AuditStep};
     use crate::sweep::audit::{Audit, Problem, beginning};
+    use crate::testing::{self, Repeating};
 
     pub(super) const HOST: &str = "www.example.com";
 
@@ -483,7 +483,7 @@ mod tests {
         rows: &Repeating,
         summaries: BTreeMap<ShardId, Summary>,
     ) -> Regenerator {
-        let regenerator = doubles::regenerator(rows.engine(), doubles::still());
+        let regenerator = testing::regenerator(rows.engine(), testing::still());
         let table = &regenerator.reconciler.table;
         let site = row(&json!({})).settings;
         table.create_site(&site, "", 0).await.unwrap();

@@ -11,7 +11,7 @@ use super::Regenerator;
 use super::feed::FEED_PERIOD;
 use super::put::{Build, Stored};
 use crate::error::EngineError;
-use crate::keys::{Mark, sha256_hex};
+use crate::rows::keys::{Mark, sha256_hex};
 
 impl Regenerator {
     /// Publishes a site's llms.txt. One that has changed within a minute waits, unless it is to be published at once.

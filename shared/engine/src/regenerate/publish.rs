@@ -11,11 +11,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::EngineError;
-use crate::keys::{Mark, ShardId};
 use crate::metrics;
-use crate::segments::{SegmentRows, Summary};
-use crate::sites::{Hold, SiteRow};
-use crate::slots::FULL_PERCENT;
+use crate::rows::entry::SegmentRows;
+use crate::rows::keys::{Mark, ShardId};
+use crate::rows::series::FULL_PERCENT;
+use crate::rows::site::{Hold, SiteRow};
+use crate::rows::summary::Summary;
 use futures::stream::{self, StreamExt};
 use objects::{Document, ObjectKey, ObjectMeta, stamp};
 use sitemap::member::{Builder, Built, Directory, Member, splice};

@@ -153,7 +153,8 @@ mod tests {
     use table::{MemoryTable, Schema};
 
     use super::*;
-    use crate::{Env, Environment, SitemapTable};
+    use crate::env::{Env, Environment};
+    use crate::rows::table::SitemapTable;
 
     /// Pauses take no time and are written down. Random numbers are as large as can be.
     #[derive(Clone, Debug, Default)]
@@ -182,7 +183,7 @@ mod tests {
         let env = Env::new(pauses.clone());
         let rows = MemoryTable::new(Schema::of_texts(&["pk", "sk"]));
         let table = SitemapTable::new(Arc::new(rows), env.clone());
-        crate::doubles::regenerator(table, env)
+        crate::testing::regenerator(table, env)
     }
 
     fn robots() -> ObjectKey {

@@ -4,8 +4,8 @@
 //! if their stamp, the row's epoch and version, differs.
 
 use crate::error::EngineError;
-use crate::keys::sha256_hex;
-use crate::sites::SiteRow;
+use crate::rows::keys::sha256_hex;
+use crate::rows::site::SiteRow;
 use objects::{Document, MAX_CACHED_SECONDS, ObjectKey, ObjectMeta, SiteFile, stamp};
 
 use super::put::{Build, Stored};

@@ -15,14 +15,14 @@ use std::collections::BTreeSet;
 use tracing::info;
 
 use super::{Regenerator, end_early, step_over};
-use crate::Deadline;
 use crate::concurrency::concurrently;
+use crate::env::Deadline;
 use crate::error::EngineError;
-use crate::keys::{self, ShardId};
 use crate::metrics;
-use crate::scans::{Segment, SiteStep};
-use crate::sites::Hold;
-use crate::slots::shards_of;
+use crate::rows::keys::{self, ShardId};
+use crate::rows::scan::{Segment, SiteStep};
+use crate::rows::series::shards_of;
+use crate::rows::site::Hold;
 
 /// Records that are read at a time of those that are left out, at first and at most: each may have a thousand parts. A slice reads
 /// twice as many each time.

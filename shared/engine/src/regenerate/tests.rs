@@ -5,11 +5,11 @@ use sitemap::plan::{Address, Change, Holding, Ledger, Plan};
 use table::{Item, Table};
 
 use super::{Regenerator, SLICE};
-use crate::doubles::{Repeating, regenerator, stepping, still};
-use crate::keys::{self, Key, WAITER};
-use crate::ledgers::Commit;
-use crate::sitemap_table::SitemapTable;
+use crate::reconcile::ledgers::Commit;
+use crate::rows::keys::{self, Key, WAITER};
+use crate::rows::table::SitemapTable;
 use crate::stream::{EventName, Handled, StreamRecord};
+use crate::testing::{Repeating, regenerator, stepping, still};
 
 /// The waiter that is called to go on: the one whose row was written again.
 async fn called(table: &SitemapTable, claim_pk: &str) -> Option<Item> {

@@ -10,19 +10,20 @@
 
 use std::time::Duration;
 
-use super::turn::Turn;
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys::{HASH_DIGITS, Mark};
 use crate::metrics;
-use crate::notices::{Notice, PAGE, Refused, Sent};
 use crate::reconcile::Reconciler;
-use crate::sites::{Hold, SiteRow};
+use crate::rows::keys::{HASH_DIGITS, Mark};
+use crate::rows::notice::{Notice, PAGE, Refused, Sent};
+use crate::rows::site::{Hold, SiteRow};
+use crate::rows::turn::Turn;
 use tracing::{error, info, warn};
 
 use futures::future::BoxFuture;
 
-use crate::{Deadline, SitemapTable};
+use crate::env::Deadline;
+use crate::rows::table::SitemapTable;
 
 /// How long an endpoint has to take a request and to answer: 10,000 URLs are a megabyte or two.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -70,8 +71,11 @@ const _: () = assert!(
 const MAX_REQUESTS: u32 = 20;
 /// How long a sweep goes on beginning new requests.
 const SLICE: Duration = Duration::from_secs(10);
+/// How long a sweep goes on beginning new parts of the audit: well below the function's time limit, and the timers of
+/// the next minute wait for it.
+pub(super) const AUDIT_SLICE: Duration = Duration::from_secs(20);
 const _: () = assert!(
-    SLICE.as_secs() + TIMEOUT.as_secs() + super::AUDIT_SLICE.as_secs() <= 45,
+    SLICE.as_secs() + TIMEOUT.as_secs() + AUDIT_SLICE.as_secs() <= 45,
     "the function's minute has room for the timers and for deleting what was told"
 );
 /// Calls of the table under way at the same time.

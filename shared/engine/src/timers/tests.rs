@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use table::{Item, Table};
 
 use super::{BATCH, UNTIL_NEXT_SWEEP};
-use crate::doubles::{NOW, Repeating, clocked, reconciler, records};
-use crate::keys::{self, hash_digit};
 use crate::reconcile::Reconciler;
+use crate::rows::keys::{self, hash_digit};
+use crate::testing::{NOW, Repeating, clocked, reconciler, records};
 
 const DIGIT: char = '7';
 
@@ -25,7 +25,7 @@ async fn world(timers: u32, first: i64) -> (Reconciler, Arc<AtomicI64>) {
     }
     let clock = Arc::new(AtomicI64::new(0));
     let env = clocked(Arc::clone(&clock));
-    let table = crate::SitemapTable::new(Arc::new(rows), env.clone());
+    let table = crate::rows::table::SitemapTable::new(Arc::new(rows), env.clone());
     table.begin_timers(NOW).await.unwrap();
     (reconciler(records(), table, env), clock)
 }

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
-use crate::keys::ShardId;
 use crate::metrics;
-use crate::segments::Summary;
-use crate::sites::SiteRow;
+use crate::rows::keys::ShardId;
+use crate::rows::site::SiteRow;
+use crate::rows::summary::Summary;
 use objects::{ObjectKey, PUBLISHED_PREFIX};
 use sitemap::index::{counts, last_loc, with_counts};
 use sitemap::member::{MAX_SEGMENTS, Member, Part, Segment, splice};
@@ -284,7 +284,7 @@ mod tests {
     use super::super::pages;
     use super::super::tests::{HOST, released, row, shards};
     use super::*;
-    use crate::doubles::Repeating;
+    use crate::testing::Repeating;
 
     /// The published index: its blocks and its document.
     async fn published(regenerator: &Regenerator) -> (Vec<(u64, u32)>, String) {

@@ -6,19 +6,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::EngineError;
-use crate::keys::{Mark, ShardId, sha256_hex};
 use crate::reconcile::Reconciler;
-use crate::rows::{AuditProgress, AuditStep};
-use crate::segments::Summary;
-use crate::sites::{Hold, PublishedCounts, SiteRow};
-use crate::slots::{Extent, shards_of};
+use crate::rows::keys::{Mark, ShardId, sha256_hex};
+use crate::rows::series::{Extent, shards_of};
+use crate::rows::site::{Hold, PublishedCounts, SiteRow};
+use crate::rows::summary::Summary;
 use bytes::Bytes;
 use objects::{FILES, ObjectMeta, Source, stamp};
 use sitemap::index::without_counts;
 use sitemap::member::{Directory, Member, Part, SEGMENT_SLOTS};
 use sitemap::stylesheet::{index_frame, shard_frame};
 
-use super::{Audit, Problem, Remedy, Suspect};
+use super::finding::{Problem, Remedy, Suspect};
+use super::job::Audit;
+use super::progress::{AuditProgress, AuditStep};
 
 /// Reads of one page, and what the last shard has more: four of the largest shards, or fifty small ones, which takes seconds.
 const READS: u32 = 200;

@@ -3,18 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::EngineError;
-use crate::keys::{self, Key, RowKey};
-use crate::ledgers::{holding, ledger_body, rows_of};
-use crate::rows::{AuditProgress, AuditStep, Holds, Row};
-use crate::sites::Hold;
-use crate::slots::Extent;
+use crate::rows::holding::{self, rows_of};
+use crate::rows::keys::{self, Key, RowKey};
+use crate::rows::ledger::ledger_body;
+use crate::rows::row::{Holds, Row};
+use crate::rows::series::Extent;
+use crate::rows::site::Hold;
 use sitemap::plan::{Ledger, Series, Slot, is_over};
 use sitemap::record::ContentRecord;
 use sitemap::site::host_of_site_id;
 
-use super::sums::{is_record_suspected, is_suspected};
-use super::{Audit, PAGE, Problem, Remedy, SIFTED, Settled, Suspect};
-use crate::sweep::STUCK_SECONDS;
+use super::checksums::{is_record_suspected, is_suspected};
+use super::finding::{Problem, Remedy, Suspect};
+use super::job::{Audit, PAGE, SIFTED, Settled};
+use super::progress::{AuditProgress, AuditStep};
+use crate::rows::scan::STUCK_SECONDS;
 
 /// Seconds after a timer's time in which its reconcile may still be on its way.
 const TIMER_GRACE: i64 = 180;

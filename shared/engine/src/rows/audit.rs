@@ -1,0 +1,28 @@
+//! How far the audit is, and its sums: `JOB#audit`, `JOB#sums`. What they hold is the audit's own: `sweep::audit::progress` and
+//! `sweep::audit::checksums` read and write it.
+
+use super::key::{ALONE, JOB, Key, RowKey, key};
+
+const AUDIT: &str = "audit";
+const SUMS: &str = "sums";
+
+/// The audit's progress.
+#[must_use]
+pub fn audit() -> Key {
+    key(format!("{JOB}{AUDIT}"), ALONE)
+}
+
+/// The audit's sums.
+#[must_use]
+pub fn sums() -> Key {
+    key(format!("{JOB}{SUMS}"), ALONE)
+}
+
+pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
+    let row = match rest {
+        AUDIT => RowKey::Audit,
+        SUMS => RowKey::Sums,
+        _ => return None,
+    };
+    (sk == ALONE).then_some(row)
+}

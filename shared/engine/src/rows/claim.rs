@@ -1,0 +1,162 @@
+//! Who has an address, and who waits for it. `LOC#<site>#<hash>`, `-` or a waiter.
+//!
+//! The hash is of the normal form, so that all spellings of an address share one partition.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sitemap::loc::normalized;
+use sitemap::plan::{Address, Claim};
+use table::{Condition, Item, Query, Update};
+
+use super::key::{ALONE, Key, RowKey, WAITER, escape, id_part, key, sha256_hex};
+use super::table::{SitemapTable, damaged, item_key};
+use crate::error::EngineError;
+
+/// Their partitions.
+pub const PREFIX: &str = "LOC#";
+
+fn loc_partition(site: &str, loc: &str) -> String {
+    let hash = sha256_hex(&normalized(loc));
+    format!("{}{}#{hash}", PREFIX, escape(site))
+}
+
+/// The claim of an address.
+#[must_use]
+pub fn claim(site: &str, loc: &str) -> Key {
+    key(loc_partition(site, loc), ALONE)
+}
+
+/// Returns whether a claim is that of this address, however it is spelled.
+#[must_use]
+pub fn is_claim_of(claim: &Key, loc: &str) -> bool {
+    claim.pk.ends_with(&sha256_hex(&normalized(loc)))
+}
+
+/// A record that waits for an address.
+#[must_use]
+pub fn waiter(site: &str, loc: &str, id: &str) -> Key {
+    key(loc_partition(site, loc), format!("{WAITER}{}", id_part(id)))
+}
+
+pub(super) fn parse(sk: &str) -> Option<RowKey> {
+    match sk.strip_prefix(WAITER) {
+        Some(id) => Some(RowKey::Waiter(id.to_owned())),
+        None => (sk == ALONE).then_some(RowKey::Claim),
+    }
+}
+
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
+impl SitemapTable {
+    /// Which other page than `id` has the claim of an address.
+    pub async fn claim(&self, address: &Address, id: &str) -> Result<Claim, EngineError> {
+        let item = self.item(&claim_key(address)).await?;
+        read_claim(item.as_ref(), address, id)
+    }
+
+    /// The same for several pages in one call, in their order; of a page without an address [`Claim::Unread`].
+    pub async fn claims(
+        &self,
+        wanted: &[Option<(&Address, &str)>],
+    ) -> Vec<Result<Claim, EngineError>> {
+        // Pages may want the same address.
+        let addresses = wanted.iter().flatten();
+        let keys: BTreeSet<Key> = addresses.map(|(address, _)| claim_key(address)).collect();
+        let found = self.items(&keys).await;
+        let found = found.map(|items| {
+            let keyed = items.into_iter();
+            let keyed = keyed.filter_map(|item| Some((item_key(&item)?, item)));
+            keyed.collect::<BTreeMap<_, _>>()
+        });
+        let claim = |wanted: &Option<(&Address, &str)>| match (wanted, &found) {
+            (None, _) => Ok(Claim::Unread),
+            (Some(_), Err(error)) => Err(error.shared()),
+            (Some((address, id)), Ok(found)) => {
+                read_claim(found.get(&claim_key(address)), address, id)
+            }
+        };
+        wanted.iter().map(claim).collect()
+    }
+
+    /// Whether anybody has the address of a claim's partition.
+    pub async fn is_claimed(&self, claim_pk: &str) -> Result<bool, EngineError> {
+        let claim = Key {
+            pk: claim_pk.to_owned(),
+            sk: ALONE.to_owned(),
+        };
+        Ok(self.item(&claim).await?.is_some())
+    }
+
+    /// The first records that wait for an address, behind this one.
+    pub async fn waiters(
+        &self,
+        claim_pk: &str,
+        after: Option<&str>,
+        most: u32,
+    ) -> Result<Vec<String>, EngineError> {
+        let after = after.map(|id| waiter_in(claim_pk, id));
+        let query = Query {
+            after: after.as_ref().map(Item::from),
+            ..Query::of(claim_pk).beginning_with(WAITER).limited(most)
+        };
+        let items = self.first(query).await?;
+        let keys = items.iter().filter_map(|item| item.text("sk"));
+        let ids = keys.filter_map(|sk| sk.strip_prefix(WAITER));
+        Ok(ids.map(str::to_owned).collect())
+    }
+
+    /// Writes the row of a page that waits for an address, which makes an event. Returns `false` if the page no longer waits.
+    pub async fn call_waiter(&self, claim_pk: &str, id: &str) -> Result<bool, EngineError> {
+        let update = Update::new().add("calls", 1);
+        let waits = Condition::has("pk");
+        let called = self
+            .update_if(&waiter_in(claim_pk, id), update, waits)
+            .await?;
+        Ok(called.is_some())
+    }
+}
+
+/// The claim of an address.
+fn claim_key(address: &Address) -> Key {
+    claim(&address.site, address.loc.as_str())
+}
+
+/// Which other page than `id` has an address, by the row of its claim.
+fn read_claim(item: Option<&Item>, address: &Address, id: &str) -> Result<Claim, EngineError> {
+    let Some(item) = item else {
+        return Ok(Claim::Free);
+    };
+    let damaged = |name| damaged(&claim_key(address), name);
+    let owner = item.text("owner").ok_or_else(|| damaged("owner"))?;
+    // The key holds a hash: two addresses under one key would be one of SHA-256's collisions, or a damaged item. The owner may
+    // spell the address in its own way.
+    let loc = item.text("loc").map(normalized);
+    if loc != Some(address.loc.normalized()) {
+        return Err(damaged("loc"));
+    }
+    Ok(if owner == id {
+        Claim::Free
+    } else {
+        Claim::Other(owner.to_owned())
+    })
+}
+
+fn waiter_in(claim_pk: &str, id: &str) -> Key {
+    Key {
+        pk: claim_pk.to_owned(),
+        sk: format!("{}{id}", WAITER),
+    }
+}
+
+/// Reads the owner of an address, if the claim is of the address that it says.
+pub(super) fn read_owner(key: &Key, item: &Item) -> Result<String, EngineError> {
+    match item.text("loc") {
+        Some(loc) if is_claim_of(key, loc) => {
+            let owner = item.text("owner").ok_or_else(|| damaged(key, "owner"));
+            owner.map(str::to_owned)
+        }
+        _ => Err(damaged(key, "loc")),
+    }
+}

@@ -1,0 +1,177 @@
+//! Translations of each other, and who waits to be one. `GROUP#<group>`; `-`, member or waiter.
+
+use sitemap::loc::Loc;
+use sitemap::plan::{MAX_GROUP, Translation, Translations};
+use table::{Condition, Item, Name, Query, Value};
+use tracing::warn;
+
+use super::key::{ALONE, Key, RowKey, WAITER, escape, id_part, key};
+use super::table::SitemapTable;
+use crate::error::EngineError;
+
+/// Their partitions.
+pub const PREFIX: &str = "GROUP#";
+
+/// Sort key prefix of a group's members.
+pub const MEMBER: &str = "m#";
+
+/// `GROUP#<group>`.
+#[must_use]
+pub fn group_partition(group: &str) -> String {
+    format!("{}{}", PREFIX, escape(group))
+}
+
+/// Where the calls of a group's records go on. It is before all of them.
+#[must_use]
+pub fn group_calls(group_pk: &str) -> Key {
+    key(group_pk.to_owned(), ALONE)
+}
+
+/// A member of a group.
+#[must_use]
+pub fn group_member(group: &str, id: &str) -> Key {
+    key(group_partition(group), format!("{MEMBER}{}", id_part(id)))
+}
+
+/// A record that waits for room in a group.
+#[must_use]
+pub fn group_waiter(group: &str, id: &str) -> Key {
+    key(group_partition(group), format!("{WAITER}{}", id_part(id)))
+}
+
+pub(super) fn parse(sk: &str) -> Option<RowKey> {
+    match sk.strip_prefix(MEMBER) {
+        Some(id) => Some(RowKey::GroupMember(id.to_owned())),
+        None if sk == ALONE => Some(RowKey::GroupCalls),
+        None => Some(RowKey::GroupWaiter(sk.strip_prefix(WAITER)?.to_owned())),
+    }
+}
+
+/// Members of a group that are read. It is more than a group may have, because pages that join at the same time do not see each other.
+/// Members beyond the limit leave, and are called again when others have left.
+const MEMBERS_READ: u32 = 300;
+const _: () = assert!(MEMBERS_READ as usize > MAX_GROUP);
+
+/// The records of a group that are called when one of them has changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupRecords {
+    /// Where earlier calls go on, if they have not ended.
+    pub calls: Option<Calls>,
+    /// Its members, at least as many as it may have, and then those who wait and find room. Of each the sort key and the id.
+    pub records: Vec<(String, String)>,
+}
+
+/// Where the calls of a group's records go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calls {
+    /// The sort key of the first record that is left.
+    pub from: String,
+    /// Changes with every write. Random, never a counter: the row goes and comes back.
+    token: Option<Value>,
+}
+
+/// A member's row; nothing if it is damaged.
+pub(crate) fn read_translation(item: &Item) -> Option<Translation> {
+    Some(Translation {
+        language: item.text("language")?.to_owned(),
+        href: Loc::parse_any(item.text("href")?).ok()?,
+        x_default: match item.get("x_default") {
+            None => false,
+            Some(Value::Bool(value)) => *value,
+            Some(_) => return None,
+        },
+    })
+}
+
+pub(crate) fn translation_attributes(
+    translation: &Translation,
+) -> impl Iterator<Item = (Name, Value)> {
+    let x_default = translation.x_default.then_some(Value::Bool(true));
+    let attributes = [
+        ("language", Some(Value::from(&translation.language))),
+        ("href", Some(Value::from(translation.href.as_str()))),
+        ("x_default", x_default),
+    ];
+    let attributes = attributes.into_iter();
+    attributes.filter_map(|(name, value)| Some((name.into(), value?)))
+}
+
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
+impl SitemapTable {
+    /// The members of a translation group.
+    pub async fn translations(&self, group: &str) -> Result<Translations, EngineError> {
+        let pk = group_partition(group);
+        let items = self.beginning_with(&pk, MEMBER, Some(MEMBERS_READ)).await?;
+        let member = |item: &Item| {
+            let id = item.text("sk")?.strip_prefix(MEMBER)?.to_owned();
+            let translation = read_translation(item);
+            if translation.is_none() {
+                warn!(
+                    group,
+                    id, "the row of a translation is damaged: passed over"
+                );
+            }
+            Some((id, translation?))
+        };
+        Ok(items.iter().filter_map(member).collect())
+    }
+
+    /// The records of a group's partition that are called when one of them has changed.
+    pub async fn group_records(&self, group_pk: &str) -> Result<GroupRecords, EngineError> {
+        // The row of the calls, the members, and as many waiters as fit in.
+        let items = self
+            .first(Query::of(group_pk).limited(1 + MEMBERS_READ))
+            .await?;
+        let (mut calls, mut records) = (None, Vec::new());
+        for item in &items {
+            let sk = item.text("sk").unwrap_or_default();
+            match parse(sk) {
+                Some(RowKey::GroupCalls) => calls = Some(read_calls(item)),
+                Some(RowKey::GroupMember(id)) => records.push((sk.to_owned(), id)),
+                Some(RowKey::GroupWaiter(id)) if records.len() < MAX_GROUP => {
+                    records.push((sk.to_owned(), id));
+                }
+                _ => {}
+            }
+        }
+        Ok(GroupRecords { calls, records })
+    }
+
+    /// Writes where the calls of a group's records go on, or that they have ended, if that is still as it was read. The write is
+    /// the event for the next slice. Returns `false` if it has changed meanwhile.
+    pub async fn advance_calls(
+        &self,
+        group_pk: &str,
+        before: Option<&Calls>,
+        from: Option<&str>,
+    ) -> Result<bool, EngineError> {
+        let key = group_calls(group_pk);
+        let unchanged = match before {
+            None => Condition::lacks("pk"),
+            Some(Calls {
+                token: Some(token), ..
+            }) => Condition::equals("token", token.clone()),
+            Some(Calls { token: None, .. }) => Condition::lacks("token"),
+        };
+        match (before, from) {
+            (_, Some(from)) => {
+                let row = Item::from(&key).with("from", from);
+                self.put_if(row.with("token", self.env.token()), unchanged)
+                    .await
+            }
+            (Some(_), None) => self.delete_if(&key, unchanged).await,
+            (None, None) => Ok(true),
+        }
+    }
+}
+
+/// From the first record on, if the row does not say it.
+fn read_calls(item: &Item) -> Calls {
+    Calls {
+        from: item.text("from").unwrap_or(MEMBER).to_owned(),
+        token: item.get("token").cloned(),
+    }
+}

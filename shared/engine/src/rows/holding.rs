@@ -1,0 +1,99 @@
+//! The rows that a page holds: their keys, what is written into them, and whether they are as a ledger says.
+
+use sitemap::plan::{Address, Holding, Ledger};
+use table::Item;
+
+use super::group::translation_attributes;
+use super::key::{self as names, Key};
+use super::row::{Holds, Row};
+use super::{claim, entry, feed, group, ledger, left_out, llms, term, timer};
+
+/// What is wrong with a row that a ledger names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// The row does not exist.
+    Missing,
+    /// An attribute is missing or wrong.
+    Unreadable,
+    /// The slot is empty.
+    Empty,
+    /// It belongs to another record.
+    Anothers,
+    /// It has different content: of an entry the digest that the row has, else an empty text.
+    Differs(String),
+}
+
+/// The primary key of a row that `page` holds.
+pub(crate) fn key(page: &str, holding: &Holding) -> Key {
+    match holding {
+        Holding::Entry(placed) => entry::entry(&placed.series, placed.slot),
+        Holding::Claim(Address { site, loc }) => claim::claim(site, loc.as_str()),
+        Holding::Waiter(Address { site, loc }) => claim::waiter(site, loc.as_str(), page),
+        Holding::TermMember(term, lastmod) => term::term_member(term, *lastmod, page),
+        Holding::Archive(term) => term::archive(term, page),
+        Holding::LeftOut(site) => left_out::left_out(site, page),
+        Holding::GroupMember(group, _) => group::group_member(group, page),
+        Holding::GroupWaiter(group) => group::group_waiter(group, page),
+        Holding::Feed(site, at) => feed::feed(site, *at, page),
+        Holding::Llms(site, lastmod, _) => llms::llms(site, *lastmod, page),
+        Holding::Timer(due) => timer::timer(*due, page),
+        Holding::Part(part) => ledger::ledger(&names::page(names::page_parts(page).0, *part)),
+    }
+}
+
+/// The row that is written for what `page` holds.
+pub(crate) fn item(page: &str, holding: &Holding) -> Item {
+    let item = Item::from(&key(page, holding));
+    match holding {
+        Holding::Claim(address) => item.with("owner", page).with("loc", address.loc.as_str()),
+        Holding::GroupMember(_, translation) => {
+            let mut item = item;
+            item.extend(translation_attributes(translation));
+            item
+        }
+        _ => item,
+    }
+}
+
+/// What is wrong with the row of what `page` holds, as its ledger says; nothing if it is as it should be.
+pub(crate) fn loss(page: &str, holding: &Holding, row: Option<&Row>) -> Option<Loss> {
+    let Some(row) = row else {
+        return Some(Loss::Missing);
+    };
+    if row.owner.as_ref().is_some_and(|owner| owner != page) {
+        return Some(Loss::Anothers);
+    }
+    match (holding, &row.holds) {
+        (_, Err(_)) => Some(Loss::Unreadable),
+        (_, Ok(Holds::Entry(None))) => Some(Loss::Empty),
+        (Holding::Entry(placed), Ok(Holds::Entry(Some((_, digest))))) => {
+            (placed.digest != *digest).then(|| Loss::Differs(digest.clone()))
+        }
+        (Holding::GroupMember(_, translation), Ok(Holds::Translation(other))) => {
+            (translation != other).then(|| Loss::Differs(String::new()))
+        }
+        (Holding::Llms(_, _, digest), Ok(Holds::Llms(other))) => {
+            (digest != other).then(|| Loss::Differs(String::new()))
+        }
+        _ => None,
+    }
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "is missing",
+            Self::Unreadable => "cannot be read",
+            Self::Empty => "is empty",
+            Self::Anothers => "belongs to another record",
+            Self::Differs(_) => "differs from it",
+        })
+    }
+}
+
+/// The rows that a ledger says there are, beside itself.
+#[must_use]
+pub fn rows_of(id: &str, ledger: &Ledger, now: i64) -> Vec<Key> {
+    let rows = ledger.holdings(now);
+    rows.map(|row| key(id, &row)).collect()
+}

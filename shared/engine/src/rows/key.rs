@@ -1,0 +1,218 @@
+//! What the primary keys of the sitemap table are made of, and which rows there are.
+//!
+//! Key parts but the last are `[A-Za-z0-9._-]` or percent-escaped, so that `#` always separates.
+
+use objects::ObjectKey;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use sha2::{Digest, Sha256};
+use sitemap::plan::{Series, Slot};
+use sitemap::record::MAX_ID_BYTES;
+use sitemap::time::When;
+
+/// What grows with a site is spread over as many partitions, one a first digit of a hash.
+pub const HASH_DIGITS: [char; 16] = [
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+];
+/// The sort key of an item that is alone in its partition, or first in it.
+pub const ALONE: &str = "-";
+/// Sort key prefix of the records that wait for an address, or for room in a group.
+pub const WAITER: &str = "w#";
+
+/// Prefix of the partitions of jobs: what the functions go on with, and what waits for `sweep`.
+pub const JOB: &str = "JOB#";
+
+/// The character before and behind the number of a page's part.
+const PART_MARK: char = '~';
+
+/// Prefix of the hashed form of an id that is too long for a key.
+pub const HASHED_ID: &str = "sha256:";
+
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
+
+/// A partition key and a sort key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Partition key.
+    pub pk: String,
+    /// Sort key.
+    pub sk: String,
+}
+
+pub(super) fn key(pk: String, sk: impl Into<String>) -> Key {
+    Key { pk, sk: sk.into() }
+}
+
+pub(super) fn escape(part: &str) -> String {
+    utf8_percent_encode(part, ESCAPED).to_string()
+}
+
+pub(super) fn unescape(part: &str) -> Option<String> {
+    percent_decode_str(part).decode_utf8().ok().map(Into::into)
+}
+
+/// A series of which both parts of the key are escaped.
+pub(super) fn read_series(site: &str, name: &str) -> Option<Series> {
+    let (site, name) = (unescape(site)?, unescape(name)?);
+    Some(Series { site, name })
+}
+
+/// Lower-case hex of the SHA-256 of a text.
+#[must_use]
+pub fn sha256_hex(text: &str) -> String {
+    Sha256::digest(text.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Which of [`HASH_DIGITS`] a text belongs to.
+#[must_use]
+pub fn hash_digit(text: &str) -> char {
+    sha256_hex(text).chars().next().unwrap_or('0')
+}
+
+/// A shard of a series.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShardId {
+    /// Its series.
+    pub series: Series,
+    /// Its number, from 1.
+    pub n: u32,
+}
+
+impl ShardId {
+    /// Its object.
+    #[must_use]
+    pub fn object(&self) -> ObjectKey {
+        ObjectKey::Shard {
+            site: self.series.site.clone(),
+            series: self.series.name.clone(),
+            n: self.n,
+        }
+    }
+}
+
+impl std::fmt::Display for ShardId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}/{}", self.series.site, self.series.name, self.n)
+    }
+}
+
+/// A record's id as keys have it. A record with an id that is too long has no page, but it has a ledger that says so.
+pub(super) fn id_part(page: &str) -> String {
+    if page_parts(page).0.len() <= MAX_ID_BYTES {
+        page.to_owned()
+    } else {
+        format!("{HASHED_ID}{}", sha256_hex(page))
+    }
+}
+
+/// A page as keys and rows have it: the record's id for the page itself, `~<part>~<id>` for another part of it.
+#[must_use]
+pub fn page(id: &str, part: u32) -> String {
+    if part == 1 && !id.starts_with(PART_MARK) {
+        id.to_owned()
+    } else {
+        format!("{PART_MARK}{part}{PART_MARK}{id}")
+    }
+}
+
+/// The record's id and the part that [`page`] wrote.
+#[must_use]
+pub fn page_parts(page: &str) -> (&str, u32) {
+    let marked = page.strip_prefix(PART_MARK);
+    let part = marked.and_then(|rest| {
+        let (part, id) = rest.split_once(PART_MARK)?;
+        Some((id, part.parse().ok()?))
+    });
+    part.unwrap_or((page, 1))
+}
+
+/// What `sweep` has to do for a site that is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The site may have notices for search engines.
+    Notices,
+    /// Delete the mark when its time has come: that is the event that has the feed published.
+    Feed,
+    /// The same of llms.txt. It stands beside that of the feed.
+    Llms,
+}
+
+/// Which row has a primary key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowKey {
+    /// The ledger of this page.
+    Ledger(String),
+    /// An entry, or what is left of one.
+    Entry(Series, Slot),
+    /// The claim of an address.
+    Claim,
+    /// The record with this id waits for an address.
+    Waiter(String),
+    /// A series' counter.
+    Series(Series),
+    /// A slot given back.
+    Free(Series, Slot),
+    /// A published shard.
+    Summary(ShardId),
+    /// A time in Unix seconds, and the record with this id.
+    Timer(i64, String),
+    /// The record with this id is a page of an archive, with this lastmod.
+    TermMember(Option<When>, String),
+    /// The record with this id is an archive's page.
+    Archive(String),
+    /// The record with this id is left out by a site.
+    LeftOut(String),
+    /// The record with this id is a member of a group.
+    GroupMember(String),
+    /// The record with this id waits for room in a group.
+    GroupWaiter(String),
+    /// Where the calls of a group's records go on.
+    GroupCalls,
+    /// The site, the time in Unix seconds, and the id of the record that has changed.
+    Feed(String, i64, String),
+    /// The site, and the id of the record that its llms.txt may list.
+    Llms(String, String),
+    /// The site of a URL that is still to be sent to search engines.
+    Notice(String),
+    /// Until when nothing of a site is sent to search engines.
+    NoticePause,
+    /// The hour from which timers may be left.
+    Cursor,
+    /// The site with this host.
+    Site(String),
+    /// The scan of all content.
+    ContentScan,
+    /// The scan of the site with this host.
+    SiteScan(String),
+    /// The ringing of timers with this digit.
+    Ringing(char),
+    /// Whose turn it is to sweep.
+    Sweep,
+    /// This mark of the site with this host.
+    Mark(Mark, String),
+    /// The audit.
+    Audit,
+    /// The audit's sums.
+    Sums,
+}
+
+impl RowKey {
+    /// The page whose ledger knows the row, if its key says so.
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        match self {
+            Self::Waiter(id)
+            | Self::Timer(_, id)
+            | Self::TermMember(_, id)
+            | Self::Archive(id)
+            | Self::LeftOut(id)
+            | Self::GroupMember(id)
+            | Self::GroupWaiter(id)
+            | Self::Feed(_, _, id)
+            | Self::Llms(_, id) => Some(id),
+            _ => None,
+        }
+    }
+}

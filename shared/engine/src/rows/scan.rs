@@ -1,0 +1,388 @@
+//! The rows of the scans: `JOB#scan`; `SCAN#sites`, site. A scan reconciles records that nobody has changed, but that may have to be listed differently.
+//!
+//! - The scan of all content finds records that no row of ours names: those of a new or dropped sitemap table, or of
+//!   another mapping. Its row stays, and says for which tables it was done.
+//! - A site's scan looks again at all that the site lists or leaves out, and publishes it: after new settings or another
+//!   rendering, and before a new site is released. Its row goes when it is done.
+//! - Both work in slices: each write of their row but the last is the event for the next one.
+
+use serde::{Deserialize, Serialize};
+use table::{Action, Condition, Item, Query, Update};
+
+use super::key::{ALONE, JOB, Key, RowKey, escape, key, unescape};
+use super::table::{SitemapTable, damaged, item_key};
+use crate::error::EngineError;
+
+/// Their partition's prefix.
+pub const PREFIX: &str = "SCAN#";
+/// All of them are in one partition, so that one query finds what waits.
+const SITES: &str = "sites";
+/// The job of scanning all content.
+const CONTENT: &str = "scan";
+
+/// `SCAN#sites`.
+#[must_use]
+pub fn site_scans_partition() -> String {
+    format!("{PREFIX}{SITES}")
+}
+
+/// A site's scan.
+#[must_use]
+pub fn site_scan(site: &str) -> Key {
+    key(site_scans_partition(), escape(site))
+}
+
+/// The scan of all content.
+#[must_use]
+pub fn content_scan() -> Key {
+    key(format!("{JOB}{CONTENT}"), ALONE)
+}
+
+/// Returns the site whose scan has this key.
+fn host_of(rest: &str, sk: &str) -> Option<String> {
+    unescape(sk).filter(|_| rest == SITES)
+}
+
+pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
+    host_of(rest, sk).map(RowKey::SiteScan)
+}
+
+pub(super) fn parse_content(rest: &str, sk: &str) -> Option<RowKey> {
+    (rest == CONTENT && sk == ALONE).then_some(RowKey::ContentScan)
+}
+
+/// Rows of sites' scans that are read at a time to see whether there is one.
+const SCANS_READ: u32 = 100;
+
+/// Seconds without progress after which nobody waits for a scan any more.
+pub(crate) const STUCK_SECONDS: i64 = 3_600;
+
+/// The scan of all content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContentScan {
+    /// Changes with every write of its progress. Random, never a counter: a dropped table's row comes back.
+    pub token: String,
+    /// Whether a pass is to begin once the one under way has ended.
+    pub wanted: bool,
+    /// The pass under way.
+    pub pass: Option<Pass>,
+    /// The revision of the content's tables that the last pass has read.
+    pub done: Option<String>,
+    /// When it was last woken since its last progress, in Unix seconds; 0 if it was not.
+    pub woken: i64,
+}
+
+/// One pass over all content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    /// The revision of the content's tables that it reads. A function that knows another one begins anew.
+    pub revision: String,
+    /// How far it is.
+    pub step: Step,
+    /// Records reconciled so far.
+    pub records: u64,
+    /// Unix seconds of the last progress.
+    pub at: i64,
+}
+
+/// How far a pass is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Reconciling the records from this id on, in the table's order.
+    Content {
+        /// The last id of the page before; nothing at the beginning.
+        after: Option<String>,
+    },
+    /// All are reconciled: the scans of sites, which have waited for that, go on from this host on.
+    Sites {
+        /// The last one that went on; nothing at the beginning.
+        after: Option<String>,
+    },
+}
+
+/// A site's scan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteScan {
+    /// As [`ContentScan::token`]: the row goes and comes back.
+    pub token: String,
+    /// How far it is.
+    pub step: SiteStep,
+    /// Unix seconds of the last progress.
+    pub at: i64,
+    /// As [`ContentScan::woken`].
+    pub woken: i64,
+}
+
+/// How far a site's scan is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SiteStep {
+    /// Reconciling the records that are left out.
+    LeftOut {
+        /// The last one; nothing at the beginning.
+        after: Option<String>,
+    },
+    /// Reconciling the owners of entries, segment by segment.
+    Entries {
+        /// The last segment; nothing at the beginning.
+        after: Option<Segment>,
+    },
+    /// Reconciling the records that are left out once more. A run with older settings that died may have moved a record from the
+    /// entries, which are read second, to those left out, which were read first. A site that never had an entry is scanned from this
+    /// step on.
+    LeftOutAgain {
+        /// As in the first step.
+        after: Option<String>,
+    },
+    /// Publishing the shards, in the order of their objects' paths.
+    Publish {
+        /// The last path; nothing at the beginning.
+        after: Option<String>,
+    },
+}
+
+/// A place among a site's segments: series, shard, segment.
+pub type Segment = (String, u32, u32);
+
+impl SiteStep {
+    /// The first step.
+    pub const BEGINNING: Self = Self::LeftOut { after: None };
+}
+
+impl ContentScan {
+    /// Whether all records of the content's tables were reconciled since the sitemap table was made.
+    #[must_use]
+    pub fn is_complete(&self, revision: &str) -> bool {
+        let read = match &self.pass {
+            Some(pass) if matches!(pass.step, Step::Sites { .. }) => Some(&pass.revision),
+            Some(_) => None,
+            None => self.done.as_ref(),
+        };
+        !self.wanted && read.is_some_and(|read| read == revision)
+    }
+
+    /// Whether a pass will begin that reads everything as it is then.
+    #[must_use]
+    pub fn is_to_begin(&self) -> bool {
+        self.wanted && self.pass.is_none()
+    }
+
+    /// Whether a pass is under way or will be.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.wanted || self.pass.is_some()
+    }
+
+    /// Unix seconds when its row was last written for a slice.
+    #[must_use]
+    pub fn touched(&self) -> i64 {
+        self.pass.as_ref().map_or(0, |pass| pass.at).max(self.woken)
+    }
+}
+
+impl SiteScan {
+    /// Unix seconds when its row was last written for a slice.
+    #[must_use]
+    pub fn touched(&self) -> i64 {
+        self.at.max(self.woken)
+    }
+}
+
+/// The row of the scan of all content.
+pub(crate) fn read_content_scan(key: &Key, item: &Item) -> Result<ContentScan, EngineError> {
+    let token = item.text("token").ok_or_else(|| damaged(key, "token"))?;
+    let pass = item.text("pass").map(serde_json::from_str).transpose();
+    Ok(ContentScan {
+        token: token.to_owned(),
+        wanted: item.get("wanted").is_some(),
+        pass: pass.map_err(|_| damaged(key, "pass"))?,
+        done: item.text("done").map(str::to_owned),
+        woken: item.number("woken").unwrap_or_default(),
+    })
+}
+
+/// The row of a site's scan.
+pub(crate) fn read_site_scan(key: &Key, item: &Item) -> Result<SiteScan, EngineError> {
+    let token = item.text("token").ok_or_else(|| damaged(key, "token"))?;
+    let step = item.text("step");
+    let step = step.and_then(|step| serde_json::from_str(step).ok());
+    Ok(SiteScan {
+        token: token.to_owned(),
+        step: step.ok_or_else(|| damaged(key, "step"))?,
+        at: item.number("at").ok_or_else(|| damaged(key, "at"))?,
+        woken: item.number("woken").unwrap_or_default(),
+    })
+}
+
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
+impl SitemapTable {
+    /// Whether any scan is under way or asked for. One whose row cannot be read does not count: the audit mends it.
+    pub async fn is_scanning(&self) -> Result<bool, EngineError> {
+        let content = match self.content_scan().await {
+            Err(EngineError::Damaged { .. }) => None,
+            content => content?,
+        };
+        if content.is_some_and(|scan| scan.is_active()) {
+            return Ok(true);
+        }
+        let mut after = None;
+        loop {
+            let scans = self.site_scans(after.as_deref(), SCANS_READ).await?;
+            if scans.iter().any(|(_, scan)| scan.is_ok()) {
+                return Ok(true);
+            }
+            let Some((last, _)) = scans.last() else {
+                return Ok(false);
+            };
+            after = Some(last.clone());
+        }
+    }
+
+    /// The scan of all content; nothing if there never was one.
+    pub async fn content_scan(&self) -> Result<Option<ContentScan>, EngineError> {
+        let key = self::content_scan();
+        let item = self.item(&key).await?;
+        item.map(|item| read_content_scan(&key, &item)).transpose()
+    }
+
+    /// The action that asks for a pass over all content.
+    ///
+    /// It may be sent twice, the second time much later. So it does not change the token: if it wrote an old token again, a slice that
+    /// had read that token could overwrite the row, and a later request would be forgotten.
+    pub(crate) fn want_content_scan(&self) -> Action {
+        let update = Update::new()
+            .set_missing("token", self.env.token())
+            .set("wanted", true);
+        Action::update(&self::content_scan(), update)
+    }
+
+    /// Asks for a pass over all content if the row is still as it was read, or still missing.
+    pub async fn begin_content_scan(
+        &self,
+        before: Option<&ContentScan>,
+    ) -> Result<(), EngineError> {
+        let unchanged = match before {
+            Some(before) => unchanged(before),
+            None => Condition::lacks("pk"),
+        };
+        let want = self.want_content_scan().when(unchanged);
+        self.transact_once(vec![want]).await.map(drop)
+    }
+
+    /// Writes the progress of the scan of all content if its row is still as it was read. The write is the event for the
+    /// next slice. Returns `false` if the row has changed meanwhile.
+    pub async fn advance_content_scan(
+        &self,
+        before: &ContentScan,
+        next: &ContentScan,
+    ) -> Result<bool, EngineError> {
+        let mut row = Item::from(&self::content_scan()).with("token", self.env.token());
+        if next.wanted {
+            row.set("wanted", true);
+        }
+        if let Some(pass) = &next.pass {
+            row.set("pass", json(pass));
+        }
+        if let Some(done) = &next.done {
+            row.set("done", done.as_str());
+        }
+        if next.woken > 0 {
+            row.set("woken", next.woken);
+        }
+        self.put_if(row, unchanged(before)).await
+    }
+
+    /// A site's scan, if there is anything to do.
+    pub async fn site_scan(&self, host: &str) -> Result<Option<SiteScan>, EngineError> {
+        let key = self::site_scan(host);
+        let item = self.item(&key).await?;
+        item.map(|item| read_site_scan(&key, &item)).transpose()
+    }
+
+    /// Returns up to `most` sites that have a scan, from behind `after`, in the order of their keys.
+    pub async fn site_scans(
+        &self,
+        after: Option<&str>,
+        most: u32,
+    ) -> Result<Vec<(String, Result<SiteScan, EngineError>)>, EngineError> {
+        let query = Query {
+            after: after.map(|host| Item::from(&self::site_scan(host))),
+            ..Query::of(site_scans_partition()).limited(most)
+        };
+        let scan = |item: &Item| {
+            let key = item_key(item)?;
+            let host = host_of(key.pk.strip_prefix(PREFIX)?, &key.sk)?;
+            Some((host, read_site_scan(&key, item)))
+        };
+        Ok(self.first(query).await?.iter().filter_map(scan).collect())
+    }
+
+    /// The action that has a site scanned from a step on, whatever was under way.
+    pub(crate) fn scan_site(&self, host: &str, from: &SiteStep, now: i64) -> Action {
+        Action::put(self.site_scan_row(host, from, now))
+    }
+
+    /// Has a site scanned, if that is not under way.
+    pub async fn begin_site_scan(&self, host: &str, now: i64) -> Result<(), EngineError> {
+        let row = self.site_scan_row(host, &SiteStep::BEGINNING, now);
+        self.put_if(row, Condition::lacks("pk")).await.map(drop)
+    }
+
+    /// Writes a site's scan again, which is the event for a slice.
+    pub async fn wake_site_scan(&self, host: &str, now: i64) -> Result<(), EngineError> {
+        let Some(scan) = self.site_scan(host).await? else {
+            return Ok(());
+        };
+        let row = self.site_scan_row(host, &scan.step, scan.at);
+        let unchanged = Condition::equals("token", scan.token);
+        let woken = self.put_if(row.with("woken", now), unchanged);
+        woken.await.map(drop)
+    }
+
+    /// Writes the progress of a site's scan, or deletes its row, if that is still as it was read. The write is the event for
+    /// the next slice. Returns `false` if the row has changed meanwhile.
+    pub async fn advance_site_scan(
+        &self,
+        host: &str,
+        before: &SiteScan,
+        next: Option<&SiteStep>,
+        now: i64,
+    ) -> Result<bool, EngineError> {
+        let unchanged = Condition::equals("token", before.token.as_str());
+        match next {
+            Some(step) => {
+                let row = self.site_scan_row(host, step, now);
+                self.put_if(row, unchanged).await
+            }
+            None => self.delete_if(&self::site_scan(host), unchanged).await,
+        }
+    }
+
+    fn site_scan_row(&self, host: &str, step: &SiteStep, at: i64) -> Item {
+        Item::from(&self::site_scan(host))
+            .with("token", self.env.token())
+            .with("step", json(step))
+            .with("at", at)
+    }
+}
+
+/// The condition that the row of the scan of all content is as it was read. If the token is unchanged, at most a pass was asked for.
+fn unchanged(before: &ContentScan) -> Condition {
+    let same_wish = if before.wanted {
+        Condition::has("wanted")
+    } else {
+        Condition::lacks("wanted")
+    };
+    Condition::equals("token", before.token.as_str()).and(same_wish)
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("progress has text keys alone")
+}
+
+#[cfg(test)]
+mod tests;

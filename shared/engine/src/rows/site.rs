@@ -1,0 +1,331 @@
+//! The site's row: what a site's objects belong to. `SITE#<site>`.
+//!
+//! - A site that has no row gets one on hold, together with a scan ([`scan`](super::scan)). On hold, rows are written and nothing
+//!   is published.
+//! - The row has the settings, with a version that only rises. Objects that are made from them have that version in their stamp.
+//! - If the part of a document around its entries changes, the site gets a new epoch. Then no object is spliced: each is built
+//!   whole.
+
+use std::collections::BTreeMap;
+
+use objects::{Closings, ObjectKey, Objects};
+use sitemap::RENDER_VERSION;
+use sitemap::site::SiteSettings;
+use sitemap::stylesheet;
+use table::{Action, Condition, Item, Update};
+
+use super::key::{ALONE, Key, RowKey, escape, key, unescape};
+use super::scan::SiteStep;
+use super::table::{SitemapTable, damaged, item_key};
+use crate::error::EngineError;
+
+/// Their partitions.
+pub const PREFIX: &str = "SITE#";
+
+/// The revision of a deployment without a table of the user's.
+pub const NO_SOURCE: &str = "none";
+
+/// `SITE#<site>`.
+#[must_use]
+pub fn site(site: &str) -> Key {
+    key(format!("{}{}", PREFIX, escape(site)), ALONE)
+}
+
+/// Returns the host whose row has this key.
+fn host_of(rest: &str, sk: &str) -> Option<String> {
+    unescape(rest).filter(|_| sk == ALONE)
+}
+
+pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
+    host_of(rest, sk).map(RowKey::Site)
+}
+
+/// Whether a site may be published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Its entries are being written for the first time: nothing is published.
+    Loading,
+    /// They are complete: shards are published, the index is not.
+    Publishing,
+    /// None: everything is published as it changes.
+    Released,
+}
+
+/// A site's row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SiteRow {
+    /// Random: objects that have another one belong to a table that was dropped, or to settings with other frames.
+    pub epoch: u64,
+    /// Whether it may be published.
+    pub hold: Hold,
+    /// Rises with every change of the settings.
+    pub version: u64,
+    /// The [`RENDER_VERSION`] that its entries were or are being rendered with.
+    pub render: u32,
+    /// The revision of the content's tables that its entries were or are being made from.
+    pub source: String,
+    /// The settings.
+    pub settings: SiteSettings,
+    /// Indexes that the site needs, and that robots.txt names: 1 or more.
+    pub indexes: u32,
+    /// Indexes that may have an object, never fewer than [`SiteRow::indexes`]: what is beyond those is empty.
+    pub index_objects: u32,
+    /// Whether its llms.txt may have an object: also if it wants none any more.
+    pub llms_object: bool,
+    /// When the settings closed and reopened what they did.
+    pub closings: Closings,
+}
+
+/// What a site's row has to know of its objects, by a listing of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublishedCounts {
+    /// The highest number of an index.
+    pub indexes: u32,
+    /// Whether there is an llms.txt.
+    pub llms: bool,
+}
+
+impl PublishedCounts {
+    /// By the keys of a site's objects.
+    #[must_use]
+    pub fn of(keys: &[ObjectKey]) -> Self {
+        let indexes = keys.iter().filter_map(|key| match key {
+            ObjectKey::Index { n, .. } => Some(*n),
+            _ => None,
+        });
+        Self {
+            indexes: indexes.max().unwrap_or_default(),
+            llms: keys.iter().any(|key| matches!(key, ObjectKey::Llms { .. })),
+        }
+    }
+}
+
+fn hold_name(hold: Hold) -> Option<&'static str> {
+    match hold {
+        Hold::Loading => Some("loading"),
+        Hold::Publishing => Some("publishing"),
+        Hold::Released => None,
+    }
+}
+
+/// A site's row.
+pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, EngineError> {
+    let damaged = |name| damaged(&self::site(host), name);
+    let settings = item.text("settings").ok_or_else(|| damaged("settings"))?;
+    let count = |name| match item.get(name) {
+        None => Ok(1),
+        Some(_) => item.number(name).ok_or_else(|| damaged(name)),
+    };
+    let indexes = count("indexes")?;
+    let closings = item.text("closings");
+    let closings = closings.and_then(|json| serde_json::from_str(json).ok());
+    let settings: SiteSettings = serde_json::from_str(settings).map_err(|_| damaged("settings"))?;
+    Ok(SiteRow {
+        epoch: item.number("epoch").ok_or_else(|| damaged("epoch"))?,
+        hold: match item.text("hold") {
+            None => Hold::Released,
+            Some("loading") => Hold::Loading,
+            Some("publishing") => Hold::Publishing,
+            Some(_) => return Err(damaged("hold")),
+        },
+        version: item.number("version").ok_or_else(|| damaged("version"))?,
+        render: item.number("render").ok_or_else(|| damaged("render"))?,
+        source: item.text("source").unwrap_or(NO_SOURCE).to_owned(),
+        llms_object: settings.llms.is_some() || item.get("llms_object").is_some(),
+        settings,
+        indexes,
+        index_objects: count("index_objects")?.max(indexes),
+        // Without them a Last-Modified might go back.
+        closings: closings.ok_or_else(|| damaged("closings"))?,
+    })
+}
+
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
+impl SitemapTable {
+    /// A site's row, read consistently.
+    pub async fn site(&self, host: &str) -> Result<Option<SiteRow>, EngineError> {
+        self.item(&self::site(host))
+            .await?
+            .map(|item| read_site(host, &item))
+            .transpose()
+    }
+
+    /// The rows of those of these sites that have one, read consistently.
+    pub(crate) async fn sites(
+        &self,
+        hosts: impl IntoIterator<Item = &String>,
+    ) -> Result<BTreeMap<String, Result<SiteRow, EngineError>>, EngineError> {
+        let keys: Vec<_> = hosts.into_iter().map(|host| self::site(host)).collect();
+        let items = self.items(&keys).await?;
+        let row = |item: &Item| {
+            let key = item_key(item)?;
+            let host = host_of(key.pk.strip_prefix(PREFIX)?, &key.sk)?;
+            Some((host.clone(), read_site(&host, item)))
+        };
+        Ok(items.iter().filter_map(row).collect())
+    }
+
+    /// Creates a site's row, on hold, and its scan; the first one of a table asks for the scan of all content, too. Nothing
+    /// happens if there is a row. `source` is the content's revision.
+    pub async fn create_site(
+        &self,
+        settings: &SiteSettings,
+        source: &str,
+        now: i64,
+    ) -> Result<(), EngineError> {
+        let row = Item::from(&self::site(&settings.host))
+            .with("epoch", self.env.random())
+            .with("hold", "loading")
+            .with("version", 1)
+            .with("render", RENDER_VERSION)
+            .with("source", source)
+            .with("settings", settings_json(settings))
+            .with("closings", closings_json(&Closings::made(now)));
+        let create = Action::put(row).when(Condition::lacks("pk"));
+        self.begin_timers(now).await?;
+        // Every entry that comes from now on is made under this row. There are some already if the row was lost.
+        let from = if self.series(&settings.host).await?.is_empty() {
+            SiteStep::LeftOutAgain { after: None }
+        } else {
+            SiteStep::BEGINNING
+        };
+        let mut actions = vec![create, self.scan_site(&settings.host, &from, now)];
+        if self.content_scan().await?.is_none() {
+            actions.push(self.want_content_scan());
+        }
+        self.transact_once(actions).await.map(drop)
+    }
+
+    /// Puts a fresh token into a site's row and returns both; nothing if there is no row.
+    pub async fn fence_site(&self, host: &str) -> Result<Option<(String, SiteRow)>, EngineError> {
+        let key = self::site(host);
+        let fenced = self.fence_row(&key, Some(Condition::has("pk")));
+        let Some((token, item)) = fenced.await? else {
+            return Ok(None);
+        };
+        let row = read_site(host, &item)?;
+        Ok(Some((token, row)))
+    }
+
+    /// Writes settings and the content's revision under a fence's token, and has the site scanned or, for another revision, all
+    /// content; the epoch is a new one if the frames are, and what the settings close or reopen, they do `now`. False if
+    /// the token is another's.
+    pub async fn change_site(
+        &self,
+        token: &str,
+        settings: &SiteSettings,
+        source: &str,
+        now: i64,
+    ) -> Result<bool, EngineError> {
+        // While the token stands, so do the settings that this reads.
+        let Some(row) = self.site(&settings.host).await? else {
+            return Ok(false);
+        };
+        let framed =
+            row.render == RENDER_VERSION && stylesheet::same_frames(&row.settings, settings);
+        let epoch = if framed { row.epoch } else { self.env.random() };
+        let closings = row.closings.changed(&row.settings, settings, now);
+        let mut update = Update::new()
+            .set("settings", settings_json(settings))
+            .set("render", RENDER_VERSION)
+            .set("source", source)
+            .set("epoch", epoch)
+            .set("closings", closings_json(&closings))
+            // A request may arrive twice, the second time much later: it would begin a scan that is done.
+            .remove("token")
+            .add("version", 1);
+        if row.llms_object {
+            update = update.set("llms_object", true);
+        }
+        let change = Action::update(&self::site(&settings.host), update)
+            .when(Condition::equals("token", token));
+        let mut actions = vec![change];
+        if row.render != RENDER_VERSION || row.settings != *settings {
+            actions.push(self.scan_site(&settings.host, &SiteStep::BEGINNING, now));
+        }
+        if row.source != source {
+            actions.push(self.want_content_scan());
+        }
+        self.transact_once(actions).await
+    }
+
+    /// Writes how many indexes a site needs and how many may have an object, and raises its version, if that is still
+    /// `version`.
+    pub async fn count_indexes(
+        &self,
+        host: &str,
+        version: u64,
+        indexes: u32,
+        index_objects: u32,
+    ) -> Result<bool, EngineError> {
+        let update = Update::new()
+            .set("indexes", indexes)
+            .set("index_objects", index_objects)
+            .add("version", 1);
+        let unchanged = Condition::equals("version", version);
+        let key = self::site(host);
+        let counted = self.update_if(&key, update, unchanged);
+        Ok(counted.await?.is_some())
+    }
+
+    /// Remembers that a site's llms.txt has an object.
+    pub async fn note_llms_object(&self, host: &str) -> Result<(), EngineError> {
+        let update = Update::new().set("llms_object", true);
+        let is_there = Condition::has("pk");
+        let key = self::site(host);
+        self.update_if(&key, update, is_there).await.map(drop)
+    }
+
+    /// Writes into a site's row how many indexes there are of it, and whether there is an llms.txt, if the row says less: a dropped
+    /// table has left them, or a count was lost. So those that are not needed are emptied.
+    pub async fn count_objects(
+        &self,
+        host: &str,
+        objects: &dyn Objects,
+    ) -> Result<(), EngineError> {
+        let Some(row) = self.site(host).await? else {
+            return Ok(());
+        };
+        let found = PublishedCounts::of(&objects.list(host).await?);
+        if found.llms && !row.llms_object {
+            self.note_llms_object(host).await?;
+        }
+        if found.indexes <= row.index_objects
+            || self
+                .count_indexes(host, row.version, row.indexes, found.indexes)
+                .await?
+        {
+            return Ok(());
+        }
+        Err(EngineError::Contended {
+            what: format!("site {host}"),
+            tries: 1,
+        })
+    }
+
+    /// Raises the version of a site's settings: its event has index, robots.txt and site file published.
+    pub async fn lift_site(&self, host: &str) -> Result<(), EngineError> {
+        let (key, update) = (self::site(host), Update::new().add("version", 1));
+        let lifted = self.update_if(&key, update, Condition::has("pk"));
+        lifted.await.map(drop)
+    }
+
+    /// Moves a site's hold on. Nothing happens if it is not `from`.
+    pub async fn move_hold(&self, host: &str, from: Hold, to: Hold) -> Result<(), EngineError> {
+        let update = Update::new().set_or_remove("hold", hold_name(to));
+        let is_there = Condition::equals("hold", hold_name(from).unwrap_or_default());
+        self.update_if(&self::site(host), update, is_there).await?;
+        Ok(())
+    }
+}
+
+fn settings_json(settings: &SiteSettings) -> String {
+    serde_json::to_string(settings).expect("settings have text keys alone")
+}
+
+fn closings_json(closings: &Closings) -> String {
+    serde_json::to_string(closings).expect("times have text keys alone")
+}

@@ -1,0 +1,153 @@
+//! Published shards of a site: what publishing leaves for the index. `INDEX#<site>`, series and number.
+
+use std::collections::BTreeMap;
+
+use sitemap::member::Directory;
+use sitemap::plan::Series;
+use sitemap::time::When;
+use table::{Condition, Item, Query, Update};
+
+use super::key::{Key, RowKey, ShardId, escape, key, unescape};
+use super::table::{SitemapTable, damaged};
+use crate::error::EngineError;
+
+/// Their partitions.
+pub const PREFIX: &str = "INDEX#";
+
+/// Summaries that are read with those of some lines: the one that is behind them, and some without a line.
+const MORE_SUMMARIES: u32 = 4;
+
+/// `INDEX#<site>`.
+#[must_use]
+pub fn index_partition(site: &str) -> String {
+    format!("{}{}", PREFIX, escape(site))
+}
+
+/// A published shard's summary.
+#[must_use]
+pub fn summary(shard: &ShardId) -> Key {
+    key(
+        index_partition(&shard.series.site),
+        format!("{}#{:010}", escape(&shard.series.name), shard.n),
+    )
+}
+
+/// The shard whose summary has this sort key.
+#[must_use]
+pub fn summary_shard(site: &str, sk: &str) -> Option<ShardId> {
+    let (name, n) = sk.split_once('#')?;
+    Some(ShardId {
+        series: Series {
+            site: site.to_owned(),
+            name: unescape(name)?,
+        },
+        n: n.parse().ok()?,
+    })
+}
+
+pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
+    Some(RowKey::Summary(summary_shard(&unescape(rest)?, sk)?))
+}
+
+/// A published shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The sum of the shard's stamps: only rises.
+    pub generation: u64,
+    /// Its entries.
+    pub entries: u64,
+    /// The newest lastmod of them.
+    pub lastmod: Option<When>,
+    /// Their bytes, without the frame of the document, which does not depend on the rows: equal generations are equal summaries.
+    pub bytes: u64,
+}
+
+impl Summary {
+    /// What is to be said of a published member.
+    #[must_use]
+    pub fn of(directory: &Directory) -> Self {
+        Self {
+            generation: directory.generation(),
+            entries: directory.entries(),
+            lastmod: directory.newest(),
+            bytes: directory.entry_bytes(),
+        }
+    }
+}
+
+/// A summary's row, with its shard.
+fn read_summary_of(site: &str, item: &Item) -> Result<(ShardId, Summary), EngineError> {
+    let part = |name| item.text(name).unwrap_or_default().to_owned();
+    let (pk, sk) = (part("pk"), part("sk"));
+    let key = Key { pk, sk };
+    let shard = summary_shard(site, &key.sk).ok_or_else(|| damaged(&key, "sk"))?;
+    Ok((shard, read_summary(&key, item)?))
+}
+
+/// A summary's row.
+pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, EngineError> {
+    let lastmod = item.text("lastmod").map(When::parse).transpose();
+    let number = |name| item.number(name).ok_or_else(|| damaged(key, name));
+    Ok(Summary {
+        generation: number("generation")?,
+        entries: number("entries")?,
+        bytes: number("bytes")?,
+        lastmod: lastmod.map_err(|_| damaged(key, "lastmod"))?,
+    })
+}
+
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
+impl SitemapTable {
+    /// All of a site, in the order of series and number, read consistently.
+    pub async fn summaries(&self, site: &str) -> Result<BTreeMap<ShardId, Summary>, EngineError> {
+        let items = self.partition(&index_partition(site)).await?;
+        let summaries = items.iter().map(|item| read_summary_of(site, item));
+        summaries.collect()
+    }
+
+    /// Those behind `after`, up to `last`, in pages of about so many.
+    pub(crate) async fn summaries_between(
+        &self,
+        site: &str,
+        after: Option<&ShardId>,
+        last: Option<&ShardId>,
+        about: u32,
+    ) -> Result<BTreeMap<ShardId, Summary>, EngineError> {
+        let mut query = Query::of(index_partition(site));
+        query.after = after.map(|shard| Item::from(&self::summary(shard)));
+        // One behind the last says that it is the last.
+        query.limit = last.map(|_| about + MORE_SUMMARIES);
+        let mut summaries = BTreeMap::new();
+        loop {
+            let page = self.page(query.clone()).await?;
+            for item in page.items {
+                let (shard, summary) = read_summary_of(site, &item)?;
+                if last.is_some_and(|last| shard > *last) {
+                    return Ok(summaries);
+                }
+                summaries.insert(shard, summary);
+            }
+            query.after = page.next;
+            if query.after.is_none() {
+                return Ok(summaries);
+            }
+        }
+    }
+
+    /// Writes a summary if its generation is higher than the row's.
+    pub async fn summarise(&self, shard: &ShardId, summary: &Summary) -> Result<(), EngineError> {
+        let update = Update::new()
+            .set("generation", summary.generation)
+            .set("entries", summary.entries)
+            .set("bytes", summary.bytes)
+            .set_or_remove("lastmod", summary.lastmod.map(|at| at.to_string()));
+        let older =
+            Condition::lacks("generation").or(Condition::less("generation", summary.generation));
+        // The condition fails if the generation is not higher. That is no error.
+        self.update_if(&self::summary(shard), update, older).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,266 @@
+//! The sitemap table: what all its rows share.
+
+use std::sync::Arc;
+
+use table::{Action, Condition, Item, Name, Page, Query, Reason, Scan, Table, TableError, Update};
+
+use super::key::Key;
+use crate::batch_get::batch_get;
+use crate::env::Env;
+use crate::error::EngineError;
+
+/// Tries of a fence, and the round of backoff before which they begin: the SDK's numbers for what it tries itself.
+const FENCE_TRIES: u32 = 3;
+const FENCE_BACKOFF: u32 = 4;
+
+/// The sitemap table.
+///
+/// # Errors
+///
+/// Its methods fail if a call of the table fails, and with [`EngineError::Damaged`] if a row that they need cannot be read. A lost
+/// race is no error: a method whose write is conditional says what it returns then.
+#[derive(Clone, Debug)]
+pub struct SitemapTable {
+    table: Arc<dyn Table>,
+    pub(crate) env: Env,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Transacted {
+    /// Everything is written.
+    Done,
+    /// Nothing is: the conditions of the actions at these positions did not hold.
+    Failed(Vec<usize>),
+    /// Nothing is: another write of one of its rows was under way, or there were too many.
+    Contended,
+}
+
+impl SitemapTable {
+    /// The sitemap table in this table, whose primary key is `pk` and `sk`.
+    #[must_use]
+    pub fn new(table: Arc<dyn Table>, env: Env) -> Self {
+        Self { table, env }
+    }
+
+    /// An item.
+    pub(crate) async fn item(&self, key: &Key) -> Result<Option<Item>, EngineError> {
+        Ok(self.table.get(key.into()).await?)
+    }
+
+    /// The items with these keys that exist, in no order.
+    pub(crate) async fn items(
+        &self,
+        keys: impl IntoIterator<Item = &Key>,
+    ) -> Result<Vec<Item>, EngineError> {
+        let keys = keys.into_iter().map(Item::from).collect();
+        batch_get(&*self.table, &self.env, keys, None).await
+    }
+
+    /// The items of a partition in the order of their sort keys.
+    pub(crate) async fn partition(&self, pk: &str) -> Result<Vec<Item>, EngineError> {
+        self.all(Query::of(pk)).await
+    }
+
+    /// All that a query finds.
+    pub(crate) async fn all(&self, query: Query) -> Result<Vec<Item>, EngineError> {
+        let (mut items, mut after) = (Vec::new(), None);
+        loop {
+            let query = Query {
+                after,
+                ..query.clone()
+            };
+            let page = self.table.query(query).await?;
+            items.extend(page.items);
+            after = page.next;
+            if after.is_none() {
+                return Ok(items);
+            }
+        }
+    }
+
+    /// A page of what a query finds.
+    pub(crate) async fn page(&self, query: Query) -> Result<Page, EngineError> {
+        Ok(self.table.query(query).await?)
+    }
+
+    /// The first page of what a query finds.
+    pub(crate) async fn first(&self, query: Query) -> Result<Vec<Item>, EngineError> {
+        Ok(self.page(query).await?.items)
+    }
+
+    /// The first items of a partition whose sort keys begin so: all on one page, or a number of them.
+    pub(super) async fn beginning_with(
+        &self,
+        pk: &str,
+        prefix: &str,
+        limit: Option<u32>,
+    ) -> Result<Vec<Item>, EngineError> {
+        let query = Query::of(pk).beginning_with(prefix);
+        self.first(Query { limit, ..query }).await
+    }
+
+    /// A page of the whole table, which is not read consistently, and where the next one begins. Of each item the attributes that
+    /// are wanted, or all.
+    pub(crate) async fn scan(
+        &self,
+        after: Option<&Key>,
+        limit: u32,
+        attributes: Option<Vec<Name>>,
+    ) -> Result<(Vec<Item>, Option<Key>), EngineError> {
+        let scan = Scan {
+            after: after.map(Item::from),
+            limit: Some(limit),
+            attributes,
+            ..Scan::default()
+        };
+        let page = self.table.scan(scan).await?;
+        let next = page.next.as_ref().and_then(item_key);
+        Ok((page.items, next))
+    }
+
+    /// Writes an item over whatever is there.
+    pub(crate) async fn put(&self, item: Item) -> Result<(), EngineError> {
+        Ok(self.table.put(item, None).await?)
+    }
+
+    /// Writes an item. False if the condition did not hold.
+    pub(crate) async fn put_if(
+        &self,
+        item: Item,
+        condition: Condition,
+    ) -> Result<bool, EngineError> {
+        held(self.table.put(item, Some(condition)).await).map(|done| done.is_some())
+    }
+
+    /// Changes attributes of an item, whatever it holds, and returns all it holds then.
+    pub(crate) async fn update(&self, key: &Key, update: Update) -> Result<Item, EngineError> {
+        Ok(self.table.update(key.into(), update, None).await?)
+    }
+
+    /// As [`SitemapTable::update`]. `None` if the condition did not hold.
+    pub(crate) async fn update_if(
+        &self,
+        key: &Key,
+        update: Update,
+        condition: Condition,
+    ) -> Result<Option<Item>, EngineError> {
+        held(self.table.update(key.into(), update, Some(condition)).await)
+    }
+
+    /// Puts a fresh token into a row and returns both. `None` if the condition did not hold.
+    ///
+    /// Each try has a token of its own, which is sent once. A try that was given up may arrive when another run has fenced:
+    /// with the token that this run goes by, it would take that fence back.
+    pub(crate) async fn fence_row(
+        &self,
+        key: &Key,
+        condition: Option<Condition>,
+    ) -> Result<Option<(String, Item)>, EngineError> {
+        let mut tries = 1;
+        loop {
+            let token = self.env.token();
+            let fence = Update::new().set("token", token.as_str()).once();
+            let fenced = self.table.update(key.into(), fence, condition.clone());
+            match held(fenced.await) {
+                Err(error) if tries < FENCE_TRIES && !error.is_permanent() => {
+                    self.env.backoff(FENCE_BACKOFF + tries).await;
+                    tries += 1;
+                }
+                fenced => return Ok(fenced?.map(|item| (token, item))),
+            }
+        }
+    }
+
+    /// Deletes an item, whatever it holds.
+    pub(crate) async fn delete(&self, key: &Key) -> Result<(), EngineError> {
+        Ok(self.table.delete(key.into(), None).await?)
+    }
+
+    /// Deletes an item. False if the condition did not hold.
+    pub(crate) async fn delete_if(
+        &self,
+        key: &Key,
+        condition: Condition,
+    ) -> Result<bool, EngineError> {
+        held(self.table.delete(key.into(), Some(condition)).await).map(|done| done.is_some())
+    }
+
+    /// Does all actions or none of them. This is the one place that says what a cancelled transaction means.
+    pub(crate) async fn transact(&self, actions: Vec<Action>) -> Result<Transacted, EngineError> {
+        let reasons = match self.table.transact(actions).await {
+            Ok(()) => return Ok(Transacted::Done),
+            Err(TableError::Cancelled { reasons }) => reasons,
+            Err(error) => return Err(error.into()),
+        };
+        let refused = reasons.iter().find_map(|reason| match reason {
+            Reason::Refused(message) => Some(message.clone()),
+            _ => None,
+        });
+        if let Some(message) = refused {
+            let operation = "TransactWriteItems";
+            return Err(EngineError::Refused { operation, message });
+        }
+        let failed = reasons.iter().enumerate();
+        let failed = failed.filter(|(_, reason)| **reason == Reason::ConditionFailed);
+        let failed: Vec<usize> = failed.map(|(at, _)| at).collect();
+        Ok(if failed.is_empty() {
+            Transacted::Contended
+        } else {
+            Transacted::Failed(failed)
+        })
+    }
+
+    /// As [`SitemapTable::transact`]: true if it was done, false if a condition did not hold.
+    ///
+    /// # Errors
+    ///
+    /// Also if other writers were under way: the caller cannot know what they do.
+    pub(crate) async fn transact_once(&self, actions: Vec<Action>) -> Result<bool, EngineError> {
+        match self.transact(actions).await? {
+            Transacted::Done => Ok(true),
+            Transacted::Failed(_) => Ok(false),
+            Transacted::Contended => Err(EngineError::Contended {
+                what: "a transaction".to_owned(),
+                tries: 1,
+            }),
+        }
+    }
+}
+
+/// What a write came to; `None` if its condition did not hold.
+fn held<T>(result: Result<T, TableError>) -> Result<Option<T>, EngineError> {
+    match result {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if error.is_condition_failed() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl From<&Key> for Item {
+    fn from(key: &Key) -> Self {
+        Self::new()
+            .with("pk", key.pk.as_str())
+            .with("sk", key.sk.as_str())
+    }
+}
+
+/// An item's primary key.
+pub(crate) fn item_key(item: &Item) -> Option<Key> {
+    let part = |name| item.text(name).map(str::to_owned);
+    Some(Key {
+        pk: part("pk")?,
+        sk: part("sk")?,
+    })
+}
+
+/// The error of an item of ours that lacks an attribute or has a wrong one.
+pub(crate) fn damaged(key: &Key, name: &str) -> EngineError {
+    EngineError::Damaged {
+        what: format!("{} {}", key.pk, key.sk),
+        message: format!("attribute {name} is missing or wrong"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

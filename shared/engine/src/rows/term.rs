@@ -1,0 +1,113 @@
+//! Pages of an archive, and the archive. `TERM#<site>#<taxonomy>#<term>`, lastmod and page.
+
+use sitemap::eligibility::Newest;
+use sitemap::plan::Term;
+use sitemap::time::When;
+use table::{Item, Query};
+
+use super::key::{Key, RowKey, escape, id_part, key};
+use super::table::SitemapTable;
+use crate::error::EngineError;
+
+/// Their partitions.
+pub const PREFIX: &str = "TERM#";
+
+/// Sort key prefix of an archive's own records: before every page's.
+pub const ARCHIVE: &str = "!";
+
+/// What is added to Unix seconds in sort keys, so that they are positive from the year 1 on. 0 is "no lastmod".
+const SECONDS_OFFSET: i64 = 62_135_596_801;
+
+/// How precise the time of a sort key is.
+const DATE: &str = "d";
+
+/// The same.
+const SECOND: &str = "s";
+
+/// `TERM#<site>#<taxonomy>#<term>`.
+#[must_use]
+pub fn term_partition(term: &Term) -> String {
+    format!(
+        "{}{}#{}#{}",
+        PREFIX,
+        escape(&term.site),
+        escape(&term.taxonomy),
+        escape(&term.term)
+    )
+}
+
+/// A lastmod as the beginning of a sort key: in the order of time, and one that is not known before all others.
+pub(super) fn time(lastmod: Option<When>) -> String {
+    // A date is older than the first second of its day, and so it sorts.
+    let (seconds, precision) = match lastmod {
+        None => (0, DATE),
+        Some(at) if at.is_date() => (at.seconds() + SECONDS_OFFSET, DATE),
+        Some(at) => (at.seconds() + SECONDS_OFFSET, SECOND),
+    };
+    format!("{seconds:012}{precision}")
+}
+
+/// A page of an archive, by its lastmod: the last of the partition is the newest.
+#[must_use]
+pub fn term_member(term: &Term, lastmod: Option<When>, id: &str) -> Key {
+    let sk = format!("{}#{}", time(lastmod), id_part(id));
+    key(term_partition(term), sk)
+}
+
+/// The lastmod of a sort key that begins with [`time`], and what follows it.
+pub(super) fn time_parts(sk: &str) -> Option<(Option<When>, &str)> {
+    let (at, id) = sk.split_once('#')?;
+    let (seconds, precision) = at.split_at_checked(at.len().checked_sub(1)?)?;
+    let seconds = seconds.parse::<i64>().ok()?;
+    let lastmod = match (seconds, precision) {
+        (0, DATE) => None,
+        (seconds, DATE) => Some(When::midnight(seconds - SECONDS_OFFSET)?),
+        (seconds, SECOND) => Some(When::at(seconds - SECONDS_OFFSET)),
+        _ => return None,
+    };
+    Some((lastmod, id))
+}
+
+/// The record that is an archive's page.
+#[must_use]
+pub fn archive(term: &Term, id: &str) -> Key {
+    key(term_partition(term), format!("{ARCHIVE}{}", id_part(id)))
+}
+
+pub(super) fn parse(sk: &str) -> Option<RowKey> {
+    if let Some(id) = sk.strip_prefix(ARCHIVE) {
+        return Some(RowKey::Archive(id.to_owned()));
+    }
+    let (lastmod, id) = time_parts(sk)?;
+    Some(RowKey::TermMember(lastmod, id.to_owned()))
+}
+
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "all fail alike: see the type's documentation"
+)]
+impl SitemapTable {
+    /// The newest page of an archive.
+    pub async fn newest(&self, term: &Term) -> Result<Newest, EngineError> {
+        let query = Query::of(term_partition(term)).reversed().limited(1);
+        let items = self.first(query).await?;
+        let sk = items.first().and_then(|item| item.text("sk"));
+        // The rows of archives are before those of pages.
+        Ok(match sk.and_then(parse) {
+            Some(RowKey::TermMember(lastmod, _)) => Newest::Page(lastmod),
+            _ => Newest::Nobody,
+        })
+    }
+
+    /// The records that are the page of a term's partition.
+    pub async fn archives(&self, term_pk: &str) -> Result<Vec<String>, EngineError> {
+        let items = self.beginning_with(term_pk, ARCHIVE, None).await?;
+        Ok(without_prefix(&items, ARCHIVE).collect())
+    }
+}
+
+fn without_prefix(items: &[Item], prefix: &str) -> impl Iterator<Item = String> {
+    let keys = items.iter().filter_map(|item| item.text("sk"));
+    let ids = keys.filter_map(move |sk| sk.strip_prefix(prefix));
+    ids.map(str::to_owned)
+}
