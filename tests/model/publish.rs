@@ -1,6 +1,6 @@
 //! Publishing: object, rows, stamps, PUT, summary, index, with rows that go on changing.
 //!
-//! As in `engine::regenerate::publish`, `engine::regenerate::site_files` and `engine::rows::entry`. An object's ETag is its bytes,
+//! As in `engine::regenerate::shard`, `engine::regenerate::site_files` and `engine::rows::entry`. An object's ETag is its bytes,
 //! and so two objects are the same if all that is in them is: stamps, epoch and document. A query is not a snapshot: each of
 //! a segment's rows, and each of an index's summaries, is read by itself.
 

@@ -28,8 +28,8 @@ ROUND, LEDGERS, ACTIONS, VERIFY, INGEST, SWEEP, REGENERATE, TIMERS = (
 CLAIM, SUMMARY, SERIES, SITE, SCAN, GROUP, TERM, NOTICE, MARK, TURN, TABLE = (
     f"shared/engine/src/rows/{name}.rs" for name in [
         "claim", "summary", "series", "site", "scan", "group", "term", "notice", "mark", "turn", "table"])
-PUBLISH, SITE_SCAN, INDEX, BLOCKS, PUT = (
-    f"shared/engine/src/regenerate/{name}.rs" for name in ["publish", "site_scan", "index", "index/blocks", "put"])
+SHARD, CALLS, SITE_SCAN, INDEX, BLOCKS, PUT = (
+    f"shared/engine/src/regenerate/{name}.rs" for name in ["shard", "calls", "site_scan", "index", "index/blocks", "put"])
 AUDIT, OBJECTS, ROWS, SUMS, NOTICES = (
     f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows", "audit/sums", "notices"])
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
@@ -110,9 +110,9 @@ FAULTS = {
         (ACTIONS, 'let owned = Condition::equals("owner", owner);',
          f'let owned = Condition::equals("owner", owner).or({ALWAYS});')],
     "waiters are not called": [
-        (REGENERATE, "outcome.and(self.reconcile_all(&next).await)", "outcome.and(self.reconcile_all(&next[..0]).await)")],
+        (CALLS, "outcome.and(self.reconcile_all(&next).await)", "outcome.and(self.reconcile_all(&next[..0]).await)")],
     "the calls for an address end with a slice": [
-        (REGENERATE, "until.has_passed() && table.call_waiter(claim_pk, &next[0]).await?", "until.has_passed()")],
+        (CALLS, "until.has_passed() && table.call_waiter(claim_pk, &next[0]).await?", "until.has_passed()")],
     "an entry that is written again leaves its slot free": [
         (VERIFY, "            fenced.strays.push(keys::free(&placed.series, placed.slot));\n",
          "            let _ = keys::free(&placed.series, placed.slot);\n")],
@@ -148,7 +148,7 @@ FAULTS = {
     "nobody is notified of an address that is left for another site": [
         (ROUND, "former: former.map(|row| &row.settings),", "former: former.map(|row| &row.settings).filter(|_| false),")],
     "a site is not marked when its change is published": [
-        (PUBLISH, "if is_told && touched.is_some() {", "if is_told && touched.is_none() {")],
+        (SHARD, "if is_told && touched.is_some() {", "if is_told && touched.is_none() {")],
     "a mark goes though it was made again": [
         (MARK, "        self.delete_if(&key, unchanged).await.map(drop)",
          "        let _ = unchanged;\n        self.delete(&key).await")],
@@ -199,31 +199,31 @@ FAULTS = {
     # Shards: object, rows, put, summary.
     "the site's row is read before the object": [
         # Each build takes what was read before its object, and reads for the next one.
-        (PUBLISH, "        let build = |touched, stored| self.build_shard(shard, key, touched, stored);\n",
+        (SHARD, "        let build = |touched, stored| self.build_shard(shard, key, touched, stored);\n",
          "        let early = std::sync::Mutex::new(self.reconciler.table.site(&shard.series.site).await?);\n"
          "        let build = |touched, stored| self.build_shard(shard, key, touched, stored, &early);\n"),
-        (PUBLISH, "        stored: Option<Stored>,\n", "        stored: Option<Stored>,\n        early: &std::sync::Mutex<Option<SiteRow>>,\n"),
-        (PUBLISH, "        let row = table.site(&shard.series.site).await?;\n",
+        (SHARD, "        stored: Option<Stored>,\n", "        stored: Option<Stored>,\n        early: &std::sync::Mutex<Option<SiteRow>>,\n"),
+        (SHARD, "        let row = table.site(&shard.series.site).await?;\n",
          "        let next = table.site(&shard.series.site).await?;\n"
          "        let row = std::mem::replace(&mut *early.lock().expect(\"no panic\"), next);\n")],
     "the epoch stays when the style sheet changes": [
         (SITE, "let epoch = if framed {", "let epoch = if framed || row.epoch > 0 {")],
     "rows are read before the object": [
-        (PUBLISH, "        let build = |touched, stored| self.build_shard(shard, key, touched, stored);\n",
+        (SHARD, "        let build = |touched, stored| self.build_shard(shard, key, touched, stored);\n",
          "        let early = std::sync::Mutex::new(BTreeMap::new());\n"
          "        for k in touched.into_iter().flatten() {\n"
          "            let rows = self.reconciler.table.segment(shard, *k).await?;\n"
          "            early.lock().expect(\"no panic\").insert(*k, rows);\n"
          "        }\n"
          "        let build = |touched, stored| self.build_shard(shard, key, touched, stored, &early);\n"),
-        (PUBLISH, "        stored: Option<Stored>,\n",
+        (SHARD, "        stored: Option<Stored>,\n",
          "        stored: Option<Stored>,\n        early: &std::sync::Mutex<BTreeMap<u32, SegmentRows>>,\n"),
-        (PUBLISH, "                    .changed_segments(shard, old.directory(), touched)\n",
+        (SHARD, "                    .changed_segments(shard, old.directory(), touched)\n",
          "                    .changed_segments(shard, old.directory(), touched, early)\n"),
-        (PUBLISH, "        touched: Touched<'_>,\n    ) -> Result<BTreeMap<u32, SegmentRows>, EngineError> {\n",
+        (SHARD, "        touched: Touched<'_>,\n    ) -> Result<BTreeMap<u32, SegmentRows>, EngineError> {\n",
          "        touched: Touched<'_>,\n        early: &std::sync::Mutex<BTreeMap<u32, SegmentRows>>,\n"
          "    ) -> Result<BTreeMap<u32, SegmentRows>, EngineError> {\n"),
-        (PUBLISH, "            let rows = table.segment(shard, k).await?;\n",
+        (SHARD, "            let rows = table.segment(shard, k).await?;\n",
          "            let next = table.segment(shard, k).await?;\n"
          "            let rows = early.lock().expect(\"no panic\").insert(k, next);\n"
          "            let rows = match rows {\n"
@@ -244,7 +244,7 @@ FAULTS = {
          "                Put::Lost if matches!(key, ObjectKey::Shard { .. }) => Try::Done(done),\n"
          "                Put::Lost => Try::Lost(scope),")],
     "equal documents end it, whatever their stamps": [
-        (PUBLISH, "        if built.directory.generation() == 0 && stored.is_none() {",
+        (SHARD, "        if built.directory.generation() == 0 && stored.is_none() {",
          "        if let Some(old) = &old\n"
          "            && old.directory().digest() == built.directory.digest()\n"
          "        {\n"
@@ -254,17 +254,17 @@ FAULTS = {
          "        }\n"
          "        if built.directory.generation() == 0 && stored.is_none() {")],
     "equal stamps end it before the summary": [
-        (PUBLISH, "                    let summary = Summary::of(old.directory());\n",
+        (SHARD, "                    let summary = Summary::of(old.directory());\n",
          "                    if spliced == 0 {\n                        return Ok(Build::Keep(None));\n                    }\n"
          "                    let summary = Summary::of(old.directory());\n")],
     "the summary is written before the object": [
-        (PUBLISH, "        let summary = Summary::of(&built.directory);\n",
+        (SHARD, "        let summary = Summary::of(&built.directory);\n",
          "        let summary = Summary::of(&built.directory);\n        table.summarise(shard, &summary).await?;\n")],
     "a summary is written over a newer one": [
         (SUMMARY, '.or(Condition::less("generation", summary.generation));',
          f'.or(Condition::less("generation", summary.generation)).or({ALWAYS});')],
     "an object of another epoch is spliced on": [
-        (PUBLISH, "(member.directory().epoch == epoch && meta", "((member.directory().epoch == epoch || true) && meta")],
+        (SHARD, "(member.directory().epoch == epoch && meta", "((member.directory().epoch == epoch || true) && meta")],
     # The indexes and the files of the settings.
     "an index is put without If-Match": [
         (INDEX, "            match self.put(&key, body, &document, meta).await? {\n",
@@ -338,11 +338,11 @@ FAULTS = {
         (FRONT, "since.is_none_or(|since| is_over(since, &file, now))", "true")],
     # The hold and the scan.
     "a site is released in one step": [
-        (PUBLISH, "row.filter(|row| row.hold != Hold::Loading)", "row.filter(|row| row.hold == Hold::Released)")],
+        (SHARD, "row.filter(|row| row.hold != Hold::Loading)", "row.filter(|row| row.hold == Hold::Released)")],
     "segments are published while the site loads": [
-        (PUBLISH, "row.filter(|row| row.hold != Hold::Loading)", "row.filter(|_| true)")],
+        (SHARD, "row.filter(|row| row.hold != Hold::Loading)", "row.filter(|_| true)")],
     "the index is published while the site is on hold": [
-        (REGENERATE, "row.filter(|row| row.hold == Hold::Released ||", "row.filter(|row| row.hold != Hold::Loading ||")],
+        ("shared/engine/src/regenerate/regenerator.rs", "row.filter(|row| row.hold == Hold::Released ||", "row.filter(|row| row.hold != Hold::Loading ||")],
     "two slices of a scan both count": [
         (SCAN, "        self.put_if(row, unchanged(before)).await",
          f"        self.put_if(row, unchanged(before).or({ALWAYS})).await")],
@@ -437,7 +437,7 @@ FAULTS = {
     "a group is not told of its members": [
         (REGENERATE, "call(&mut groups, pk, Some(keys::MEMBER), subject)", "call(&mut groups, pk, Some(keys::WAITER), subject)")],
     "the calls of a group end with a slice": [
-        (REGENERATE, "let left = left.first().map(|(sk, _)| sk.as_str());", "let left = left.first().map(|(sk, _)| sk.as_str()).filter(|_| false);")],
+        (CALLS, "let left = left.first().map(|(sk, _)| sk.as_str());", "let left = left.first().map(|(sk, _)| sk.as_str()).filter(|_| false);")],
     "nobody who waits is admitted to a group": [
         (GROUP, "if records.len() < MAX_GROUP => {", "if records.len() > MAX_GROUP => {")],
     "parts that a record has no longer are forgotten": [

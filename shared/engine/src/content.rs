@@ -6,58 +6,34 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sitemap::loc::Loc;
-use sitemap::mapping::{Mapping, Number, SOURCE_MARK, binary};
-use sitemap::record::{ContentRecord, Outline};
-use table::{Item, Scan, Table, Value as Attribute};
+use sitemap::mapping::SOURCE_MARK;
+use sitemap::record::ContentRecord;
+use table::{Item, Scan, Table};
 
 use crate::batch_get::batch_get;
 use crate::env::Env;
 use crate::error::EngineError;
 use crate::stream::StreamRecord;
 
+mod json;
+mod reading;
 pub mod source;
 
+use self::json::value;
+use self::reading::{OUTLINES, RECORDS, Reading};
+use self::source::Source;
+
+pub use self::reading::ScanPage;
+pub use self::source::SourceTable;
 pub use crate::rows::site::NO_SOURCE;
-pub use source::SourceTable;
 
 /// Why a record of the own table whose id begins with [`SOURCE_MARK`] is left out.
 pub const RESERVED_ID: &str =
     "id: begins with @, as only the ids of another table's items do: give the record another id";
 /// What stands before a cursor of the own table that could else be taken for one of the user's.
 const OWN_CURSOR: char = '=';
-
-/// A page of the content: of each record its id and, unless more is asked for, its outline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScanPage<T = Outline> {
-    /// The records.
-    pub records: Vec<(String, T)>,
-    /// Where the next page begins; nothing at the end.
-    pub next: Option<String>,
-}
-
-/// What a scan takes of each item, and how it reads it.
-struct Reading<T> {
-    /// Whether all of an item is read, and not consistently.
-    whole: bool,
-    /// Of a record of the own table.
-    own: fn(&str, &Value) -> T,
-    /// Of one of the user's table; nothing of what is no page.
-    mapped: fn(&Mapping, &str, &Value) -> Option<T>,
-}
-
-const OUTLINES: Reading<Outline> = Reading {
-    whole: false,
-    own: |id, item| ContentRecord::parse(id, item).into(),
-    mapped: |mapping, _, item| mapping.outline(item),
-};
-
-const RECORDS: Reading<ContentRecord> = Reading {
-    whole: true,
-    own: ContentRecord::parse,
-    mapped: |mapping, id, item| mapping.record(id, item),
-};
 
 /// The content: Waymark's own table, and perhaps one of the user's.
 ///
@@ -69,13 +45,6 @@ pub struct Content {
     own: Arc<dyn Table>,
     source: Option<Source>,
     env: Env,
-}
-
-/// The user's table, and what it is.
-#[derive(Clone, Debug)]
-struct Source {
-    table: Arc<dyn Table>,
-    mapped: SourceTable,
 }
 
 impl Content {
@@ -200,43 +169,6 @@ fn key(id: &str) -> Item {
     Item::new().with("id", id)
 }
 
-/// An item as JSON. A binary attribute has no JSON: it becomes an object that no field accepts, so that an unknown one
-/// is ignored and a known one is reported. What lies beside it in a map or a list stays what it is: it may decide whether a
-/// page is listed.
-pub(crate) fn value(item: Item) -> Value {
-    let field = |(name, attribute): (table::Name, Attribute)| (name.into_owned(), json(attribute));
-    Value::Object(item.into_iter().map(field).collect::<Map<_, _>>())
-}
-
-fn json(attribute: Attribute) -> Value {
-    match attribute {
-        Attribute::Text(text) => text.into(),
-        Attribute::Number(number) => json_number(&number),
-        Attribute::Bool(value) => value.into(),
-        Attribute::Null => Value::Null,
-        Attribute::List(list) => list.into_iter().map(json).collect(),
-        Attribute::Map(map) => {
-            let fields = map.into_iter();
-            Value::Object(fields.map(|(name, value)| (name, json(value))).collect())
-        }
-        Attribute::TextSet(texts) => texts.into_iter().collect(),
-        Attribute::NumberSet(numbers) => numbers.iter().map(|number| json_number(number)).collect(),
-        Attribute::Bytes(_) | Attribute::BytesSet(_) => binary(),
-    }
-}
-
-/// A number as JSON. A whole number that no integer holds is a text of its digits: as a `f64` it would be another number, and
-/// such numbers are ids.
-fn json_number(number: &str) -> Value {
-    let text = Number::parse(number).map_or_else(|| number.to_owned(), |number| number.text());
-    let integer = text.parse::<i64>().map(Value::from);
-    let integer = integer.or_else(|_| text.parse::<u64>().map(Value::from));
-    integer.unwrap_or_else(|_| match text.contains('.') {
-        true => text.parse::<f64>().map_or(Value::Null, Value::from),
-        false => Value::String(text),
-    })
-}
-
 #[expect(
     clippy::missing_errors_doc,
     reason = "all fail alike: see the type's documentation"
@@ -357,59 +289,6 @@ impl Content {
                 page.next = page.next.or(beginning);
                 Ok(page)
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
-
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn bytes_in_an_item_hide_nothing_beside_them() {
-        let bytes = || Attribute::Bytes(vec![1, 2]);
-        let meta = [
-            ("state".to_owned(), "draft".into()),
-            ("thumbnail".to_owned(), bytes()),
-        ];
-        let item = Item::new()
-            .with("meta", Attribute::Map(BTreeMap::from(meta)))
-            .with("list", Attribute::List(vec![bytes(), "b".into()]));
-        assert_eq!(
-            value(item),
-            json!({"meta": {"state": "draft", "thumbnail": binary()}, "list": [binary(), "b"]})
-        );
-    }
-
-    #[test]
-    fn an_attribute_is_what_json_has_for_it() {
-        let texts = |texts: [&str; 2]| BTreeSet::from(texts.map(str::to_owned));
-        for (attribute, expected) in [
-            (Attribute::number("-7"), json!(-7)),
-            (Attribute::number(u64::MAX), json!(u64::MAX)),
-            (Attribute::number("1.5"), json!(1.5)),
-            (Attribute::number("2.0"), json!(2)),
-            (Attribute::number("1E+3"), json!(1000)),
-            (
-                Attribute::number("12345678901234567890123456789012345678"),
-                json!("12345678901234567890123456789012345678"),
-            ),
-            (Attribute::number("1E+20"), json!("100000000000000000000")),
-            (
-                Attribute::NumberSet(texts(["1.50", "18446744073709551616"])),
-                json!([1.5, "18446744073709551616"]),
-            ),
-            (Attribute::Null, json!(null)),
-            (true.into(), json!(true)),
-            (Attribute::TextSet(texts(["b", "a"])), json!(["a", "b"])),
-            (Attribute::NumberSet(texts(["1", "2"])), json!([1, 2])),
-            (Attribute::BytesSet(BTreeSet::from([vec![1]])), binary()),
-        ] {
-            assert_eq!(json(attribute.clone()), expected, "{attribute:?}");
         }
     }
 }

@@ -11,24 +11,25 @@ use sitemap::plan::{self, Claim, Inputs, Ledger, Plan, Series, Slot, Translation
 use sitemap::record::ContentRecord;
 use sitemap::site::SiteSettings;
 
-use crate::content::Content;
-use crate::env::{Deadline, Env};
+use self::round::Outcomes;
+use crate::env::Deadline;
 use crate::error::EngineError;
-use crate::metrics::{self, Metrics};
+use crate::metrics;
 use crate::rows::keys::{self, Key};
-use crate::rows::table::SitemapTable;
-use round::Outcomes;
 
 pub mod ledgers;
+mod reconciler;
 mod round;
 mod sites;
 #[cfg(test)]
 mod tests;
 
+pub use self::reconciler::{KnownSites, Reconciled, Reconciler};
+
+use self::reconciler::{ReconcileOptions, TRIES, Tried};
+
 /// Parts of one page that are reconciled together.
 const PARTS: usize = 100;
-/// Times a record is started again from its fence before its event is left to be delivered again.
-const TRIES: u32 = 8;
 /// Rounds after which a page's ledger is compared with its rows. If a row was lost and another page has it by now, the ledger is
 /// wrong: every commit would fail and hold up the stream or the scan until an audit.
 const TRUSTING_TRIES: u32 = 4;
@@ -39,90 +40,6 @@ const TRYING: Duration = Duration::from_secs(10);
 /// Rounds in which a page whose reads or writes failed is tried. What has called for it, a page in a hundred parts or a
 /// member of a large group, is done again as a whole if one fails: with many calls, one always would.
 const PASSING_TRIES: u32 = 3;
-
-/// Which sites there are beside those that have a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KnownSites {
-    /// Any host is a site.
-    Any,
-    /// These hosts.
-    Only(Vec<String>),
-}
-
-impl KnownSites {
-    /// Reads a list of hosts separated by commas; `*` means any.
-    #[must_use]
-    pub fn parse(list: &str) -> Self {
-        match list.trim() {
-            "*" => Self::Any,
-            list => {
-                let hosts = list.split(',').map(|host| host.trim().to_ascii_lowercase());
-                Self::Only(hosts.filter(|host| !host.is_empty()).collect())
-            }
-        }
-    }
-
-    fn include(&self, host: &str) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Only(hosts) => hosts.iter().any(|known| known == host),
-        }
-    }
-}
-
-/// How a page's reconcile ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reconciled {
-    /// Nothing was to be done.
-    Unchanged,
-    /// What was placed for it has changed.
-    Changed,
-}
-
-/// Both tables, and what a reconcile needs to know beside them.
-#[derive(Clone, Debug)]
-pub struct Reconciler {
-    /// The content.
-    pub content: Content,
-    /// The sitemap table.
-    pub table: SitemapTable,
-    /// The sites of the deployment.
-    pub known: KnownSites,
-    /// The time, pauses and randomness.
-    pub env: Env,
-    /// Where what was done is counted.
-    pub metrics: Metrics,
-}
-
-/// How pages are reconciled.
-#[derive(Clone, Copy, Debug, Default)]
-struct ReconcileOptions<'a> {
-    /// A slot that its owner has to leave, by page, and its series.
-    evict: Option<(&'a Series, &'a BTreeMap<String, Slot>)>,
-    /// Rows that seem to be a page's own: the rows are believed, and not the ledger.
-    found: Option<&'a BTreeMap<String, Vec<Key>>>,
-    /// Whether the ledgers may be wrong: they are compared with the rows.
-    verify_ledger: bool,
-    /// Whether changes are not reported: no row of the feed, no notice.
-    quiet: bool,
-    /// When no more records' parts are begun: a record may have a thousand.
-    until: Option<&'a Deadline>,
-    /// The fence that this run has put on the own ledger of the page whose parts are reconciled.
-    under: Option<&'a str>,
-}
-
-/// How one try for a page ended.
-#[derive(Clone)]
-struct Tried {
-    outcome: Reconciled,
-    /// The highest part that may have anything placed.
-    parts: u32,
-    /// Whether the page's own ledger has to be reconciled again: it remembers a part that the record has no longer, or it
-    /// was no longer under this run's fence when a part was to be placed.
-    again: bool,
-    /// The fence's token.
-    token: String,
-}
 
 impl Reconciler {
     /// Reconciles pages, each named by [`keys::page`], and with a record's own page its other parts: for each its outcome,

@@ -1,6 +1,6 @@
 //! What follows from a changed row of the sitemap table: publish what it is part of.
 //!
-//! - `SEGMENT#`: the shard ([`publish`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
+//! - `SEGMENT#`: the shard ([`shard`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
 //!   ([`site_files`]), feed and [llms.txt](llms). `FEED#`, and a mark of `JOB#feeds` that was taken off: the feed ([`mod@feed`])
 //!   or llms.txt.
 //! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
@@ -10,48 +10,35 @@
 //! - What can never succeed is logged and acknowledged: it must not hold up the rest of the stream.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
 
 use crate::concurrency::concurrently;
 use crate::env::Deadline;
 use crate::error::EngineError;
-use crate::metrics::{self, Metric};
+use crate::metrics;
 use crate::reconcile::Reconciler;
-use crate::rows::group::GroupRecords;
 use crate::rows::keys::{self, ShardId, Subject};
-use crate::rows::site::{Hold, SiteRow};
 use crate::stream::{Batch, EventName, Handled, StreamRecord};
 use crate::timers;
 use futures::future::{join, join3};
-use objects::Objects;
-use tracing::{error, warn};
+use tracing::error;
 
-use self::index::IndexLimits;
-
+mod calls;
 pub mod content_scan;
 pub mod feed;
 pub mod index;
 pub mod llms;
-pub mod publish;
 mod put;
+mod regenerator;
+pub mod shard;
 pub mod site_files;
 pub mod site_scan;
 #[cfg(test)]
 mod tests;
 
-/// Pages that are looked at again together, and such batches under way at the same time: while one reads, others write.
-const BATCH: usize = 250;
-const CONCURRENT_BATCHES: usize = 5;
-/// Records of a group that are called at a time, at first: each may have a thousand parts. Then twice as many each time.
-const FIRST_CALLED: usize = 8;
-/// Records that wait for an address and are called at a time, at most.
-const MOST_WAITERS: u32 = 64;
-/// How long a slice of a scan, or of the calls for an address or of a group, goes on beginning new work: edits of the same
-/// stream shard wait for it. Between two slices the stream gathers its batch for a second.
-const SLICE: Duration = Duration::from_secs(6);
-/// Sites whose scans go on at the same time.
-const CONCURRENT_SITES: usize = 8;
+pub use self::regenerator::Regenerator;
+
+use self::regenerator::{CONCURRENT_SITES, SLICE};
+
 /// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
 const CONCURRENT_SHARDS: usize = 8;
 /// Groups whose records are called at the same time: each record may have many parts.
@@ -67,17 +54,6 @@ type Shards<'s> = BTreeMap<&'s ShardId, (BTreeSet<u32>, Vec<&'s Subject>)>;
 
 /// Indexes to publish: of each site the sitemaps whose summaries have changed, and the subjects that say so.
 type Indexes<'s> = BTreeMap<&'s str, (BTreeSet<&'s ShardId>, Vec<&'s Subject>)>;
-
-/// The tables, the bucket and the clock.
-#[derive(Clone, Debug)]
-pub struct Regenerator {
-    /// Both tables.
-    pub reconciler: Reconciler,
-    /// The bucket.
-    pub objects: Arc<dyn Objects>,
-    /// How much an index may hold.
-    pub limits: IndexLimits,
-}
 
 /// What a stream record of the sitemap table is about, if anything depends on it: the stream's filter in
 /// `template.yaml` says the same.
@@ -277,15 +253,6 @@ impl Regenerator {
         !error.is_permanent()
     }
 
-    fn note(&self, metric: &Metric, value: u64) {
-        self.reconciler.metrics.note(metric, value);
-    }
-
-    fn note_since(&self, metric: &Metric, since: Option<i64>) {
-        let Reconciler { metrics, env, .. } = &self.reconciler;
-        metrics.note_since(metric, since, env.now());
-    }
-
     fn count_failure(&self, error: &EngineError) {
         let metric = if error.is_permanent() {
             &metrics::CHANGES_IMPOSSIBLE
@@ -323,124 +290,6 @@ impl Regenerator {
             }
         }
     }
-
-    /// Reconciles the records that wait for an address until one of them has it: first one, then twice as many each time. All
-    /// at once, each would be offered a slot, and all but one of these would stay a hole. The others go on waiting. `from` is
-    /// where a slice before this one has stopped.
-    async fn hand_over(
-        &self,
-        claim_pk: &str,
-        from: Option<&str>,
-        until: &Deadline,
-    ) -> Result<(), EngineError> {
-        let table = &self.reconciler.table;
-        let mut outcome = Ok(());
-        let mut next = match from {
-            Some(waiter) => vec![waiter.to_owned()],
-            None => table.waiters(claim_pk, None, 1).await?,
-        };
-        while let Some(last) = next.last()
-            && !table.is_claimed(claim_pk).await?
-        {
-            if until.has_passed() && table.call_waiter(claim_pk, &next[0]).await? {
-                break;
-            }
-            // One that fails keeps the address from nobody: the event will be delivered again for it.
-            outcome = outcome.and(self.reconcile_all(&next).await);
-            let most = MOST_WAITERS.min(2 * next.len() as u32);
-            next = table.waiters(claim_pk, Some(last), most).await?;
-        }
-        outcome
-    }
-
-    /// Reconciles the records of a group in the order of their rows: from this sort key on, and from where earlier calls have
-    /// stopped. What is left at the end of the slice has an event of its own.
-    async fn call_group(
-        &self,
-        group_pk: &str,
-        from: Option<&str>,
-        until: &Deadline,
-    ) -> Result<(), EngineError> {
-        let table = &self.reconciler.table;
-        let GroupRecords { calls, records } = table.group_records(group_pk).await?;
-        let stopped = calls.as_ref().map(|calls| calls.from.as_str());
-        let Some(from) = from.into_iter().chain(stopped).min() else {
-            return Ok(());
-        };
-        let records = &records[records.partition_point(|(sk, _)| sk.as_str() < from)..];
-        let (mut left, mut most) = (records, FIRST_CALLED);
-        while !left.is_empty() && !until.has_passed() {
-            let (now, later) = left.split_at(most.min(left.len()));
-            let ids: Vec<String> = now.iter().map(|(_, id)| id.clone()).collect();
-            let (done, outcome) = self.reconcile_in_order(&ids, Some(until)).await;
-            if let Err(error) = outcome {
-                if done == 0 && left.len() == records.len() {
-                    return Err(error);
-                }
-                end_early(&error);
-                left = &left[done..];
-                break;
-            }
-            (left, most) = (later, 2 * most);
-        }
-        let left = left.first().map(|(sk, _)| sk.as_str());
-        if table.advance_calls(group_pk, calls.as_ref(), left).await? {
-            Ok(())
-        } else {
-            Err(EngineError::Contended {
-                what: format!("the calls of {group_pk}"),
-                tries: 1,
-            })
-        }
-    }
-
-    /// Reconciles records. It passes over those that can never succeed, so that they do not block the others.
-    async fn reconcile_all(&self, ids: &[String]) -> Result<(), EngineError> {
-        self.reconcile_in_order(ids, None).await.1
-    }
-
-    /// The same until then, and how many are done before the first that has to come again.
-    async fn reconcile_in_order(
-        &self,
-        ids: &[String],
-        until: Option<&Deadline>,
-    ) -> (usize, Result<(), EngineError>) {
-        let outcomes = self.reconciler.reconcile(ids, until).await;
-        for (done, (id, outcome)) in ids.iter().zip(outcomes).enumerate() {
-            if let Err(error) = step_over(id, outcome) {
-                return (done, Err(error));
-            }
-        }
-        (ids.len(), Ok(()))
-    }
-
-    /// Reconciles pages of which no event tells; with each comes how many parts its record may have. Not they have changed, but
-    /// what their site says of them: no search engine is told.
-    async fn look_again(&self, pages: &[(String, u32)]) -> Result<(), EngineError> {
-        let mut batches: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-        let mut before = 0;
-        for (page, parts) in pages {
-            batches
-                .entry(before / BATCH)
-                .or_default()
-                .push(page.clone());
-            before += *parts as usize;
-        }
-        let batches = batches.values();
-        let batches = batches.map(|batch| self.reconciler.reconcile_quietly(batch));
-        let outcomes = concurrently(CONCURRENT_BATCHES, batches).await;
-        for ((page, _), outcome) in pages.iter().zip(outcomes.into_iter().flatten()) {
-            step_over(page, outcome)?;
-        }
-        Ok(())
-    }
-
-    /// A site's row, if index, robots.txt and site file may be published: not before a first load is complete, unless
-    /// they are those of a private site.
-    async fn released(&self, site: &str) -> Result<Option<SiteRow>, EngineError> {
-        let row = self.reconciler.table.site(site).await?;
-        Ok(row.filter(|row| row.hold == Hold::Released || !row.settings.public))
-    }
 }
 
 /// Notes that a subject has a group called, from this sort key on.
@@ -453,20 +302,4 @@ fn call<'s>(
     let (first, subjects) = groups.entry(pk).or_default();
     *first = first.iter().copied().chain(from).min();
     subjects.push(subject);
-}
-
-/// A failure of a slice behind what it has done: that is kept, and the next slice begins with what has failed.
-fn end_early(error: &EngineError) {
-    warn!(%error, "a slice of a scan ends early");
-}
-
-/// Goes on behind what can never succeed, with nothing: one record, shard or site must not hold up the others.
-fn step_over<T>(what: &str, outcome: Result<T, EngineError>) -> Result<Option<T>, EngineError> {
-    match outcome {
-        Err(error) if error.is_permanent() => {
-            error!(what, %error, "passed over: it cannot succeed until it is corrected");
-            Ok(None)
-        }
-        outcome => outcome.map(Some),
-    }
 }

@@ -224,6 +224,13 @@ pub enum ObjectKey {
 }
 
 impl ObjectKey {
+    /// Returns the key of a site's n-th index.
+    #[must_use]
+    pub fn index(site: &str, n: u32) -> Self {
+        let site = site.to_owned();
+        Self::Index { site, n }
+    }
+
     /// What is true of all files of its kind.
     #[must_use]
     pub fn file(&self) -> &'static PublishedFile {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use sitemap::mapping::{KeyAttribute, KeyType, KeyValue, Mapping, MappingError};
 use sitemap::record::ContentRecord;
-use table::{Item, Name, Scan, Value as Attribute};
+use table::{Item, Name, Scan, Table, Value as Attribute};
 
-use super::{Reading, ScanPage, Source, value};
+use super::json::value;
+use super::reading::{Reading, ScanPage};
 use crate::batch_get::batch_get;
 use crate::env::Env;
 use crate::error::EngineError;
@@ -32,6 +33,13 @@ pub struct Description {
     pub key: Vec<(String, String)>,
     /// The ARN of its stream, if that is on.
     pub stream: Option<String>,
+}
+
+/// The user's table, and what it is.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub(super) table: Arc<dyn Table>,
+    pub(super) mapped: SourceTable,
 }
 
 impl SourceTable {
@@ -80,7 +88,7 @@ impl SourceTable {
         self.id(value)
     }
 
-    /// The id of an item's record and the item as JSON, as [`Content`](super::Content) reads them; no id if it has no such
+    /// The id of an item's record and the item as JSON, as [`Content`](crate::content::Content) reads them; no id if it has no such
     /// key.
     #[must_use]
     pub fn read(&self, item: Item) -> (Option<String>, Value) {

@@ -10,7 +10,7 @@ use sitemap::plan::{
 };
 use sitemap::record::ContentRecord;
 
-use super::{ReconcileOptions, Reconciled, Reconciler, Tried};
+use super::reconciler::{ReconcileOptions, Reconciled, Reconciler, Tried};
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::metrics;

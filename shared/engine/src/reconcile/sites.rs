@@ -6,7 +6,7 @@ use futures::future::try_join;
 use serde_json::Value;
 use sitemap::site::{SITE_ID_PREFIX, SiteSettings, is_settings, is_site_host};
 
-use super::{Reconciler, TRIES};
+use super::reconciler::{Reconciler, TRIES};
 use crate::error::EngineError;
 use crate::rows::site::{Hold, SiteRow};
 use sitemap::RENDER_VERSION;

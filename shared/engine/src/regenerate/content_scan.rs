@@ -6,9 +6,8 @@
 use sitemap::record::Outline;
 use tracing::{info, warn};
 
-use super::{
-    BATCH, CONCURRENT_BATCHES, CONCURRENT_SITES, Regenerator, SLICE, end_early, step_over,
-};
+use super::calls::{BATCH, CONCURRENT_BATCHES};
+use super::regenerator::{CONCURRENT_SITES, Regenerator, SLICE, end_early, step_over};
 use crate::concurrency::concurrently;
 use crate::env::Deadline;
 use crate::error::EngineError;

@@ -17,8 +17,8 @@ use objects::{Document, ObjectKey};
 use sitemap::feed::{Feed, MAX_FEED_ENTRIES, render};
 use sitemap::plan::{FEED_SECONDS, is_over};
 
-use super::Regenerator;
 use super::put::{Build, Stored};
+use super::regenerator::Regenerator;
 
 /// Seconds from one change of a feed to the next.
 pub const FEED_PERIOD: i64 = 60;

@@ -7,9 +7,9 @@
 use objects::{Document, ObjectKey};
 use sitemap::llms::{MAX_LLMS_PAGES, render};
 
-use super::Regenerator;
 use super::feed::FEED_PERIOD;
 use super::put::{Build, Stored};
+use super::regenerator::Regenerator;
 use crate::error::EngineError;
 use crate::rows::keys::{Mark, sha256_hex};
 

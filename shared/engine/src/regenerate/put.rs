@@ -8,7 +8,7 @@ use bytes::Bytes;
 use objects::{Document, ObjectKey, ObjectMeta, Precondition, Put};
 use tracing::info;
 
-use super::Regenerator;
+use super::regenerator::Regenerator;
 use crate::error::EngineError;
 use crate::metrics;
 

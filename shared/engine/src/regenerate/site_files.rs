@@ -9,7 +9,7 @@ use crate::rows::site::SiteRow;
 use objects::{Document, MAX_CACHED_SECONDS, ObjectKey, ObjectMeta, SiteFile, stamp};
 
 use super::put::{Build, Stored};
-use super::{Regenerator, index};
+use super::regenerator::Regenerator;
 
 /// Seconds for which an emptied or closed shard, or an index beyond those needed, is still served, empty.
 const EMPTIED_GRACE_SECONDS: i64 = 2 * 86_400;
@@ -90,7 +90,7 @@ fn robots(row: &SiteRow) -> String {
     };
     let mut text = settings.robots.join("\n") + "\n\n";
     for n in 1..=named {
-        let file = index::key(&settings.host, n).file_name();
+        let file = ObjectKey::index(&settings.host, n).file_name();
         text += &format!("Sitemap: {}/{file}\n", settings.origin.as_str());
     }
     text

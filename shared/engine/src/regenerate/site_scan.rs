@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use tracing::info;
 
-use super::{Regenerator, end_early, step_over};
+use super::regenerator::{Regenerator, end_early, step_over};
 use crate::concurrency::concurrently;
 use crate::env::Deadline;
 use crate::error::EngineError;

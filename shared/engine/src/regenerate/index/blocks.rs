@@ -25,10 +25,10 @@ use sitemap::site::SiteSettings;
 use sitemap::stylesheet::index_frame;
 use sitemap::time::When;
 
-use super::super::Regenerator;
-use super::super::publish::readable;
 use super::super::put::{Build, Stored};
-use super::{IndexLimits, Line, is_listed, key, room};
+use super::super::regenerator::Regenerator;
+use super::super::shard::readable;
+use super::lines::{IndexLimits, Line, is_listed, room};
 
 /// Blocks of an index at most: all segments but the first, which has no lines.
 const MOST_BLOCKS: usize = MAX_SEGMENTS - 1;
@@ -203,7 +203,7 @@ impl Regenerator {
         let Some((meta, bytes)) = &stored else {
             return Ok(WHOLE);
         };
-        let Some(old) = readable(&key(site, 1), meta, bytes, row.epoch) else {
+        let Some(old) = readable(&ObjectKey::index(site, 1), meta, bytes, row.epoch) else {
             return Ok(WHOLE);
         };
         let Some(mut published) = Published::of(&row, &old) else {
@@ -281,14 +281,18 @@ impl Regenerator {
 mod tests {
     use serde_json::json;
 
-    use super::super::pages;
+    use super::super::lines::pages;
     use super::super::tests::{HOST, released, row, shards};
     use super::*;
     use crate::testing::Repeating;
 
     /// The published index: its blocks and its document.
     async fn published(regenerator: &Regenerator) -> (Vec<(u64, u32)>, String) {
-        let stored = regenerator.objects.get(&key(HOST, 1)).await.unwrap();
+        let stored = regenerator
+            .objects
+            .get(&ObjectKey::index(HOST, 1))
+            .await
+            .unwrap();
         let (meta, bytes) = stored.expect("an index");
         let member = Member::parse(&bytes).unwrap();
         member.verify().unwrap();
@@ -430,7 +434,11 @@ mod tests {
         let rows = Repeating::default();
         let regenerator = released(&rows, shards("post", 3, 7)).await;
         regenerator.publish_index(HOST, None).await.unwrap();
-        let stored = regenerator.objects.get(&key(HOST, 1)).await.unwrap();
+        let stored = regenerator
+            .objects
+            .get(&ObjectKey::index(HOST, 1))
+            .await
+            .unwrap();
         let (_, bytes) = stored.unwrap();
         let index = Member::parse(&bytes).unwrap();
         let other = |indexes, index_objects, version| SiteRow {

@@ -24,8 +24,8 @@ use sitemap::plan::Slot;
 use sitemap::stylesheet::shard_frame;
 use tracing::warn;
 
-use super::Regenerator;
 use super::put::{Build, Stored};
+use super::regenerator::Regenerator;
 
 /// Segments read at the same time for a whole build.
 const READ_AHEAD: usize = 4;

@@ -1,0 +1,131 @@
+//! Calls of records that depend on others: those of a translation group, those that wait for an address, and those of a site that
+//! is scanned.
+
+use std::collections::BTreeMap;
+
+use super::regenerator::{Regenerator, end_early, step_over};
+use crate::concurrency::concurrently;
+use crate::env::Deadline;
+use crate::error::EngineError;
+use crate::rows::group::GroupRecords;
+
+/// Pages that are looked at again together, and such batches under way at the same time: while one reads, others write.
+pub(super) const BATCH: usize = 250;
+pub(super) const CONCURRENT_BATCHES: usize = 5;
+/// Records of a group that are called at a time, at first: each may have a thousand parts. Then twice as many each time.
+const FIRST_CALLED: usize = 8;
+/// Records that wait for an address and are called at a time, at most.
+const MOST_WAITERS: u32 = 64;
+
+impl Regenerator {
+    /// Reconciles the records that wait for an address until one of them has it: first one, then twice as many each time. All
+    /// at once, each would be offered a slot, and all but one of these would stay a hole. The others go on waiting. `from` is
+    /// where a slice before this one has stopped.
+    pub(super) async fn hand_over(
+        &self,
+        claim_pk: &str,
+        from: Option<&str>,
+        until: &Deadline,
+    ) -> Result<(), EngineError> {
+        let table = &self.reconciler.table;
+        let mut outcome = Ok(());
+        let mut next = match from {
+            Some(waiter) => vec![waiter.to_owned()],
+            None => table.waiters(claim_pk, None, 1).await?,
+        };
+        while let Some(last) = next.last()
+            && !table.is_claimed(claim_pk).await?
+        {
+            if until.has_passed() && table.call_waiter(claim_pk, &next[0]).await? {
+                break;
+            }
+            // One that fails keeps the address from nobody: the event will be delivered again for it.
+            outcome = outcome.and(self.reconcile_all(&next).await);
+            let most = MOST_WAITERS.min(2 * next.len() as u32);
+            next = table.waiters(claim_pk, Some(last), most).await?;
+        }
+        outcome
+    }
+
+    /// Reconciles the records of a group in the order of their rows: from this sort key on, and from where earlier calls have
+    /// stopped. What is left at the end of the slice has an event of its own.
+    pub(super) async fn call_group(
+        &self,
+        group_pk: &str,
+        from: Option<&str>,
+        until: &Deadline,
+    ) -> Result<(), EngineError> {
+        let table = &self.reconciler.table;
+        let GroupRecords { calls, records } = table.group_records(group_pk).await?;
+        let stopped = calls.as_ref().map(|calls| calls.from.as_str());
+        let Some(from) = from.into_iter().chain(stopped).min() else {
+            return Ok(());
+        };
+        let records = &records[records.partition_point(|(sk, _)| sk.as_str() < from)..];
+        let (mut left, mut most) = (records, FIRST_CALLED);
+        while !left.is_empty() && !until.has_passed() {
+            let (now, later) = left.split_at(most.min(left.len()));
+            let ids: Vec<String> = now.iter().map(|(_, id)| id.clone()).collect();
+            let (done, outcome) = self.reconcile_in_order(&ids, Some(until)).await;
+            if let Err(error) = outcome {
+                if done == 0 && left.len() == records.len() {
+                    return Err(error);
+                }
+                end_early(&error);
+                left = &left[done..];
+                break;
+            }
+            (left, most) = (later, 2 * most);
+        }
+        let left = left.first().map(|(sk, _)| sk.as_str());
+        if table.advance_calls(group_pk, calls.as_ref(), left).await? {
+            Ok(())
+        } else {
+            Err(EngineError::Contended {
+                what: format!("the calls of {group_pk}"),
+                tries: 1,
+            })
+        }
+    }
+
+    /// Reconciles records. It passes over those that can never succeed, so that they do not block the others.
+    pub(super) async fn reconcile_all(&self, ids: &[String]) -> Result<(), EngineError> {
+        self.reconcile_in_order(ids, None).await.1
+    }
+
+    /// The same until then, and how many are done before the first that has to come again.
+    async fn reconcile_in_order(
+        &self,
+        ids: &[String],
+        until: Option<&Deadline>,
+    ) -> (usize, Result<(), EngineError>) {
+        let outcomes = self.reconciler.reconcile(ids, until).await;
+        for (done, (id, outcome)) in ids.iter().zip(outcomes).enumerate() {
+            if let Err(error) = step_over(id, outcome) {
+                return (done, Err(error));
+            }
+        }
+        (ids.len(), Ok(()))
+    }
+
+    /// Reconciles pages of which no event tells; with each comes how many parts its record may have. Not they have changed, but
+    /// what their site says of them: no search engine is told.
+    pub(super) async fn look_again(&self, pages: &[(String, u32)]) -> Result<(), EngineError> {
+        let mut batches: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let mut before = 0;
+        for (page, parts) in pages {
+            batches
+                .entry(before / BATCH)
+                .or_default()
+                .push(page.clone());
+            before += *parts as usize;
+        }
+        let batches = batches.values();
+        let batches = batches.map(|batch| self.reconciler.reconcile_quietly(batch));
+        let outcomes = concurrently(CONCURRENT_BATCHES, batches).await;
+        for ((page, _), outcome) in pages.iter().zip(outcomes.into_iter().flatten()) {
+            step_over(page, outcome)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! The lines of indexes, and how many indexes they need.
+
+use std::collections::BTreeMap;
+
+use objects::ObjectKey;
+use sitemap::index::{COUNTS_BYTES, Count, IndexLine, render, render_count};
+use sitemap::site::{MAX_BYTES, SeriesKind, SiteSettings};
+use sitemap::stylesheet::index_frame;
+use sitemap::time::When;
+
+use crate::rows::keys::ShardId;
+use crate::rows::site::SiteRow;
+use crate::rows::summary::Summary;
+
+/// How much one index may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexLimits {
+    /// Sitemaps.
+    pub lines: u32,
+    /// Bytes, unencoded, if the site's own limit is not lower.
+    pub bytes: u64,
+    /// Sitemaps of a series whose lines are read and written together; of a large index some power of two times as many.
+    pub block: u32,
+}
+
+impl IndexLimits {
+    /// [`Self::block`] of a deployment: their summaries are one read unit.
+    pub const BLOCK: u32 = 32;
+}
+
+impl Default for IndexLimits {
+    /// Those of sitemaps.org.
+    fn default() -> Self {
+        Self {
+            lines: 50_000,
+            bytes: MAX_BYTES,
+            block: Self::BLOCK,
+        }
+    }
+}
+
+/// One index as it should be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) lines: u32,
+    pub(super) newest: Option<When>,
+    /// URLs that its sitemaps list, those of videos and of news apart.
+    pub(super) urls: u64,
+    pub(super) repeated: u64,
+    pub(super) xml: Vec<u8>,
+    /// The count of each line.
+    pub(super) counts: Vec<u8>,
+}
+
+/// What an index says of one sitemap.
+#[derive(Default)]
+pub(super) struct Line {
+    pub(super) count: Count,
+    pub(super) lastmod: Option<When>,
+    pub(super) xml: Vec<u8>,
+    pub(super) rendered_count: Vec<u8>,
+}
+
+/// Bytes for an index's lines and counts.
+pub(super) fn room(settings: &SiteSettings, limits: IndexLimits) -> u64 {
+    let frame = index_frame(settings);
+    let around = frame.prolog.len() + frame.epilogue.len() + COUNTS_BYTES;
+    limits.bytes.min(settings.byte_limit) - around as u64
+}
+
+/// Whether an index lists a sitemap. `hidden` are the series that the settings hide.
+pub(super) fn is_listed(
+    settings: &SiteSettings,
+    hidden: &[String],
+    shard: &ShardId,
+    summary: &Summary,
+) -> bool {
+    summary.entries > 0 && settings.public && !hidden.contains(&shard.series.name)
+}
+
+/// The indexes that a site needs: at least one.
+pub(super) fn pages(
+    row: &SiteRow,
+    summaries: &BTreeMap<ShardId, Summary>,
+    limits: IndexLimits,
+) -> Vec<Page> {
+    let settings = &row.settings;
+    let (hidden, room) = (settings.hidden_series(), room(settings, limits));
+    let listed = summaries
+        .iter()
+        .filter(|(shard, summary)| is_listed(settings, &hidden, shard, summary));
+    let mut pages = vec![Page::default()];
+    let mut line = Line::default();
+    for (shard, summary) in listed {
+        line.set_to(settings, shard, summary);
+        let is_full = |page: &Page| {
+            let bytes = page.bytes() + line.bytes();
+            page.lines == limits.lines || bytes as u64 > room
+        };
+        if pages
+            .last()
+            .is_none_or(|page| page.lines > 0 && is_full(page))
+        {
+            pages.push(Page::default());
+        }
+        if let Some(page) = pages.last_mut() {
+            page.add(&line);
+        }
+    }
+    if settings.cascaded_index && pages.len() > 1 {
+        let mut first = Page::default();
+        for (n, page) in (2..).zip(&pages) {
+            line.set(
+                settings,
+                &ObjectKey::index(&settings.host, n),
+                page.newest,
+                page.count(),
+            );
+            first.add(&line);
+        }
+        pages.insert(0, first);
+    }
+    pages
+}
+
+impl Line {
+    pub(super) fn set_to(&mut self, settings: &SiteSettings, shard: &ShardId, summary: &Summary) {
+        let count = Count {
+            urls: summary.entries,
+            is_repeated: settings.kind_of(&shard.series.name) != SeriesKind::Pages,
+        };
+        self.set(settings, &shard.object(), summary.lastmod, count);
+    }
+
+    pub(super) fn set(
+        &mut self,
+        settings: &SiteSettings,
+        key: &ObjectKey,
+        lastmod: Option<When>,
+        count: Count,
+    ) {
+        let loc = format!("{}/{}", settings.origin.as_str(), key.file_name());
+        self.xml.clear();
+        render(&IndexLine { loc: &loc, lastmod }, &mut self.xml);
+        self.rendered_count.clear();
+        render_count(count, &mut self.rendered_count);
+        (self.count, self.lastmod) = (count, lastmod);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.xml.len() + self.rendered_count.len()
+    }
+}
+
+impl Page {
+    pub(super) fn add(&mut self, line: &Line) {
+        self.lines += 1;
+        self.newest = self.newest.max(line.lastmod);
+        match line.count.is_repeated {
+            true => self.repeated += line.count.urls,
+            false => self.urls += line.count.urls,
+        }
+        self.xml.extend_from_slice(&line.xml);
+        self.counts.extend_from_slice(&line.rendered_count);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.xml.len() + self.counts.len()
+    }
+
+    /// What a cascade says of it: its pages, or if it has none, what it repeats.
+    pub(super) fn count(&self) -> Count {
+        let is_repeated = self.urls == 0;
+        let urls = if is_repeated {
+            self.repeated
+        } else {
+            self.urls
+        };
+        Count { urls, is_repeated }
+    }
+}

@@ -1,0 +1,357 @@
+//! How many indexes a site has, and what is put of them in which order.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sitemap::index::{COUNTS_BYTES, Count};
+use sitemap::plan::Series;
+use sitemap::site::MAX_BYTES;
+use table::{Item, Table, Update};
+
+use super::lines::Line;
+use super::*;
+use crate::rows::keys;
+use crate::rows::site::Hold;
+use crate::rows::summary::Summary;
+use crate::sweep::audit::progress::{AuditProgress, AuditStep};
+use crate::sweep::audit::{Audit, Problem, beginning};
+use crate::testing::{self, Repeating};
+
+pub(super) const HOST: &str = "www.example.com";
+
+pub(super) fn row(settings: &Value) -> SiteRow {
+    SiteRow {
+        epoch: 1,
+        hold: Hold::Released,
+        version: 1,
+        render: 1,
+        source: crate::content::NO_SOURCE.to_owned(),
+        settings: SiteSettings::parse(HOST, settings).expect("a host"),
+        indexes: 1,
+        index_objects: 1,
+        llms_object: false,
+        closings: objects::Closings::default(),
+    }
+}
+
+/// Shards 1 to `count` of a series with this many entries each.
+pub(super) fn shards(name: &str, count: u32, entries: u64) -> BTreeMap<ShardId, Summary> {
+    let summary = Summary {
+        generation: 1,
+        entries,
+        lastmod: None,
+        bytes: 100,
+    };
+    let shard = |n| {
+        let (site, name) = (HOST.to_owned(), name.to_owned());
+        let series = Series { site, name };
+        (ShardId { series, n }, summary.clone())
+    };
+    (1..=count).map(shard).collect()
+}
+
+fn limits(lines: u32, bytes: u64) -> IndexLimits {
+    IndexLimits {
+        lines,
+        bytes,
+        ..IndexLimits::default()
+    }
+}
+
+#[track_caller]
+fn check(
+    settings: &Value,
+    summaries: &BTreeMap<ShardId, Summary>,
+    limits: IndexLimits,
+    expected: &[u32],
+) -> Vec<Page> {
+    let pages = pages(&row(settings), summaries, limits);
+    let lines: Vec<u32> = pages.iter().map(|page| page.lines).collect();
+    assert_eq!(lines, expected);
+    for page in &pages {
+        let xml = std::str::from_utf8(&page.xml).expect("UTF-8");
+        assert_eq!(xml.lines().count(), page.lines as usize);
+        let counts = std::str::from_utf8(&page.counts).expect("UTF-8");
+        assert_eq!(counts.split_whitespace().count(), page.lines as usize);
+    }
+    pages
+}
+
+/// A released site, each of whose indexes has room for one sitemap.
+async fn of_one_line(rows: &Repeating) -> Regenerator {
+    Regenerator {
+        limits: limits(1, MAX_BYTES),
+        ..released(rows, shards("post", 2, 1)).await
+    }
+}
+
+/// A released site with these summaries.
+pub(super) async fn released(
+    rows: &Repeating,
+    summaries: BTreeMap<ShardId, Summary>,
+) -> Regenerator {
+    let regenerator = testing::regenerator(rows.engine(), testing::still());
+    let table = &regenerator.reconciler.table;
+    let site = row(&json!({})).settings;
+    table.create_site(&site, "", 0).await.unwrap();
+    for (from, to) in [
+        (Hold::Loading, Hold::Publishing),
+        (Hold::Publishing, Hold::Released),
+    ] {
+        table.move_hold(HOST, from, to).await.unwrap();
+    }
+    for (shard, summary) in summaries {
+        table.summarise(&shard, &summary).await.unwrap();
+    }
+    regenerator
+}
+
+/// A site turns private just before a publisher counts the two indexes that it needs.
+#[tokio::test]
+async fn no_index_is_put_that_its_site_does_not_count() {
+    let rows = Repeating::default();
+    let regenerator = of_one_line(&rows).await;
+    let private = row(&json!({"public": false})).settings;
+    let private = Update::new()
+        .set("settings", serde_json::to_string(&private).unwrap())
+        .add("version", 1);
+    *rows.overtaking.lock().unwrap() = Some((Item::from(&keys::site(HOST)), private));
+    regenerator.publish_index(HOST, None).await.unwrap();
+    let published = regenerator.objects.list(HOST).await.unwrap();
+    assert!(
+        published.contains(&ObjectKey::index(HOST, 1)),
+        "{published:?}"
+    );
+    assert!(
+        !published.contains(&ObjectKey::index(HOST, 2)),
+        "{published:?}"
+    );
+}
+
+/// A count that is not there is read as one.
+#[tokio::test]
+async fn indexes_that_a_site_s_row_does_not_count_are_found_and_counted_again() {
+    let rows = Repeating::default();
+    let regenerator = of_one_line(&rows).await;
+    regenerator.publish_index(HOST, None).await.unwrap();
+    let table = &regenerator.reconciler.table;
+    for (lost, problem) in [
+        (&["indexes", "index_objects"][..], Problem::CounterBehind),
+        (&["indexes"], Problem::ObjectDiffers),
+    ] {
+        let forget = lost.iter().fold(Update::new(), |forget, name| {
+            forget.set_or_remove(*name, None::<u32>)
+        });
+        rows.table
+            .update(Item::from(&keys::site(HOST)), forget, None)
+            .await
+            .unwrap();
+        let audit = Audit {
+            reconciler: &regenerator.reconciler,
+            objects: &*regenerator.objects,
+            repair: true,
+            second_look: Duration::ZERO,
+        };
+        // Behind every sitemap.
+        let after = Some((HOST.to_owned(), "published/~".to_owned()));
+        let mut progress = AuditProgress {
+            sites: [HOST.to_owned()].into(),
+            step: Some(AuditStep::Objects { after }),
+            ..beginning(0)
+        };
+        let found = audit.page(&mut progress).await.unwrap();
+        assert!(
+            found.iter().any(|finding| finding.problem == problem),
+            "{lost:?}: {found:?}"
+        );
+        regenerator.publish_index(HOST, None).await.unwrap();
+        let row = table.site(HOST).await.unwrap().unwrap();
+        assert_eq!((row.indexes, row.index_objects), (2, 2), "{lost:?}");
+    }
+}
+
+#[test]
+fn an_index_is_filled_to_the_last_line_and_the_last_byte() {
+    let (site, shards) = (json!({}), shards("post", 5, 1));
+    check(&site, &shards, IndexLimits::default(), &[5]);
+    check(&site, &shards, limits(5, MAX_BYTES), &[5]);
+    check(&site, &shards, limits(4, MAX_BYTES), &[4, 1]);
+    check(&site, &shards, limits(2, MAX_BYTES), &[2, 2, 1]);
+    let frame = index_frame(&row(&site).settings);
+    let whole = pages(&row(&site), &shards, IndexLimits::default());
+    let two: usize = whole[0]
+        .xml
+        .split_inclusive(|b| *b == b'\n')
+        .take(2)
+        .map(<[u8]>::len)
+        .sum();
+    let around = frame.prolog.len() + frame.epilogue.len() + COUNTS_BYTES;
+    let bytes = (around + two + b" 1 1".len()) as u64;
+    // The first shard's line is a byte shorter than the others'.
+    check(&site, &shards, limits(50_000, bytes), &[2, 1, 1, 1]);
+    check(&site, &shards, limits(50_000, bytes + 1), &[2, 2, 1]);
+    check(&site, &shards, limits(50_000, bytes - 1), &[1; 5]);
+}
+
+#[test]
+fn a_lower_limit_of_the_site_counts() {
+    let site = json!({"byte_limit": 1_000_000});
+    let pages = pages(
+        &row(&site),
+        &shards("post", 20_000, 1),
+        IndexLimits::default(),
+    );
+    let frame = index_frame(&row(&site).settings);
+    let around = frame.prolog.len() + frame.epilogue.len();
+    let of = pages.len();
+    for (n, page) in (1..).zip(&pages) {
+        let frame = with_counts(frame.clone(), n, of, &page.counts);
+        let bytes = frame.prolog.len() + page.xml.len() + frame.epilogue.len();
+        assert!(bytes <= 1_000_000, "{bytes}");
+    }
+    assert!(pages[0].bytes() + around > 999_700);
+    assert_eq!(pages.iter().map(|page| page.lines).sum::<u32>(), 20_000);
+}
+
+#[test]
+fn what_is_empty_hidden_or_private_has_no_line() {
+    let mut summaries = shards("post", 3, 1);
+    summaries.extend(shards("draft", 2, 1));
+    summaries.extend(shards("gone", 2, 0));
+    check(&json!({}), &summaries, IndexLimits::default(), &[5]);
+    let hidden = json!({"types": {"draft": {"public": false}}});
+    let pages = check(&hidden, &summaries, IndexLimits::default(), &[3]);
+    assert!(!String::from_utf8_lossy(&pages[0].xml).contains("draft"));
+    check(
+        &json!({"public": false}),
+        &summaries,
+        limits(1, MAX_BYTES),
+        &[0],
+    );
+}
+
+#[test]
+fn a_cascade_lists_the_others_first_if_there_are_any() {
+    let (site, shards) = (json!({"cascaded_index": true}), shards("post", 3, 1));
+    check(&site, &shards, limits(3, MAX_BYTES), &[3]);
+    let pages = check(&site, &shards, limits(2, MAX_BYTES), &[2, 2, 1]);
+    let locs = |file: &str| format!("<sitemap><loc>https://{HOST}/{file}</loc></sitemap>\n");
+    let first = locs("sitemap_index2.xml") + &locs("sitemap_index3.xml");
+    assert_eq!(pages[0].xml, first.as_bytes());
+    assert_eq!(pages[0].counts, b" 2 1");
+    assert_eq!(pages[2].xml, locs("post-sitemap3.xml").as_bytes());
+}
+
+/// Puts the indexes one after another: no sitemap that stays is in none of them meanwhile, and nothing is listed that is not there.
+#[track_caller]
+fn check_order(before: &[&[u32]], after: &[&[u32]], expected: &[usize]) {
+    let settings = row(&json!({})).settings;
+    // Numbers above a hundred are indexes.
+    let lines = |numbers: &[u32]| {
+        let mut page = Page::default();
+        for n in numbers {
+            let mut line = Line::default();
+            let key = match n.checked_sub(100) {
+                Some(n) => ObjectKey::index(HOST, n),
+                None => shards("post", *n, 1).into_keys().last().unwrap().object(),
+            };
+            line.set(&settings, &key, None, Count::default());
+            page.add(&line);
+        }
+        page
+    };
+    let object = |numbers: &&[u32]| {
+        let page = lines(numbers);
+        let mut builder = Builder::new(&index_frame(&settings), 1);
+        builder.push(&Segment {
+            stamp: 1,
+            entries: page.lines,
+            newest: None,
+            xml: &page.xml,
+        });
+        let built = builder.finish();
+        let meta = objects::ObjectMeta {
+            etag: String::new(),
+            length: built.bytes.len() as u64,
+            document: None,
+        };
+        Some((meta, built.bytes.into()))
+    };
+    let objects: Vec<Option<Stored>> = before.iter().map(object).collect();
+    let pages: Vec<Page> = after.iter().map(|numbers| lines(numbers)).collect();
+    let order = order(&settings, &objects, &pages);
+    assert_eq!(order, expected, "{before:?} {after:?}");
+    let mut now = before.to_vec();
+    let all = |lists: &[&[u32]]| BTreeSet::from_iter(lists.concat());
+    for n in order {
+        now[n - 1] = after[n - 1];
+        for stays in all(before).intersection(&all(after)) {
+            assert!(all(&now).contains(stays), "{before:?} {after:?}: {stays}");
+        }
+        for n in all(&now).into_iter().filter_map(|n| n.checked_sub(101)) {
+            let listed = now.get(n as usize).is_some_and(|listed| !listed.is_empty());
+            assert!(listed, "{before:?} {after:?}: {now:?}");
+        }
+    }
+}
+
+#[test]
+fn every_sitemap_stays_in_an_index_while_they_are_put() {
+    // Some come: the others are pushed on.
+    check_order(&[&[1, 2], &[3]], &[&[1, 2], &[3, 4]], &[2, 1]);
+    check_order(&[&[2, 3], &[4], &[]], &[&[1, 2], &[3, 4], &[]], &[3, 2, 1]);
+    // Some go: the others move up.
+    check_order(
+        &[&[1, 2], &[3, 4], &[5]],
+        &[&[2, 3], &[4, 5], &[]],
+        &[1, 2, 3],
+    );
+    // More come behind than go before, and the other way round.
+    check_order(
+        &[&[1, 2], &[3, 4], &[]],
+        &[&[2, 3], &[4, 5], &[6]],
+        &[1, 3, 2],
+    );
+    check_order(
+        &[&[2, 3], &[4, 5], &[6]],
+        &[&[1, 2], &[3, 4], &[]],
+        &[2, 1, 3],
+    );
+    // One goes in the first, one comes in the third.
+    let (before, after): ([&[u32]; 4], [&[u32]; 4]) = (
+        [&[1, 2], &[3, 4], &[6, 7], &[8]],
+        [&[2, 3], &[4, 5], &[6, 7], &[8]],
+    );
+    check_order(&before, &after, &[1, 4, 3, 2]);
+    // A cascade comes and goes; it gets longer and shorter.
+    let plain: [&[u32]; 4] = [&[1, 2], &[3, 4], &[], &[]];
+    let cascade: [&[u32]; 4] = [&[102, 103], &[1, 2], &[3, 4], &[]];
+    let longer: [&[u32]; 4] = [&[102, 103, 104], &[2, 3], &[4, 5], &[6]];
+    check_order(&plain, &cascade, &[4, 3, 2, 1]);
+    check_order(&cascade, &plain, &[1, 2, 4, 3]);
+    check_order(&cascade, &longer, &[2, 4, 3, 1]);
+    check_order(&longer, &cascade, &[1, 3, 2, 4]);
+}
+
+#[test]
+fn what_videos_and_news_repeat_is_counted_apart() {
+    let mut summaries = shards("post", 2, 50_000);
+    for (name, entries) in [("news", 3), ("video", 12)] {
+        summaries.extend(shards(name, 1, entries));
+    }
+    let counts = |settings: &Value, lines| {
+        let pages = pages(&row(settings), &summaries, limits(lines, MAX_BYTES));
+        let text = |page: &Page| String::from_utf8(page.counts.clone()).expect("UTF-8");
+        pages.iter().map(text).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(&json!({}), 4), [" [3] 50000 50000 [12]"]);
+    let clips = json!({"video_series": "clips"});
+    assert_eq!(counts(&clips, 4), [" [3] 50000 50000 12"]);
+    let cascaded = json!({"cascaded_index": true});
+    assert_eq!(
+        counts(&cascaded, 3),
+        [" 100000 [12]", " [3] 50000 50000", " [12]"]
+    );
+    assert_eq!(counts(&json!({"public": false}), 4), [""]);
+}
