@@ -6,10 +6,10 @@
 mod answers;
 pub mod calls;
 pub mod chaos;
-pub mod crawler;
 pub mod fuse;
 pub mod gate;
 pub mod poison;
+pub mod public;
 mod waits;
 pub mod watching;
 
@@ -29,24 +29,24 @@ use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
 use local::stack::{Options, Stack};
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
-use serde_json::{Value, json};
+use serde_json::Value;
 use table::MAX_ACTIONS;
 
 pub use calls::Calls;
 pub use chaos::Chaos;
-pub use crawler::{Crawler, Entry, Response};
 pub use fuse::Fuse;
 pub use gate::Gate;
+
 pub use poison::Poison;
+pub use public::Http;
+pub use sim::crawler::{self, Crawler, Entry, Response};
+pub use sim::records::{SITE, post, settings, with};
 pub use waits::{PATIENCE, until, within};
 
 /// How long [`World::settle`] waits: far longer than it takes until everything that has happened is published.
 const SETTLES: Duration = Duration::from_secs(180);
 /// Times that [`World::drop_sitemap_table`] begins again: a sweep comes once a second.
 const DROPS: u32 = 20;
-
-/// The site of the tests.
-pub const SITE: &str = "www.example.com";
 
 /// The functions' state, for calls by hand, with these clients.
 #[must_use]
@@ -101,7 +101,7 @@ impl World {
         let stack = started.await.expect("the stack starts");
         let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, Vec::new());
         let client = aws.dynamodb().await.clone();
-        let crawler = Crawler::new(&stack.site_endpoint, SITE);
+        let crawler = Http::at(&stack.site_endpoint).crawler(SITE);
         Self {
             stack,
             clock,
@@ -324,33 +324,4 @@ fn delete((pk, sk): &(String, String)) -> TransactWriteItem {
         .key("sk", text(sk));
     let delete = delete.build().expect("a complete action");
     TransactWriteItem::builder().delete(delete).build()
-}
-
-/// A published post at a path of the site, last changed on a day of January 2026.
-#[must_use]
-pub fn post(path: &str, day: u32) -> Value {
-    json!({
-        "id": format!("post{path}"), "type": "post", "url": format!("https://{SITE}{path}"),
-        "status": "published", "modified_at": format!("2026-01-{day:02}T12:00:00Z"),
-    })
-}
-
-/// A record with some fields changed.
-#[must_use]
-pub fn with(record: &Value, fields: Value) -> Value {
-    let mut record = record.clone();
-    let (Value::Object(to), Value::Object(from)) = (&mut record, fields) else {
-        panic!("records are objects")
-    };
-    to.extend(from);
-    record
-}
-
-/// The site's settings with these fields.
-#[must_use]
-pub fn settings(fields: Value) -> Value {
-    with(
-        &json!({"id": format!("site/{SITE}"), "type": "site"}),
-        fields,
-    )
 }

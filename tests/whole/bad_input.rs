@@ -196,7 +196,8 @@ async fn loaded(bytes: &[u8]) -> (cli::content::Loaded, Vec<String>) {
     let paths = if stack.hosts().is_empty() {
         Vec::new()
     } else {
-        harness::Crawler::new(&stack.site_endpoint, SITE)
+        harness::Http::at(&stack.site_endpoint)
+            .crawler(SITE)
             .entries()
             .await
             .into_keys()

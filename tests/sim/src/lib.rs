@@ -10,6 +10,7 @@
 
 pub mod audit;
 pub mod cases;
+pub mod crawler;
 pub mod deployment;
 pub mod document;
 pub mod endpoint;
@@ -23,6 +24,7 @@ pub mod oracle;
 pub mod price;
 pub mod public;
 pub mod reader;
+pub mod records;
 #[cfg(test)]
 mod regressions;
 #[cfg(test)]

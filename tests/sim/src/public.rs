@@ -6,13 +6,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use front::{Runtime, SITE_HOST_HEADER, SiteFront};
 use futures::future::BoxFuture;
-use http::Request;
-use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
+use http::{Method, Request};
 use http_body_util::BodyExt;
 use objects::{ObjectError, ObjectKey, Objects};
 
+use crate::crawler::Public;
 use crate::document::Response;
-use crate::reader::Public;
 use crate::runtime::Sim;
 
 /// The function's limit of what it checks before it answers.
@@ -48,20 +47,19 @@ impl Runtime for Process {
 }
 
 impl Public for SimPublic {
-    fn get<'a>(
+    fn request<'a>(
         &'a self,
         site: &'a str,
+        method: Method,
         path: &'a str,
-        encoding: &'a str,
-        unless: &'a str,
+        headers: &'a [(&'a str, &'a str)],
     ) -> BoxFuture<'a, Response> {
         Box::pin(async move {
-            let mut request = Request::get(path)
-                .header(SITE_HOST_HEADER, site)
-                .header(ACCEPT_ENCODING, encoding);
-            if !unless.is_empty() {
-                request = request.header(IF_NONE_MATCH, unless);
+            let mut request = Request::builder().method(method).uri(path);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
             }
+            let request = request.header(SITE_HOST_HEADER, site);
             let (request, ()) = request.body(()).expect("a request").into_parts();
             let (parts, body) = self.0.respond(&request, path).await.into_parts();
             let Ok(body) = body.collect().await;

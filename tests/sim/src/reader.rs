@@ -14,8 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use engine::Env;
-use futures::future::BoxFuture;
+use http::Method;
+use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 
+use crate::crawler::Public;
 use crate::document::Response;
 use crate::history::SITES;
 use crate::runtime::digest_of;
@@ -30,18 +32,6 @@ const LOOKS: Duration = Duration::from_secs(120);
 const WAIT: Duration = Duration::from_millis(50);
 /// Every so many looks the documents are asked for as they are, and not compressed.
 const IDENTITY: u64 = 4;
-
-/// What a reader reads: the sites as the public sees them.
-pub trait Public: Send + Sync + 'static {
-    /// The answer to a request for a site's document with this Accept-Encoding and, unless it is empty, If-None-Match.
-    fn get<'a>(
-        &'a self,
-        site: &'a str,
-        path: &'a str,
-        encoding: &'a str,
-        unless: &'a str,
-    ) -> BoxFuture<'a, Response>;
-}
 
 /// How a reader reads.
 #[derive(Clone, Copy, Debug)]
@@ -365,8 +355,12 @@ impl<P: Public> Reader<P> {
         let read = self.read.get(&what).cloned();
         let read = read.filter(|_| !self.looks.is_multiple_of(self.pace.unconditional));
         let unless = read.as_ref().map_or("", |read| &read.tag);
-        let get = self.public.get(SITES[site], path, encoding, unless);
-        let response = get.await;
+        let mut headers = vec![(ACCEPT_ENCODING.as_str(), encoding)];
+        headers.extend((!unless.is_empty()).then_some((IF_NONE_MATCH.as_str(), unless)));
+        let request = self
+            .public
+            .request(SITES[site], Method::GET, path, &headers);
+        let response = request.await;
         match (response.status, read) {
             (404, _) => None,
             (304, Some(read)) => {

@@ -13,11 +13,8 @@ use engine::reconcile::KnownSites;
 use engine::regenerate::feed::FEED_PERIOD;
 use engine::sweep::audit::Finding;
 use engine::sweep::sweep;
-use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
-use harness::{Chaos, Crawler, Response, SITE, World, within};
-use http::Method;
-use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
+use harness::{Chaos, Http, World, within};
 use local::event_source::Faults;
 use local::stack::{AUDIT_TIMES, Options};
 
@@ -25,7 +22,7 @@ use super::audit::audit;
 use sim::audit::{Tally, kind};
 use sim::history::{History, KNOWN, MOST_CROWD, PAGE, Page, RECORDED, SITES, Settings, Step};
 use sim::oracle::{Backup, Oracle};
-use sim::reader::{Board, Pace, Public, Reader, Seen};
+use sim::reader::{Board, Pace, Reader, Seen};
 
 /// How the crawler reads. Moves take milliseconds; a machine that has much else to do, with calls that fail, takes seconds.
 const PACE: Pace = Pace {
@@ -146,37 +143,17 @@ impl fmt::Display for Report {
 
 /// Runs a history, with faults drawn from a seed, while a crawler reads.
 pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> {
-    beside(seed, history, |crawler, board| {
-        Reader::new(Http(crawler), Clock::system().env(), PACE, board).read_for_ever()
+    beside(seed, history, |public, board| {
+        Reader::new(public, Clock::system().env(), PACE, board).read_for_ever()
     })
     .await
-}
-
-/// What the crawler reads over HTTP.
-struct Http(Crawler);
-
-impl Public for Http {
-    fn get<'a>(
-        &'a self,
-        site: &'a str,
-        path: &'a str,
-        encoding: &'a str,
-        unless: &'a str,
-    ) -> BoxFuture<'a, Response> {
-        Box::pin(async move {
-            let crawler = self.0.of(site);
-            let mut headers = vec![(ACCEPT_ENCODING.as_str(), encoding)];
-            headers.extend((!unless.is_empty()).then_some((IF_NONE_MATCH.as_str(), unless)));
-            crawler.request(Method::GET, path, &headers).await
-        })
-    }
 }
 
 /// The same with this reader. It reads for ever: one that ends has seen what it must not, and the history ends with it.
 async fn beside<R>(
     seed: u64,
     history: &History,
-    reader: impl FnOnce(Crawler, Arc<Board>) -> R,
+    reader: impl FnOnce(Http, Arc<Board>) -> R,
 ) -> Result<Report, String>
 where
     R: Future<Output = Infallible> + Send + 'static,
@@ -193,7 +170,8 @@ where
     };
     let world = World::idle(options).await;
     let board = Arc::new(Board::new(Clock::system().env()));
-    let mut reader = tokio::spawn(reader(world.crawler.of(SITE), board.clone()));
+    let public = Http::at(&world.stack.site_endpoint);
+    let mut reader = tokio::spawn(reader(public, board.clone()));
     let now = world.clock.now();
     let mut run = Run {
         world,

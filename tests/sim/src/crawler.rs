@@ -1,46 +1,52 @@
 //! A strict crawler.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 
-use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, HOST};
-use http::{Method, Request};
-use http_body_util::{BodyExt, Empty};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use futures::future::BoxFuture;
+use http::Method;
+use http::header::ACCEPT_ENCODING;
 
-use crate::waits::within;
+pub use crate::document::{Entry, Response, gunzip};
 
-pub use sim::document::{Entry, Response, gunzip};
+/// The sites as the public sees them.
+pub trait Public: Send + Sync + 'static {
+    /// The answer to a request for a site's document.
+    fn request<'a>(
+        &'a self,
+        site: &'a str,
+        method: Method,
+        path: &'a str,
+        headers: &'a [(&'a str, &'a str)],
+    ) -> BoxFuture<'a, Response>;
+}
 
 /// A client that reads a site.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Crawler {
-    client: Client<HttpConnector, Empty<Bytes>>,
-    endpoint: String,
+    public: Arc<dyn Public>,
     site: String,
 }
 
+impl fmt::Debug for Crawler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Crawler").field(&self.site).finish()
+    }
+}
+
 impl Crawler {
-    /// A crawler of `site`, served at `endpoint`.
+    /// A crawler of `site`.
     #[must_use]
-    pub fn new(endpoint: &str, site: &str) -> Self {
-        let client = Client::builder(TokioExecutor::new()).build_http();
-        Self {
-            client,
-            endpoint: endpoint.to_owned(),
-            site: site.to_owned(),
-        }
+    pub fn new(public: Arc<dyn Public>, site: &str) -> Self {
+        let site = site.to_owned();
+        Self { public, site }
     }
 
     /// The same crawler for another site.
     #[must_use]
     pub fn of(&self, site: &str) -> Self {
-        Self {
-            site: site.to_owned(),
-            ..self.clone()
-        }
+        Self::new(Arc::clone(&self.public), site)
     }
 
     /// GET with gzip accepted.
@@ -51,21 +57,8 @@ impl Crawler {
 
     /// Any request.
     pub async fn request(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.endpoint))
-            .header(HOST, &self.site);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let request = request.body(Empty::new()).expect("a request");
-        let answered = async {
-            let response = self.client.request(request).await.expect("an answer");
-            let (parts, body) = response.into_parts();
-            let sent = body.collect().await.expect("a whole body").to_bytes();
-            Response::new(parts.status, parts.headers, sent)
-        };
-        within(&format!("the answer to {path}"), answered).await
+        let answer = self.public.request(&self.site, method, path, headers);
+        answer.await
     }
 
     /// The index: locs with their lastmods, in order.
