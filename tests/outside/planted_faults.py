@@ -44,10 +44,11 @@ QUICK = ["races::", "store::", "conformance::"]
 WHOLE = ["--test", "whole"]
 ENGINE, SIM = (["--package", f"waymark-{name}", "--lib"] for name in ["engine", "sim"])
 STAGES = {
+    "the scenarios": (SIM, ["scenarios::"]),
     "races and conformance": (WHOLE, [*QUICK, *SKIPPED]),
     "directed tests": (WHOLE, [word for name in [*QUICK, "loss::", "histories::"] for word in ("--skip", name)] + SKIPPED),
     "the engine's own tests": (ENGINE, []),
-    "the simulated world": (SIM, []),
+    "the simulated world": (SIM, ["--skip", "scenarios::"]),
     "losses": (WHOLE, ["loss::"]),
     "histories": (WHOLE, ["histories::"]),
 }

@@ -32,6 +32,8 @@ mod release;
 pub mod run;
 pub mod runtime;
 pub mod scale;
+#[cfg(test)]
+mod scenarios;
 pub mod source;
 pub mod tables;
 pub mod template;

@@ -6,8 +6,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
+use std::future::poll_fn;
 use std::hash::{Hash, Hasher};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -125,10 +126,21 @@ impl Sim {
     /// # Panics
     ///
     /// If every task waits for another.
-    pub fn run<T: Send + 'static>(&self, main: impl Future<Output = T> + Send + 'static) -> T {
-        let done = self.spawn(main);
+    pub fn run<T>(&self, main: impl Future<Output = T>) -> T {
+        let mut main = pin!(main);
+        // Stands for the task among the others, which unlike it can be sent to another thread.
+        let turn: Arc<Mutex<Option<Waker>>> = Arc::default();
+        let waits = Arc::clone(&turn);
+        drop(self.spawn(poll_fn(move |context| -> Poll<()> {
+            *waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
+            Poll::Pending
+        })));
         loop {
-            if let Some(output) = done.take() {
+            self.step();
+            let waker = turn.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(waker) = waker else { continue };
+            let poll = main.as_mut().poll(&mut Context::from_waker(&waker));
+            if let Poll::Ready(output) = poll {
                 // What is left running ends with the runtime: tasks hold it, and it holds them. To drop one may wake others.
                 let tasks = std::mem::take(&mut self.lock().tasks);
                 drop(tasks);
@@ -141,7 +153,6 @@ impl Sim {
                 drop(left);
                 return output;
             }
-            self.step();
         }
     }
 
@@ -442,11 +453,6 @@ pub struct Running<T> {
 }
 
 impl<T> Running<T> {
-    fn take(&self) -> Option<T> {
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.output.take()
-    }
-
     /// Stops the task where it is.
     pub fn stop(&self) {
         let mut state = self.sim.lock();

@@ -330,11 +330,17 @@ impl World {
 
     /// Starts the functions. Trouble begins with them.
     pub fn begin(&mut self) {
+        self.begin_streams();
+        self.begin_clock();
+    }
+
+    /// Starts the functions that streams call.
+    pub(crate) fn begin_streams(&mut self) {
         self.begun = Some(self.sim.elapsed());
         self.begin_trouble();
         let [changes, rows, items] = &self.streams;
         let [content, sitemap, source] = self.mappings;
-        let [ingests, regenerates, sweeps] = self.functions.clone();
+        let [ingests, regenerates, _] = self.functions.clone();
         let ingest: Function = Arc::new(move |records| {
             let code = deployed(&ingests);
             Box::pin(async move { engine::ingest::ingest(&code.reconciler, &records).await })
@@ -349,6 +355,11 @@ impl World {
         if self.source.is_some() {
             items.connect(source, faults, splits, invoker, &ingest);
         }
+    }
+
+    /// Has `sweep` called from now on.
+    fn begin_clock(&self) {
+        let [_, _, sweeps] = self.functions.clone();
         let sim = self.sim.clone();
         let (endpoint, invoker) = (self.endpoint.clone(), self.invoker.clone());
         let running = Arc::clone(&self.sweeps);
@@ -420,6 +431,46 @@ impl World {
         let faults = Faults::new(self.sim.clone(), 0.0);
         let objects = SimObjects::new(self.objects.clone(), faults);
         SimPublic::new(&self.sim, Arc::new(objects))
+    }
+
+    /// The tables as the functions have them, the content's first, and the bucket.
+    #[cfg(test)]
+    pub(crate) fn ports(&self) -> ([Arc<dyn Table>; 2], Arc<dyn Objects>) {
+        let tables = [(&self.content, 0), (&self.sitemap, 1)];
+        let tables = tables.map(|(table, number)| -> Arc<dyn Table> {
+            let (faults, throughput) = (self.faults.clone(), self.throughput[number].clone());
+            Arc::new(SimTable::new(table.clone(), faults, throughput))
+        });
+        (tables, Arc::new(self.bucket.clone()))
+    }
+
+    /// The same as they are, with calls that take no time.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> ([MemoryTable; 2], MemoryObjects) {
+        let tables = [self.content.clone(), self.sitemap.clone()];
+        (tables, self.objects.clone())
+    }
+
+    /// Puts other code in place of the functions' and the operator's.
+    #[cfg(test)]
+    pub(crate) fn replace(&mut self, functions: Regenerator, operator: Regenerator) {
+        let functions = Arc::new(functions);
+        for function in &self.functions {
+            *function.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&functions);
+        }
+        self.operator = operator;
+    }
+
+    /// The operator's code.
+    #[cfg(test)]
+    pub(crate) fn operator(&self) -> &Regenerator {
+        &self.operator
+    }
+
+    /// Whether every event is handled and no scan goes on.
+    #[cfg(test)]
+    pub(crate) async fn is_handled(&self) -> bool {
+        self.streams.iter().all(|stream| stream.waiting() == 0) && !self.is_scanning().await
     }
 
     /// Where search engines are told of changes.

@@ -22,7 +22,6 @@ use sitemap::time::When;
 use sweep::Endpoint;
 
 use super::SOURCE;
-use crate::time::pass;
 
 /// Seconds from one audit to the next.
 const A_DAY: i64 = 86_400;
@@ -188,6 +187,15 @@ async fn notices(world: &World, engine: &Engine) {
         rows.keys().all(|(pk, _)| pk.ends_with("#pause"))
     };
     until("everything was told", told).await;
+}
+
+/// Moves the clock on and waits for a sweep.
+async fn pass(world: &World, seconds: i64) {
+    world.clock.advance(seconds);
+    let due = |sk: &str| sk.split_once('#')?.0.parse::<i64>().ok();
+    let is_due = |sk: &str| due(sk).is_some_and(|due| due <= world.clock.now());
+    let rung = async || !world.rows("TIMER#").await.keys().any(|(_, sk)| is_due(sk));
+    until("the sweep has rung the timers", rung).await;
 }
 
 async fn time(world: &World) {

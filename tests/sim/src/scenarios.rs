@@ -1,0 +1,10 @@
+//! Directed tests of what the engine does, feature by feature: `harness` has what they are written in.
+//!
+//! The functions run over tables and a bucket in memory, in virtual time, and what is published is read through the real
+//! front. Nothing fails here unless a test says so: generated histories are there for faults.
+
+mod calls;
+mod harness;
+mod media;
+mod parts;
+mod time;

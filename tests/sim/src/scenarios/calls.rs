@@ -1,0 +1,183 @@
+//! Calls of tables and of the bucket that somebody sees: who fails them, holds them up, or notes them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use objects::{
+    BodyStream, Document, ObjectError, ObjectKey, ObjectMeta, Objects, Precondition, Put,
+};
+use table::{Action, Condition, Item, Name, Page, Query, Scan, Table, TableError, Update};
+
+/// A call.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// The operation of DynamoDB (`Query`), or the method of S3 (`PUT`).
+    operation: &'static str,
+    /// What it asks for: of a query the partition key, and an object's path.
+    request: String,
+}
+
+impl Call {
+    fn is(&self, operation: &str, names: &str) -> bool {
+        self.operation == operation && self.request.contains(names)
+    }
+}
+
+/// Sees calls.
+pub(super) trait Watcher: fmt::Debug + Send + Sync {
+    /// Says whether a call fails before it takes effect.
+    fn fails(&self, call: &Call) -> bool {
+        let _ = call;
+        false
+    }
+
+    /// Holds up an answer: what the caller goes on with is as old as that.
+    fn holds_up<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, ()> {
+        let _ = call;
+        Box::pin(async {})
+    }
+}
+
+/// Tables or a bucket whose calls are seen.
+#[derive(Debug)]
+pub(super) struct Seen<P: ?Sized> {
+    watcher: Arc<dyn Watcher>,
+    port: Arc<P>,
+}
+
+impl<P: ?Sized + Send + Sync> Seen<P> {
+    pub(super) fn new(port: Arc<P>, watcher: &Arc<dyn Watcher>) -> Self {
+        let watcher = Arc::clone(watcher);
+        Self { watcher, port }
+    }
+
+    fn call<'a, T: Send + 'a, E: Send + 'a>(
+        &'a self,
+        (operation, request): (&'static str, String),
+        failed: impl FnOnce(&'static str, String) -> E + Send + 'a,
+        reply: BoxFuture<'a, Result<T, E>>,
+    ) -> BoxFuture<'a, Result<T, E>> {
+        let call = Call { operation, request };
+        Box::pin(async move {
+            if self.watcher.fails(&call) {
+                return Err(failed(operation, "somebody fails it".to_owned()));
+            }
+            let answer = reply.await;
+            self.watcher.holds_up(&call).await;
+            answer
+        })
+    }
+}
+
+fn no_table(operation: &'static str, message: String) -> TableError {
+    TableError::Unavailable { operation, message }
+}
+
+fn no_bucket(operation: &'static str, message: String) -> ObjectError {
+    ObjectError::Unavailable { operation, message }
+}
+
+impl Table for Seen<dyn Table> {
+    fn get(&self, key: Item) -> table::Reply<'_, Option<Item>> {
+        let call = ("GetItem", format!("{key:?}"));
+        self.call(call, no_table, self.port.get(key))
+    }
+
+    fn batch_get(
+        &self,
+        keys: Vec<Item>,
+        attributes: Option<Vec<Name>>,
+    ) -> table::Reply<'_, (Vec<Item>, Vec<Item>)> {
+        let call = ("BatchGetItem", format!("{keys:?}"));
+        self.call(call, no_table, self.port.batch_get(keys, attributes))
+    }
+
+    fn query(&self, query: Query) -> table::Reply<'_, Page> {
+        let partition = query.partition.as_text().unwrap_or_default();
+        let call = ("Query", partition.to_owned());
+        self.call(call, no_table, self.port.query(query))
+    }
+
+    fn scan(&self, scan: Scan) -> table::Reply<'_, Page> {
+        let call = ("Scan", String::new());
+        self.call(call, no_table, self.port.scan(scan))
+    }
+
+    fn put(&self, item: Item, condition: Option<Condition>) -> table::Reply<'_, ()> {
+        let call = ("PutItem", format!("{item:?}"));
+        self.call(call, no_table, self.port.put(item, condition))
+    }
+
+    fn update(
+        &self,
+        key: Item,
+        update: Update,
+        condition: Option<Condition>,
+    ) -> table::Reply<'_, Item> {
+        let call = ("UpdateItem", format!("{key:?}"));
+        self.call(call, no_table, self.port.update(key, update, condition))
+    }
+
+    fn delete(&self, key: Item, condition: Option<Condition>) -> table::Reply<'_, ()> {
+        let call = ("DeleteItem", format!("{key:?}"));
+        self.call(call, no_table, self.port.delete(key, condition))
+    }
+
+    fn transact(&self, actions: Vec<Action>) -> table::Reply<'_, ()> {
+        let call = ("TransactWriteItems", format!("{actions:?}"));
+        self.call(call, no_table, self.port.transact(actions))
+    }
+}
+
+impl Objects for Seen<dyn Objects> {
+    fn head<'a>(&'a self, key: &'a ObjectKey) -> objects::Reply<'a, Option<ObjectMeta>> {
+        self.call(("HEAD", key.path()), no_bucket, self.port.head(key))
+    }
+
+    fn open<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+    ) -> objects::Reply<'a, Option<(ObjectMeta, BodyStream)>> {
+        self.call(("GET", key.path()), no_bucket, self.port.open(key))
+    }
+
+    fn get<'a>(&'a self, key: &'a ObjectKey) -> objects::Reply<'a, Option<(ObjectMeta, Bytes)>> {
+        self.call(("GET", key.path()), no_bucket, self.port.get(key))
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        body: Bytes,
+        document: &'a Document,
+        precondition: &'a Precondition,
+    ) -> objects::Reply<'a, Put> {
+        let put = self.port.put(key, body, document, precondition);
+        self.call(("PUT", key.path()), no_bucket, put)
+    }
+
+    fn list<'a>(&'a self, site: &'a str) -> objects::Reply<'a, Vec<ObjectKey>> {
+        let call = ("GET", site.to_owned());
+        self.call(call, no_bucket, self.port.list(site))
+    }
+
+    fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> objects::Reply<'a, Vec<String>> {
+        let call = ("GET", String::new());
+        self.call(call, no_bucket, self.port.sites(after, most))
+    }
+}
+
+/// Fails the calls of an operation that name something, as a service does that is out of order.
+#[derive(Debug)]
+pub(super) struct Poison {
+    pub(super) operation: &'static str,
+    pub(super) names: String,
+}
+
+impl Watcher for Poison {
+    fn fails(&self, call: &Call) -> bool {
+        call.is(self.operation, &self.names)
+    }
+}

@@ -1,0 +1,257 @@
+//! A deployment whose calls take time and do not fail, and a crawler that reads what it publishes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::SitemapTable;
+use engine::content::Content;
+use engine::metrics::Metrics;
+use engine::reconcile::{KnownSites, Reconciler};
+use engine::regenerate::Regenerator;
+use engine::regenerate::index::IndexLimits;
+use objects::Objects;
+use serde_json::Value;
+use table::{Item, Table};
+
+use super::calls::{Seen, Watcher};
+use crate::audit::Row;
+use crate::crawler::{Crawler, Entry};
+use crate::deployment::PLAIN;
+use crate::records::SITE;
+use crate::runtime::Sim;
+use crate::world;
+
+/// How long is waited for one thing, in virtual time: far longer than it takes.
+const PATIENCE: Duration = Duration::from_secs(3 * 3_600);
+/// The pause between two looks whether it is so.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// Lets a test happen.
+pub(super) fn simulated(test: impl AsyncFnOnce(Sim)) {
+    let sim = Sim::new(1);
+    sim.run(test(sim.clone()));
+}
+
+/// How a deployment is made.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    /// The deployment's sites.
+    pub(super) known: KnownSites,
+    /// Whether `sweep` runs by itself: not where a test calls it and nothing may be done beside it.
+    pub(super) sweeps: bool,
+    /// How much an index may hold.
+    pub(super) index_limits: IndexLimits,
+    /// Sees the functions' calls.
+    pub(super) watcher: Option<Arc<dyn Watcher>>,
+    /// What the functions count.
+    pub(super) metrics: Metrics,
+}
+
+impl Default for Options {
+    /// Any site, and nobody who sees anything.
+    fn default() -> Self {
+        Self {
+            known: KnownSites::Any,
+            sweeps: true,
+            index_limits: IndexLimits::default(),
+            watcher: None,
+            metrics: Metrics::default(),
+        }
+    }
+}
+
+/// A deployment and its crawler.
+pub(super) struct World {
+    inner: world::World,
+    /// The clock.
+    pub(super) clock: Sim,
+    /// Reads what is published.
+    pub(super) crawler: Crawler,
+    options: Options,
+}
+
+impl World {
+    /// A deployment on which nothing was ever loaded.
+    pub(super) async fn start(sim: &Sim) -> Self {
+        Self::with(sim, Options::default(), &[]).await
+    }
+
+    /// A deployment that finds these records in its content table.
+    pub(super) async fn with(sim: &Sim, options: Options, records: &[Value]) -> Self {
+        let mut world = Self::idle(sim, options);
+        for record in records {
+            world.put(record).await;
+        }
+        world.begin();
+        world.settle().await;
+        world
+    }
+
+    /// A deployment whose functions do not run yet.
+    pub(super) fn idle(sim: &Sim, options: Options) -> Self {
+        let mut inner = world::World::new(sim, world::Options::sound(1), PLAIN);
+        let crawler = Crawler::new(Arc::new(inner.public()), SITE);
+        let (tables, bucket) = inner.ports();
+        let functions = code(sim, &options, tables, bucket, options.watcher.as_ref());
+        let (tables, bucket) = inner.memory();
+        let tables = tables.map(|table| Arc::new(table) as Arc<dyn Table>);
+        let operator = Options {
+            metrics: Metrics::default(),
+            ..options.clone()
+        };
+        let operator = code(sim, &operator, tables, Arc::new(bucket), None);
+        inner.replace(functions, operator);
+        Self {
+            inner,
+            clock: sim.clone(),
+            crawler,
+            options,
+        }
+    }
+
+    /// Starts the functions of an idle deployment.
+    pub(super) fn begin(&mut self) {
+        if self.options.sweeps {
+            self.inner.begin();
+        } else {
+            self.inner.begin_streams();
+        }
+    }
+
+    /// The functions' code whose calls take no time, for calls by hand.
+    pub(super) fn functions(&self, watcher: Option<Arc<dyn Watcher>>) -> Regenerator {
+        let (tables, bucket) = self.inner.memory();
+        let tables = tables.map(|table| Arc::new(table) as Arc<dyn Table>);
+        let bucket = Arc::new(bucket);
+        code(&self.clock, &self.options, tables, bucket, watcher.as_ref())
+    }
+
+    /// The operator's view of the tables.
+    pub(super) fn reconciler(&self) -> &Reconciler {
+        &self.inner.operator().reconciler
+    }
+
+    /// The operator's view of the bucket.
+    pub(super) fn objects(&self) -> &dyn Objects {
+        &*self.inner.operator().objects
+    }
+
+    /// Writes a record into the content table.
+    pub(super) async fn put(&self, record: &Value) {
+        self.inner.put(record).await;
+    }
+
+    /// Writes a row of the sitemap table.
+    pub(super) async fn put_row(&self, row: Item) {
+        self.inner.damage_row(row).await;
+    }
+
+    /// Deletes a record of the content table.
+    pub(super) async fn delete(&self, id: &str) {
+        self.inner.delete(id).await;
+    }
+
+    /// Waits until this is so.
+    pub(super) async fn until(&self, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+        let deadline = self.clock.elapsed() + PATIENCE;
+        while !is_so().await {
+            assert!(
+                self.clock.elapsed() < deadline,
+                "waited {PATIENCE:?} in vain until {what}"
+            );
+            self.clock.sleep(GLANCE).await;
+        }
+    }
+
+    /// Waits until every event is handled and no scan goes on.
+    pub(super) async fn settle(&self) {
+        let handled = async || self.inner.is_handled().await;
+        self.until("all that has happened is published", handled)
+            .await;
+    }
+
+    /// What is listed, by loc: waits first.
+    pub(super) async fn listed(&self) -> BTreeMap<String, Entry> {
+        self.settle().await;
+        self.crawler.entries().await
+    }
+
+    /// The paths of what is listed, in order: waits first.
+    pub(super) async fn paths(&self) -> Vec<String> {
+        let prefix = format!("https://{SITE}");
+        self.listed()
+            .await
+            .into_keys()
+            .map(|loc| loc.strip_prefix(&prefix).expect("on the site").to_owned())
+            .collect()
+    }
+
+    /// The names of the sitemaps that the index lists: waits first.
+    pub(super) async fn sitemaps(&self) -> Vec<String> {
+        self.settle().await;
+        let name = |(loc, _): (String, _)| loc.rsplit('/').next().unwrap_or_default().to_owned();
+        self.crawler.index().await.into_iter().map(name).collect()
+    }
+
+    /// The rows of the sitemap table whose partition key begins so, by key.
+    pub(super) async fn rows(&self, prefix: &str) -> BTreeMap<(String, String), Row> {
+        let mut rows = self.inner.rows().await.0;
+        rows.retain(|(pk, _), _| pk.starts_with(prefix));
+        rows
+    }
+
+    /// Puts a text that is none in place of an attribute of a sitemap table's row, or takes the attribute off.
+    pub(super) async fn damage(&self, (pk, sk): (&str, &str), name: &str, text: Option<&str>) {
+        let is_it = |item: &Item| (item.text("pk"), item.text("sk")) == (Some(pk), Some(sk));
+        let mut row = self.inner.items_that(is_it).await.pop().expect("there");
+        match text {
+            Some(text) => row.set(name.to_owned(), text),
+            None => drop(row.remove(name)),
+        }
+        self.put_row(row).await;
+    }
+
+    /// Why a record's page is left out, by the name of the reason.
+    pub(super) async fn refusal(&self, id: &str) -> Option<String> {
+        self.settle().await;
+        let ledger = self.reconciler().table.ledger(id).await.expect("read");
+        ledger
+            .and_then(|ledger| ledger.refused)
+            .map(|(name, _)| name)
+    }
+
+    /// Ends it. No batch may have been given up.
+    pub(super) fn stop(self) {
+        assert_eq!(self.inner.given_up(), 0, "no batch was given up");
+    }
+}
+
+/// The functions over these tables, the content's first, and this bucket.
+fn code(
+    sim: &Sim,
+    options: &Options,
+    tables: [Arc<dyn Table>; 2],
+    objects: Arc<dyn Objects>,
+    watcher: Option<&Arc<dyn Watcher>>,
+) -> Regenerator {
+    let ([content, sitemap], objects) = match watcher {
+        None => (tables, objects),
+        Some(watcher) => (
+            tables.map(|table| Arc::new(Seen::new(table, watcher)) as Arc<dyn Table>),
+            Arc::new(Seen::new(objects, watcher)) as Arc<dyn Objects>,
+        ),
+    };
+    let env = sim.env();
+    Regenerator {
+        reconciler: Reconciler {
+            content: Content::new(content, env.clone()),
+            table: SitemapTable::new(sitemap, env.clone()),
+            known: options.known.clone(),
+            env,
+            metrics: options.metrics.clone(),
+        },
+        objects,
+        limits: options.index_limits,
+    }
+}
