@@ -18,7 +18,6 @@ mod llms;
 mod loss;
 mod metrics;
 mod notices;
-mod pages;
 mod poison;
 mod price;
 mod privileges;

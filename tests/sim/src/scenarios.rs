@@ -6,5 +6,6 @@
 mod calls;
 mod harness;
 mod media;
+mod pages;
 mod parts;
 mod time;
