@@ -5,7 +5,6 @@
     reason = "a test that unwraps nothing fails, as it should"
 )]
 
-mod archives;
 mod bad_input;
 mod closing;
 mod conformance;

@@ -3,6 +3,7 @@
 //! The functions run over tables and a bucket in memory, in virtual time, and what is published is read through the real
 //! front. Nothing fails here unless a test says so: generated histories are there for faults.
 
+mod archives;
 mod calls;
 mod harness;
 mod media;
