@@ -28,5 +28,4 @@ mod sites;
 mod source;
 mod store;
 mod template;
-mod translations;
 mod until;

@@ -10,3 +10,4 @@ mod media;
 mod pages;
 mod parts;
 mod time;
+mod translations;
