@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use front::{Runtime, SITE_HOST_HEADER, SiteFront};
 use futures::future::BoxFuture;
-use http::{Method, Request};
+use http::{HeaderValue, Method, Request};
 use http_body_util::BodyExt;
 use objects::{ObjectError, ObjectKey, Objects};
 
@@ -59,8 +59,11 @@ impl Public for SimPublic {
             for (name, value) in headers {
                 request = request.header(*name, *value);
             }
-            let request = request.header(SITE_HOST_HEADER, site);
-            let (request, ()) = request.body(()).expect("a request").into_parts();
+            let mut request = request.body(()).expect("a request");
+            // As the CDN does, whatever the client says.
+            let site = HeaderValue::from_str(site).expect("a host");
+            request.headers_mut().insert(SITE_HOST_HEADER, site);
+            let (request, ()) = request.into_parts();
             let (parts, body) = self.0.respond(&request, path).await.into_parts();
             let Ok(body) = body.collect().await;
             let sent: Bytes = body.to_bytes();

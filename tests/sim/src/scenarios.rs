@@ -9,5 +9,6 @@ mod harness;
 mod media;
 mod pages;
 mod parts;
+mod sites;
 mod time;
 mod translations;

@@ -137,6 +137,11 @@ impl World {
         &*self.inner.operator().objects
     }
 
+    /// Objects that the functions put so far, and puts that were lost to another.
+    pub(super) fn puts(&self) -> [u64; 2] {
+        self.inner.puts()
+    }
+
     /// Writes a record into the content table.
     pub(super) async fn put(&self, record: &Value) {
         self.inner.put(record).await;
