@@ -6,7 +6,6 @@
 )]
 
 mod bad_input;
-mod closing;
 mod conformance;
 mod crash;
 mod explain;

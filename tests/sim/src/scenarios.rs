@@ -5,6 +5,7 @@
 
 mod archives;
 mod calls;
+mod closing;
 mod harness;
 mod media;
 mod pages;

@@ -217,6 +217,12 @@ impl World {
         self.put_row(row).await;
     }
 
+    /// Drops the sitemap table, and its stream with it, when no function runs, and makes a new one.
+    pub(super) async fn drop_sitemap_table(&self) {
+        self.settle().await;
+        self.inner.drop_sitemap_table();
+    }
+
     /// Why a record's page is left out, by the name of the reason.
     pub(super) async fn refusal(&self, id: &str) -> Option<String> {
         self.settle().await;
