@@ -11,7 +11,6 @@ mod crash;
 mod explain;
 mod feed;
 mod histories;
-mod limits;
 mod llms;
 mod loss;
 mod metrics;

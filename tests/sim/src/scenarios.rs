@@ -7,6 +7,7 @@ mod archives;
 mod calls;
 mod closing;
 mod harness;
+mod limits;
 mod media;
 mod pages;
 mod parts;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -22,6 +23,17 @@ pub(super) struct Call {
 impl Call {
     fn is(&self, operation: &str, names: &str) -> bool {
         self.operation == operation && self.request.contains(names)
+    }
+
+    fn is_write(&self) -> bool {
+        let writes = [
+            "PutItem",
+            "UpdateItem",
+            "DeleteItem",
+            "TransactWriteItems",
+            "PUT",
+        ];
+        writes.contains(&self.operation)
     }
 }
 
@@ -179,5 +191,39 @@ pub(super) struct Poison {
 impl Watcher for Poison {
     fn fails(&self, call: &Call) -> bool {
         call.is(self.operation, &self.names)
+    }
+}
+
+/// A process that dies: lets so many writes pass, and fails every later one.
+#[derive(Debug)]
+pub(super) struct Fuse(AtomicI64);
+
+impl Default for Fuse {
+    /// A fuse that never blows.
+    fn default() -> Self {
+        Self(AtomicI64::new(i64::MAX))
+    }
+}
+
+impl Fuse {
+    /// Lets `writes` more writes pass.
+    pub(super) fn set(&self, writes: i64) {
+        self.0.store(writes, Ordering::Relaxed);
+    }
+
+    /// Lets everything pass; says whether it had blown.
+    pub(super) fn lift(&self) -> bool {
+        self.0.swap(i64::MAX, Ordering::Relaxed) < 0
+    }
+
+    /// Whether it has blown.
+    pub(super) fn blown(&self) -> bool {
+        self.0.load(Ordering::Relaxed) < 0
+    }
+}
+
+impl Watcher for Fuse {
+    fn fails(&self, call: &Call) -> bool {
+        call.is_write() && self.0.fetch_sub(1, Ordering::Relaxed) <= 0
     }
 }

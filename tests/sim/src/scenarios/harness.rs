@@ -10,7 +10,8 @@ use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
-use objects::Objects;
+use engine::sweep::audit::{Audit, Finding, beginning};
+use objects::{ObjectKey, Objects};
 use serde_json::Value;
 use table::{Item, Table};
 
@@ -26,6 +27,11 @@ use crate::world;
 const PATIENCE: Duration = Duration::from_secs(3 * 3_600);
 /// The pause between two looks whether it is so.
 const GLANCE: Duration = Duration::from_secs(1);
+
+/// How long an audit waits before it looks again: longer than a change takes from its event to the bucket.
+const SECOND_LOOK: Duration = Duration::from_secs(30);
+/// Audits of one repair: each may bring more to light.
+const ROUNDS: u32 = 6;
 
 /// Lets a test happen.
 pub(super) fn simulated(test: impl AsyncFnOnce(Sim)) {
@@ -217,10 +223,65 @@ impl World {
         self.put_row(row).await;
     }
 
+    /// Deletes an object, cuts it off, or writes something else over it, whichever `how` falls on.
+    pub(super) async fn lose_object(&self, key: &ObjectKey, how: usize) {
+        let bucket = self.inner.bucket();
+        let found = bucket.get(key).await.expect("an object");
+        let (meta, bytes) = found.expect("there");
+        match how % 3 {
+            0 => assert!(bucket.lose(key), "there"),
+            1 => {
+                let half = &bytes[..bytes.len() / 2];
+                self.inner.damage_object(key, half, meta.document);
+            }
+            _ => {
+                let other = vec![b'#'; bytes.len()];
+                self.inner.damage_object(key, &other, meta.document);
+            }
+        }
+    }
+
     /// Drops the sitemap table, and its stream with it, when no function runs, and makes a new one.
     pub(super) async fn drop_sitemap_table(&self) {
         self.settle().await;
         self.inner.drop_sitemap_table();
+    }
+
+    /// Audits everything, and with `repair` makes good what it finds, until nothing is left, as the command does. Gives what the
+    /// last round has found; nothing while a scan is under way. `report` is told each finding.
+    pub(super) async fn audit(
+        &self,
+        repair: bool,
+        mut report: impl FnMut(&Finding),
+    ) -> Option<Vec<Finding>> {
+        let reconciler = self.reconciler();
+        for round in 0.. {
+            let only_looks = repair && round == 0;
+            if !self.inner.is_handled().await {
+                return None;
+            }
+            let audit = Audit {
+                reconciler,
+                objects: self.objects(),
+                repair: repair && !only_looks,
+                second_look: SECOND_LOOK,
+            };
+            let (mut findings, mut progress) = (Vec::new(), beginning(self.clock.now()));
+            while progress.step.is_some() {
+                findings.extend(audit.page(&mut progress).await.expect("an audit's page"));
+            }
+            if only_looks && !findings.is_empty() {
+                // The next round finds them again.
+                continue;
+            }
+            findings.iter().for_each(&mut report);
+            let harmless = findings.iter().all(|finding| finding.problem.is_harmless());
+            if !repair || harmless || round == ROUNDS {
+                return Some(findings);
+            }
+            self.clock.sleep(SECOND_LOOK).await;
+        }
+        unreachable!("the last round returns")
     }
 
     /// Why a record's page is left out, by the name of the reason.
