@@ -11,7 +11,6 @@ mod crash;
 mod explain;
 mod feed;
 mod histories;
-mod llms;
 mod loss;
 mod metrics;
 mod notices;

@@ -25,6 +25,9 @@ struct State {
     now: u64,
     /// Seconds that are added to the clock, which leaps.
     ahead: i64,
+    /// Whether the clock moves by leaps alone.
+    #[cfg(test)]
+    stands_still: bool,
     random: u64,
     /// A digest of all that was noted.
     digest: u64,
@@ -105,6 +108,8 @@ impl Sim {
         Self(Arc::new(Mutex::new(State {
             now: 0,
             ahead: 0,
+            #[cfg(test)]
+            stands_still: false,
             random: seed,
             digest: seed,
             calls: 0,
@@ -250,7 +255,16 @@ impl Sim {
     #[must_use]
     pub fn now(&self) -> i64 {
         let state = self.lock();
-        BEGINNING + i64::try_from(state.now / 1_000_000).unwrap_or(i64::MAX) + state.ahead
+        let passed = i64::try_from(state.now / 1_000_000).unwrap_or(i64::MAX);
+        #[cfg(test)]
+        let passed = if state.stands_still { 0 } else { passed };
+        BEGINNING + passed + state.ahead
+    }
+
+    /// Has the clock stand at the world's beginning, but for its leaps.
+    #[cfg(test)]
+    pub(crate) fn stop_clock(&self) {
+        self.lock().stands_still = true;
     }
 
     /// Has the clock leap: all that runs finds that much time has passed.

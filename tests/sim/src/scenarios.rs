@@ -8,6 +8,7 @@ mod calls;
 mod closing;
 mod harness;
 mod limits;
+mod llms;
 mod media;
 mod pages;
 mod parts;

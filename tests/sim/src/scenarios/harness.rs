@@ -212,6 +212,11 @@ impl World {
         rows
     }
 
+    /// Deletes a row of the sitemap table.
+    pub(super) async fn delete_row(&self, pk: &str, sk: &str) {
+        self.inner.lose_row(pk, sk).await;
+    }
+
     /// Puts a text that is none in place of an attribute of a sitemap table's row, or takes the attribute off.
     pub(super) async fn damage(&self, (pk, sk): (&str, &str), name: &str, text: Option<&str>) {
         let is_it = |item: &Item| (item.text("pk"), item.text("sk")) == (Some(pk), Some(sk));
@@ -245,6 +250,11 @@ impl World {
     pub(super) async fn drop_sitemap_table(&self) {
         self.settle().await;
         self.inner.drop_sitemap_table();
+    }
+
+    /// Sweeps once more, beside the clock.
+    pub(super) async fn sweep(&self) {
+        self.inner.sweep().await.expect("a sweep");
     }
 
     /// Audits everything, and with `repair` makes good what it finds, until nothing is left, as the command does. Gives what the
