@@ -17,7 +17,6 @@ mod notices;
 mod poison;
 mod price;
 mod privileges;
-mod publishing;
 mod races;
 mod redrive;
 mod silence;

@@ -1,8 +1,8 @@
 //! Calls of tables and of the bucket that somebody sees: who fails them, holds them up, or notes them.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -225,5 +225,25 @@ impl Fuse {
 impl Watcher for Fuse {
     fn fails(&self, call: &Call) -> bool {
         call.is_write() && self.0.fetch_sub(1, Ordering::Relaxed) <= 0
+    }
+}
+
+/// Notes the partitions that are queried.
+#[derive(Debug, Default)]
+pub(super) struct Queries(Mutex<Vec<String>>);
+
+impl Queries {
+    /// The partition keys queried since the last call.
+    pub(super) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl Watcher for Queries {
+    fn fails(&self, call: &Call) -> bool {
+        if call.operation == "Query" {
+            self.0.lock().unwrap().push(call.request.clone());
+        }
+        false
     }
 }

@@ -246,6 +246,11 @@ impl World {
         }
     }
 
+    /// Writes something in place of an object.
+    pub(super) fn overwrite(&self, key: &ObjectKey, bytes: &[u8]) {
+        self.inner.damage_object(key, bytes, None);
+    }
+
     /// Drops the sitemap table, and its stream with it, when no function runs, and makes a new one.
     pub(super) async fn drop_sitemap_table(&self) {
         self.settle().await;
