@@ -9,7 +9,6 @@ mod bad_input;
 mod conformance;
 mod crash;
 mod explain;
-mod feed;
 mod histories;
 mod loss;
 mod metrics;

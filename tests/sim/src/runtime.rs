@@ -348,7 +348,7 @@ impl Sim {
 }
 
 /// When the world begins, in Unix seconds.
-const BEGINNING: i64 = 1_800_000_000;
+pub(crate) const BEGINNING: i64 = 1_800_000_000;
 
 impl Environment for Sim {
     fn now(&self) -> i64 {

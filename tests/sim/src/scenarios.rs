@@ -6,6 +6,7 @@
 mod archives;
 mod calls;
 mod closing;
+mod feed;
 mod harness;
 mod limits;
 mod llms;

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use futures::channel::oneshot;
 use futures::future::BoxFuture;
+use futures::join;
 use objects::{
     BodyStream, Document, ObjectError, ObjectKey, ObjectMeta, Objects, Precondition, Put,
 };
@@ -246,4 +248,56 @@ impl Watcher for Queries {
         }
         false
     }
+}
+
+/// Holds up the first call of an operation that names something, once it was answered: what the caller goes on with is as old as
+/// the gate was closed.
+#[derive(Debug)]
+pub(super) struct Gate {
+    operation: &'static str,
+    names: String,
+    /// Tells that a call stands here, and lets it go on.
+    closed: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
+    reached: Mutex<Option<oneshot::Receiver<()>>>,
+    open: Mutex<Option<oneshot::Sender<()>>>,
+}
+
+impl Gate {
+    /// Behind an operation of DynamoDB (`Query`) or a method of S3 (`PUT`), if its request contains `names`.
+    pub(super) fn behind(operation: &'static str, names: impl Into<String>) -> Self {
+        let (stands, reached) = oneshot::channel();
+        let (open, goes_on) = oneshot::channel();
+        Self {
+            operation,
+            names: names.into(),
+            closed: Mutex::new(Some((stands, goes_on))),
+            reached: Mutex::new(Some(reached)),
+            open: Mutex::new(Some(open)),
+        }
+    }
+}
+
+impl Watcher for Gate {
+    fn holds_up<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, ()> {
+        let is_it = call.is(self.operation, &self.names);
+        let closed = is_it.then(|| self.closed.lock().unwrap().take()).flatten();
+        Box::pin(async {
+            if let Some((stands, goes_on)) = closed {
+                stands.send(()).expect("somebody waits at the gate");
+                goes_on.await.expect("the gate is opened");
+            }
+        })
+    }
+}
+
+/// Runs `slow` up to a gate, then `fast` to its end, then `slow` to its own.
+pub(super) async fn overtaken(gate: &Gate, slow: impl Future, fast: impl Future<Output = ()>) {
+    let reached = gate.reached.lock().unwrap().take().expect("closed");
+    let open = gate.open.lock().unwrap().take().expect("closed");
+    let overtakes = async {
+        reached.await.expect("a call comes to the gate");
+        fast.await;
+        open.send(()).expect("a call stands at the gate");
+    };
+    join!(slow, overtakes);
 }
