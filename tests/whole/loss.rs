@@ -1,194 +1,38 @@
-//! State that is lost, damaged or taken back: the audit finds it and makes it good. Each row and each object, one at a time, in
-//! memory: `sim::loss`.
+//! An object that is none of ours, in a real bucket: the functions do not read it, and the audit finds nothing behind them. What else
+//! is lost: `sim::scenarios::loss` and `sim::loss`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use aws::Clock;
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::primitives::ByteStream;
 use cli::audit::{Ended, audit};
-use engine::keys::prefix;
-use engine::slots::Room;
-use engine::sweep::audit::{Finding, Problem};
-use engine::sweep::sweep;
-use harness::{Entry, SITE, World, post, settings, with};
-use local::stack::{AUDIT_TIMES, Options};
-use local::tables::{BUCKET, SITEMAP_TABLE};
+use harness::{SITE, World, post};
+use local::stack::Options;
+use local::tables::BUCKET;
 use objects::PUBLISHED_PREFIX;
-use serde_json::json;
-use sitemap::plan::Series;
 
 /// Longer than a change takes here.
 const PAUSE: Duration = Duration::from_millis(150);
 
-type Item = HashMap<String, AttributeValue>;
-
-/// A site with everything that has a row: several shards, a free slot, a duplicate that waits, a timer, an archive, a page
-/// of two parts, a translation group, a video, and a change that stands in the feed.
-async fn world() -> World {
-    let tomorrow = json!({"expires_at": "2999-01-01T00:00:00Z"});
-    let mut records = vec![
-        settings(json!({"entries_per_sitemap": 2})),
-        with(&post("/timer", 9), tomorrow),
-        with(&post("/a", 9), json!({"id": "twin"})),
-        with(&post("/page", 9), json!({"type": "page"})),
-        with(&post("/draft", 9), json!({"status": "draft"})),
-        with(
-            &post("/c", 9),
-            json!({"id": "archive", "type": "tag", "archive_of": {"taxonomy": "tag", "term": "t"},
-                "url": format!("https://{SITE}/tag/t")}),
-        ),
-        with(
-            &post("/long/", 9),
-            json!({"pages": 2, "terms": {"tag": ["t"]}, "videos": [{"title": "v",
-                "thumbnail_url": "https://i.example.net/1.jpg", "content_url": "https://v.example.net/1.mp4"}]}),
-        ),
-        with(
-            &post("/en", 9),
-            json!({"language": "en", "translation_group": "g", "x_default": true}),
-        ),
-        with(
-            &post("/de", 9),
-            json!({"language": "de", "translation_group": "g"}),
-        ),
-    ];
-    records.extend((1..=4).map(|day| post(["/a", "/b", "/c", "/d"][day - 1], day as u32)));
-    let world = World::with(Options::default(), &records).await;
-    world.delete("post/c").await;
-    let edited = json!({"title": "Edited", "expires_at": "2999-01-01T00:00:00Z"});
-    world.put(&with(&post("/timer", 9), edited)).await;
-    world.settle().await;
-    world
-}
-
-fn client(world: &World) -> impl Future<Output = &Client> {
-    world.stack.aws.dynamodb()
-}
-
-async fn items(world: &World) -> Vec<Item> {
-    let scan = client(world).await.scan().table_name(SITEMAP_TABLE);
-    scan.send().await.unwrap().items.unwrap()
-}
-
-async fn put_item(world: &World, item: Item) {
-    let put = client(world).await.put_item().table_name(SITEMAP_TABLE);
-    put.set_item(Some(item)).send().await.unwrap();
-}
-
-async fn delete_item(world: &World, item: &Item) {
-    let key = ["pk", "sk"].map(|name| (name.to_owned(), item[name].clone()));
-    let delete = client(world).await.delete_item().table_name(SITEMAP_TABLE);
-    delete.set_key(Some(key.into())).send().await.unwrap();
-}
-
-fn name(item: &Item) -> String {
-    format!(
-        "{} {}",
-        item["pk"].as_s().unwrap(),
-        item["sk"].as_s().unwrap()
-    )
-}
-
-async fn find(world: &World, repair: bool) -> (Ended, Vec<Finding>) {
-    let mut findings = Vec::new();
-    let target = world.target();
+/// Audits until no scan is under way, and finds nothing.
+async fn finds_nothing(world: &World, repair: bool) {
     for _ in 0..50 {
-        let report = |finding: &Finding| findings.push(finding.clone());
-        let ended = audit(&target, repair, PAUSE, report).await.unwrap();
-        if matches!(ended, Ended::Whole(_)) {
-            return (ended, findings);
+        let ended = audit(&world.target(), repair, PAUSE, |_| ()).await.unwrap();
+        if let Ended::Whole(left) = ended {
+            assert!(
+                left.iter().all(|finding| finding.problem.is_harmless()),
+                "{left:#?}"
+            );
+            return;
         }
-        // A scan that somebody has to wake, or a site's row that is to be written again: the local sweep does both.
         world.settle().await;
         tokio::time::sleep(PAUSE).await;
     }
     panic!("a scan does not end");
 }
 
-fn is_clean(ended: &Ended) -> bool {
-    matches!(ended, Ended::Whole(left) if left.iter().all(|finding| finding.problem.is_harmless()))
-}
-
-/// Repairs, and holds what is listed and every row's place against what they were.
-async fn is_made_good(world: &World, listed: &BTreeMap<String, Entry>, what: &str) {
-    world.settle().await;
-    let (ended, findings) = find(world, true).await;
-    assert!(is_clean(&ended), "{what}: {ended:?} {findings:#?}");
-    // Repairs are followed by events; an audit right behind them finds nothing.
-    let now = world.listed().await;
-    let says = |entries: &BTreeMap<String, Entry>| {
-        let entries = entries.iter();
-        let says =
-            entries.map(|(loc, entry)| (loc.clone(), entry.lastmod.clone(), entry.links.clone()));
-        says.collect::<BTreeSet<_>>()
-    };
-    // Either of two records may have the address that both claim.
-    let twins = |mut all: BTreeSet<(String, Option<String>, Vec<String>)>| {
-        all.retain(|(loc, ..)| !loc.ends_with("/a"));
-        all
-    };
-    assert_eq!(
-        twins(says(&now)),
-        twins(says(listed)),
-        "{what}: {findings:#?}"
-    );
-    assert!(now.keys().eq(listed.keys()), "{what}: {:?}", now.keys());
-    let (ended, left) = find(world, false).await;
-    assert!(
-        is_clean(&ended),
-        "{what}: first {findings:#?}, then {left:#?}"
-    );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_audit_of_what_is_as_it_should_be_finds_nothing() {
-    let world = world().await;
-    let (ended, findings) = find(&world, false).await;
-    assert!(is_clean(&ended), "{findings:#?}");
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_table_that_is_taken_back_to_what_it_was_is_made_good() {
-    let world = world().await;
-    let before = items(&world).await;
-    world
-        .put(&with(
-            &post("/b", 20),
-            json!({"images": [{"url": "https://i.example/1"}]}),
-        ))
-        .await;
-    world.put(&post("/new", 21)).await;
-    world
-        .put(&with(&post("/moved", 22), json!({"id": "post/d"})))
-        .await;
-    world.delete("post/page").await;
-    let listed = world.listed().await;
-    assert_eq!(listed.len(), 10, "{:?}", listed.keys());
-    for item in items(&world).await {
-        delete_item(&world, &item).await;
-    }
-    for item in before {
-        put_item(&world, item).await;
-    }
-    is_made_good(&world, &listed, "an older table").await;
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_table_that_is_dropped_is_made_good() {
-    let world = world().await;
-    let listed = world.listed().await;
-    world.drop_sitemap_table().await;
-    is_made_good(&world, &listed, "a dropped table").await;
-    world.stop().await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_is_larger_than_any_of_ours_is_replaced_unread() {
-    let world = world().await;
+    let world = World::with(Options::default(), &[post("/a", 1), post("/b", 2)]).await;
     let s3 = world.stack.aws.s3().await;
     let sitemap = world.listed().await[&format!("https://{SITE}/b")]
         .sitemap
@@ -198,8 +42,10 @@ async fn an_object_that_is_larger_than_any_of_ours_is_replaced_unread() {
     let put = s3.put_object().bucket(BUCKET).key(&key).body(bytes);
     put.send().await.unwrap();
     world.put(&post("/b", 11)).await;
-    world.settle().await;
-    is_made_good(&world, &world.listed().await, "a large object").await;
+    let listed = world.listed().await;
+    finds_nothing(&world, true).await;
+    assert_eq!(world.listed().await, listed);
+    finds_nothing(&world, false).await;
     assert!(s3_bytes(&world, &key).await.len() < 10_000);
     world.stop().await;
 }
@@ -214,193 +60,4 @@ async fn s3_bytes(world: &World, key: &str) -> Vec<u8> {
         .await
         .unwrap();
     object.body.collect().await.unwrap().to_vec()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn slots_that_were_offered_and_never_used_are_given_back() {
-    let world = world().await;
-    let table = &world.stack.reconciler.table;
-    let series = Series {
-        site: SITE.to_owned(),
-        name: "post".to_owned(),
-    };
-    let free = async || world.rows(prefix::FREE).await.len();
-    // Of two records that are loaded together and have one address, one gets a slot in vain.
-    find(&world, true).await;
-    let before = free().await;
-    let room = Room {
-        positions: 2,
-        bytes: 1_000_000,
-    };
-    let offers = table.offer(&series, &[1; 5], room, None).await.unwrap();
-    let leaked = offers.iter().filter(|offer| !offer.given_back).count();
-    let (ended, findings) = find(&world, true).await;
-    assert!(is_clean(&ended), "{findings:?}");
-    let found = findings
-        .iter()
-        .map(|finding| finding.problem)
-        .collect::<BTreeSet<_>>();
-    assert_eq!(found, BTreeSet::from([Problem::SlotsLeaked]));
-    assert_eq!(free().await, before + leaked);
-    for n in 0..before + leaked {
-        world.put(&post(&format!("/filler/{n}"), 9)).await;
-    }
-    world.settle().await;
-    assert_eq!(free().await, 0);
-    assert_eq!(find(&world, false).await.1, []);
-    world.stop().await;
-}
-
-/// Of a slot that was given back, the row is lost, and then the counter: it must not give the slot a second time.
-#[tokio::test(flavor = "multi_thread")]
-async fn regression_a_free_slot_without_a_row_is_not_given_twice() {
-    let world = world().await;
-    let (pk, sk) = world.rows(prefix::FREE).await.into_keys().next().unwrap();
-    let slot = engine::keys::free_slot(&sk).unwrap();
-    let series = Series {
-        site: SITE.to_owned(),
-        name: pk.rsplit('#').next().unwrap().to_owned(),
-    };
-    let row = engine::keys::entry(&series, slot);
-    world.delete_row(&row.pk, &row.sk).await;
-    assert!(is_clean(&find(&world, true).await.0));
-    let counter = engine::keys::series(&series);
-    world.delete_row(&counter.pk, &counter.sk).await;
-    assert!(is_clean(&find(&world, true).await.0));
-    for n in 0..6 {
-        world.put(&post(&format!("/filler/{n}"), 9)).await;
-        world.settle().await;
-    }
-    assert_eq!(world.listed().await.len(), 10 + 6);
-    let (ended, findings) = find(&world, false).await;
-    assert!(is_clean(&ended), "{findings:#?}");
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_daily_sweep_makes_good_what_was_lost() {
-    let world = world().await;
-    let listed = world.listed().await;
-    world.settle().await;
-    let entries = world.rows(prefix::SEGMENT).await;
-    for item in items(&world).await {
-        if name(&item).starts_with(prefix::SEGMENT) || name(&item).starts_with(prefix::INDEX) {
-            delete_item(&world, &item).await;
-        }
-    }
-    world.settle().await;
-    // Before the first of these there was none to be due.
-    for _ in 0..3 {
-        tokio::time::sleep(Duration::from_millis(1_100)).await;
-        world.clock.advance(86_400);
-    }
-    for _ in 0..100 {
-        world.settle().await;
-        let now = world.rows(prefix::SEGMENT).await;
-        if now.len() == entries.len() && find(&world, false).await.1.is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    assert_eq!(world.listed().await, listed);
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn only_a_repair_has_the_audit_begin_again_soon() {
-    let options = Options {
-        clock: Clock::stopped(1_800_000_000),
-        // Of two audits at the same time, the one that ends last says what was repaired.
-        sweeps: false,
-        ..Options::default()
-    };
-    let world = World::with(options, &[post("/a", 1)]).await;
-    world.settle().await;
-    let (reconciler, objects) = (&world.stack.reconciler, &world.stack.objects);
-    // Sweeps until no audit is under way, and says when the last one began and what it repaired.
-    let audited = async || {
-        for _ in 0..100 {
-            // Boxed: it is large for a thread's stack.
-            let swept = Box::pin(sweep(reconciler, &**objects, AUDIT_TIMES, None));
-            assert!(swept.await.unwrap(), "another sweep is under way");
-            match reconciler.table.audit().await.unwrap() {
-                Some(progress) if progress.step.is_none() => return progress,
-                _ => tokio::time::sleep(PAUSE).await,
-            }
-        }
-        panic!("an audit does not end");
-    };
-    audited().await;
-    let text = |text: &str| AttributeValue::S(text.to_owned());
-    let unknown = [("pk", text("NEWER#x")), ("sk", text("-"))];
-    let unknown = unknown.map(|(name, value)| (name.to_owned(), value));
-    put_item(&world, unknown.into()).await;
-    world.clock.advance(86_400);
-    let began = world.clock.now();
-    let harmless = audited().await;
-    assert_eq!((harmless.began, harmless.repaired), (began, 0));
-    assert_eq!(harmless.found.get("row_unknown"), Some(&1));
-    for _ in 0..3 {
-        world.clock.advance(3_600);
-        assert_eq!(audited().await.began, began, "nothing was repaired");
-    }
-    let claim = engine::keys::claim(SITE, &format!("https://{SITE}/a"));
-    world.delete_row(&claim.pk, &claim.sk).await;
-    world.clock.advance(86_400);
-    let repaired = audited().await;
-    assert!(
-        repaired.began > began && repaired.repaired > 0,
-        "{repaired:?}"
-    );
-    world.settle().await;
-    world.clock.advance(600);
-    assert_eq!(audited().await.began, world.clock.now());
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn regression_a_lost_claim_that_another_has_taken_by_now_holds_nothing_up() {
-    let world = World::with(Options::default(), &[post("/a", 1), post("/b", 2)]).await;
-    world.settle().await;
-    let claim = engine::keys::claim(SITE, &format!("https://{SITE}/a"));
-    world.delete_row(&claim.pk, &claim.sk).await;
-    world
-        .put(&with(&post("/a", 3), json!({"id": "twin"})))
-        .await;
-    world.settle().await;
-    // Its ledger says that it has the claim, which no commit can release: that is the twin's.
-    world.delete("post/a").await;
-    let settled = tokio::time::timeout(Duration::from_secs(60), world.settle());
-    assert!(settled.await.is_ok(), "its event is delivered for ever");
-    assert_eq!(world.paths().await, ["/a", "/b"]);
-    assert_eq!(world.rows(prefix::LEDGER).await.len(), 2);
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn regression_a_first_load_that_no_scan_serves_is_gone_on_with() {
-    let world = World::with(Options::default(), &[post("/a", 1)]).await;
-    world.settle().await;
-    let text = |text: &str| AttributeValue::S(text.to_owned());
-    // A site that nothing was published of yet, and whose place in the scan was lost with the scan's row.
-    let is_site = |item: &Item| name(item).starts_with(prefix::SITE);
-    let mut site = items(&world).await.into_iter().find(is_site).unwrap();
-    let settings = site["settings"].as_s().unwrap();
-    let settings = settings.replace(SITE, "new.example");
-    site.insert("pk".to_owned(), text("SITE#new.example"));
-    site.insert("settings".to_owned(), text(&settings));
-    site.insert("hold".to_owned(), text("loading"));
-    put_item(&world, site).await;
-    world.settle().await;
-    let (ended, findings) = find(&world, true).await;
-    assert!(is_clean(&ended), "{findings:#?}");
-    assert!(
-        findings
-            .iter()
-            .any(|finding| finding.problem == Problem::SiteUnserved)
-    );
-    world.settle().await;
-    let rows = world.rows("SITE#new.example").await;
-    assert!(rows.values().all(|row| !row.contains_key("hold")) && rows.len() == 1);
-    world.stop().await;
 }

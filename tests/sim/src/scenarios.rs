@@ -10,6 +10,7 @@ mod feed;
 mod harness;
 mod limits;
 mod llms;
+mod loss;
 mod media;
 mod meter;
 mod pages;

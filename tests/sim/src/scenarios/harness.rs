@@ -205,6 +205,11 @@ impl World {
         self.crawler.index().await.into_iter().map(name).collect()
     }
 
+    /// The rows of the sitemap table, as they are stored.
+    pub(super) async fn items(&self) -> Vec<Item> {
+        self.inner.items().await
+    }
+
     /// The rows of the sitemap table whose partition key begins so, by key.
     pub(super) async fn rows(&self, prefix: &str) -> BTreeMap<(String, String), Row> {
         let mut rows = self.inner.rows().await.0;
