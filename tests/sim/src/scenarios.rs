@@ -13,6 +13,7 @@ mod llms;
 mod loss;
 mod media;
 mod meter;
+mod notices;
 mod pages;
 mod parts;
 mod publishing;

@@ -7,7 +7,6 @@ use serde_json::Value;
 use sweep::Endpoint;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// What becomes of one request.
@@ -23,8 +22,6 @@ pub(super) enum Answer {
     Half,
     /// The connection is closed.
     Close,
-    /// 200, once the semaphore has a permit.
-    Held(Arc<Semaphore>),
 }
 
 impl Answer {
@@ -133,10 +130,6 @@ async fn converse(mut stream: TcpStream, state: Arc<State>) {
             std::future::pending().await
         }
         Answer::Close => Ok(()),
-        Answer::Held(gate) => {
-            gate.acquire().await.unwrap().forget();
-            stream.write_all(text(200, "").as_bytes()).await
-        }
     };
     sent.unwrap();
 }
