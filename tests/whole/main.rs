@@ -16,7 +16,6 @@ mod notices;
 mod poison;
 mod price;
 mod privileges;
-mod races;
 mod redrive;
 mod silence;
 mod source;

@@ -17,6 +17,7 @@ mod notices;
 mod pages;
 mod parts;
 mod publishing;
+mod races;
 mod sites;
 mod time;
 mod translations;
