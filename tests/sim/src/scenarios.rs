@@ -19,5 +19,6 @@ mod parts;
 mod publishing;
 mod races;
 mod sites;
+mod store;
 mod time;
 mod translations;
