@@ -24,6 +24,7 @@ use crate::fetch::client::Client;
 pub(crate) mod command;
 mod csv;
 mod feed;
+mod fields;
 mod held;
 mod html;
 mod json;

@@ -24,13 +24,12 @@ mod scans;
 mod site;
 pub mod wait;
 
+use clock::READS;
 pub use scans::{Scan, SiteScan};
 pub use site::{IndexNow, Paused, Refusal, Sent, SettingProblem, Site, State};
 
 /// Scans of sites that are shown.
 const SCANS: u32 = 100;
-/// Reads at the same time.
-const READS: usize = 16;
 /// Batches in the failure bucket that are counted: a page of S3's listing.
 pub const FAILURES: u64 = 1_000;
 
@@ -269,21 +268,12 @@ fn of_failures(waiting: u64) -> String {
     }
 }
 
-/// How long ago a moment was.
-fn ago(now: i64, at: When) -> String {
-    match now.saturating_sub(at.seconds()).max(0) {
-        seconds @ ..120 => format!("{seconds} s ago"),
-        seconds @ ..7_200 => format!("{} min ago", seconds / 60),
-        seconds @ ..172_800 => format!("{} h ago", seconds / 3_600),
-        seconds => format!("{} days ago", seconds / 86_400),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use engine::scans::{ContentScan, Pass, Step};
     use serde_json::json;
 
+    use super::clock::ago;
     use super::*;
 
     fn status() -> Status {

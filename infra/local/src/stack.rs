@@ -3,41 +3,44 @@
 //! [`Stack::start`] starts the servers and creates tables and bucket; content is loaded; [`Stack::run`] starts the
 //! functions. A first load then costs one pass over the content, since no record is reconciled before the scan begins.
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use aws::environment::{content, sitemap_table};
-use aws::{Aws, Clock, S3Objects};
+use aws::{Aws, S3Objects};
 use aws_sdk_dynamodb::config::SharedInterceptor;
 use engine::content::SourceTable;
 use engine::error::EngineError;
 use engine::metrics::Metrics;
-use engine::reconcile::{KnownSites, Reconciler};
+use engine::reconcile::Reconciler;
 use engine::regenerate::Regenerator;
-use engine::regenerate::index::IndexLimits;
 use engine::sweep::notices::SearchEngines;
 use engine::sweep::{AuditTimes, sweep};
 use futures::FutureExt;
 use objects::{Objects, all_sites};
-use sweep::Endpoint;
 use tokio::task::JoinHandle;
 
+use crate::dynamodb::DynamoDb;
 use crate::dynamodb::client;
 use crate::dynamodb::idempotency::without_tokens;
-use crate::dynamodb::{DynamoDb, DynamoDbError};
 use crate::event_source::{
-    Broken, EventSource, FailureQueue, Faults, Filter, Handler, Mapping, Progress, QUIET, Watch,
+    EventSource, FailureQueue, Filter, Handler, Mapping, Progress, QUIET, Watch,
 };
-use crate::invocation::{INGEST, Observer, REGENERATE, SWEEP, invoke};
-use crate::loopback::{ListenError, Server};
-use crate::s3::{S3, StartError};
+use crate::invocation::{INGEST, REGENERATE, SWEEP, invoke};
+use crate::loopback::Server;
+use crate::s3::S3;
 use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 
+mod error;
 mod folder;
 mod front;
+mod options;
 
+pub use error::StackError;
 pub use front::local_address;
+pub use options::Options;
+
+use front::Hosts;
 use front::serve_sites;
 
 /// The event source of the user's table; it calls [`INGEST`].
@@ -61,110 +64,6 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const SWEEP_TIMEOUT: Duration = Duration::from_secs(60);
 /// Scans of sites that are named when something waits for them.
 const SCANS_SHOWN: u32 = 10;
-
-/// How a stack is started.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The sites' port; 0 for any.
-    pub port: u16,
-    /// DynamoDB's port; 0 for any.
-    pub dynamodb_port: u16,
-    /// S3's port; 0 for any.
-    pub s3_port: u16,
-    /// Where state is kept; without it in a temporary folder.
-    pub data: Option<PathBuf>,
-    /// The functions' clock.
-    pub clock: Clock,
-    /// The deployment's sites.
-    pub known: KnownSites,
-    /// What the event sources do wrong.
-    pub faults: Faults,
-    /// Whether `sweep` runs by itself: not where a test calls it and nothing may be done beside it.
-    pub sweeps: bool,
-    /// The number of stream shards that each table's stream is read as.
-    pub stream_shards: usize,
-    /// Batches of a stream shard under way at the same time.
-    pub parallel: usize,
-    /// Times a batch is tried again before it is given up; without it, until it succeeds.
-    pub retries: Option<u32>,
-    /// How much an index may hold.
-    pub index_limits: IndexLimits,
-    /// Sees every request of the functions but `http`, and may fail it.
-    pub interceptor: Option<SharedInterceptor>,
-    /// Sees what the functions do.
-    pub observer: Option<Arc<dyn Observer>>,
-    /// The endpoint to notify search engines at. Without it they are not notified.
-    pub indexnow: Option<Endpoint>,
-    /// A table of the user's own whose items are content too. It is created if it does not exist.
-    pub source: Option<SourceTable>,
-    /// What the functions count.
-    pub metrics: Metrics,
-}
-
-impl Default for Options {
-    /// Any ports, no state, the system's clock, any site, no faults, nobody to tell, no table but its own.
-    fn default() -> Self {
-        let (clock, known, faults) = (Clock::system(), KnownSites::Any, Faults::default());
-        Self {
-            port: 0,
-            dynamodb_port: 0,
-            s3_port: 0,
-            data: None,
-            clock,
-            known,
-            faults,
-            sweeps: true,
-            stream_shards: 1,
-            parallel: 1,
-            retries: None,
-            index_limits: IndexLimits::default(),
-            interceptor: None,
-            observer: None,
-            indexnow: None,
-            source: None,
-            metrics: Metrics::default(),
-        }
-    }
-}
-
-/// Why a stack does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StackError {
-    /// DynamoDB does not start or stop.
-    #[error(transparent)]
-    DynamoDb(#[from] DynamoDbError),
-    /// S3 does not start.
-    #[error(transparent)]
-    S3(#[from] StartError),
-    /// The sites' port.
-    #[error(transparent)]
-    Listen(#[from] ListenError),
-    /// Tables or bucket.
-    #[error(transparent)]
-    Create(#[from] tables::CreateError),
-    /// The folder for state.
-    #[error("{folder}: {error}")]
-    Folder {
-        /// The folder.
-        folder: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// A table or the bucket fails.
-    #[error(transparent)]
-    Store(#[from] EngineError),
-    /// A stream is no longer read.
-    #[error(transparent)]
-    Broken(#[from] Broken),
-    /// A part of the stack has panicked.
-    #[error("{part} has panicked: {reason}")]
-    Panicked {
-        /// The part.
-        part: &'static str,
-        /// What it said.
-        reason: String,
-    },
-}
 
 /// The functions, running.
 struct Running {
@@ -218,9 +117,6 @@ pub struct Stack {
 
 /// How far the content's streams are read, once the functions run.
 pub type Reading = Arc<OnceLock<Vec<Watch>>>;
-
-/// The hosts of the sites that have objects.
-type Hosts = Arc<RwLock<Vec<String>>>;
 
 impl Stack {
     /// Starts the servers, and creates tables and bucket.

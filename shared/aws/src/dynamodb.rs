@@ -7,16 +7,15 @@ use aws_sdk_dynamodb::Config;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, ConditionCheck, Delete, KeyType as KeyRole,
-    KeysAndAttributes, Put, ReturnValue, TransactWriteItem,
+    CancellationReason, ConditionCheck, Delete, KeyType as KeyRole, KeysAndAttributes, Put,
+    ReturnValue, TransactWriteItem,
 };
 use engine::content::source::Description;
 use engine::error::EngineError;
 use table::{
     Action, Condition, Item, Name, Page, Query, Reason, Reply, Scan, Schema, Table, TableError,
-    Update, Value,
+    Update,
 };
 
 use self::expression::Expression;
@@ -24,9 +23,11 @@ use crate::clients::Aws;
 use crate::error::message;
 
 mod expression;
+mod item;
 
-/// An item of the SDK.
-type SdkItem = HashMap<String, AttributeValue>;
+pub use item::item;
+
+use item::{SdkItem, sdk_item};
 
 /// [`Table`] on DynamoDB.
 #[derive(Clone, Debug)]
@@ -324,65 +325,6 @@ fn page(items: Option<Vec<SdkItem>>, next: Option<SdkItem>) -> Page {
     }
 }
 
-/// An item as the port has it.
-#[must_use]
-pub fn item(item: SdkItem) -> Item {
-    let attributes = item.into_iter();
-    attributes
-        .map(|(name, attribute)| (Name::from(name), value(attribute)))
-        .collect()
-}
-
-/// An item as the SDK has it.
-fn sdk_item(item: Item) -> SdkItem {
-    let attributes = item.into_iter();
-    attributes
-        .map(|(name, value)| (name.into_owned(), attribute_value(value)))
-        .collect()
-}
-
-fn value(attribute: AttributeValue) -> Value {
-    match attribute {
-        AttributeValue::S(text) => Value::Text(text),
-        AttributeValue::N(number) => Value::Number(number),
-        AttributeValue::B(bytes) => Value::Bytes(bytes.into_inner()),
-        AttributeValue::Bool(bool) => Value::Bool(bool),
-        AttributeValue::L(values) => Value::List(values.into_iter().map(value).collect()),
-        AttributeValue::M(values) => {
-            let fields = values.into_iter();
-            Value::Map(fields.map(|(name, field)| (name, value(field))).collect())
-        }
-        AttributeValue::Ss(texts) => Value::TextSet(texts.into_iter().collect()),
-        AttributeValue::Ns(numbers) => Value::NumberSet(numbers.into_iter().collect()),
-        AttributeValue::Bs(values) => {
-            Value::BytesSet(values.into_iter().map(Blob::into_inner).collect())
-        }
-        // Also a type that DynamoDB does not have yet.
-        _ => Value::Null,
-    }
-}
-
-/// A value as the SDK has it.
-#[must_use]
-fn attribute_value(value: Value) -> AttributeValue {
-    match value {
-        Value::Text(text) => AttributeValue::S(text),
-        Value::Number(number) => AttributeValue::N(number),
-        Value::Bytes(bytes) => AttributeValue::B(Blob::new(bytes)),
-        Value::Bool(value) => AttributeValue::Bool(value),
-        Value::Null => AttributeValue::Null(true),
-        Value::List(values) => AttributeValue::L(values.into_iter().map(attribute_value).collect()),
-        Value::Map(values) => {
-            let fields = values.into_iter();
-            let fields = fields.map(|(name, field)| (name, attribute_value(field)));
-            AttributeValue::M(fields.collect())
-        }
-        Value::TextSet(texts) => AttributeValue::Ss(texts.into_iter().collect()),
-        Value::NumberSet(numbers) => AttributeValue::Ns(numbers.into_iter().collect()),
-        Value::BytesSet(values) => AttributeValue::Bs(values.into_iter().map(Blob::new).collect()),
-    }
-}
-
 /// What a table is, as DynamoDB describes it.
 ///
 /// # Errors
@@ -429,6 +371,8 @@ pub async fn describe(aws: &Aws, table: &str) -> Result<Description, EngineError
 
 #[cfg(test)]
 mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+
     use super::*;
 
     #[test]

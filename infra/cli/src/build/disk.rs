@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::BuildError;
+use super::error::BuildError;
 use crate::files::fresh::open_own;
 use crate::terminal::output::note;
 

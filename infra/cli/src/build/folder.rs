@@ -21,7 +21,9 @@ use sitemap::site::{Stylesheet, is_indexnow_key};
 use sitemap::stylesheet::{CSS_PATH, NEWS_XSL_PATH, VIDEO_XSL_PATH, XSL_PATH};
 
 use super::disk::Disk;
-use super::{BuildError, Hosts, Site, World};
+use super::error::BuildError;
+use super::site::{Hosts, Site};
+use super::world::World;
 use crate::terminal::progress::{Progress, Unit};
 
 /// The style sheets that documents name.

@@ -27,7 +27,7 @@ use sitemap::record::schema::FIELDS;
 use sitemap::site::host_of_site_id;
 use table::{Item, MemoryTable, Schema, Table, TableError, Value};
 
-use super::BuildError;
+use super::error::BuildError;
 
 /// Rounds of following changes. A few are needed. More mean that the changes never end, which is a bug.
 const MAX_ROUNDS: usize = 1_000;

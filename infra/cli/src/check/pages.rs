@@ -15,7 +15,7 @@ use futures::StreamExt as _;
 use futures::stream;
 use sitemap::loc::normalized;
 
-use super::crawl::{Limits, over};
+use super::limits::{Limits, over};
 use super::robots::{Hosts, Known};
 use crate::fetch::client::Client;
 use crate::terminal::progress::{Progress, Unit};

@@ -2,23 +2,22 @@
 //! that are no sitemaps. Only for the rules `hdr.` and `route.`.
 
 use check::document::{Document, Kind};
-use check::findings::{Finding, Findings};
-use check::rules::Rule;
+use check::findings::Findings;
 use check::site::yoast_names::{Name, Series};
 use check::url::origin_of;
 
-use crate::fetch::client::{Answer, Client, Probe};
+use crate::fetch::client::Client;
 
+mod asker;
 mod headers;
 mod routes;
+
+use asker::Asker;
 
 /// Documents whose headers are looked at: the index, the first ones, and the last. Each takes some thirty requests.
 const MAX_PROBED: usize = 12;
 /// Series whose addresses are tried.
 const MAX_SERIES: usize = 20;
-/// Problems of one rule and one document that are told.
-const MAX_TOLD: usize = 3;
-
 /// What may be looked at more closely.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Probed {
@@ -65,60 +64,5 @@ impl Probed {
             let series = self.series.each().take(MAX_SERIES);
             routes::check(&mut asker, origin, index, series).await;
         }
-    }
-}
-
-/// Asks, and notes what is wrong.
-struct Asker<'a> {
-    client: &'a Client,
-    findings: &'a mut Findings,
-}
-
-impl Asker<'_> {
-    /// Whether a rule of this name, or of this group, holds.
-    fn wants(&self, prefix: &str) -> bool {
-        let policy = self.findings.policy();
-        let mut rules = Rule::matching(prefix).into_iter();
-        rules.any(|rule| policy.level(rule).is_some())
-    }
-
-    /// The answer; status 0 if there is none.
-    async fn ask(&self, method: &str, url: &str, headers: &[(&str, &str)]) -> Answer {
-        let probe = Probe {
-            method,
-            url,
-            headers,
-        };
-        self.client
-            .probe(&probe)
-            .await
-            .unwrap_or_else(|failure| Answer {
-                status: 0,
-                headers: Vec::new(),
-                body: failure.into_bytes(),
-            })
-    }
-
-    async fn get(&self, url: &str, headers: &[(&str, &str)]) -> Answer {
-        self.ask("GET", url, headers).await
-    }
-
-    /// Adds a finding if there are problems.
-    fn found(&mut self, rule: Rule, url: &str, problems: &[String]) {
-        // Without an answer in time nothing is known.
-        if problems.is_empty() || self.client.is_over() {
-            return;
-        }
-        let mut message = problems[..problems.len().min(MAX_TOLD)].join("; ");
-        if problems.len() > MAX_TOLD {
-            message = format!("{message}; and {} more", problems.len() - MAX_TOLD);
-        }
-        self.findings.add(rule, || Finding {
-            rule,
-            file: url.into(),
-            at: None,
-            message,
-            invalid: false,
-        });
     }
 }

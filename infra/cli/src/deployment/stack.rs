@@ -4,8 +4,6 @@
 //! its library is 91 MB, DynamoDB's 65 MB (measured with 1.136). The request is a form, signed by the SDK's own signer
 //! (`signed`), and the answer a few elements (`answer`).
 
-use std::collections::BTreeMap;
-
 use aws::{Aws, chain};
 
 use crate::deployment::signed::{credentials, is_rejected};
@@ -16,7 +14,7 @@ mod request;
 pub use answer::Unreadable;
 pub(crate) use answer::elements;
 
-use answer::Answer;
+use answer::{Answer, Description};
 
 /// The permission that finding a stack needs.
 const ACTION: &str = "cloudformation:DescribeStacks";
@@ -32,19 +30,6 @@ const VERSION: &str = "Version";
 
 /// The output with the id of the distribution, if the stack has one.
 const DISTRIBUTION: &str = "DistributionId";
-
-/// What CloudFormation says of a stack.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Description {
-    /// Its state: `UPDATE_COMPLETE`.
-    pub status: String,
-    /// Why it is in that state, if CloudFormation says so.
-    pub reason: Option<String>,
-    /// Its outputs.
-    pub outputs: BTreeMap<String, String>,
-    /// Its parameters.
-    pub parameters: BTreeMap<String, String>,
-}
 
 /// A stack of Waymark's.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,8 @@ use futures::stream::FuturesOrdered;
 use sitemap::loc::normalized;
 use sitemap::site::MAX_ENTRIES;
 
-use super::{DiffError, Pages};
+use super::error::DiffError;
+use super::pages::Pages;
 use crate::check::crawl::MAX_DEPTH;
 use crate::check::{names, robots};
 use crate::fetch::bucket::Bucket;

@@ -7,7 +7,7 @@ use check::listing::Part;
 use check::listing::comparison::{Change, Counts};
 use serde::Serialize;
 
-use super::Files;
+use super::pages::Files;
 use crate::check::report::markdown::markdown;
 use crate::terminal::output::Output;
 use crate::terminal::text::{Text, Tone, csv_cell, json_escaped};

@@ -7,10 +7,11 @@ use check::url::path_of;
 use serde_json::Value;
 use sitemap::time::When;
 
+use super::fields::Fields;
 use super::options::ImportError;
 use super::sitemap_entry::time;
 use super::source::HEAD_BYTES;
-use super::writer::{Fields, Id, Sink};
+use super::writer::{Id, Sink};
 use super::{html, json};
 
 /// The type of a feed's items.

@@ -16,8 +16,8 @@ use sitemap::loc::{Loc, normalized};
 use sitemap::record::ContentRecord;
 use sitemap::time::When;
 
+use super::fields::Fields;
 use super::options::ImportError;
-use super::writer::Fields;
 use crate::content::forecast::{Prediction, digest};
 use crate::terminal::text::json_escaped;
 

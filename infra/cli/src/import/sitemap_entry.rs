@@ -7,7 +7,7 @@ use sitemap::record::MAX_TYPE_BYTES;
 use sitemap::site::SITE_TYPE;
 use sitemap::time::When;
 
-use super::writer::Fields;
+use super::fields::Fields;
 
 /// The type of pages whose sitemap's name says none.
 pub(super) const PAGE: &str = "page";

@@ -27,8 +27,6 @@ const MAX_DEPTH: u32 = 5;
 const MAX_DOCUMENTS: u64 = 1_000_000;
 /// Sitemaps of one index: twice what the protocol allows.
 const MAX_CHILDREN: usize = 100_000;
-/// Bytes of a sitemap. The protocol allows 50 MiB, and some makers do not count.
-pub(super) const MAX_DOCUMENT_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Where a document is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

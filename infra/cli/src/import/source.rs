@@ -11,7 +11,6 @@ use check::url::origin_of;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use super::sitemaps::MAX_DOCUMENT_BYTES;
 use crate::fetch::client::Client;
 use crate::files;
 
@@ -22,6 +21,8 @@ pub const STDIN_NAME: &str = "-";
 pub(crate) const HEAD_BYTES: usize = 16 * 1024;
 /// Characters of what is not recognised that are shown.
 const SHOWN_CHARS: usize = 40;
+/// Bytes of a sitemap. The protocol allows 50 MiB, and some makers do not count.
+const MAX_DOCUMENT_BYTES: u64 = 1024 * 1024 * 1024;
 /// The longest tag, text, line or cell: more than any post that WordPress exports.
 const MAX_PIECE_BYTES: u64 = 64 * 1024 * 1024;
 

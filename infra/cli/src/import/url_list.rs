@@ -3,8 +3,9 @@
 use check::document::input::Input;
 use check::url::path_of;
 
+use super::fields::Fields;
 use super::options::ImportError;
-use super::writer::{Fields, Id, Sink};
+use super::writer::{Id, Sink};
 
 /// Characters of a line that is no URL that are shown.
 const SHOWN_CHARS: usize = 80;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use check::document::elements::Element;
 use check::document::feed::Base;
 use check::url::path_of;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sitemap::loc::{Loc, normalized};
 use sitemap::mapping::SOURCE_MARK;
@@ -15,6 +15,7 @@ use sitemap::site::{
     DEFAULT_ENTRIES, MAX_ENTRIES, SITE_ID_PREFIX, SITE_TYPE, SiteSettings, host_of_site_id,
 };
 
+use super::fields::Fields;
 use super::held::Held;
 use super::options::{ImportError, Options};
 use super::report::Report;
@@ -27,9 +28,6 @@ const MAX_NOTES: usize = 200;
 const MAX_NOTE_BYTES: usize = 200;
 /// Records between two looks at the clock.
 const PROGRESS_EVERY: u64 = 1_000;
-
-/// A record on its way.
-pub(super) type Fields = Map<String, Value>;
 
 /// What a record's id is made from.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,10 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use sitemap::time::When;
 
-use super::READS;
 use crate::deployment::target::Target;
+
+/// Reads at the same time.
+pub(super) const READS: usize = 16;
 
 /// Hours that are looked at: sixteen queries each.
 pub const HOURS: i64 = 24;
@@ -87,6 +89,16 @@ fn count(found: &mut BTreeMap<String, Due>, site: &str, due: i64, more: bool) {
         .or_insert(Due { at, pages: 0, more });
     if due.at == at {
         due.pages += 1;
+    }
+}
+
+/// How long ago a moment was.
+pub(super) fn ago(now: i64, at: When) -> String {
+    match now.saturating_sub(at.seconds()).max(0) {
+        seconds @ ..120 => format!("{seconds} s ago"),
+        seconds @ ..7_200 => format!("{} min ago", seconds / 60),
+        seconds @ ..172_800 => format!("{} h ago", seconds / 3_600),
+        seconds => format!("{} days ago", seconds / 86_400),
     }
 }
 

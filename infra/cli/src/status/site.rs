@@ -10,9 +10,9 @@ use sitemap::site::{SeriesKind, SiteSettings};
 use sitemap::time::When;
 
 use super::clock::Due;
-use super::{READS, ago, counted};
+use super::clock::{READS, ago};
 use crate::deployment::target::Target;
-use crate::terminal::text::{Text, Tone};
+use crate::terminal::text::{Text, Tone, counted};
 
 /// A site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -11,7 +11,9 @@ use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use futures::future::join_all;
 use serde_dynamo::AttributeValue;
 
-use super::{Counters, FailedBatch, FailureQueue, Faults, Handler, Mapping};
+use super::failures::{FailedBatch, FailureQueue};
+use super::faults::Faults;
+use super::mapping::{Counters, Handler, Mapping};
 
 /// The pause before a batch is tried again, doubled with each try.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);

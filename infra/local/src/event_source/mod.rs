@@ -9,14 +9,11 @@
 //!
 //! Incomplete: a source starts again with every process, from the stream's oldest record.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use aws_lambda_events::event::dynamodb::{Event, EventRecord};
-use aws_lambda_events::event::streams::DynamoDbEventResponse;
-use futures::future::BoxFuture;
-use tokio::sync::{Notify, watch};
+use aws_lambda_events::event::dynamodb::Event;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::dynamodb::DynamoDb;
@@ -24,112 +21,15 @@ use crate::dynamodb::DynamoDb;
 mod delivery;
 mod failures;
 mod faults;
+mod mapping;
 mod reader;
 #[cfg(test)]
 mod tests;
 
 pub use failures::{FailedBatch, FailureQueue};
 pub use faults::Faults;
+pub use mapping::{BoxError, Broken, Filter, Handler, Mapping, Progress, Watch};
 pub use reader::QUIET;
-
-/// An error of a function.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
-/// A function.
-pub type Handler =
-    Arc<dyn Fn(Event) -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>> + Send + Sync>;
-/// Says which stream records a function is called for.
-pub type Filter = Arc<dyn Fn(&EventRecord) -> bool + Send + Sync>;
-
-/// A function's event source mapping, by Lambda's names.
-#[derive(Clone)]
-pub struct Mapping {
-    /// The function's name.
-    pub name: String,
-    /// The table whose stream is read.
-    pub table: String,
-    /// Records of a batch, at most.
-    pub batch_size: usize,
-    /// How long a batch waits to fill.
-    pub window: Duration,
-    /// Which records count.
-    pub filter: Filter,
-    /// Times a batch is tried again; without it, until it succeeds.
-    pub retries: Option<u32>,
-    /// Whether a batch that fails as a whole is halved.
-    pub bisect: bool,
-    /// The function's time limit.
-    pub timeout: Duration,
-    /// How many stream shards the stream is read as. Records of one partition key are in one of them.
-    pub stream_shards: usize,
-    /// The name of the table's partition key.
-    pub partition_key: String,
-    /// Batches of one stream shard under way at the same time, records of one key in one of them.
-    pub parallel: usize,
-}
-
-/// How far a source is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Records read that passed the filter.
-    pub read: u64,
-    /// Records handled, or given up.
-    pub done: u64,
-}
-
-/// Why a source will never catch up.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{function} no longer reads the stream of {table}: {reason}")]
-pub struct Broken {
-    /// The function's name.
-    pub function: String,
-    /// The table whose stream was read.
-    pub table: String,
-    /// What the reader's task said when it ended.
-    pub reason: String,
-}
-
-/// Reads how far a source is. It does not borrow the source.
-pub type Watch = Box<dyn Fn() -> Progress + Send + Sync>;
-
-/// What the readers and their source share.
-#[derive(Default)]
-struct Counters {
-    read: AtomicU64,
-    done: AtomicU64,
-    /// Of each lane in order, the polls that found nothing while nothing was under way.
-    idle_polls: Mutex<Vec<u64>>,
-    /// Invocations that nobody waits for.
-    overlapping: AtomicU64,
-    /// Why the last batch failed that is tried again.
-    failing: Mutex<Option<String>>,
-    /// What the function said when it first panicked.
-    panicked: OnceLock<String>,
-    /// What a reader said when it panicked: nothing is read from then on.
-    broken: OnceLock<String>,
-    changed: Notify,
-}
-
-impl Counters {
-    fn progress(&self) -> Progress {
-        Progress {
-            read: self.read.load(Ordering::SeqCst),
-            done: self.done.load(Ordering::SeqCst),
-        }
-    }
-
-    fn with_idle_polls<T>(&self, with: impl FnOnce(&mut Vec<u64>) -> T) -> T {
-        with(
-            &mut self
-                .idle_polls
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
-    }
-
-    fn failing(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// A running source.
 pub struct EventSource {

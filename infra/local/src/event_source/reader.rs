@@ -17,8 +17,8 @@ use dynoxide::types::AttributeValue;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::Mapping;
 use super::delivery::{Delivery, hash, share};
+use super::mapping::Mapping;
 use crate::dynamodb::calls::Calls;
 
 /// The pause between polls that find nothing.

@@ -1,12 +1,14 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use aws::Aws;
+use aws_lambda_events::event::dynamodb::EventRecord;
+use aws_lambda_events::event::streams::DynamoDbEventResponse;
 use aws_sdk_dynamodb::types::AttributeValue;
 use engine::stream::EventName;
 use futures::FutureExt;
-use futures::future::join_all;
+use futures::future::{BoxFuture, join_all};
 use serde_json::json;
 
 use super::delivery::Delivery;

@@ -11,11 +11,19 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::Unread;
 use super::object::Object;
 
 /// Ends the names of files that are being written. One that is found at the start was never finished.
 const UNFINISHED: &str = ".tmp";
+
+/// A file among the objects that is none. It was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
 
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);

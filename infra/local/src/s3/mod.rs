@@ -26,6 +26,7 @@ use s3s::{Body, HttpError, S3Error, S3ErrorCode};
 
 use crate::guard::guarded;
 use crate::loopback::{ListenError, Server};
+pub use disk::Unread;
 pub use store::Counts;
 use store::Store;
 
@@ -47,15 +48,6 @@ pub enum StartError {
         /// What is wrong with it.
         source: io::Error,
     },
-}
-
-/// A file among the objects that is none. It was passed over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unread {
-    /// The file.
-    pub file: PathBuf,
-    /// What is wrong with it.
-    pub why: String,
 }
 
 /// A running S3.

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
-use super::Unread;
 use super::bucket::Bucket;
-use super::disk::Folder;
+use super::disk::{Folder, Unread};
 
 /// Requests answered since the start, by kind. All but puts count whether or not they found something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::StackError;
+use super::error::StackError;
 
 /// A file in a folder that was given. A process that uses the folder has locked it.
 const LOCK: &str = "lock";

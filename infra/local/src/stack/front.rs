@@ -12,7 +12,7 @@
 //!   an answer.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use bytes::Bytes;
 use front::{Body, SITE_HOST_HEADER};
@@ -24,10 +24,13 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use objects::Objects;
 
-use super::{Hosts, Options};
+use super::options::Options;
 use crate::guard::{LOCAL, host_and_port, is_this_machine};
 use crate::invocation::{HTTP, invoke};
 use crate::loopback::{ListenError, Server};
+
+/// The hosts of the sites that have objects.
+pub(super) type Hosts = Arc<RwLock<Vec<String>>>;
 
 /// The address at which a browser on this machine reaches a site, without a slash at its end. `port` is the sites' own.
 #[must_use]

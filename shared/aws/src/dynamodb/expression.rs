@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use table::{Condition, Name, Query, SortKey, Update, Value};
 
-use super::attribute_value;
+use super::item::attribute_value;
 
 /// The names and values that the expressions of one request use.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 use check::document::Document;
 use check::rules::Rule;
 
-use super::Next;
+use super::next::Next;
 use crate::check::robots::{Hosts, Known};
 
 /// Other hosts, of a target, whose robots.txt is asked for.

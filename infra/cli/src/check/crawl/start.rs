@@ -13,9 +13,12 @@ use check::site::Listing;
 use check::url::{Scope, origin_of};
 use url::{Host, Url};
 
-use super::{Next, Target, Walk, over};
+use super::next::Next;
+use super::walk::Walk;
+use crate::check::limits::over;
 use crate::check::names;
 use crate::check::robots::{self, Came, Known};
+use crate::check::target::Target;
 use crate::fetch::client::Client;
 use crate::fetch::origin::{Origin, get, read_file, read_whole};
 

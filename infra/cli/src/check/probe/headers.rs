@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use check::rules::Rule;
 
-use super::Asker;
+use super::asker::Asker;
 use crate::fetch::client::Answer;
 
 const IDENTITY: (&str, &str) = ("accept-encoding", "identity");

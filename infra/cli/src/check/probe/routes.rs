@@ -3,7 +3,7 @@
 use check::rules::Rule;
 use check::site::yoast_names::Name;
 
-use super::Asker;
+use super::asker::Asker;
 use crate::fetch::client::Answer;
 
 /// Looks at the routes of a site whose index is there.

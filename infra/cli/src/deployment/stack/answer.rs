@@ -1,13 +1,26 @@
 //! What CloudFormation answers to `DescribeStacks`: XML
 //! (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
 
+use std::collections::BTreeMap;
+
 use quick_xml::events::Event;
 use quick_xml::{Reader, escape};
 
-use super::Description;
-
 /// Elements inside one another: the deepest that is read lies at seven.
 const MAX_DEPTH: usize = 32;
+
+/// What CloudFormation says of a stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Description {
+    /// Its state: `UPDATE_COMPLETE`.
+    pub(super) status: String,
+    /// Why it is in that state, if CloudFormation says so.
+    pub(super) reason: Option<String>,
+    /// Its outputs.
+    pub(super) outputs: BTreeMap<String, String>,
+    /// Its parameters.
+    pub(super) parameters: BTreeMap<String, String>,
+}
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,116 @@
+//! Why nothing, or not everything, was built.
+
+use std::io;
+use std::path::PathBuf;
+
+use engine::error::EngineError;
+use objects::ObjectError;
+
+use super::site::{Hosts, some};
+use crate::content::{LoadError, NoRecords};
+
+/// Why nothing, or not everything, was built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The tables in memory contradict themselves.
+    #[error("failed to publish: {0} changes were not followed. Please report this")]
+    Stuck(usize),
+    /// The bucket in memory contradicts itself.
+    #[error(transparent)]
+    Objects(#[from] ObjectError),
+    /// A file cannot be written.
+    #[error("failed to write {file}: {error}. What was there is as it was")]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file that is written cannot be moved to its place, or one that is stale cannot be deleted.
+    #[error("failed to replace {file}: {error}. What was replaced before is whole; build again")]
+    Move {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The content is of several sites, and the folder is for one.
+    #[error(
+        "nothing was written: the content is of several sites: {0}. Build each from its own records, or give --per-site, which makes a folder for each"
+    )]
+    Sites(Hosts),
+    /// Files are in the way that no build made.
+    #[error(
+        "nothing was written: {folder} has files that no build made: {}. Move them away, or give --force to replace them, once if \
+         an earlier version built them, which kept no list",
+        some(files)
+    )]
+    Foreign {
+        /// The folder.
+        folder: PathBuf,
+        /// The files, from there.
+        files: Vec<String>,
+    },
+    /// A folder, or a link to one, is where a file is to be, or the other way round.
+    #[error(
+        "nothing was written: {file} is in the way. Move it away, or build into another folder"
+    )]
+    InTheWay {
+        /// What is there.
+        file: PathBuf,
+    },
+    /// Another build writes into the folder.
+    #[error(
+        "nothing was written: another build has been writing into {folder} for {seconds} s. Wait for it, or end it"
+    )]
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+        /// How long this one has waited.
+        seconds: u64,
+    },
+    /// It is not known which files the builds made.
+    #[error(
+        "nothing was written: failed to read {file}, the list of what builds made: {why}. Delete it, and give --force once if what is \
+         there may be replaced"
+    )]
+    Manifest {
+        /// The list.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Files would be one, since the disk ignores case.
+    #[error(
+        "nothing was written: the disk of {folder} ignores case, and so these would be one file: {}. Rename a type",
+        some(files)
+    )]
+    Case {
+        /// The folder.
+        folder: PathBuf,
+        /// The files, from there.
+        files: Vec<String>,
+    },
+    /// The front does not serve what was published.
+    #[error("failed to write {path} of {site}: the front answers {status}. Please report this")]
+    Unserved {
+        /// The site.
+        site: String,
+        /// The path.
+        path: String,
+        /// The front's status.
+        status: u16,
+    },
+    /// No line of the files is a record.
+    #[error("nothing was built: {0}")]
+    NoRecords(#[from] NoRecords),
+    /// There is no site.
+    #[error("nothing was built: no record names a site by its url, its site or its settings")]
+    Empty,
+}

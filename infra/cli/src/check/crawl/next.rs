@@ -1,0 +1,16 @@
+//! A document that waits to be looked at.
+
+use check::site::Listing;
+use check::url::Scope;
+
+/// A document to look at.
+#[derive(Clone, Debug)]
+pub(super) struct Next {
+    pub(super) url: String,
+    pub(super) listing: Option<Listing>,
+    /// Where it may list pages.
+    pub(super) scope: Scope,
+    pub(super) depth: u32,
+    /// The indexes above it.
+    pub(super) above: Vec<String>,
+}

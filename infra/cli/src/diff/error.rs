@@ -1,0 +1,54 @@
+//! Why two sides could not be compared.
+
+use std::io;
+
+use check::listing::sort::SortError;
+use engine::error::EngineError;
+
+/// Why two sides could not be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum DiffError {
+    /// A document cannot be read whole.
+    #[error("{file}: {why}. Nothing was compared")]
+    Unread {
+        /// Its address or path.
+        file: String,
+        /// Why.
+        why: String,
+    },
+    /// A site or a folder has no sitemaps that anything names.
+    #[error(
+        "{target}: has neither a robots.txt that names sitemaps nor one of {names}: give the sitemap itself"
+    )]
+    NoSitemaps {
+        /// The site or folder.
+        target: String,
+        /// The usual names.
+        names: String,
+    },
+    /// A side lists nothing.
+    #[error("{target}: lists no page: {what}. Nothing was compared")]
+    Nothing {
+        /// The side.
+        target: String,
+        /// What was read of it.
+        what: String,
+    },
+    /// There are too many sitemaps.
+    #[error("{target}: has more than {limit} sitemaps. Nothing was compared")]
+    TooMany {
+        /// The side.
+        target: String,
+        /// How many are read.
+        limit: usize,
+    },
+    /// A table cannot be read.
+    #[error("{0}")]
+    Table(#[from] EngineError),
+    /// The pages cannot be sorted.
+    #[error(transparent)]
+    Sort(#[from] SortError),
+    /// The result cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(io::Error),
+}

@@ -1,0 +1,6 @@
+//! The fields of a record that is made.
+
+use serde_json::{Map, Value};
+
+/// A record on its way.
+pub(super) type Fields = Map<String, Value>;
