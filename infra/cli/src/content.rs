@@ -14,7 +14,7 @@ mod records;
 pub mod sample;
 mod source;
 
-pub(crate) use lines::{BATCH, Counted, Item, Line, Parsed, id_of, read_lines};
+pub(crate) use lines::{BATCH, Counted, Item, Line, Lined, Parsed, id_of, read_lines};
 pub use lines::{CONCURRENCY, MAX_KEY_BYTES};
 pub(crate) use outcome::WHOLE_LINE;
 pub use outcome::{LineProblem, Loaded, NoRecords};

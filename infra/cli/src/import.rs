@@ -208,9 +208,22 @@ fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
     }
     for name in names::usual(true) {
         let url = format!("{origin}{name}");
+        let opened = match opener.url_if_any(&url) {
+            Ok(opened) => opened,
+            // S3 refuses so what it does not have.
+            Err(none)
+                if none
+                    .status
+                    .is_some_and(|status| (400..500).contains(&status) && status != 429) =>
+            {
+                continue;
+            }
+            // It may be the one that lists all pages.
+            Err(none) => return Err(format!("{url}: {}", none.why)),
+        };
         // A page for all addresses is no sitemap.
         let lists = [SourceKind::Sitemap, SourceKind::Feed, SourceKind::Urls];
-        if opener.url(&url).is_ok_and(|mut opened| {
+        if opened.is_ok_and(|mut opened| {
             let head = opened.input.head(HEAD_BYTES);
             SourceKind::detected(head).is_some_and(|kind| lists.contains(&kind))
         }) {

@@ -48,7 +48,10 @@ fn main() -> ExitCode {
         }
     };
     run(command).unwrap_or_else(|failure| {
-        note(format!("waymark: {}", message(&failure)));
+        note(without_passwords(&format!(
+            "waymark: {}",
+            message(&failure)
+        )));
         ExitCode::from(COULD_NOT_TELL)
     })
 }

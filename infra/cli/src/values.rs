@@ -57,13 +57,22 @@ pub(crate) fn url(text: &str) -> Option<Result<Loc>> {
     Some(url.map_err(|error| anyhow!("{}: {error}", without_password(text))))
 }
 
-/// Returns a text that quotes arguments without what may be user information of URLs in it.
+/// Returns a text that quotes arguments without what is user information of URLs in it.
+#[must_use]
 pub fn without_passwords(text: &str) -> String {
-    let mut parts = text.split("://");
+    let mut parts = text.split_inclusive("://");
     let mut safe = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        safe.push_str("://");
-        match part.rfind('@') {
+        // A host begins behind the last @ that is before the path, and an unencoded slash may be in a password.
+        let end = part
+            .find([' ', '\'', '"', '\n', '<', '>'])
+            .unwrap_or(part.len());
+        let slash = part[..end].find('/').unwrap_or(end);
+        let is_host = part[..slash]
+            .rsplit_once(':')
+            .is_none_or(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+        let end = if is_host { slash } else { end };
+        match part[..end].rfind('@') {
             None => safe.push_str(part),
             Some(at) => safe.extend(["…", &part[at..]]),
         }
@@ -131,10 +140,16 @@ mod tests {
         ] {
             assert_eq!(without_password(text), expected);
         }
-        let told = "'https://jane:s3 cret@a.example=http://b:s3cret@b.example' for '--map'";
+        let told = "'https://jane:s3cret@a.example=http://b:s3/cret@b.example' for '--map'";
         let safe = "'https://…@a.example=http://…@b.example' for '--map'";
         assert_eq!(without_passwords(told), safe);
-        assert_eq!(without_passwords("a@b"), "a@b");
+        for text in [
+            "a@b",
+            "http://a.example/@jane and b@c",
+            "http://a.example:80/@jane",
+        ] {
+            assert_eq!(without_passwords(text), text);
+        }
         for text in [
             "https://jane:s3cret@www.example.com/",
             "HTTP://jane:s3cret@a.example",

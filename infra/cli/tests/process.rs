@@ -214,6 +214,13 @@ fn a_folder_for_state_may_have_a_file_called_lock_and_an_empty_object() {
     std::fs::remove_file(&folder).expect("removed");
     std::fs::create_dir(&folder).expect("made");
     std::fs::write(folder.join("notes.txt"), "mine\n").expect("written");
+    let link = bucket.join("link");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("nowhere", &link).expect("linked");
+    let large = bucket.join("large");
+    std::fs::File::create(&large)
+        .and_then(|file| file.set_len(1 << 34))
+        .expect("a sparse file");
     std::fs::write(bucket.join("notes.txt"), "mine\n").expect("written");
     std::fs::write(bucket.with_file_name("notes.txt"), "mine\n").expect("written");
     let mut command = waymark(&["serve"]);
@@ -237,6 +244,8 @@ fn a_folder_for_state_may_have_a_file_called_lock_and_an_empty_object() {
     let mut expected = [
         line(&lost, "it is empty"),
         line(&folder, "it is no file"),
+        line(&link, "it is no file"),
+        line(&large, "it is larger than 512 MiB"),
         line(
             &bucket.with_file_name("notes.txt"),
             "it is no bucket's folder",

@@ -47,6 +47,9 @@ pub enum Canonical {
     Silent(String),
 }
 
+/// Ends what is said of a page of a host that the user did not name: nothing of such a page is quoted.
+const UNSHOWN: &str = ", which is not shown, because its host was not named";
+
 /// Adds what is wrong with a page. `nonsense`: what its host answers for an address at which it has nothing, if that is known.
 /// `now`: the time, in Unix seconds.
 ///
@@ -62,6 +65,7 @@ pub fn judge(
     findings: &mut Findings,
 ) -> Option<String> {
     let mut judge = Judge { page, findings };
+    let is_foreign = response.is_foreign;
     if response.status != 200 {
         judge.redirect(response);
         let message = format!("{} {}", judge.loc(), answers(response.status));
@@ -100,9 +104,15 @@ pub fn judge(
     let base = html.base.as_deref().and_then(|base| url.join(base).ok());
     let base = base.unwrap_or_else(|| url.clone());
     links.extend(html.links.into_iter().map(|link| (base.clone(), link)));
-    judge.alternates(&links);
+    judge.alternates(&links, is_foreign);
     judge.older(html.modified.as_deref());
-    canonical(&url, &links)
+    let canonical = canonical(&url, &links)?;
+    if is_foreign {
+        let message = format!("{} names another canonical page{UNSHOWN}", judge.loc());
+        judge.found(Rule::PageCanonical, message);
+        return None;
+    }
+    Some(canonical)
 }
 
 /// Adds that a page names another canonical page, and what that is.
@@ -244,7 +254,10 @@ impl Judge<'_> {
             })
         };
         if let Some((place, ban)) = header.or_else(meta) {
-            let after = ban.after.map(|date| format!(" after {}", quoted(&date)));
+            let after = ban.after.map(|date| match response.is_foreign {
+                true => " after a date".to_owned(),
+                false => format!(" after {}", quoted(&date)),
+            });
             let after = after.unwrap_or_default();
             let message = format!("{} is not to be indexed{after}, says {place}", self.loc());
             self.found(Rule::PageNoindex, message);
@@ -252,7 +265,7 @@ impl Judge<'_> {
     }
 
     /// Compares the page's own alternates with the sitemap's, if both have some.
-    fn alternates(&mut self, links: &[(Url, Link)]) {
+    fn alternates(&mut self, links: &[(Url, Link)], is_foreign: bool) {
         let mut own: Vec<(String, u64)> = Vec::new();
         for (base, link) in links.iter().filter(|(_, link)| link.is("alternate")) {
             if let (Some(language), Some(to)) = (&link.language, link.address(base)) {
@@ -267,10 +280,13 @@ impl Judge<'_> {
         let only_own = own.iter().find(|one| !listed.contains(one));
         let only_listed = listed.iter().find(|one| !own.contains(one));
         if let Some((language, _)) = only_own.or(only_listed) {
+            let language = match is_foreign {
+                true => UNSHOWN.to_owned(),
+                false => format!(", as of the language {}", quoted(language)),
+            };
             let message = format!(
-                "{} itself has other alternates than the sitemap has, as of the language {}",
-                self.loc(),
-                quoted(language)
+                "{} itself has other alternates than the sitemap has{language}",
+                self.loc()
             );
             self.found(Rule::PageAlternates, message);
         }

@@ -30,7 +30,6 @@ use crate::deployment::args::{Deployed, Purpose};
 use crate::fetch::args::Requests;
 use crate::fetch::bucket::{Bucket, SCHEME};
 use crate::fetch::client::{Asking, Client};
-use crate::files;
 use crate::files::{failed, read, record_file};
 use crate::terminal::output::{self, Output, note};
 use crate::values::{duration, map, origin, url};
@@ -234,13 +233,11 @@ impl Check {
         let Some(file) = file else {
             return Ok(None);
         };
-        if self.config.is_none() {
-            files::regular(&file).map_err(|error| failed(&file, error))?;
+        if self.config.is_some() {
+            return Ok(Some(Config::read(&file)?));
         }
-        let config = Config::read(&file)?;
-        if self.config.is_none() {
-            note(format_args!("waymark: following {}", file.display()));
-        }
+        let config = Config::read_found(&file)?;
+        note(format_args!("waymark: following {}", file.display()));
         Ok(Some(config))
     }
 

@@ -156,7 +156,20 @@ impl Config {
     ///
     /// [`ConfigError`].
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
-        let text = files::text(file).map_err(|error| ConfigError::File {
+        Self::of(file, files::text(file))
+    }
+
+    /// Reads a file that was found, which must be one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::read`].
+    pub fn read_found(file: &Path) -> Result<Self, ConfigError> {
+        Self::of(file, files::found_text(file))
+    }
+
+    fn of(file: &Path, text: io::Result<String>) -> Result<Self, ConfigError> {
+        let text = text.map_err(|error| ConfigError::File {
             file: file.to_owned(),
             error,
         })?;

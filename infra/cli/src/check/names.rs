@@ -66,6 +66,9 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
             let path = entry.path();
             // A link may lead to the folder that it is in.
             let kind = entry.file_type().map_err(|error| error.to_string())?;
+            if kind.is_dir() && is_sitemap_name(&path) {
+                return Err(format!("{}: is not a file", path.display()));
+            }
             if kind.is_dir() && depth < MAX_DEPTH {
                 waiting.push((path, depth + 1));
             } else if !kind.is_dir()
@@ -82,6 +85,13 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
     }
     found.sort();
     Ok(found.into_iter().map(|(_, url)| url).collect())
+}
+
+/// Returns whether something is called as sitemaps are.
+pub(crate) fn is_sitemap_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.contains("sitemap") && (name.ends_with(".xml") || name.ends_with(".txt"))
 }
 
 /// Returns whether a file with the name of an XML document is an index; nothing if it is no sitemap.
@@ -158,7 +168,6 @@ mod tests {
         let wide = "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-16\"?><urlset/>".encode_utf16();
         let wide: Vec<u8> = wide.flat_map(u16::to_le_bytes).collect();
         write("wide.xml", &wide);
-        fs::create_dir(folder.path().join("sitemap.xml")).unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).unwrap();
         assert_eq!(
@@ -173,6 +182,14 @@ mod tests {
             ]
         );
         assert!(in_folder(&folder.path().join("none")).is_err());
+        let taken = folder.path().join("post-sitemap.xml");
+        fs::create_dir(&taken).unwrap();
+        let error = in_folder(folder.path()).unwrap_err();
+        assert!(
+            error.ends_with("post-sitemap.xml: is not a file"),
+            "{error}"
+        );
+        fs::remove_dir(taken).unwrap();
         // What has a document's name and cannot be read as a file is not passed over.
         #[cfg(unix)]
         for target in ["nowhere", "/dev/zero", "."] {

@@ -111,6 +111,33 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// A body of which a copy is made. A line without an end is no line, and would fill the disk.
+pub(crate) struct Lined<R> {
+    pub(crate) reader: R,
+    /// Bytes since the last line break.
+    pub(crate) since: u64,
+}
+
+impl<R: Read> Read for Lined<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(out)?;
+        self.since = match out[..count].iter().rposition(|byte| *byte == b'\n') {
+            Some(last) => (count - last) as u64,
+            None => self.since + count as u64,
+        };
+        match self.since > MAX_PASSED_BYTES {
+            true => Err(endless("a line")),
+            false => Ok(count),
+        }
+    }
+}
+
+fn endless(line: &str) -> io::Error {
+    let mib = MAX_PASSED_BYTES / (1024 * 1024);
+    let text = format!("{line} has no end within {mib} MiB: it is no file of records");
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
 /// Numbered lines that are not blank, without byte order mark.
 struct Lines<'a> {
     input: Input<'a>,
@@ -145,11 +172,7 @@ impl<'a> Lines<'a> {
                     .take(MAX_PASSED_BYTES)
                     .skip_until(b'\n')?;
                 if passed as u64 == MAX_PASSED_BYTES {
-                    let (number, mib) = (self.number, MAX_PASSED_BYTES / (1024 * 1024));
-                    let text = format!(
-                        "line {number} has no end within {mib} MiB: it is no file of records"
-                    );
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+                    return Err(endless(&format!("line {}", self.number)));
                 }
                 let reason = format!(
                     "the line is longer than {} MiB; DynamoDB takes records of at most 400 KB",

@@ -1,6 +1,7 @@
 //! One side of a comparison: from what it is to all its pages.
 
 use std::collections::{HashSet, VecDeque};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,6 +58,20 @@ enum Place<'a> {
 }
 
 impl Target {
+    /// Opens a file of it: the one that the user named may be a pipe, and those that were found may not.
+    fn open(&self, path: &Path) -> io::Result<File> {
+        match self {
+            Self::File(named) if named == path => {
+                let file = File::open(path)?;
+                match file.metadata()?.is_dir() {
+                    true => Err(io::Error::other("is not a file")),
+                    false => Ok(file),
+                }
+            }
+            _ => files::regular(path),
+        }
+    }
+
     /// What messages call it.
     #[must_use]
     pub fn name(&self) -> String {
@@ -463,7 +478,7 @@ async fn document(
     };
     let (response, came) = match target.place(url) {
         None => return Came::Failed(format!("is not in {}", target.name())),
-        Some(Place::File(path)) => match files::regular(&path) {
+        Some(Place::File(path)) => match target.open(&path) {
             Ok(body) => {
                 let reading = tokio::task::spawn_blocking(move || {
                     listed(Box::new(body), Transfer::default())
@@ -474,7 +489,8 @@ async fn document(
                     came.map_err(|error| format!("the reader broke off: {error}")),
                 )
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A link that leads nowhere was meant to lead to one.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
                 return Came::Absent(error.to_string());
             }
             Err(error) => return Came::Failed(error.to_string()),
@@ -492,7 +508,8 @@ async fn document(
             reader.client.read(url, limit, listed).await
         }
     };
-    let is_gone = response.is_some_and(|response| matches!(response.status, 400..500));
+    let is_gone = response
+        .is_some_and(|response| (400..500).contains(&response.status) && response.status != 429);
     match came {
         Ok(came) => came,
         Err(why) if is_gone => Came::Absent(why),

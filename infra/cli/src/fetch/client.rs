@@ -89,6 +89,16 @@ impl Fetched {
     }
 }
 
+/// Why there is no body.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct NoBody {
+    /// The answer's status, if there was one.
+    pub status: Option<u16>,
+    /// Why, in words.
+    pub why: String,
+}
+
 /// A short text and how it came, or why it did not.
 pub type Text = Result<(Response, Vec<u8>), String>;
 
@@ -239,10 +249,14 @@ impl Client {
         url: &str,
         limit: u64,
         runtime: &Handle,
-    ) -> Result<(Response, impl Read + use<>), String> {
-        let (response, body) = runtime.block_on(client.open(url))?;
+    ) -> Result<(Response, impl Read + use<>), NoBody> {
+        let opened = runtime.block_on(client.open(url));
+        let (response, body) = opened.map_err(|why| NoBody { status: None, why })?;
         if response.status != 200 {
-            return Err(format!("status {}", response.status));
+            return Err(NoBody {
+                status: Some(response.status),
+                why: format!("status {}", response.status),
+            });
         }
         let body = body::piped(body, limit, client.asking.timeout, runtime);
         Ok((response, body))

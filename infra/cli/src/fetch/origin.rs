@@ -57,7 +57,9 @@ pub(crate) async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched
             document: Some(document),
         },
         Ok(Err(error)) => Fetched {
-            response: (error.kind() == ErrorKind::NotFound).then(|| Response::new(404)),
+            // A link that leads nowhere was meant to lead to one.
+            response: (error.kind() == ErrorKind::NotFound && !place.is_symlink())
+                .then(|| Response::new(404)),
             ..absent(format!("{}: {error}", place.display()))
         },
         Err(error) => absent(format!("the reader broke off: {error}")),

@@ -20,6 +20,7 @@ use crate::files::record_file::{self, Out};
 use crate::files::{failed, read};
 use crate::import::{Options, Place, Report, STDIN_NAME, SourceKind, import};
 use crate::terminal::output::{Format, Output, note};
+use crate::terminal::text::json_escaped;
 use crate::values::{host, map, origin, since, url};
 
 /// What becomes of the alternates of a sitemap.
@@ -158,7 +159,7 @@ impl Import {
         }
         if let Some(path) = &self.report {
             let text = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
-            record_file::write(path, (text + "\n").as_bytes())?;
+            record_file::write(path, format!("{}\n", json_escaped(&text)).as_bytes())?;
         }
         if is_json {
             output.json(&report)?;

@@ -1,7 +1,8 @@
 //! JSON and JSON Lines: content records as they are, or the items of another system by a mapping.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::io;
 
 use check::document::input::Input;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -12,7 +13,11 @@ use sitemap::site::is_settings;
 
 use super::html;
 use super::options::ImportError;
+use super::source::MAX_PIECE_BYTES;
 use super::writer::{Id, Sink};
+
+/// Names of members that a message has.
+const MAX_NAMES: usize = 50;
 
 /// Reads JSON. Returns why it could not be read to its end.
 pub(super) fn read(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Option<String>, ImportError> {
@@ -129,6 +134,7 @@ pub(super) fn walk(
     path: Option<&[String]>,
     each: impl FnMut(Value) -> Result<(), ImportError>,
 ) -> Result<Option<String>, ImportError> {
+    let held = Held(Cell::new(None));
     let state = RefCell::new(State {
         each,
         failed: None,
@@ -138,10 +144,13 @@ pub(super) fn walk(
         path: path.unwrap_or_default(),
         is_told: path.is_some(),
         state: &state,
+        held: &held,
     };
     let mut input = input;
-    // One document is one piece, of any length: an item of it is held, and no more.
-    let mut reader = serde_json::Deserializer::from_reader(Pieces(&mut input));
+    let mut reader = serde_json::Deserializer::from_reader(Pieces {
+        input: &mut input,
+        held: &held,
+    });
     let read = seed.deserialize(&mut reader).and_then(|()| reader.end());
     let state = state.into_inner();
     if let Some(failed) = state.failed {
@@ -159,13 +168,40 @@ pub(super) fn walk(
     })
 }
 
-/// An input whose pieces are not counted.
-struct Pieces<'i, 'a>(&'i mut Input<'a>);
+/// How many bytes were read of what is held: an item, or the name of a member. `None` while nothing is.
+struct Held(Cell<Option<u64>>);
 
-impl std::io::Read for Pieces<'_, '_> {
-    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        self.0.begin_piece();
-        self.0.read(out)
+impl Held {
+    fn begin(&self) {
+        self.0.set(Some(0));
+    }
+
+    fn end(&self) {
+        self.0.set(None);
+    }
+}
+
+/// One document, of any length. What is held of it has a limit.
+struct Pieces<'i, 'a> {
+    input: &'i mut Input<'a>,
+    held: &'i Held,
+}
+
+impl io::Read for Pieces<'_, '_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.input.begin_piece();
+        let count = self.input.read(out)?;
+        if let Some(held) = self.held.0.get() {
+            let held = held + count as u64;
+            if held > MAX_PIECE_BYTES {
+                let mib = MAX_PIECE_BYTES / (1024 * 1024);
+                return Err(io::Error::other(format!(
+                    "an item is longer than {mib} MiB"
+                )));
+            }
+            self.held.0.set(Some(held));
+        }
+        Ok(count)
     }
 }
 
@@ -179,6 +215,17 @@ struct Seed<'s, F> {
     path: &'s [String],
     is_told: bool,
     state: &'s RefCell<State<F>>,
+    held: &'s Held,
+}
+
+impl<F> Seed<'_, F> {
+    /// Returns the next member's name, which is held.
+    fn next_key<'de, A: MapAccess<'de>>(&self, map: &mut A) -> Result<Option<String>, A::Error> {
+        self.held.begin();
+        let key = map.next_key()?;
+        self.held.end();
+        Ok(key)
+    }
 }
 
 impl<'de, F: FnMut(Value) -> Result<(), ImportError>> DeserializeSeed<'de> for Seed<'_, F> {
@@ -206,13 +253,16 @@ impl<'de, F: FnMut(Value) -> Result<(), ImportError>> Visitor<'de> for Seed<'_, 
             )));
         }
         self.state.borrow_mut().found = true;
+        self.held.begin();
         while let Some(item) = list.next_element::<Value>()? {
+            self.held.begin();
             let mut state = self.state.borrow_mut();
             if let Err(failed) = (state.each)(item) {
                 state.failed = Some(failed);
                 return Err(serde::de::Error::custom("stopped"));
             }
         }
+        self.held.end();
         Ok(())
     }
 
@@ -224,21 +274,24 @@ impl<'de, F: FnMut(Value) -> Result<(), ImportError>> Visitor<'de> for Seed<'_, 
                 ));
             }
             let mut names = Vec::new();
-            while let Some(name) = map.next_key::<String>()? {
+            while let Some(name) = self.next_key(&mut map)? {
                 map.next_value::<IgnoredAny>()?;
-                names.push(name);
+                if names.len() < MAX_NAMES {
+                    names.push(name);
+                }
             }
             return Err(serde::de::Error::custom(format_args!(
                 "it is an object, not a list: say in a mapping (--mapping) at which path its \"items\" are; it has {}",
                 names.join(", ")
             )));
         };
-        while let Some(key) = map.next_key::<String>()? {
+        while let Some(key) = self.next_key(&mut map)? {
             if key == *name {
                 map.next_value_seed(Seed {
                     path: rest,
                     is_told: self.is_told,
                     state: self.state,
+                    held: self.held,
                 })?;
             } else {
                 map.next_value::<IgnoredAny>()?;

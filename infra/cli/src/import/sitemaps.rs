@@ -20,6 +20,7 @@ use super::options::ImportError;
 use super::sitemap_entry::{PAGE, fields, is_beside, publication, type_of};
 use super::source::{HEAD_BYTES, Opened, Opener, shown};
 use super::writer::{Id, Sink};
+use crate::check::names::is_sitemap_name;
 
 /// Indexes inside each other.
 const MAX_DEPTH: u32 = 5;
@@ -346,9 +347,10 @@ pub(super) fn of_folder(folder: &Path) -> std::io::Result<Vec<Document>> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             // A link to a folder is not followed: it may lead back.
-            if entry.file_type()?.is_dir() {
+            let is_sitemap = is_sitemap_name(&entry.path());
+            if entry.file_type()?.is_dir() && !is_sitemap {
                 folders.push(entry.path());
-            } else if is_sitemap(&entry.path()) {
+            } else if is_sitemap {
                 files.push(entry.path());
             }
         }
@@ -365,12 +367,6 @@ pub(super) fn of_folder(folder: &Path) -> std::io::Result<Vec<Document>> {
         natural(stem.rsplit_once('.').map_or(stem, |(stem, _)| stem))
     });
     Ok(files.into_iter().map(Document::File).collect())
-}
-
-fn is_sitemap(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    name.contains("sitemap") && (name.ends_with(".xml") || name.ends_with(".txt"))
 }
 
 /// Texts and numbers in turns, so that 10 comes after 9.

@@ -11,7 +11,7 @@ use check::url::origin_of;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use crate::fetch::client::Client;
+use crate::fetch::client::{Client, NoBody};
 use crate::files;
 
 /// The name of standard input.
@@ -24,7 +24,7 @@ const SHOWN_CHARS: usize = 40;
 /// Bytes of a sitemap. The protocol allows 50 MiB, and some makers do not count.
 const MAX_DOCUMENT_BYTES: u64 = 1024 * 1024 * 1024;
 /// The longest tag, text, line or cell: more than any post that WordPress exports.
-const MAX_PIECE_BYTES: u64 = 64 * 1024 * 1024;
+pub(super) const MAX_PIECE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Opens a body of which at most so many bytes are read, inflated.
 pub(crate) fn open(body: impl Read + 'static, bytes: u64) -> io::Result<Input<'static>> {
@@ -162,9 +162,16 @@ pub(super) struct Opener {
 impl Opener {
     /// Opens a document over HTTP.
     pub(super) fn url(&self, url: &str) -> Result<Opened, String> {
+        match self.url_if_any(url) {
+            Ok(opened) => opened,
+            Err(none) => Err(none.why),
+        }
+    }
+
+    /// Opens a document over HTTP, as [`Opener::url`], or says that there is no answer with status 200.
+    pub(super) fn url_if_any(&self, url: &str) -> Result<Result<Opened, String>, NoBody> {
         let (response, body) = Client::body(&self.client, url, MAX_DOCUMENT_BYTES, &self.runtime)?;
-        let is_foreign = response.is_foreign;
-        opened(open(body, MAX_DOCUMENT_BYTES), is_foreign)
+        Ok(opened(open(body, MAX_DOCUMENT_BYTES), response.is_foreign))
     }
 
     /// Opens a file that the user named, which may be a pipe.

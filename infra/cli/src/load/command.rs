@@ -11,7 +11,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::content::args::{show_problems, source};
-use crate::content::{Loaded, STDIN_NAME, Source};
+use crate::content::{Lined, Loaded, Source};
 use crate::deployment::args::{Place, Purpose};
 use crate::error::COULD_NOT_TELL;
 use crate::error::no_signals;
@@ -215,19 +215,32 @@ impl Load {
     }
 
     async fn foretell(&self, output: &mut Output) -> Result<ExitCode> {
-        // Standard input is read twice, too.
-        let spool = tempfile::NamedTempFile::new()?;
         let mut sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();
+        let mut spools = Vec::new();
         for source in &mut sources {
-            if *source == Source::Stdin {
-                let mut file = spool.reopen()?;
-                let copied =
-                    tokio::task::spawn_blocking(move || io::copy(&mut io::stdin(), &mut file));
-                copied
-                    .await?
-                    .map_err(|error| failed(STDIN_NAME.as_ref(), error))?;
-                *source = Source::File(spool.path().to_owned());
+            // They are read twice, and a pipe can be read once.
+            let is_file = match source {
+                Source::File(path) => {
+                    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+                }
+                _ => false,
+            };
+            if is_file {
+                continue;
             }
+            let name = source.name();
+            let (reader, _) = source
+                .open()
+                .map_err(|error| failed(name.as_ref(), error))?;
+            let spool = tempfile::NamedTempFile::new()?;
+            let mut file = spool.reopen()?;
+            let mut body = Lined { reader, since: 0 };
+            let copied = tokio::task::spawn_blocking(move || io::copy(&mut body, &mut file));
+            copied
+                .await?
+                .map_err(|error| failed(name.as_ref(), error))?;
+            *source = Source::File(spool.path().to_owned());
+            spools.push(spool);
         }
         let run = dry_run(&sources, Clock::system().now()).await?;
         if output.format() == Format::Text {

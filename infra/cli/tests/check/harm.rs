@@ -3,16 +3,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
-
-use serde_json::Value;
 
 use super::limited::waymark as run;
-use super::{LIMIT, index, rules, send, serve, urlset, xml};
+use super::{index, send, serve, urlset, xml};
 
 /// What stands where nobody should look.
 const SECRET: &str = "s3cret-of-the-network";
@@ -218,98 +213,6 @@ fn no_line_of_a_report_is_a_command_of_a_ci() {
 }
 
 #[test]
-fn a_robots_txt_that_cannot_be_read_is_not_taken_for_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let origin = "https://www.example.com";
-    fs::write(folder.path().join("sitemap.xml"), urlset(origin, &["/1"])).unwrap();
-    let robots = folder.path().join("robots.txt");
-    let path = folder.path().to_str().unwrap();
-    fs::create_dir(&robots).unwrap();
-    assert_eq!(rules(path, &["--origin", origin]).1, 1);
-    assert_eq!(run(folder.path(), &["diff", path, path]).status, 2);
-    fs::remove_dir(&robots).unwrap();
-    let made = Command::new("mkfifo").arg(&robots).status().unwrap();
-    assert!(made.success());
-    assert_eq!(rules(path, &["--origin", origin]).1, 1);
-    assert_eq!(run(folder.path(), &["diff", path, path]).status, 2);
-}
-
-#[test]
-fn a_pipe_that_is_named_as_a_sitemap_is_not_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let origin = "https://www.example.com";
-    fs::write(
-        folder.path().join("sitemap.xml"),
-        index(origin, &["/a.xml"]),
-    )
-    .unwrap();
-    let made = Command::new("mkfifo")
-        .arg(folder.path().join("a.xml"))
-        .status();
-    assert!(made.unwrap().success());
-    let path = folder.path().to_str().unwrap();
-    let outcome = run(folder.path(), &["check", path, "--origin", origin]);
-    assert_eq!(outcome.status, 1);
-    assert!(
-        outcome.output.contains("is not a file"),
-        "{}",
-        outcome.output
-    );
-    let outcome = run(folder.path(), &["diff", path, path]);
-    assert_eq!(outcome.status, 2);
-    assert!(
-        outcome.errors.contains("is not a file"),
-        "{}",
-        outcome.errors
-    );
-    let made = Command::new("mkfifo")
-        .arg(folder.path().join("a-sitemap.xml"))
-        .status();
-    assert!(made.unwrap().success());
-    let outcome = run(folder.path(), &["import", path]);
-    assert_ne!(outcome.status, 0, "{}", outcome.errors);
-    assert!(
-        outcome.errors.contains("is not a file"),
-        "{}",
-        outcome.errors
-    );
-}
-
-#[test]
-fn a_check_ends_in_its_time_and_says_so() {
-    let origin = serve(|path, origin, stream| match path {
-        "/robots.txt" => super::robots(stream, origin),
-        "/sitemap.xml" => xml(stream, &index(origin, &["/a.xml", "/b.xml"])),
-        "/a.xml" => xml(stream, &urlset(origin, &["/1"])),
-        // It never answers.
-        _ => thread::sleep(LIMIT * 2),
-    });
-    let check = |target: &str, more: &[&str]| {
-        let usual = [
-            "check",
-            target,
-            "--json",
-            "--max-time",
-            "2s",
-            "--timeout",
-            "100s",
-        ];
-        let outcome = run(Path::new("."), &[&usual, more].concat());
-        let report: Value = serde_json::from_str(&outcome.output).unwrap();
-        let counts = report["counts"].as_object().unwrap();
-        (counts.keys().cloned().collect::<Vec<_>>(), outcome.status)
-    };
-    let over = || (vec!["check.limits".to_owned()], 0);
-    assert_eq!(check(&format!("{origin}/"), &["--jobs", "1"]), over());
-    // Its pages, too.
-    let found = check(
-        &format!("{origin}/a.xml"),
-        &["--pages", "all", "--skip", "robots.,index."],
-    );
-    assert_eq!(found, over());
-}
-
-#[test]
 fn what_cannot_be_asked_is_status_2_and_shows_no_secret() {
     let folder = tempfile::tempdir().unwrap();
     for arguments in [
@@ -349,6 +252,15 @@ fn what_cannot_be_asked_is_status_2_and_shows_no_secret() {
             "https://jane:pass-w0rd@a.example/b c",
         ],
         &["--https://jane:pass-w0rd@a.example/"],
+        &[
+            "build",
+            "https://jane:pass-w0rd@a.example/x.jsonl",
+            "--out",
+            "o",
+        ],
+        &["check", " https://jane:pass-w0rd@a.example/"],
+        &["check", "s3://jane:pass-w0rd@a/b"],
+        &["mapping", "https://jane:pass-w0rd@a.example/x"],
     ] {
         let outcome = run(folder.path(), arguments);
         assert_eq!((outcome.status, &*outcome.output), (2, ""), "{arguments:?}");
@@ -427,128 +339,6 @@ fn nothing_of_another_host_is_shown_that_a_redirect_leads_to() {
     }
 }
 
-#[test]
-fn a_check_whose_time_ends_at_robots_txt_says_so() {
-    let origin = serve(|_, _, _| thread::sleep(LIMIT * 2));
-    let target = format!("{origin}/");
-    let outcome = run(Path::new("."), &["check", &target, "--max-time", "1s"]);
-    assert_eq!(outcome.status, 2, "{}{}", outcome.output, outcome.errors);
-    let output = outcome.output;
-    assert!(output.contains("check.limits"), "{output}");
-    assert!(!output.contains("index.reachable"), "{output}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_device_or_a_pipe_in_a_files_place_is_not_read_for_ever() {
-    let folder = tempfile::tempdir().unwrap();
-    for arguments in [
-        &["build", "/dev/zero", "--out", "out"][..],
-        &["load", "--dry-run", "/dev/zero"],
-    ] {
-        let outcome = run(folder.path(), arguments);
-        assert_eq!(outcome.status, 2, "{arguments:?}: {}", outcome.errors);
-        let told = &outcome.errors;
-        assert!(told.contains("line 1 has no end within 256 MiB"), "{told}");
-    }
-    let pipe = Command::new("mkfifo")
-        .arg(folder.path().join("samconfig.toml"))
-        .status();
-    assert!(pipe.unwrap().success());
-    let outcome = run(folder.path(), &["status", "--config-env", "default"]);
-    let told = &outcome.errors;
-    assert_eq!(outcome.status, 2, "{told}");
-    assert!(
-        told.contains("failed to read samconfig.toml: is not a file"),
-        "{told}"
-    );
-}
-
-#[test]
-fn an_index_alone_is_no_check_when_a_limit_ends_it() {
-    let origin = serve(|path, origin, stream| match path {
-        "/robots.txt" => super::robots(stream, origin),
-        "/sitemap.xml" => xml(stream, &index(origin, &["/a.xml"])),
-        _ => thread::sleep(LIMIT * 2),
-    });
-    let target = format!("{origin}/");
-    for limit in [["--max-time", "2s"], ["--max-sitemaps", "1"]] {
-        let outcome = run(Path::new("."), &[&["check", &target][..], &limit].concat());
-        assert_eq!(outcome.status, 2, "{}{}", outcome.output, outcome.errors);
-        assert!(
-            outcome.output.contains("check.limits"),
-            "{}",
-            outcome.output
-        );
-    }
-}
-
-#[test]
-fn a_pause_that_a_server_asks_for_is_not_longer_than_the_check() {
-    let origin = serve(|_, _, stream| {
-        send(
-            stream,
-            "503 Service Unavailable",
-            "retry-after: 29\r\n",
-            b"",
-        );
-    });
-    let began = Instant::now();
-    let outcome = run(
-        Path::new("."),
-        &["check", &format!("{origin}/a.xml"), "--max-time", "3s"],
-    );
-    assert!(
-        began.elapsed() < Duration::from_secs(25),
-        "{:?}",
-        began.elapsed()
-    );
-    assert_eq!(outcome.status, 1, "{}{}", outcome.output, outcome.errors);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_file_of_rules_that_cannot_be_read_is_no_absent_one() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("a.xml"),
-        urlset("https://www.example.com", &["/1"]),
-    )
-    .unwrap();
-    let rules = folder.path().join("waymark-check.toml");
-    let fails = |what: &str| {
-        let outcome = run(folder.path(), &["check", "a.xml"]);
-        assert_eq!(
-            outcome.status, 2,
-            "{what}: {}{}",
-            outcome.output, outcome.errors
-        );
-        assert!(
-            outcome.errors.contains("waymark-check.toml"),
-            "{}",
-            outcome.errors
-        );
-    };
-    fs::create_dir(&rules).unwrap();
-    fails("a folder");
-    fs::remove_dir(&rules).unwrap();
-    assert!(
-        Command::new("mkfifo")
-            .arg(&rules)
-            .status()
-            .unwrap()
-            .success()
-    );
-    fails("a pipe");
-    fs::remove_file(&rules).unwrap();
-    for target in ["nowhere", "/dev/zero"] {
-        std::os::unix::fs::symlink(target, &rules).unwrap();
-        fails(target);
-        fs::remove_file(&rules).unwrap();
-    }
-    assert_eq!(run(folder.path(), &["check", "a.xml"]).status, 0);
-}
-
 #[cfg(unix)]
 #[test]
 fn a_report_does_not_follow_a_link_at_its_name() {
@@ -572,4 +362,54 @@ fn a_report_does_not_follow_a_link_at_its_name() {
         assert!(!path("out").is_symlink(), "{arguments:?}");
         fs::remove_file(path("out")).unwrap();
     }
+}
+
+#[test]
+fn a_page_of_another_host_is_not_shown() {
+    let origin = serve(|path, origin, stream| {
+        let other = origin.replace("127.0.0.1", "localhost");
+        match path {
+            "/robots.txt" => super::robots(stream, origin),
+            "/sitemap.xml" => xml(stream, &urlset(&other, &["/1"])),
+            _ => {
+                let page = "<html><head><link rel=canonical href=/s3cret>\
+                            <meta name=robots content='unavailable_after: 2010-01-01 s3cret'>\
+                            <link rel=alternate hreflang=s3cret href=/x></head></html>";
+                let headers = "content-type: text/html\r\nlink: </s3cret>; rel=canonical\r\n\
+                               x-robots-tag: unavailable_after: 25 Jun 2010 15:00:00 s3cret\r\n";
+                send(stream, "200 OK", headers, page.as_bytes());
+            }
+        }
+    });
+    let arguments = [
+        "check",
+        &format!("{origin}/"),
+        "--pages",
+        "all",
+        "--allow-private",
+        "--rate",
+        "0",
+    ];
+    let outcome = run(Path::new("."), &arguments);
+    let told = outcome.output + &outcome.errors;
+    assert!(told.contains("page.canonical"), "{told}");
+    assert!(!told.contains("s3cret"), "{told}");
+}
+
+#[test]
+fn a_report_in_a_file_is_escaped() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("a.csv"),
+        "id,url\n\u{202e}##vso[task.setvariable]x,https://www.example.com/#a\n",
+    )
+    .unwrap();
+    let arguments = ["import", "a.csv", "--output", "o", "--report", "r.json"];
+    run(folder.path(), &arguments);
+    let report = fs::read_to_string(folder.path().join("r.json")).unwrap();
+    assert!(report.contains("vso["), "{report}");
+    assert!(
+        !report.contains("##") && !report.contains('\u{202e}'),
+        "{report}"
+    );
 }

@@ -24,6 +24,7 @@ mod limited;
 #[path = "../loopback/mod.rs"]
 mod loopback;
 mod pages;
+mod reads;
 
 use limited::Limited as _;
 use loopback::{Loopback, respond};

@@ -13,6 +13,8 @@ use sha2::{Digest, Sha256};
 
 use super::object::Object;
 
+/// Bytes of a file that is read: ten times the largest document. What is larger is not an object of ours.
+const MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// Ends the names of files that are being written. One that is found at the start was never finished.
 const UNFINISHED: &str = ".tmp";
 
@@ -32,6 +34,10 @@ impl Folder {
     /// Opens the folder, makes it if need be, and reads what is in it. What is no whole object is passed over, and stays: a
     /// machine that stopped may have left an empty file, and the object is published again into the same file.
     pub(super) fn open(path: PathBuf, unread: &mut Vec<Unread>) -> io::Result<(Self, Vec<Object>)> {
+        // A file in a bucket's place stays beside it.
+        if !path.is_dir() && (path.is_symlink() || path.exists()) {
+            put_aside(&path)?;
+        }
         fs::create_dir_all(&path)?;
         let mut objects = Vec::new();
         for entry in fs::read_dir(&path)? {
@@ -93,8 +99,13 @@ fn put_aside(file: &Path) -> io::Result<()> {
 
 /// Reads an object, or says why the file is none. An error is one of the disk.
 fn read(file: &Path) -> io::Result<Result<Object, String>> {
-    if !fs::metadata(file)?.is_file() {
+    let metadata = fs::symlink_metadata(file)?;
+    if !metadata.is_file() {
         return Ok(Err("it is no file".to_owned()));
+    }
+    if metadata.len() > MAX_BYTES {
+        let mib = MAX_BYTES / (1024 * 1024);
+        return Ok(Err(format!("it is larger than {mib} MiB")));
     }
     let mut bytes = Bytes::from(fs::read(file)?);
     if bytes.is_empty() {

@@ -43,7 +43,7 @@ impl Store {
             std::fs::create_dir_all(folder)?;
             for entry in std::fs::read_dir(folder)? {
                 let entry = entry?;
-                if !entry.metadata()?.is_dir() {
+                if !entry.path().is_dir() {
                     let (file, why) = (entry.path(), "it is no bucket's folder".to_owned());
                     unread.push(Unread { file, why });
                     continue;

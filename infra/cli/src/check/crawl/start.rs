@@ -160,7 +160,7 @@ impl Walk<'_> {
     async fn usual_names(&mut self, origin: &str) -> Result<(), SortError> {
         // What is there and is no sitemap: nothing else says so.
         let mut broken = None;
-        let mut failure = None;
+        let (mut failure, mut unread) = (None, Vec::new());
         let is_site = matches!(self.origin, Origin::Http(_));
         for name in names::usual(is_site) {
             let url = format!("{origin}{name}");
@@ -172,6 +172,10 @@ impl Walk<'_> {
                     let status = fetched.response.as_ref().map(|response| response.status);
                     if status != Some(404) && failure.is_none() {
                         failure = Some(format!(" ({url}: {})", fetched.failure));
+                    }
+                    // Of what was refused nobody knows that it is there: S3 answers so for what is not.
+                    if !status.is_some_and(|status| (400..500).contains(&status) && status != 429) {
+                        unread.push(format!("{url}: {}", fetched.failure));
                     }
                 }
                 // Many sites answer so whatever they are asked for.
@@ -187,6 +191,12 @@ impl Walk<'_> {
                         .filter(|last| origin_of(last) == Some(origin))
                         .unwrap_or(url);
                     self.push(&url, None, Scope::of(&url), &[]);
+                    for why in unread {
+                        let message = format!(
+                            "has another sitemap at a usual name, perhaps, that cannot be read: {why}"
+                        );
+                        self.found(Rule::IndexReachable, &origin.into(), None, message);
+                    }
                     return Ok(());
                 }
             }
