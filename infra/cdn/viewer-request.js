@@ -1,6 +1,6 @@
 // CloudFront's viewer-request function (cloudfront-js-2.0) on the paths of sitemaps. It puts before the viewer's path what the
 // answer depends on: the host, and whether a person is to see the view. The cache's key has this path and Accept-Encoding.
-// The origin gets nothing else of the viewer's, and takes the prefix off again (shared/front/src/edge.rs).
+// The origin gets nothing else of the viewer's, and takes the prefix off again (shared/front/src/cdn_path.rs).
 //
 // It must not throw, whatever a viewer sends: CloudFront would answer 503.
 

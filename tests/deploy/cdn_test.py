@@ -25,7 +25,7 @@ STARTS_WITHIN = 120.0
 BUCKET = "waymark-sitemaps"
 SITE, OTHER = "www.example.com", "other.example"
 KEY = "0123abcd"
-PREFIX = re.search(r'EDGE_PREFIX: &str = "([^"]+)"', (ROOT / "shared/front/src/edge.rs").read_text())[1]
+PREFIX = re.search(r'EDGE_PREFIX: &str = "([^"]+)"', (ROOT / "shared/front/src/cdn_path.rs").read_text())[1]
 
 OWN, MANAGED_POLICY = "own", "managed"
 CHOICES = ["all", "crawlers", "crawlers-view", "crawlers-gz", "crawlers-feed", "crawlers-key"]

@@ -62,8 +62,8 @@ function event(headers, { query = '', method = 'GET', uri = '/post-sitemap.xml' 
 }
 
 // What shared/front reads instead of the path, and what it takes off the path again.
-const [, SITE_HOST_HEADER] = read('shared/front/src/host.rs').match(/SITE_HOST_HEADER: &str = "([^"]+)"/);
-const [, PREFIX] = read('shared/front/src/edge.rs').match(/EDGE_PREFIX: &str = "([^"]+)"/);
+const [, SITE_HOST_HEADER] = read('shared/front/src/site_header.rs').match(/SITE_HOST_HEADER: &str = "([^"]+)"/);
+const [, PREFIX] = read('shared/front/src/cdn_path.rs').match(/EDGE_PREFIX: &str = "([^"]+)"/);
 const EDGE = new RegExp(`^${PREFIX}([^/]+)/(view|document)(/.*)$`);
 
 const context = vm.createContext({});

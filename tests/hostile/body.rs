@@ -8,7 +8,7 @@ use sitemap::member::PLAIN_HEADER;
 
 use crate::draw::Draw;
 use front::inflater::{Inflater, STEP_BYTES, TRAILER_BYTES};
-use front::locs::Locs;
+use front::text_form::Locs;
 
 /// The most that is inflated for comparison: a kilobyte of input may hold a megabyte.
 const MAX_EXPECTED_BYTES: u32 = 1 << 20;

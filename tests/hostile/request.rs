@@ -6,11 +6,11 @@ use objects::{Form, ObjectKey};
 
 use sitemap::site::{is_series_name, is_site_host};
 
-use front::form::Variant;
-use front::host::{SITE_HOST_HEADER, named};
 use front::negotiation::accepts_gzip;
 use front::route::Route;
+use front::site_header::{SITE_HOST_HEADER, named};
 use front::validators::{Validators, is_conditional};
+use front::variant::Variant;
 
 /// The site that is asked.
 const SITE: &str = "www.example.com";

@@ -33,7 +33,7 @@ SHARD, CALLS, SITE_SCAN, INDEX, BLOCKS, PUT = (
 AUDIT, OBJECTS, ROWS, SUMS, NOTICES = (
     f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows", "audit/sums", "notices"])
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
-PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/front.rs"
+PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/site_front.rs"
 
 # A condition that always holds, in terms that DynamoDB accepts.
 ALWAYS = 'Condition::has("pk").or(Condition::lacks("pk"))'

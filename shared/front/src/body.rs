@@ -18,7 +18,7 @@ use objects::{BodyStream, ObjectError, ObjectKey};
 use sitemap::member::{PLAIN_HEADER, payload_offset};
 
 use crate::inflater::{Inflater, STEP_BYTES, TRAILER_BYTES};
-use crate::locs::{LINE_END, Locs};
+use crate::text_form::{LINE_END, Locs};
 
 /// A response's body. A document is streamed. Reading a body never gives an error: if the object turns out to be damaged, the body
 /// ends early.

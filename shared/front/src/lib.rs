@@ -38,30 +38,30 @@
 
 pub mod asset;
 mod body;
-mod closed;
-mod edge;
-pub mod form;
-mod front;
-pub mod host;
+mod cdn_path;
+mod checked_body;
+mod empty_document;
 pub mod inflater;
-pub mod locs;
 pub mod negotiation;
 mod representation;
 pub mod route;
 mod runtime;
-mod sending;
 mod site_files;
+mod site_front;
+pub mod site_header;
+pub mod text_form;
 pub mod validators;
+pub mod variant;
 mod view;
 
 pub use body::Body;
-pub use edge::EDGE_PREFIX;
-pub use front::SiteFront;
-pub use host::SITE_HOST_HEADER;
+pub use cdn_path::EDGE_PREFIX;
+pub use checked_body::MAX_WHOLE_BYTES;
 pub use negotiation::{Gzip, UnknownGzip};
 pub use runtime::Runtime;
-pub use sending::MAX_WHOLE_BYTES;
 pub use site_files::{MAX_CACHED_SITES, MAX_SITE_FILE_BYTES, SITE_FILE_TTL_SECONDS};
+pub use site_front::SiteFront;
+pub use site_header::SITE_HOST_HEADER;
 
 /// Whether a path can be answered with more than 404: what a CDN has to send to the front, beside a site's own.
 #[must_use]

@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderValue};
 use objects::{Document, ObjectError, ObjectKey, ObjectMeta};
 use sitemap::site::MAX_BYTES;
 
-use crate::form::Variant;
 use crate::validators::Validators;
+use crate::variant::Variant;
 
 /// What the answers under one path depend on. Browsers' navigations are told apart by Sec-Fetch-Dest, so a cache must
 /// not hand one's answer to a crawler.

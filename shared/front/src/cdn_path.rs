@@ -18,7 +18,7 @@ use http::Request;
 use http::header::{ACCEPT_ENCODING, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use http::request::Parts;
 
-use crate::host::SITE_HOST_HEADER;
+use crate::site_header::SITE_HOST_HEADER;
 
 /// Begins each path that names a site.
 pub const EDGE_PREFIX: &str = "/waymark-edge/";

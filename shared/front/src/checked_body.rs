@@ -1,4 +1,4 @@
-//! What is sent of an object, and what is checked before the status is.
+//! Opens a stored object and verifies it before the status line is sent.
 //!
 //! - A stored object of up to [`MAX_WHOLE_BYTES`] is read whole and checked first: its length, the member's checksum and
 //!   length, the metadata, in the text form the number of locs. Damage is then an error, and the answer a 503.
@@ -20,9 +20,9 @@ use objects::{BodyStream, ObjectError};
 use tracing::error;
 
 use crate::body::{self, Body, StoredMember};
-use crate::form::Variant;
 use crate::representation::Representation;
 use crate::runtime::Runtime;
+use crate::variant::Variant;
 
 /// The largest stored object that is read whole before it is sent.
 ///
@@ -31,13 +31,13 @@ use crate::runtime::Runtime;
 pub const MAX_WHOLE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// How objects are sent.
-pub(crate) struct Sending {
+pub(crate) struct CheckedBodies {
     pub(crate) runtime: Arc<dyn Runtime>,
     /// How long an object may take to arrive that is read whole.
     pub(crate) body_timeout: Duration,
 }
 
-impl Sending {
+impl CheckedBodies {
     /// Returns the body of a 200, and its length if that is known beforehand.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Sending {
         let again = || -> BodyStream { Box::pin(stream::iter([Ok(whole.clone())])) };
         let variant = found.variant();
         match variant {
-            // About as short as what was read, and dear to make twice.
+            // Compressing again would cost more than holding the result in memory.
             Variant::StoredGzip | Variant::TextGzip | Variant::TextGzipFile => {
                 let (_, chunks) = chunks(found, variant, again()).await?;
                 let made = chunks.try_collect::<Vec<Bytes>>().await?.concat();
@@ -208,11 +208,11 @@ mod tests {
         };
         let found = Representation::new(&key, Variant::Stored, meta).expect("sound metadata");
         let stalls = Box::pin(stream::pending());
-        let sending = Sending {
+        let bodies = CheckedBodies {
             runtime: Arc::new(Pauses),
             body_timeout: Duration::from_millis(1),
         };
-        let read = sending.read_whole(&found, stalls);
+        let read = bodies.read_whole(&found, stalls);
         let error = timeout(Duration::from_secs(60), read)
             .await
             .expect("a limit");

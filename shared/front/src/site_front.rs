@@ -18,17 +18,17 @@ use tracing::error;
 
 use crate::asset::Asset;
 use crate::body::{self, Body};
-use crate::closed;
-use crate::edge;
-use crate::form::Variant;
-use crate::host;
+use crate::cdn_path;
+use crate::checked_body::CheckedBodies;
+use crate::empty_document;
 use crate::negotiation::Gzip;
 use crate::representation::{Representation, VARY_VALUE};
 use crate::route::Route;
 use crate::runtime::Runtime;
-use crate::sending::Sending;
 use crate::site_files::SiteFiles;
+use crate::site_header;
 use crate::validators::{self, Validators};
+use crate::variant::Variant;
 use crate::view;
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -67,7 +67,7 @@ pub struct SiteFront {
     objects: Arc<dyn Objects>,
     runtime: Arc<dyn Runtime>,
     sites: SiteFiles,
-    sending: Sending,
+    bodies: CheckedBodies,
     gzip: Gzip,
 }
 
@@ -84,7 +84,7 @@ impl SiteFront {
             objects,
             runtime: Arc::clone(&runtime),
             sites: SiteFiles::default(),
-            sending: Sending {
+            bodies: CheckedBodies {
                 runtime,
                 body_timeout,
             },
@@ -102,7 +102,7 @@ impl SiteFront {
     /// Answers a request for `path`, the path as the client sent it: an adapter may have resolved `..` in the URI.
     /// The path may name the site ([`EDGE_PREFIX`](crate::EDGE_PREFIX)).
     pub async fn respond(&self, request: &Parts, path: &str) -> Response<Body> {
-        let unfolded = edge::unfold(request, path);
+        let unfolded = cdn_path::unfold(request, path);
         let (request, path) = unfolded
             .as_ref()
             .map_or((request, path), |(request, path)| (request, *path));
@@ -117,7 +117,7 @@ impl SiteFront {
         let headers = response.headers_mut();
         headers.insert(X_ROBOTS_TAG, X_ROBOTS_TAG_VALUE);
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        let tag = host::named(&request.headers).map(|site| format!("site:{site}"));
+        let tag = site_header::named(&request.headers).map(|site| format!("site:{site}"));
         if let Some(Ok(tag)) = tag.map(HeaderValue::try_from) {
             headers.insert(CACHE_TAG, tag);
         }
@@ -131,7 +131,7 @@ impl SiteFront {
         if request.method != Method::GET && request.method != Method::HEAD {
             return Ok(method_not_allowed());
         }
-        let Some(host) = host::named(&request.headers) else {
+        let Some(host) = site_header::named(&request.headers) else {
             return Ok(not_found());
         };
         let (key, form) = match Route::parse(host, path) {
@@ -215,7 +215,7 @@ impl SiteFront {
             }
             if is_closed {
                 return self
-                    .send(&found, closed::stored(lookup.key))
+                    .send(&found, empty_document::stored(lookup.key))
                     .await
                     .map(Some);
             }
@@ -234,7 +234,7 @@ impl SiteFront {
         found: &Representation,
         stored: BodyStream,
     ) -> Result<Response<Body>, ObjectError> {
-        let (length, body) = self.sending.open(found, stored).await?;
+        let (length, body) = self.bodies.open(found, stored).await?;
         Ok(ok(found.headers(length), body))
     }
 }
@@ -285,7 +285,7 @@ impl Lookup<'_> {
         let (Closure::Open(since) | Closure::Closed(since)) = self.closure;
         let changed = since.map_or(document.changed, |since| since.max(document.changed));
         if let Closure::Closed(_) = self.closure {
-            meta = closed::meta(self.key, changed);
+            meta = empty_document::meta(self.key, changed);
         } else if let Some(document) = &mut meta.document {
             document.changed = changed;
         }

@@ -1,4 +1,4 @@
-//! What is sent of a form.
+//! The variants in which a form of a document can be sent.
 
 use objects::Form;
 
