@@ -4,7 +4,7 @@
 //! in the form that was asked for: as XML or text, each plain, as gzip or as a gzip file. A person who opens it in a browser sees a page.
 //!
 //! ```text
-//! request ─▶ route ─▶ site file ─▶ object ─▶ representation ─▶ 304, a checked body, or the view
+//! request ─▶ asked ─▶ site file ─▶ object ─▶ representation ─▶ 304, a checked body, or the view
 //! ```
 //!
 //! - The front keeps no state but the site files of the last seconds, and writes nothing.
@@ -36,6 +36,7 @@
 //! [`SiteFront`] is the one router, behind Lambda's adapter and on a plain server alike. The time, pauses and the count of
 //! broken bodies come through [`Runtime`].
 
+mod asked;
 pub mod asset;
 mod body;
 mod cdn_path;

@@ -16,6 +16,7 @@ use objects::{
 };
 use tracing::error;
 
+use crate::asked::Asked;
 use crate::asset::Asset;
 use crate::body::{self, Body};
 use crate::cdn_path;
@@ -26,10 +27,9 @@ use crate::representation::{Representation, VARY_VALUE};
 use crate::route::Route;
 use crate::runtime::Runtime;
 use crate::site_files::SiteFiles;
-use crate::site_header;
-use crate::validators::{self, Validators};
+use crate::validators::{Condition, Validators};
 use crate::variant::Variant;
-use crate::view;
+use crate::view::{self, Reader};
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
@@ -106,8 +106,9 @@ impl SiteFront {
         let (request, path) = unfolded
             .as_ref()
             .map_or((request, path), |(request, path)| (request, *path));
+        let asked = Asked::of(request, path, self.gzip);
         // Boxed, so that the futures that await a response stay small.
-        let mut response = match Box::pin(self.answer(request, path)).await {
+        let mut response = match Box::pin(self.answer(&asked)).await {
             Ok(response) => response,
             Err(error) => {
                 error!(path = request.uri.path(), %error, "could not answer");
@@ -117,61 +118,71 @@ impl SiteFront {
         let headers = response.headers_mut();
         headers.insert(X_ROBOTS_TAG, X_ROBOTS_TAG_VALUE);
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        let tag = site_header::named(&request.headers).map(|site| format!("site:{site}"));
+        let tag = asked.site.map(|site| format!("site:{site}"));
         if let Some(Ok(tag)) = tag.map(HeaderValue::try_from) {
             headers.insert(CACHE_TAG, tag);
         }
-        if request.method == Method::HEAD {
+        if asked.method == Method::HEAD {
             *response.body_mut() = body::empty();
         }
         response
     }
 
-    async fn answer(&self, request: &Parts, path: &str) -> Result<Response<Body>, ObjectError> {
-        if request.method != Method::GET && request.method != Method::HEAD {
+    async fn answer(&self, asked: &Asked<'_>) -> Result<Response<Body>, ObjectError> {
+        if asked.method != Method::GET && asked.method != Method::HEAD {
             return Ok(method_not_allowed());
         }
-        let Some(host) = site_header::named(&request.headers) else {
+        let Some((site, route)) = asked.site.zip(asked.route.as_ref()) else {
             return Ok(not_found());
         };
-        let (key, form) = match Route::parse(host, path) {
-            None => return Ok(not_found()),
+        match route {
             // The same on every site: no site is looked up, so a function that has just started needs no client.
-            Some(Route::Redirect(location)) => return Ok(moved(&location)),
-            Some(Route::Asset(asset)) => return Ok(sent_asset(asset, &request.headers)),
-            Some(Route::KeyFile(key)) => return self.key_file(host, key).await,
-            Some(Route::Object(key, form)) => (key, form),
-        };
-        let variant = Variant::of(form, self.gzip.encodes(&request.headers));
+            Route::Redirect(location) => Ok(moved(location)),
+            Route::Asset(asset) => Ok(sent_asset(*asset, asked.condition.as_ref())),
+            Route::KeyFile(key) => self.key_file(site, key).await,
+            Route::Object(key, form) => {
+                let variant = Variant::of(*form, asked.is_encoded);
+                self.document(site, key, variant, asked).await
+            }
+        }
+    }
+
+    async fn document(
+        &self,
+        site: &str,
+        key: &ObjectKey,
+        variant: Variant,
+        asked: &Asked<'_>,
+    ) -> Result<Response<Body>, ObjectError> {
         let now = self.runtime.now();
-        let is_closed = |file: &SiteFile| matches!(closure(file, &key), Closure::Closed(_));
-        let file = self.sites.get(&*self.objects, host, now, is_closed).await?;
-        let absent = || absent(request, variant);
+        let is_closed = |file: &SiteFile| matches!(closure(file, key), Closure::Closed(_));
+        let file = self.sites.get(&*self.objects, site, now, is_closed).await?;
+        let absent = || absent(asked.reader, variant);
         let Some(file) = file else {
             return Ok(absent());
         };
-        let closure = closure(&file, &key);
+        let closure = closure(&file, key);
         if let Closure::Closed(since) = closure
             && since.is_none_or(|since| is_over(since, &file, now))
         {
             return Ok(absent());
         }
         let lookup = Lookup {
-            request,
-            key: &key,
+            condition: asked.condition.as_ref(),
+            key,
             variant,
             file: &file,
             closure,
             now,
         };
-        let mut answer = if variant.is_document() && view::is_wanted(request) {
+        let mut answer = if variant.is_document() && asked.reader == Reader::Person {
             self.viewed(&lookup).await?
         } else {
             self.published(&lookup).await?
         };
         if let Some(answer) = &mut answer
             && variant.is_document()
-            && view::is_navigation(&request.headers)
+            && asked.reader.is_navigation()
         {
             answer.headers_mut().insert(CACHE_CONTROL, view::PRIVATE);
         }
@@ -179,12 +190,12 @@ impl SiteFront {
     }
 
     /// The file that proves an IndexNow key to be the site's, if it is.
-    async fn key_file(&self, host: &str, key: String) -> Result<Response<Body>, ObjectError> {
+    async fn key_file(&self, site: &str, key: &str) -> Result<Response<Body>, ObjectError> {
         let now = self.runtime.now();
-        let is_other = |file: &SiteFile| file.indexnow_key.as_ref() != Some(&key);
-        let file = self.sites.get(&*self.objects, host, now, is_other).await?;
+        let is_other = |file: &SiteFile| file.indexnow_key.as_deref() != Some(key);
+        let file = self.sites.get(&*self.objects, site, now, is_other).await?;
         Ok(match file {
-            Some(file) if !is_other(&file) => plain(StatusCode::OK, BRIEF, key),
+            Some(file) if !is_other(&file) => plain(StatusCode::OK, BRIEF, key.to_owned()),
             _ => not_found(),
         })
     }
@@ -203,14 +214,15 @@ impl SiteFront {
     /// closed object is not read.
     async fn published(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, ObjectError> {
         let is_closed = matches!(lookup.closure, Closure::Closed(_));
-        if is_closed || validators::is_conditional(&lookup.request.headers) {
+        if is_closed || lookup.condition.is_some() {
             let Some(meta) = self.objects.head(lookup.key).await? else {
                 return Ok(None);
             };
             let Some(found) = lookup.shown(meta)? else {
                 return Ok(None);
             };
-            if found.validators().match_request(&lookup.request.headers) {
+            let is_current = |condition| found.validators().meet(condition);
+            if lookup.condition.is_some_and(is_current) {
                 return Ok(Some(not_modified(found.cache_headers())));
             }
             if is_closed {
@@ -263,7 +275,7 @@ fn is_over(since: i64, file: &SiteFile, now: i64) -> bool {
 
 /// What is looked for, and on what terms.
 struct Lookup<'a> {
-    request: &'a Parts,
+    condition: Option<&'a Condition<'a>>,
     key: &'a ObjectKey,
     variant: Variant,
     file: &'a SiteFile,
@@ -293,7 +305,7 @@ impl Lookup<'_> {
     }
 }
 
-fn sent_asset(asset: Asset, request: &HeaderMap) -> Response<Body> {
+fn sent_asset(asset: Asset, condition: Option<&Condition<'_>>) -> Response<Body> {
     let mut headers = HeaderMap::new();
     headers.insert(CACHE_CONTROL, ASSET_CACHE_CONTROL);
     let content_type = HeaderValue::from_static(asset.content_type());
@@ -303,7 +315,7 @@ fn sent_asset(asset: Asset, request: &HeaderMap) -> Response<Body> {
         if let Some(date) = validators.last_modified() {
             headers.insert(LAST_MODIFIED, date);
         }
-        if validators.match_request(request) {
+        if condition.is_some_and(|condition| validators.meet(condition)) {
             return not_modified(headers);
         }
     }
@@ -335,11 +347,11 @@ fn not_found() -> Response<Body> {
 
 /// The 404. A person who opens a sitemap in a browser gets the view with it, which says what to do. A closed object looks the same as
 /// one that never existed.
-fn absent(request: &Parts, variant: Variant) -> Response<Body> {
+fn absent(reader: Reader, variant: Variant) -> Response<Body> {
     if !variant.is_document() {
         return not_found();
     }
-    if !view::is_wanted(request) {
+    if reader != Reader::Person {
         let mut response = not_found();
         response.headers_mut().insert(VARY, VARY_VALUE);
         return response;

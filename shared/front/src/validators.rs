@@ -64,27 +64,44 @@ impl Validators {
         .ok()
     }
 
-    /// Whether the copy that a conditional request names is this one.
+    /// Returns whether the copy that a conditional request names is this one.
     #[must_use]
-    pub fn match_request(&self, headers: &HeaderMap) -> bool {
-        if headers.contains_key(IF_NONE_MATCH) {
-            return headers
-                .get_all(IF_NONE_MATCH)
-                .iter()
-                .any(|value| lists(value.as_bytes(), self.opaque()));
+    pub fn meet(&self, condition: &Condition<'_>) -> bool {
+        match condition {
+            Condition::Tags(headers) => {
+                let mut values = headers.get_all(IF_NONE_MATCH).iter();
+                values.any(|value| lists(value.as_bytes(), self.opaque()))
+            }
+            Condition::Since(since) => {
+                matches!((self.changed, since), (Some(changed), Some(since)) if changed <= *since)
+            }
         }
-        let since = headers.get(IF_MODIFIED_SINCE).and_then(|value| {
-            let date = httpdate::parse_http_date(value.to_str().ok()?).ok()?;
-            i64::try_from(date.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()
-        });
-        matches!((self.changed, since), (Some(changed), Some(since)) if changed <= since)
     }
 }
 
-/// Whether a request has a condition that [`Validators::match_request`] reads.
-#[must_use]
-pub fn is_conditional(headers: &HeaderMap) -> bool {
-    headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MODIFIED_SINCE)
+/// The copy that the sender of a conditional request has.
+#[derive(Clone, Copy, Debug)]
+pub enum Condition<'r> {
+    /// If-None-Match, in these headers: one of these ETags. It precedes If-Modified-Since.
+    Tags(&'r HeaderMap),
+    /// If-Modified-Since: that of this time in Unix seconds, if it is one.
+    Since(Option<i64>),
+}
+
+impl<'r> Condition<'r> {
+    /// Reads the condition of a request. Returns `None` if it has none.
+    #[must_use]
+    pub fn of(headers: &'r HeaderMap) -> Option<Self> {
+        if headers.contains_key(IF_NONE_MATCH) {
+            return Some(Self::Tags(headers));
+        }
+        let since = headers.get(IF_MODIFIED_SINCE)?;
+        let seconds = || {
+            let date = httpdate::parse_http_date(since.to_str().ok()?).ok()?;
+            i64::try_from(date.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()
+        };
+        Some(Self::Since(seconds()))
+    }
 }
 
 /// Whether an If-None-Match value is `*` or has the opaque tag, in the weak comparison that it prescribes: caches weaken
@@ -129,7 +146,8 @@ mod tests {
         assert_eq!(weak.clone().weak(), weak);
         let headers = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
         for validators in [strong, weak] {
-            assert_eq!(validators.match_request(&headers), expected, "{headers:?}");
+            let condition = Condition::of(&headers).expect("a condition");
+            assert_eq!(validators.meet(&condition), expected, "{headers:?}");
         }
     }
 
@@ -182,7 +200,8 @@ mod tests {
                 HeaderValue::from_static("Sun, 06 Nov 1994 08:49:37 GMT"),
             ),
         ]);
-        assert!(!validators.match_request(&headers));
+        let condition = Condition::of(&headers).expect("a condition");
+        assert!(!validators.meet(&condition));
     }
 
     #[test]

@@ -58,20 +58,38 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
     named(named(page, Asset::ViewCss), Asset::ViewScript)
 });
 
-/// Whether this is a browser's navigation, whose answer the browser shows as a page.
-pub(crate) fn is_navigation(headers: &HeaderMap) -> bool {
-    headers
-        .get("sec-fetch-dest")
-        .is_some_and(|dest| dest == "document")
+/// Who reads the answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A program.
+    Program,
+    /// A browser's navigation that is to see the document: a crawler's, or that of a person who asks for the XML.
+    Browser,
+    /// A person in a browser, who is to see the page in place of the document.
+    Person,
 }
 
-/// Whether a person should see the page in place of the document.
-pub(crate) fn is_wanted(request: &Parts) -> bool {
-    let query = request.uri.query().unwrap_or_default();
-    is_navigation(&request.headers)
-        && !is_bot(&request.headers)
-        && !request.headers.contains_key(SIGNATURE_AGENT)
-        && !query.split('&').any(|pair| pair == XML_QUERY)
+impl Reader {
+    /// Returns who reads the answer to this request.
+    pub(crate) fn of(request: &Parts) -> Self {
+        let headers = &request.headers;
+        let dest = headers.get("sec-fetch-dest");
+        if dest.is_none_or(|dest| dest != "document") {
+            return Self::Program;
+        }
+        let query = request.uri.query().unwrap_or_default();
+        let asks_for_xml = query.split('&').any(|pair| pair == XML_QUERY);
+        if asks_for_xml || is_bot(headers) || headers.contains_key(SIGNATURE_AGENT) {
+            Self::Browser
+        } else {
+            Self::Person
+        }
+    }
+
+    /// Returns whether the answer is shown by a browser, as a page or as it is.
+    pub(crate) fn is_navigation(self) -> bool {
+        self != Self::Program
+    }
 }
 
 fn is_bot(headers: &HeaderMap) -> bool {
@@ -110,7 +128,7 @@ mod tests {
             .uri(format!("/post-sitemap.xml{query}"))
             .header("sec-fetch-dest", dest)
             .header(USER_AGENT, agent);
-        is_wanted(&request.body(()).unwrap().into_parts().0)
+        Reader::of(&request.body(()).unwrap().into_parts().0) == Reader::Person
     }
 
     #[test]
@@ -161,7 +179,7 @@ mod tests {
                 .header(USER_AGENT, CHROME)
                 .header("signature-agent", agent);
             let (request, ()) = request.body(()).unwrap().into_parts();
-            assert!(!is_wanted(&request), "{agent}");
+            assert_eq!(Reader::of(&request), Reader::Browser, "{agent}");
         }
     }
 
