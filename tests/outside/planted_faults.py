@@ -145,7 +145,7 @@ FAULTS = {
         (SITE, '.when(Condition::equals("token", token));', f'.when(Condition::equals("token", token).or({ALWAYS}));')],
     # Search engines.
     "a removal goes on though its site cannot be read": [
-        (ROUND, "Err(EngineError::Damaged { .. }) => Ok(None),", "Err(_) => Ok(None),")],
+        ("shared/engine/src/reconcile/truth.rs", "Err(EngineError::Damaged { .. }) => Ok(None),", "Err(_) => Ok(None),")],
     "nobody is notified of an address that is left for another site": [
         (ROUND, "former: former.map(|row| &row.settings),", "former: former.map(|row| &row.settings).filter(|_| false),")],
     "a site is not marked when its change is published": [

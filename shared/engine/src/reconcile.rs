@@ -11,7 +11,7 @@ use sitemap::plan::{self, Claim, Inputs, Ledger, Plan, Series, Slot, Translation
 use sitemap::record::ContentRecord;
 use sitemap::site::SiteSettings;
 
-use self::round::Outcomes;
+use self::truth::Outcomes;
 use crate::env::Deadline;
 use crate::error::EngineError;
 use crate::metrics;
@@ -23,6 +23,7 @@ mod round;
 mod sites;
 #[cfg(test)]
 mod tests;
+mod truth;
 
 pub use self::reconciler::{KnownSites, Reconciled, Reconciler};
 

@@ -1,0 +1,205 @@
+//! What is true of the pages of a batch, and what their plans need to know beside that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::future::join;
+use sitemap::eligibility::Newest;
+use sitemap::mapping::SOURCE_MARK;
+use sitemap::plan::{self, Assessed, Claim, Inputs, Ledger, Translations};
+use sitemap::record::ContentRecord;
+
+use super::ledgers::Fenced;
+use super::reconciler::{Reconciler, Tried};
+use crate::concurrency::concurrently;
+use crate::error::EngineError;
+use crate::rows::keys;
+use crate::rows::site::SiteRow;
+
+/// Records of one batch whose requests are under way at the same time.
+pub(super) const CONCURRENCY: usize = 16;
+
+/// The rows of sites by host.
+pub(super) type SiteMap = BTreeMap<String, Result<Option<SiteRow>, EngineError>>;
+
+/// What was read for a page's plan beside its record and ledger.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    pub(super) newest: Newest,
+    claim: Claim,
+    /// The highest part beyond the record's that has a ledger.
+    pub(super) left: u32,
+}
+
+/// How the pages of a batch ended so far.
+pub(super) type Outcomes<'a> = BTreeMap<&'a str, Result<Tried, EngineError>>;
+
+/// What is true of the pages of a batch: their records, and their sites.
+pub(super) struct Truth {
+    pub(super) records: BTreeMap<String, ContentRecord>,
+    pub(super) sites: SiteMap,
+}
+
+impl Truth {
+    /// A page's site: its record's, or where it was listed if its record is gone.
+    pub(super) fn site(
+        &self,
+        page: &str,
+        ledger: &Ledger,
+    ) -> Option<&Result<Option<SiteRow>, EngineError>> {
+        let record = self.records.get(keys::page_parts(page).0);
+        self.sites
+            .get(record.map_or(&ledger.site, |record| &record.site))
+    }
+
+    /// The site where a page was listed, if its record is on a different one.
+    pub(super) fn former(
+        &self,
+        page: &str,
+        ledger: &Ledger,
+    ) -> Option<&Result<Option<SiteRow>, EngineError>> {
+        let record = self.records.get(keys::page_parts(page).0)?;
+        let former = self.sites.get(&ledger.site);
+        former.filter(|_| record.site != ledger.site)
+    }
+
+    pub(super) fn row(&self, page: &str, ledger: &Ledger) -> Option<&SiteRow> {
+        self.site(page, ledger)?.as_ref().ok()?.as_ref()
+    }
+
+    pub(super) fn page(&self, page: &str, ledger: &Ledger) -> plan::Page<'_> {
+        let (id, part) = keys::page_parts(page);
+        plan::Page {
+            record: self.records.get(id),
+            part,
+            site: self.row(page, ledger).map(|row| &row.settings),
+        }
+    }
+}
+
+impl Reconciler {
+    /// Reads what is true of the pages. Pages for which that fails leave the batch.
+    pub(super) async fn truth<'a>(
+        &self,
+        fenced: &mut Vec<(&'a str, Fenced)>,
+        outcomes: &mut Outcomes<'a>,
+    ) -> Truth {
+        let ids = fenced.iter().map(|(page, _)| keys::page_parts(page).0);
+        let ids: BTreeSet<&str> = ids.collect();
+        let ids = ids.into_iter().map(str::to_owned);
+        // Apart: where the user's table cannot be read, Waymark's own can.
+        let (mapped, own): (Vec<String>, Vec<String>) =
+            ids.partition(|id| id.starts_with(SOURCE_MARK));
+        let mut records = BTreeMap::new();
+        for ids in [own, mapped] {
+            match self.content.records(&ids).await {
+                Ok(found) => records.extend(found),
+                // Every record of the table has failed for the same passing reason.
+                Err(error) => fenced.retain(|(page, _)| {
+                    let id = keys::page_parts(page).0;
+                    let stays = !ids.iter().any(|failed| failed == id);
+                    if !stays {
+                        outcomes.insert(page, Err(error.passing()));
+                    }
+                    stays
+                }),
+            }
+        }
+        let sites = self.sites(&records, fenced).await;
+        let truth = Truth { records, sites };
+        fenced.retain(|(page, Fenced { ledger, .. })| {
+            let sites = [truth.site(page, ledger), truth.former(page, ledger)];
+            let error = sites
+                .into_iter()
+                .flatten()
+                .find_map(|row| row.as_ref().err());
+            if let Some(error) = error {
+                outcomes.insert(page, Err(error.shared()));
+            }
+            error.is_none()
+        });
+        truth
+    }
+
+    /// What each page's plan needs to know beside its record and ledger, in the order of the pages. Read after their fences.
+    pub(super) async fn read(
+        &self,
+        pages: &[(&str, &Assessed<'_>, &Ledger)],
+    ) -> Vec<Result<Read, EngineError>> {
+        let listing = async {
+            let newest = pages
+                .iter()
+                .map(async |(_, assessed, _)| match assessed.wanted_term() {
+                    Some(term) => self.table.newest(&term).await,
+                    None => Ok(Newest::Unread),
+                });
+            let newest = concurrently(CONCURRENCY, newest).await;
+            let wanted = pages.iter().zip(&newest);
+            let wanted = wanted.map(|((page, assessed, ledger), newest)| {
+                let address = assessed.wanted_address(*newest.as_ref().ok()?, ledger)?;
+                Some((address, *page))
+            });
+            let claims = self.table.claims(&wanted.collect::<Vec<_>>()).await;
+            newest.into_iter().zip(claims)
+        };
+        let left = pages.iter().map(async |(page, assessed, ledger)| {
+            let Some(last) = assessed.last_part(ledger) else {
+                return Ok::<_, EngineError>(0);
+            };
+            let highest = self.table.highest_part(keys::page_parts(page).0).await?;
+            Ok(if highest > last { highest } else { 0 })
+        });
+        let (listing, left) = join(listing, concurrently(CONCURRENCY, left)).await;
+        let read = |((newest, claim), left)| {
+            Ok(Read {
+                newest: newest?,
+                claim: claim?,
+                left: left?,
+            })
+        };
+        listing.zip(left).map(read).collect()
+    }
+
+    /// The rows of the records' sites, and of those that pages leave; nothing for one that is not known. Read after all
+    /// fences.
+    async fn sites(
+        &self,
+        records: &BTreeMap<String, ContentRecord>,
+        fenced: &[(&str, Fenced)],
+    ) -> SiteMap {
+        let pages = records.values().filter(|record| !record.is_settings());
+        let present: BTreeSet<&String> = pages.map(|record| &record.site).collect();
+        let ledgers = fenced.iter().map(|(_, fenced)| &fenced.ledger);
+        let former = ledgers.filter(|ledger| ledger.claim.is_some());
+        let former: BTreeSet<&String> = former.map(|ledger| &ledger.site).collect();
+        let rows = present.union(&former).map(async |site| {
+            if present.contains(site) {
+                return self.ensure_site(site).await;
+            }
+            // Only to know whether search engines are notified: a page leaves its site whatever is wrong with that. A
+            // failure that may pass is not ignored, or there would be no notice.
+            match self.table.site(site).await {
+                Err(EngineError::Damaged { .. }) => Ok(None),
+                row => row,
+            }
+        });
+        let rows = concurrently(CONCURRENCY, rows).await;
+        let sites = present.union(&former).map(|site| (*site).clone());
+        sites.zip(rows).collect()
+    }
+}
+
+impl Read {
+    pub(super) fn inputs<'a>(
+        &'a self,
+        page: &'a Assessed<'a>,
+        ledger: &'a Ledger,
+        group: &'a Translations,
+    ) -> Inputs<'a> {
+        Inputs {
+            newest: self.newest,
+            group,
+            left: self.left,
+            ..Inputs::of(page, ledger, &self.claim)
+        }
+    }
+}
