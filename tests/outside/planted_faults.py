@@ -388,10 +388,10 @@ FAULTS = {
     "the audit compares stamps alone": [
         (OBJECTS, "old.stamp == rows.stamp && old.says(&rows.segment())", "old.stamp == rows.stamp")],
     "the audit lets a series have fewer segments than are published": [
-        (OBJECTS, "if extent.segments() < segments {", "if false {")],
+        (OBJECTS, "if site.extent(shard).segments() < segments {", "if false {")],
     "the audit looks at no frame": [
-        (OBJECTS, "            Some(Ok(directory)) if !directory.has_frame(&frame) => Some((",
-         "            Some(Ok(_)) if false => Some((")],
+        (OBJECTS, "        Some(Ok(directory)) if !directory.has_frame(&frame) => Some((",
+         "        Some(Ok(_)) if false => Some((")],
     "the audit makes up for no mark that was lost": [
         (OBJECTS, "                self.mark_again(&site).await?;", "")],
     "a feed is not published when its mark ends": [

@@ -14,7 +14,7 @@ use crate::rows::summary::Summary;
 use bytes::Bytes;
 use objects::{FILES, ObjectMeta, Source, stamp};
 use sitemap::index::without_counts;
-use sitemap::member::{Directory, Member, Part, SEGMENT_SLOTS};
+use sitemap::member::{Directory, Member, Part, SEGMENT_SLOTS, SegmentInfo};
 use sitemap::stylesheet::{index_frame, shard_frame};
 
 use super::finding::{Problem, Remedy, Suspect};
@@ -42,6 +42,38 @@ impl Site {
     fn extent(&self, shard: &ShardId) -> Extent {
         let extent = self.extents.get(&shard.series.name);
         extent.copied().unwrap_or_default()
+    }
+}
+
+/// The rows of a shard, compared with its object.
+#[derive(Default)]
+struct Compared {
+    /// How many segments have rows or are published.
+    segments: u32,
+    /// By how much each stamp must rise to be higher than the object's: those of segments that differ.
+    lifts: BTreeMap<u32, u64>,
+    /// The sum of the stamps.
+    generation: u64,
+    /// The positions that hold an entry.
+    taken: BTreeSet<u32>,
+    /// No row has this position or a higher one.
+    end: u32,
+}
+
+impl Compared {
+    /// Returns by how much the stamps must rise, so that the shard is published and its summary is replaced: only one with a
+    /// higher generation replaces it.
+    fn lifted(&self, summary: Option<&Summary>) -> BTreeMap<u32, u64> {
+        let mut lifts = self.lifts.clone();
+        if lifts.is_empty() {
+            lifts.insert(0, 1);
+        }
+        let lifted = self.generation + lifts.values().sum::<u64>();
+        let least = summary.map_or(0, |summary| summary.generation + 1);
+        if let Some(mut first) = lifts.first_entry() {
+            *first.get_mut() += least.saturating_sub(lifted);
+        }
+        lifts
     }
 }
 
@@ -159,7 +191,6 @@ impl Audit<'_> {
     ) -> Result<Vec<Suspect>, EngineError> {
         let key = shard.object();
         let object = self.objects.get(&key).await?;
-        let extent = site.extent(shard);
         let directory = object
             .as_ref()
             .map(|(meta, bytes)| directory(meta, bytes, site.row.epoch));
@@ -167,14 +198,48 @@ impl Audit<'_> {
             Some(Ok(directory)) => directory.segments.as_slice(),
             _ => &[],
         };
-        let segments = extent.segments();
+        let Some(compared) = self.compare(site, shard, published).await? else {
+            return Ok(Vec::new());
+        };
+        let mut suspects = Vec::new();
+        let found = wrong_shard(site, shard, directory.as_ref(), &compared);
+        if let Some((problem, detail)) = found {
+            let remedy = Remedy::Lift(shard.clone(), compared.lifted(site.summaries.get(shard)));
+            let state = state_of(object.as_ref());
+            suspects.push(Suspect {
+                state,
+                ..Suspect::new(problem, &key, detail, remedy)
+            });
+        }
+        let segments = compared.segments;
+        if site.extent(shard).segments() < segments {
+            let series = &shard.series;
+            let what = format!("{}/{}", series.site, series.name);
+            let detail = format!("{segments} segments of it are published");
+            let remedy = Remedy::Grow(series.clone(), Extent::of_segments(segments));
+            suspects.push(Suspect::new(Problem::CounterBehind, what, detail, remedy));
+        }
+        suspects.extend(self.look_for_leaks(site, shard, &compared).await?);
+        Ok(suspects)
+    }
+
+    /// Compares the rows of a shard with what is published of its segments. Returns `None` if a row cannot be read: that is a
+    /// finding of its own.
+    async fn compare(
+        &self,
+        site: &Site,
+        shard: &ShardId,
+        published: &[SegmentInfo],
+    ) -> Result<Option<Compared>, EngineError> {
+        let segments = site.extent(shard).segments();
         let segments = segments.max(u32::try_from(published.len()).unwrap_or(u32::MAX));
-        // By how much each stamp must rise to be higher than the object's.
-        let mut lifts: BTreeMap<u32, u64> = BTreeMap::new();
-        let (mut generation, mut taken, mut end) = (0, BTreeSet::new(), 0);
+        let mut compared = Compared {
+            segments,
+            ..Compared::default()
+        };
         for k in 0..segments {
             let rows = match self.reconciler.table.segment(shard, k).await {
-                Err(EngineError::Damaged { .. }) => return Ok(Vec::new()),
+                Err(EngineError::Damaged { .. }) => return Ok(None),
                 rows => rows?,
             };
             let old = published.get(k as usize);
@@ -184,75 +249,38 @@ impl Audit<'_> {
             });
             if !equal {
                 let above = old.map_or(0, |old| old.stamp).max(rows.stamp) + 1;
-                lifts.insert(k, above - rows.stamp);
+                compared.lifts.insert(k, above - rows.stamp);
             }
-            generation += rows.stamp;
-            taken.extend(rows.taken);
-            end = end.max(rows.end);
+            compared.generation += rows.stamp;
+            compared.taken.extend(rows.taken);
+            compared.end = compared.end.max(rows.end);
         }
-        let summary = site.summaries.get(shard);
-        let frame = shard_frame(&site.row.settings, &shard.series.name);
-        let mut suspects = Vec::new();
-        let found = match &directory {
-            None if generation == 0 && summary.is_none() => None,
-            None => Some((Problem::ObjectLost, "it is missing".to_owned())),
-            Some(Err(why)) => Some((Problem::ObjectLost, why.clone())),
-            Some(Ok(_)) if !lifts.is_empty() => {
-                let numbers: Vec<String> = lifts.keys().map(u32::to_string).collect();
-                let detail = format!("not what its rows say: segment {}", numbers.join(", "));
-                Some((Problem::ObjectDiffers, detail))
-            }
-            Some(Ok(directory)) if !directory.has_frame(&frame) => Some((
-                Problem::ObjectDiffers,
-                "not in the form that its site's settings ask for".to_owned(),
-            )),
-            Some(Ok(directory)) => {
-                let summary = summary.filter(|summary| **summary == Summary::of(directory));
-                let detail = "not what its object says".to_owned();
-                summary
-                    .is_none()
-                    .then_some((Problem::SummaryDiffers, detail))
-            }
-        };
-        if let Some((problem, detail)) = found {
-            if lifts.is_empty() {
-                lifts.insert(0, 1);
-            }
-            // A summary is only replaced by one with a higher generation.
-            let lifted = generation + lifts.values().sum::<u64>();
-            let least = summary.map_or(0, |summary| summary.generation + 1);
-            if let Some(mut first) = lifts.first_entry() {
-                *first.get_mut() += least.saturating_sub(lifted);
-            }
-            let remedy = Remedy::Lift(shard.clone(), lifts);
-            let state = state_of(object.as_ref());
-            suspects.push(Suspect {
-                state,
-                ..Suspect::new(problem, &key, detail, remedy)
-            });
-        }
-        if extent.segments() < segments {
-            let series = &shard.series;
-            let what = format!("{}/{}", series.site, series.name);
-            let detail = format!("{segments} segments of it are published");
-            let remedy = Remedy::Grow(series.clone(), Extent::of_segments(segments));
-            suspects.push(Suspect::new(Problem::CounterBehind, what, detail, remedy));
-        }
+        Ok(Some(compared))
+    }
+
+    /// Looks for slots of a shard that were offered, never used and not given back.
+    async fn look_for_leaks(
+        &self,
+        site: &Site,
+        shard: &ShardId,
+        compared: &Compared,
+    ) -> Result<Option<Suspect>, EngineError> {
         let limit = site.row.settings.byte_limit * GIVE_BACK_BELOW_PERCENT / 100;
-        if summary.is_none_or(|summary| summary.bytes <= limit) {
-            let free = self.reconciler.table.free_positions(shard).await?;
-            let capacity = site.row.settings.entries_per_sitemap;
-            let leaked = (0..offered(shard.n, extent, capacity, end))
-                .filter(|i| !taken.contains(i) && !free.contains(i))
-                .take(MAX_GIVEN_BACK);
-            let leaked: BTreeSet<u32> = leaked.collect();
-            if !leaked.is_empty() {
-                let detail = format!("{} slots hold nothing and are not given back", leaked.len());
-                let remedy = Remedy::GiveBack(shard.clone(), leaked);
-                suspects.push(Suspect::new(Problem::SlotsLeaked, &key, detail, remedy));
-            }
+        let summary = site.summaries.get(shard);
+        if summary.is_some_and(|summary| summary.bytes > limit) {
+            return Ok(None);
         }
-        Ok(suspects)
+        let free = self.reconciler.table.free_positions(shard).await?;
+        let capacity = site.row.settings.entries_per_sitemap;
+        let leaked = (0..offered(shard.n, site.extent(shard), capacity, compared.end))
+            .filter(|i| !compared.taken.contains(i) && !free.contains(i))
+            .take(MAX_GIVEN_BACK);
+        let leaked: BTreeSet<u32> = leaked.collect();
+        Ok((!leaked.is_empty()).then(|| {
+            let detail = format!("{} slots hold nothing and are not given back", leaked.len());
+            let remedy = Remedy::GiveBack(shard.clone(), leaked);
+            Suspect::new(Problem::SlotsLeaked, shard.object(), detail, remedy)
+        }))
     }
 
     /// Compares all that is published of a site, except the shards, with what it was made from.
@@ -300,6 +328,38 @@ impl Audit<'_> {
             }
         }
         Ok(suspects)
+    }
+}
+
+/// What is wrong with a shard's object or summary.
+fn wrong_shard(
+    site: &Site,
+    shard: &ShardId,
+    directory: Option<&Result<Directory, String>>,
+    compared: &Compared,
+) -> Option<(Problem, String)> {
+    let summary = site.summaries.get(shard);
+    let frame = shard_frame(&site.row.settings, &shard.series.name);
+    match directory {
+        None if compared.generation == 0 && summary.is_none() => None,
+        None => Some((Problem::ObjectLost, "it is missing".to_owned())),
+        Some(Err(why)) => Some((Problem::ObjectLost, why.clone())),
+        Some(Ok(_)) if !compared.lifts.is_empty() => {
+            let numbers: Vec<String> = compared.lifts.keys().map(u32::to_string).collect();
+            let detail = format!("not what its rows say: segment {}", numbers.join(", "));
+            Some((Problem::ObjectDiffers, detail))
+        }
+        Some(Ok(directory)) if !directory.has_frame(&frame) => Some((
+            Problem::ObjectDiffers,
+            "not in the form that its site's settings ask for".to_owned(),
+        )),
+        Some(Ok(directory)) => {
+            let summary = summary.filter(|summary| **summary == Summary::of(directory));
+            let detail = "not what its object says".to_owned();
+            summary
+                .is_none()
+                .then_some((Problem::SummaryDiffers, detail))
+        }
     }
 }
 
