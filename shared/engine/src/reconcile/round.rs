@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sitemap::plan::{self, Assessed, Change, Holding, Inputs, Ledger, Plan, Series, Translations};
 
 use super::reconciler::{ReconcileOptions, Reconciled, Reconciler, Tried};
-use super::truth::{CONCURRENCY, Outcomes, SiteMap, Truth};
+use super::truth::{CONCURRENCY, Outcomes, Read, SiteMap, Truth};
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::metrics;
@@ -83,19 +83,7 @@ impl Reconciler {
         let pages = fenced.iter().zip(&assessed);
         let pages = pages.map(|((page, fenced), assessed)| (*page, assessed, &fenced.ledger));
         let reads = self.read(&pages.collect::<Vec<_>>()).await;
-        let groups = assessed.iter().zip(&reads).filter_map(|(assessed, read)| {
-            let newest = read.as_ref().ok()?.newest;
-            assessed.wanted_group(newest)
-        });
-        // Each once: all members of a group are often reconciled together.
-        let groups: BTreeSet<&str> = groups.collect();
-        let translations = groups
-            .iter()
-            .map(|group| async move { (*group, self.table.translations(group).await) });
-        let groups: BTreeMap<&str, _> = concurrently(CONCURRENCY, translations)
-            .await
-            .into_iter()
-            .collect();
+        let groups = self.groups(&assessed, &reads).await;
         let no_group = Translations::default();
         let mut plans = Vec::with_capacity(fenced.len());
         for (((page, fenced), assessed), read) in fenced.into_iter().zip(&assessed).zip(reads) {
@@ -142,6 +130,26 @@ impl Reconciler {
             });
         }
         plans
+    }
+
+    /// Reads the translation groups that pages want to be in, each once: all members of a group are often reconciled together.
+    async fn groups<'p>(
+        &self,
+        assessed: &'p [Assessed<'_>],
+        reads: &[Result<Read, EngineError>],
+    ) -> BTreeMap<&'p str, Result<Translations, EngineError>> {
+        let groups = assessed.iter().zip(reads).filter_map(|(assessed, read)| {
+            let newest = read.as_ref().ok()?.newest;
+            assessed.wanted_group(newest)
+        });
+        let groups: BTreeSet<&str> = groups.collect();
+        let translations = groups
+            .into_iter()
+            .map(|group| async move { (group, self.table.translations(group).await) });
+        concurrently(CONCURRENCY, translations)
+            .await
+            .into_iter()
+            .collect()
     }
 
     /// Withdraws the plans for new parts if this run's fence is no longer on their page's own ledger, which names the parts.
