@@ -188,7 +188,7 @@ FAULTS = {
         let page = page.assess(reconciler.env.now());
         let inputs = sitemap::plan::Inputs::of(&page, &fenced.ledger, &sitemap::plan::Claim::Unread);
         let plan = sitemap::plan::plan(id, &inputs);
-        if !matches!(reconciler.table.commit(id, &fenced, &plan, &[]).await, Ok(crate::ledgers::Commit::Done)) {
+        if !matches!(reconciler.table.commit(id, &fenced, &plan, &[]).await, Ok(crate::reconcile::ledgers::Commit::Done)) {
             failed.extend(batch.subjects().find(|subject| *subject == id));
         }
     }

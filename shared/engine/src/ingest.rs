@@ -39,47 +39,11 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
         reconciler.metrics.emit(reconciler.env.now());
         return batch.all_failed();
     }
-    let mut failed = BTreeSet::new();
-    // Settings first: the batch's own records are then planned with them.
-    for id in batch.subjects() {
-        if let Some(host) = host_of_site_id(id)
-            && let Err(error) = reconciler.reconcile_site(host).await
-        {
-            error!(record = id, %error, "settings were not taken over");
-            if error.is_permanent() {
-                reconciler.metrics.note(&metrics::RECORDS_IMPOSSIBLE, 1);
-            } else {
-                reconciler.metrics.note(&metrics::RECORDS_FAILED, 1);
-                failed.insert(id);
-            }
-        }
-    }
-    let ids: Vec<String> = batch.subjects().cloned().collect();
-    let ids = match left_to_scan(reconciler, &ids).await {
-        Ok(scanned) => ids.into_iter().filter(|id| !scanned.contains(id)).collect(),
-        Err(error) => {
-            error!(%error, "whether a scan will reconcile these records could not be read");
-            ids
-        }
-    };
-    let ids = match foreign(reconciler, &ids).await {
-        Ok(foreign) => ids.into_iter().filter(|id| !foreign.contains(id)).collect(),
-        Err(error) => {
-            error!(%error, "whether items are pages could not be read");
-            ids
-        }
-    };
+    let mut failed = take_settings(reconciler, &batch).await;
+    let ids = to_reconcile(reconciler, &batch).await;
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut changed = Vec::new();
-    let pages: Vec<String> = ids.iter().map(|id| keys::page(id, 1)).collect();
-    let until = reconciler.env.deadline(SLICE);
-    let mut outcomes = Vec::new();
-    for pages in pages.chunks(AT_A_TIME) {
-        if !outcomes.is_empty() && until.has_passed() {
-            break;
-        }
-        outcomes.extend(reconciler.reconcile(pages, Some(&until)).await);
-    }
+    let outcomes = reconcile(reconciler, &ids).await;
     let is_late = |outcome| matches!(outcome, None | Some(&Err(EngineError::Late { .. })));
     let late = (0..).zip(&ids).filter(|(n, _)| is_late(outcomes.get(*n)));
     let late: BTreeSet<&String> = late.map(|(_, id)| id).collect();
@@ -117,6 +81,65 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
     metrics.note_since(&metrics::RECONCILE_SECONDS, since, now);
     metrics.emit(now);
     batch.response(failed)
+}
+
+/// Takes over the settings of a batch, and returns the records for which that is to be tried again. They come first: the batch's
+/// own records are then planned with them.
+async fn take_settings<'b>(
+    reconciler: &Reconciler,
+    batch: &'b Batch<String>,
+) -> BTreeSet<&'b String> {
+    let mut failed = BTreeSet::new();
+    for id in batch.subjects() {
+        if let Some(host) = host_of_site_id(id)
+            && let Err(error) = reconciler.reconcile_site(host).await
+        {
+            error!(record = id, %error, "settings were not taken over");
+            if error.is_permanent() {
+                reconciler.metrics.note(&metrics::RECORDS_IMPOSSIBLE, 1);
+            } else {
+                reconciler.metrics.note(&metrics::RECORDS_FAILED, 1);
+                failed.insert(id);
+            }
+        }
+    }
+    failed
+}
+
+/// Returns the records of a batch without those that a scan will reconcile and those that are no pages.
+async fn to_reconcile(reconciler: &Reconciler, batch: &Batch<String>) -> Vec<String> {
+    let ids: Vec<String> = batch.subjects().cloned().collect();
+    let ids = match left_to_scan(reconciler, &ids).await {
+        Ok(scanned) => ids.into_iter().filter(|id| !scanned.contains(id)).collect(),
+        Err(error) => {
+            error!(%error, "whether a scan will reconcile these records could not be read");
+            ids
+        }
+    };
+    match foreign(reconciler, &ids).await {
+        Ok(foreign) => ids.into_iter().filter(|id| !foreign.contains(id)).collect(),
+        Err(error) => {
+            error!(%error, "whether items are pages could not be read");
+            ids
+        }
+    }
+}
+
+/// Reconciles records, as many as there is time for, and returns their outcomes in their order.
+async fn reconcile(
+    reconciler: &Reconciler,
+    ids: &[String],
+) -> Vec<Result<Reconciled, EngineError>> {
+    let pages: Vec<String> = ids.iter().map(|id| keys::page(id, 1)).collect();
+    let until = reconciler.env.deadline(SLICE);
+    let mut outcomes = Vec::new();
+    for pages in pages.chunks(AT_A_TIME) {
+        if !outcomes.is_empty() && until.has_passed() {
+            break;
+        }
+        outcomes.extend(reconciler.reconcile(pages, Some(&until)).await);
+    }
+    outcomes
 }
 
 /// Returns the ids whose items are no pages and have nothing placed.
