@@ -72,7 +72,7 @@ pub enum Refusal {
 }
 
 impl Newest {
-    /// Whether the record is an archive without a page.
+    /// Returns whether the record is an archive without a page.
     #[must_use]
     pub fn empties(self, record: &ContentRecord) -> bool {
         record.archive_of.is_some() && self == Self::Nobody
@@ -80,7 +80,7 @@ impl Newest {
 }
 
 impl Refusal {
-    /// Whether time alone may change it. The others stand before any that depend on the time.
+    /// Returns whether time alone may change it. The others stand before any that depend on the time.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(
@@ -89,7 +89,7 @@ impl Refusal {
         )
     }
 
-    /// The refusal's stable name, for counts and metrics.
+    /// Returns the refusal's stable name, for counts and metrics.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -170,7 +170,7 @@ pub fn eligible<'s>(
     Ok((site, loc))
 }
 
-/// The address of a part, by its type's pattern; by default the number is one more step of the path.
+/// Returns the address of a part, by its type's pattern; by default the number is one more step of the path.
 fn part_loc(
     record: &ContentRecord,
     part: u32,
@@ -189,7 +189,7 @@ fn part_loc(
     Loc::parse(&url, &site.origin).map_err(Refusal::BadUrl)
 }
 
-/// The lastmod to write: an archive's is its newest page's, and none is in the future.
+/// Returns the lastmod to write: an archive's is its newest page's, and none is in the future.
 #[must_use]
 pub fn lastmod(record: &ContentRecord, newest: Newest, now: i64) -> Option<When> {
     match newest {
@@ -209,7 +209,7 @@ pub enum NewsState {
     Until(i64),
 }
 
-/// Whether the page is news at `now`.
+/// Returns whether the page is news at `now`.
 #[must_use]
 pub fn news(record: &ContentRecord, site: &SiteSettings, now: i64) -> NewsState {
     let is_meant = record.news.is_some() || site.type_settings(&record.type_name).news;
@@ -236,7 +236,7 @@ pub fn news(record: &ContentRecord, site: &SiteSettings, now: i64) -> NewsState 
     })
 }
 
-/// The next moment (Unix seconds) at which time alone changes what is listed of a record, or why it is not: unless it is
+/// Returns the next moment (Unix seconds) at which time alone changes what is listed of a record, or why it is not: unless it is
 /// refused for a reason that no time changes.
 #[must_use]
 pub fn next_due(record: &ContentRecord, now: i64) -> Option<i64> {

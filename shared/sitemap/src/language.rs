@@ -71,7 +71,7 @@ pub enum LanguageError {
     },
 }
 
-/// What is meant by regions that many write.
+/// Returns what is meant by regions that many write.
 fn instead(region: &str) -> &'static str {
     match region.to_ascii_uppercase().as_str() {
         "UK" => ": the United Kingdom is GB",

@@ -113,7 +113,7 @@ impl Origin {
         &self.text
     }
 
-    /// The host, and the port unless it is the scheme's own: `www.example.com`. Sites are named so.
+    /// Returns the host, and the port unless it is the scheme's own: `www.example.com`. Sites are named so.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.text[self.host..]
@@ -181,7 +181,7 @@ impl Loc {
         }
     }
 
-    /// The URL as it is written, not yet escaped for XML.
+    /// Returns the URL as it is written, not yet escaped for XML.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -199,7 +199,7 @@ impl Loc {
         self == other || self.normalized() == other.normalized()
     }
 
-    /// The URL, if it is written already as it would be written: most are, and parsing takes twenty times as long. What
+    /// Returns the URL, if it is written already as it would be written: most are, and parsing takes twenty times as long. What
     /// this does not know is left to the parser.
     fn plain(raw: &str) -> Option<Self> {
         let scheme = ["https://", "http://"];
@@ -308,7 +308,7 @@ fn normalize_escapes(url: &str) -> String {
     text
 }
 
-/// Whether a host is a name in lower case, without punycode, that no parser takes for an address.
+/// Returns whether a host is a name in lower case, without punycode, that no parser takes for an address.
 fn is_plain_host(host: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()
@@ -325,7 +325,7 @@ fn is_plain_host(host: &str) -> bool {
         && last.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// Whether a path, which is given without the slash that it begins with, and a query need no change.
+/// Returns whether a path, which is given without the slash that it begins with, and a query need no change.
 fn is_plain_path(path: &str) -> bool {
     path.bytes().all(is_plain_byte) && !has_dot_segment(path)
 }
@@ -390,7 +390,7 @@ fn invalid(error: url::ParseError) -> LocError {
     }
 }
 
-/// What follows `http://` or `https://`.
+/// Returns what follows `http://` or `https://`.
 fn after_scheme(raw: &str) -> Result<&str, LocError> {
     /// Registered schemes are far shorter. A longer text before a colon is not a scheme, and is too long for a message.
     const MAX_SCHEME_BYTES: usize = 32;

@@ -91,31 +91,31 @@ impl Mapping {
         Self { key, only, fields }
     }
 
-    /// The table's primary key: the partition key, and the sort key if there is one.
+    /// Returns the table's primary key: the partition key, and the sort key if there is one.
     #[must_use]
     pub fn key(&self) -> &[KeyAttribute] {
         &self.key
     }
 
-    /// The id of the record with this key, whose values have the key's order and types.
+    /// Returns the id of the record with this key, whose values have the key's order and types.
     #[must_use]
     pub fn id(&self, key: &[KeyValue]) -> String {
         key::id(key)
     }
 
-    /// The primary key of a record, in the key's order; nothing if no item of such a table has this id.
+    /// Returns the primary key of a record, in the key's order, or `None` if no item of such a table has this id.
     #[must_use]
     pub fn key_of(&self, id: &str) -> Option<Vec<KeyValue>> {
         key::parse(id, &self.key)
     }
 
-    /// The attributes, of the item itself, that a record is made from; nothing if that is the whole item.
+    /// Returns the attributes, of the item itself, that a record is made from, or `None` if that is the whole item.
     #[must_use]
     pub fn attributes(&self) -> Option<BTreeSet<&str>> {
         self.attributes_of(|_| true)
     }
 
-    /// The same for what [`Mapping::outline`] needs.
+    /// Returns the same for what [`Mapping::outline`] needs.
     #[must_use]
     pub fn outline_attributes(&self) -> Option<BTreeSet<&str>> {
         self.attributes_of(|field| ["site", "url", "pages"].contains(&field))
@@ -131,13 +131,13 @@ impl Mapping {
         attributes.map(|attributes| attributes.into_iter().chain(key).collect())
     }
 
-    /// Whether there may be items that are no pages.
+    /// Returns whether there may be items that are no pages.
     #[must_use]
     pub fn is_selective(&self) -> bool {
         !self.only.is_empty()
     }
 
-    /// Why an item is not a page; `None` if it is one.
+    /// Returns why an item is not a page; `None` if it is one.
     #[must_use]
     pub fn mismatch(&self, item: &Value) -> Option<String> {
         self.only.iter().find_map(|(path, conditions)| {
@@ -158,7 +158,7 @@ impl Mapping {
         })
     }
 
-    /// The record that an item becomes; nothing if it is no page.
+    /// Returns the record that an item becomes, or `None` if it is no page.
     #[must_use]
     pub fn record(&self, id: &str, item: &Value) -> Option<ContentRecord> {
         if self.mismatch(item).is_some() {
@@ -173,8 +173,8 @@ impl Mapping {
         Some(record)
     }
 
-    /// The outline of an item's record, from as much of the item as [`Mapping::outline_attributes`] names; nothing if it is
-    /// no page.
+    /// Returns the outline of an item's record, from as much of the item as [`Mapping::outline_attributes`] names, or `None` if it
+    /// is no page.
     #[must_use]
     pub fn outline(&self, item: &Value) -> Option<Outline> {
         if self.mismatch(item).is_some() {
@@ -184,7 +184,7 @@ impl Mapping {
         Some(ContentRecord::parse("", &fields).into())
     }
 
-    /// The content record's JSON that an item becomes, and what is wrong: at most one problem a field.
+    /// Returns the content record's JSON that an item becomes, and what is wrong: at most one problem a field.
     #[must_use]
     pub fn content(&self, item: &Value) -> (Value, Vec<Problem>) {
         let (mut fields, mut problems) = (Map::new(), Vec::new());
@@ -262,25 +262,25 @@ impl ExportMapping {
         })
     }
 
-    /// The path to the list of items in a JSON document, if it says one.
+    /// Returns the path to the list of items in a JSON document, if it says one.
     #[must_use]
     pub fn items(&self) -> Option<&[String]> {
         self.items.as_ref().map(|path| path.steps.as_slice())
     }
 
-    /// The fields whose texts are HTML in the export.
+    /// Returns the fields whose texts are HTML in the export.
     #[must_use]
     pub fn html(&self) -> &[String] {
         &self.html
     }
 
-    /// Which items are pages, and what their records are made from. It has no key.
+    /// Returns which items are pages, and what their records are made from. It has no key.
     #[must_use]
     pub fn fields(&self) -> &Mapping {
         &self.fields
     }
 
-    /// The id of an item's record; `None` if the mapping does not say one.
+    /// Returns the id of an item's record; `None` if the mapping does not say one.
     ///
     /// # Errors
     ///

@@ -33,7 +33,7 @@ use crate::eligibility::{self, Refusal};
 use crate::problem::cut;
 use crate::site::is_site_host;
 
-/// What to change so that what is placed for a page agrees with what is true. `id` is its record's.
+/// Returns what to change so that what is placed for a page agrees with what is true. `id` is its record's.
 #[must_use]
 pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
     let Inputs { page, ledger, .. } = inputs;

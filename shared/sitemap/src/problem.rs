@@ -15,7 +15,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with a field. Texts that quote a record's own are cut.
+    /// Returns a problem with a field. Texts that quote a record's own are cut.
     #[must_use]
     pub fn new(field: &str, reason: &str, closes: bool) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Problem {
     }
 }
 
-/// A text, cut to what may be remembered of bad input.
+/// Returns a text, cut to what may be remembered of bad input.
 #[must_use]
 pub fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED_CHARS) {

@@ -205,26 +205,26 @@ impl ContentRecord {
         Self { problems, ..record }
     }
 
-    /// Whether the item is a site's settings, which are no page. [`crate::site::SiteSettings`] reads them.
+    /// Returns whether the item is a site's settings, which are no page. [`crate::site::SiteSettings`] reads them.
     #[must_use]
     pub fn is_settings(&self) -> bool {
         self.type_name == SITE_TYPE
     }
 
-    /// The first problem that leaves the page out.
+    /// Returns the first problem that leaves the page out.
     #[must_use]
     pub fn closing_problem(&self) -> Option<&Problem> {
         self.problems.iter().find(|problem| problem.closes)
     }
 
-    /// What the page's lastmod would be, were it not in the future: `modified_at`, else `published_at`.
+    /// Returns what the page's lastmod would be, were it not in the future: `modified_at`, else `published_at`.
     #[must_use]
     pub fn last_change(&self) -> Option<When> {
         self.modified_at.or(self.published_at)
     }
 }
 
-/// The host, and port if it is not the scheme's own, of an absolute URL.
+/// Returns the host, and port if it is not the scheme's own, of an absolute URL.
 fn host_of(url: &str) -> Option<String> {
     let url = url::Url::parse(url).ok()?;
     let host = url.host_str()?;

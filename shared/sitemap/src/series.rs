@@ -14,7 +14,7 @@ pub struct Series {
     pub name: String,
 }
 
-/// Whether a type may be called so: its series' file is `{type}-sitemap.xml`.
+/// Returns whether a type may be called so: its series' file is `{type}-sitemap.xml`.
 #[must_use]
 pub fn is_type_name(name: &str) -> bool {
     is_name(name, MAX_TYPE_BYTES)

@@ -142,7 +142,7 @@ impl When {
         Self::within(seconds, Precision::Second)
     }
 
-    /// The date and time of a Unix second; one outside the years 1 to 9999 becomes the nearest within.
+    /// Returns the date and time of a Unix second; one outside the years 1 to 9999 becomes the nearest within.
     #[must_use]
     pub fn at(seconds: i64) -> Self {
         Self {
@@ -157,13 +157,13 @@ impl When {
         self.seconds
     }
 
-    /// Whether it is a date without a time.
+    /// Returns whether it is a date without a time.
     #[must_use]
     pub fn is_date(self) -> bool {
         self.precision == Precision::Date
     }
 
-    /// The date whose midnight this Unix second is, if there is one.
+    /// Returns the date whose midnight this Unix second is, if there is one.
     #[must_use]
     pub fn midnight(seconds: i64) -> Option<Self> {
         if seconds % SECONDS_PER_DAY != 0 {
@@ -204,7 +204,7 @@ impl When {
     }
 }
 
-/// Whether the text is as the pattern: a digit for each `0`, either case of a letter, else the same byte.
+/// Returns whether the text is as the pattern: a digit for each `0`, either case of a letter, else the same byte.
 fn has_form(text: &str, pattern: &[u8]) -> bool {
     text.len() == pattern.len()
         && text.bytes().zip(pattern).all(|(byte, form)| match form {

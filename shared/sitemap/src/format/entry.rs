@@ -86,7 +86,7 @@ impl ChangeFreq {
         Self::Never,
     ];
 
-    /// All words, for a message.
+    /// Returns all words, for a message.
     pub(crate) fn names() -> String {
         Self::ALL.map(Self::as_str).join(", ")
     }
@@ -99,7 +99,7 @@ impl ChangeFreq {
             .find(|frequency| frequency.as_str() == text)
     }
 
-    /// The protocol's word.
+    /// Returns the protocol's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -127,7 +127,7 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// The nearest priority with one decimal; nothing for a number outside 0.0 to 1.0.
+    /// Returns the nearest priority with one decimal; nothing for a number outside 0.0 to 1.0.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then(|| Self {
@@ -218,13 +218,13 @@ pub fn render(entry: &Entry<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"</url>\n");
 }
 
-/// The bytes that one image adds to an entry.
+/// Returns the bytes that one image adds to an entry.
 #[must_use]
 pub fn image_len(image: &Loc) -> usize {
     IMAGE_START.len() + xml::escaped_loc_len(image) + IMAGE_END.len()
 }
 
-/// The bytes that one alternate adds to an entry.
+/// Returns the bytes that one alternate adds to an entry.
 #[must_use]
 pub fn alternate_len(alternate: &Alternate) -> usize {
     let texts = xml::escaped_len(&alternate.hreflang) + xml::escaped_loc_len(&alternate.href);

@@ -148,7 +148,7 @@ fn link(rel: &str, href: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\"/>\n");
 }
 
-/// The words of a text without control characters, cut to a number of characters.
+/// Returns the words of a text without control characters, cut to a number of characters.
 pub(crate) fn plain(text: &str, most: usize) -> String {
     let kept = |c: &char| c.is_whitespace() || (is_xml_char(*c) && !c.is_control());
     let text: String = text.chars().filter(kept).collect();

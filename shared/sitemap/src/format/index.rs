@@ -59,7 +59,7 @@ pub fn render_count(count: Count, out: &mut Vec<u8>) {
     written.expect("a vector takes any bytes");
 }
 
-/// The frame of the n-th index of so many, with what [`render_count`] wrote of its lines. Without any there is no comment.
+/// Returns the frame of the n-th index of so many, with what [`render_count`] wrote of its lines. Without any there is no comment.
 #[must_use]
 pub fn with_counts(mut frame: Frame, n: usize, of: usize, counts: &[u8]) -> Frame {
     let start_tag = frame.prolog.iter().rposition(|byte| *byte == b'<');
@@ -72,7 +72,7 @@ pub fn with_counts(mut frame: Frame, n: usize, of: usize, counts: &[u8]) -> Fram
     frame
 }
 
-/// The prolog of an index as it is without its counts.
+/// Returns the prolog of an index as it is without its counts.
 #[must_use]
 pub fn without_counts(prolog: &str) -> String {
     around_counts(prolog).map_or_else(
@@ -81,7 +81,7 @@ pub fn without_counts(prolog: &str) -> String {
     )
 }
 
-/// What [`render_count`] wrote of each line, from the prolog of an index. Without lines there is nothing.
+/// Returns what [`render_count`] wrote of each line, from the prolog of an index. Without lines there is nothing.
 #[must_use]
 pub fn counts(prolog: &str) -> Vec<&str> {
     let comment = around_counts(prolog).map(|[_, comment, _]| comment);
@@ -89,21 +89,21 @@ pub fn counts(prolog: &str) -> Vec<&str> {
     counts.map_or_else(Vec::new, |(_, counts)| counts.split_whitespace().collect())
 }
 
-/// What is before, in and behind the comment.
+/// Returns what is before, in and behind the comment.
 fn around_counts(prolog: &str) -> Option<[&str; 3]> {
     let (before, rest) = prolog.split_once(COUNTS_BEGIN)?;
     let (comment, after) = rest.split_once(COUNTS_END)?;
     Some([before, comment, after])
 }
 
-/// The address in the last of these lines.
+/// Returns the address in the last of these lines.
 #[must_use]
 pub fn last_loc(lines: &[u8]) -> Option<&str> {
     let (_, last) = std::str::from_utf8(lines).ok()?.rsplit_once("<loc>")?;
     Some(last.split_once("</loc>")?.0)
 }
 
-/// The address in the first of these lines.
+/// Returns the address in the first of these lines.
 #[must_use]
 pub fn first_loc(lines: &[u8]) -> Option<&str> {
     let (_, first) = std::str::from_utf8(lines).ok()?.split_once("<loc>")?;

@@ -30,7 +30,7 @@ pub struct Page {
     pub description: Option<String>,
 }
 
-/// The document, and how many pages it lists: of `pages`, the newest first, as many as fit. `host` is its title if the
+/// Returns the document, and how many pages it lists: of `pages`, the newest first, as many as fit. `host` is its title if the
 /// settings give none.
 ///
 /// ```
@@ -87,7 +87,7 @@ fn line(page: &Page) -> String {
     }
 }
 
-/// A text that begins a block.
+/// Returns a text that begins a block.
 fn text(text: &str) -> String {
     let escaped = escape(&plain(text, usize::MAX));
     // Here a list, or the line under a heading, could begin.
@@ -123,7 +123,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// Whether `&` at the beginning of a text would be read as a character reference.
+/// Returns whether `&` at the beginning of a text would be read as a character reference.
 fn begins_reference(text: &str) -> bool {
     let name = text[1..].split(';').next().unwrap_or_default();
     let is_closed = text[1..].len() > name.len();
@@ -131,7 +131,7 @@ fn begins_reference(text: &str) -> bool {
     is_closed && !name.is_empty() && is_name(name)
 }
 
-/// A URL as the target of a link: ASCII without white space before, and no parenthesis, bracket or reference after.
+/// Returns a URL as the target of a link: ASCII without white space before, and no parenthesis, bracket or reference after.
 fn target(loc: &str) -> String {
     let mut target = String::new();
     for (at, c) in loc.char_indices() {

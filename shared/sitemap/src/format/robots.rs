@@ -147,7 +147,7 @@ impl<'t> Directive<'t> {
 }
 
 impl Judge {
-    /// What is wrong with the next line.
+    /// Returns what is wrong with the next line.
     pub fn faults<'t>(&mut self, line: &'t str) -> Vec<Fault<'t>> {
         let Some(Directive { name, value }) = Directive::of(line) else {
             let text = content(line).trim();
@@ -240,7 +240,7 @@ impl Judge {
     }
 }
 
-/// A line without its comment.
+/// Returns a line without its comment.
 fn content(line: &str) -> &str {
     line.split_once('#').map_or(line, |(content, _)| content)
 }

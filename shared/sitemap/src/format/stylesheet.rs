@@ -12,19 +12,19 @@ pub const VIDEO_XSL_PATH: &str = "/video-sitemap.xsl";
 /// Where that of news sitemaps is served.
 pub const NEWS_XSL_PATH: &str = "/news-sitemap.xsl";
 
-/// What stands around the entries of a series' shards.
+/// Returns what stands around the entries of a series' shards.
 #[must_use]
 pub fn shard_frame(settings: &SiteSettings, series: &str) -> Frame {
     Frame::urlset(path(settings, settings.kind_of(series)))
 }
 
-/// What stands around the lines of a site's indexes.
+/// Returns what stands around the lines of a site's indexes.
 #[must_use]
 pub fn index_frame(settings: &SiteSettings) -> Frame {
     Frame::index(path(settings, SeriesKind::Pages))
 }
 
-/// Whether every document of a site has the same frame under both settings.
+/// Returns whether every document of a site has the same frame under both settings.
 #[must_use]
 pub fn same_frames(one: &SiteSettings, other: &SiteSettings) -> bool {
     let names = |settings: &SiteSettings| match settings.stylesheet {

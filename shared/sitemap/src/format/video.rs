@@ -242,7 +242,7 @@ impl<'a> Fields<'a, '_> {
             .push(Problem::new(&field, reason.as_ref(), false));
     }
 
-    /// The value that `read` makes of a field; a problem if it makes none.
+    /// Returns the value that `read` makes of a field; a problem if it makes none.
     fn read<T>(
         &mut self,
         field: &str,
@@ -257,7 +257,7 @@ impl<'a> Fields<'a, '_> {
         read
     }
 
-    /// The first of these fields that is there: the record's own name, and the schema's.
+    /// Returns the first of these fields that is there: the record's own name, and the schema's.
     fn named(&self, names: &[&'static str]) -> Option<&'static str> {
         names.iter().copied().find(|name| self.get(name).is_some())
     }
@@ -302,7 +302,7 @@ impl<'a> Fields<'a, '_> {
         })
     }
 
-    /// The texts of a list that `accepts`, at most `limit`.
+    /// Returns the texts of a list that `accepts`, at most `limit`.
     fn texts(
         &mut self,
         field: &str,

@@ -21,14 +21,14 @@ const URLSET: &[u8] = b"<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/
     xmlns:xhtml=\"http://www.w3.org/1999/xhtml\">\n";
 const INDEX: &[u8] = b"<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n";
 
-/// What stands before the first `<url>`: declaration, stylesheet instruction, start tag. `stylesheet` is the style
-/// sheet's URL; one that ends in `.xsl` is named as XSLT, any other as CSS.
+/// Returns what stands before the first `<url>`: declaration, stylesheet instruction, start tag. `stylesheet` is the style sheet's
+/// URL; one that ends in `.xsl` is named as XSLT, any other as CSS.
 #[must_use]
 pub fn urlset_prolog(stylesheet: Option<&str>) -> Vec<u8> {
     prolog(stylesheet, URLSET)
 }
 
-/// What stands before the first `<sitemap>`, as [`urlset_prolog`].
+/// Returns what stands before the first `<sitemap>`, as [`urlset_prolog`].
 #[must_use]
 pub fn index_prolog(stylesheet: Option<&str>) -> Vec<u8> {
     prolog(stylesheet, INDEX)
@@ -52,13 +52,13 @@ fn prolog(stylesheet: Option<&str>, start: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether XML 1.0 allows the character at all, even escaped: <https://www.w3.org/TR/xml/#charsets>.
+/// Returns whether XML 1.0 allows the character at all, even escaped: <https://www.w3.org/TR/xml/#charsets>.
 #[must_use]
 pub const fn is_xml_char(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Whether nothing but white space would be left of a text in a document.
+/// Returns whether nothing but white space would be left of a text in a document.
 #[must_use]
 pub fn is_blank(text: &str) -> bool {
     !text.chars().any(|c| is_xml_char(c) && !c.is_whitespace())
@@ -93,14 +93,14 @@ pub fn escape_loc(loc: &Loc, out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// How many bytes [`escape`] appends.
+/// Returns how many bytes [`escape`] appends.
 #[must_use]
 pub fn escaped_len(text: &str) -> usize {
     let len = |c: char| replacement(c).map_or(c.len_utf8(), str::len);
     text.chars().map(len).sum()
 }
 
-/// How many bytes [`escape_loc`] appends.
+/// Returns how many bytes [`escape_loc`] appends.
 #[must_use]
 pub fn escaped_loc_len(loc: &Loc) -> usize {
     let bytes = loc.as_str().as_bytes();

@@ -16,7 +16,7 @@ pub(super) enum Condition {
 }
 
 impl Condition {
-    /// Whether the attribute's value meets the condition. The value is `None` if there is no such attribute.
+    /// Returns whether the attribute's value meets the condition. The value is `None` if there is no such attribute.
     pub(super) fn holds(&self, value: Option<&Value>) -> bool {
         match (self, value) {
             (Self::Absent, value) => value.is_none(),

@@ -18,7 +18,7 @@ impl MappingError {
         Self(problems)
     }
 
-    /// The problems, at least one.
+    /// Returns the problems, at least one.
     #[must_use]
     pub fn problems(&self) -> &[MappingProblem] {
         &self.0

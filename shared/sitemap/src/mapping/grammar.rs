@@ -119,7 +119,7 @@ impl Reader {
         })
     }
 
-    /// The fields whose texts are HTML.
+    /// Returns the fields whose texts are HTML.
     fn html(&mut self, value: &Value) -> Vec<String> {
         let names = value.as_array().map(Vec::as_slice).unwrap_or_default();
         let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
@@ -224,7 +224,7 @@ impl Reader {
         }
     }
 
-    /// The members of an object of some shape; those of the mapping's fields are tried out.
+    /// Returns the members of an object of some shape; those of the mapping's fields are tried out.
     fn members(
         &mut self,
         place: &str,
@@ -370,7 +370,7 @@ impl Reader {
     }
 }
 
-/// Why a content record's field does not take a value.
+/// Returns why a content record's field does not take a value.
 fn refused(field: &str, value: &Value) -> Option<String> {
     if field == "type" && value.as_str() == Some(SITE_TYPE) {
         return Some("a site's settings are a record of Waymark's own table".to_owned());

@@ -55,7 +55,7 @@ impl KeyType {
         }
     }
 
-    /// The type that DynamoDB calls so.
+    /// Returns the type that DynamoDB calls so.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let types = [Self::Text, Self::Number, Self::Binary];
@@ -91,7 +91,7 @@ impl KeyValue {
         }
     }
 
-    /// The same for every way to write the value. No id is made of it: an id has a number as the table writes it.
+    /// Returns the same for every way to write the value. No id is made of it: an id has a number as the table writes it.
     #[must_use]
     pub fn canonical(self) -> Self {
         match &self {
@@ -100,7 +100,7 @@ impl KeyValue {
         }
     }
 
-    /// Whether DynamoDB takes it: one key that it does not take fails the request for a hundred others.
+    /// Returns whether DynamoDB takes it: one key that it does not take fails the request for a hundred others.
     fn is_accepted(&self, max_bytes: usize) -> bool {
         match self {
             Self::Text(text) => (1..=max_bytes).contains(&text.len()),

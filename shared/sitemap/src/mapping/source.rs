@@ -140,7 +140,7 @@ pub(super) enum Lack {
     Bad(String),
 }
 
-/// A value as it is shown in a reason.
+/// Returns a value as it is shown in a reason.
 pub(super) fn shown(value: &Value) -> String {
     cut(&value.to_string())
 }
@@ -225,7 +225,7 @@ impl Path {
         Lack::Bad(format!("{place} is {}, which has no {step}", shown(value)))
     }
 
-    /// The attribute in which it begins; nothing if it is the whole item.
+    /// Returns the attribute in which it begins, or `None` if it is the whole item.
     pub(super) fn attribute(&self) -> Option<&str> {
         self.steps.first().map(String::as_str)
     }
@@ -277,7 +277,7 @@ impl Source {
         }
     }
 
-    /// The value for an item, or for an element of a list. What a list or an object does without is noted.
+    /// Returns the value for an item, or for an element of a list. What a list or an object does without is noted.
     pub(super) fn value(&self, scope: &Value, notes: &mut Vec<String>) -> Result<Value, Lack> {
         match self {
             Self::Path(path) => path.value(scope).map(Cow::into_owned),
@@ -364,7 +364,7 @@ impl Source {
     }
 }
 
-/// A value of a list or an object, which do without those that are missing or bad.
+/// Returns a value of a list or an object, which do without those that are missing or bad.
 fn noted(
     value: Result<Value, Lack>,
     place: impl FnOnce() -> String,
@@ -419,7 +419,7 @@ fn translated(
     given(named)
 }
 
-/// A time as a text, as a number, or as a text that is a number; else what the value is instead.
+/// Returns a time as a text, as a number, or as a text that is a number; else what the value is instead.
 fn time(value: &Value, unit: Option<Unit>, zone: Option<&Zone>) -> Result<When, String> {
     let number: Option<Number> = match value {
         Value::String(text) => text.parse().ok().filter(|_| unit.is_some()),

@@ -18,7 +18,7 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// The digest by which a ledger knows the entry in a slot: 16 hex digits of SHA-256.
+    /// Returns the digest by which a ledger knows the entry in a slot: 16 hex digits of SHA-256.
     #[must_use]
     pub fn digest(&self) -> String {
         let lastmod = self.lastmod.map(|at| at.to_string()).unwrap_or_default();
@@ -59,7 +59,7 @@ pub struct LlmsItem {
 }
 
 impl LlmsItem {
-    /// The digest by which a ledger knows what a row says.
+    /// Returns the digest by which a ledger knows what a row says.
     #[must_use]
     pub fn digest_of(page: &llms::Page) -> String {
         let llms::Page {
@@ -117,18 +117,18 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether there is nothing to write.
+    /// Returns whether there is nothing to write.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && !self.ledger_changes
     }
 
-    /// The series in which new slots are needed: no more than the page's own, the videos' and the news'.
+    /// Returns the series in which new slots are needed: no more than the page's own, the videos' and the news'.
     pub fn needs_slots(&self) -> impl Iterator<Item = &Series> {
         self.insertions().map(|(series, _)| series)
     }
 
-    /// The same, each with the bytes of its entry.
+    /// Returns the same, each with the bytes of its entry.
     pub fn insertions(&self) -> impl Iterator<Item = (&Series, u64)> {
         self.changes.iter().filter_map(|change| match change {
             Change::Insert(series, rendered) => Some((series, rendered.xml.len() as u64)),

@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::ledger::{Address, Ledger, Placement};
 use super::wanted::Wanted;
 
-/// The difference between the ledger as it is and as it should be.
+/// Returns the difference between the ledger as it is and as it should be.
 pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<'_>) -> Plan {
     let before = inputs.ledger;
     let remembered = after.is_some();
@@ -89,7 +89,7 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
     }
 }
 
-/// The rows that a ledger says there are, but for entries, which are placed, and other parts' ledgers, which they have
+/// Returns the rows that a ledger says there are, but for entries, which are placed, and other parts' ledgers, which they have
 /// themselves.
 fn rows(ledger: &Ledger, now: i64) -> impl Iterator<Item = Holding> {
     let rows = ledger.holdings(now);

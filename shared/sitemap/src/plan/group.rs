@@ -15,7 +15,7 @@ use crate::language::X_DEFAULT;
 pub const MAX_GROUP: usize = 200;
 
 impl Listing<'_> {
-    /// The alternates to write, and the page's place in its group.
+    /// Returns the alternates to write, and the page's place in its group.
     pub(super) fn alternates(&self, after: &mut Ledger) -> Vec<Alternate> {
         let record = self.record;
         if self.inputs.page.part != 1 {
@@ -86,7 +86,7 @@ impl Listing<'_> {
     }
 }
 
-/// The set that all members list, in the order of the languages, `x-default` last; and the id of that one.
+/// Returns the set that all members list, in the order of the languages, `x-default` last; and the id of that one.
 fn alternates_of(members: &Translations) -> (Vec<Alternate>, Option<&str>) {
     let mut languages: BTreeMap<String, &Translation> = BTreeMap::new();
     let mut default = None;

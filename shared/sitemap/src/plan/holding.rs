@@ -37,7 +37,7 @@ pub enum Holding {
 }
 
 impl Holding {
-    /// Whether both are the same row, perhaps with different content.
+    /// Returns whether both are the same row, perhaps with different content.
     pub(super) fn is_same_row(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Claim(address), Self::Claim(other))
@@ -50,7 +50,7 @@ impl Holding {
 }
 
 impl Ledger {
-    /// The rows that the page holds at `now` (Unix seconds), as its ledger says.
+    /// Returns the rows that the page holds at `now` (Unix seconds), as its ledger says.
     pub fn holdings(&self, now: i64) -> impl Iterator<Item = Holding> + '_ {
         let entries = self.placed.iter().cloned().map(Holding::Entry);
         let claim = self.claim.clone().map(Holding::Claim);

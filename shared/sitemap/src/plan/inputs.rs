@@ -62,7 +62,7 @@ pub struct Inputs<'a> {
 static NO_TRANSLATIONS: Translations = Translations::new();
 
 impl<'a> Inputs<'a> {
-    /// The inputs of a page that is neither an archive nor in a translation group, and whose changes are not sent to search
+    /// Returns the inputs of a page that is neither an archive nor in a translation group, and whose changes are not sent to search
     /// engines.
     #[must_use]
     pub fn of(page: &'a Assessed<'a>, ledger: &'a Ledger, claim: &'a Claim) -> Self {
@@ -83,7 +83,7 @@ impl<'a> Inputs<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Whether the page is to be listed at `now` (Unix seconds), as far as its record and its site say.
+    /// Returns whether the page is to be listed at `now` (Unix seconds), as far as its record and its site say.
     #[must_use]
     pub fn assess(self, now: i64) -> Assessed<'a> {
         let Self { record, part, site } = self;
@@ -121,7 +121,7 @@ pub struct Assessed<'a> {
 }
 
 impl<'a> Assessed<'a> {
-    /// The record, unless nothing is to be remembered of it, and where it is to be listed.
+    /// Returns the record, unless nothing is to be remembered of it, and where it is to be listed.
     pub(super) fn verdict(
         &self,
         newest: Newest,
@@ -141,7 +141,7 @@ impl<'a> Assessed<'a> {
         (!newest.empties(record)).then_some((record, address))
     }
 
-    /// The archive whose newest page must be read before anything else of the page is known.
+    /// Returns the archive whose newest page must be read before anything else of the page is known.
     #[must_use]
     pub fn wanted_term(&self) -> Option<Term> {
         let (record, address) = self.listed(Newest::Unread)?;
@@ -153,7 +153,7 @@ impl<'a> Assessed<'a> {
         })
     }
 
-    /// The address whose claim must be read before planning: the one the page wants and does not own.
+    /// Returns the address whose claim must be read before planning: the one the page wants and does not own.
     #[must_use]
     pub fn wanted_address(&self, newest: Newest, ledger: &Ledger) -> Option<&Address> {
         let (_, address) = self.listed(newest)?;
@@ -169,7 +169,7 @@ impl<'a> Assessed<'a> {
         (self.part == 1 && ledger.parts > pages).then_some(pages.max(1))
     }
 
-    /// The translation group that must be read before planning.
+    /// Returns the translation group that must be read before planning.
     #[must_use]
     pub fn wanted_group(&self, newest: Newest) -> Option<&'a str> {
         let (record, _) = self.listed(newest)?;

@@ -32,7 +32,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The segment that the position belongs to.
+    /// Returns the segment that the position belongs to.
     #[must_use]
     pub fn segment(self) -> u32 {
         self.i / SEGMENT_SLOTS
@@ -129,7 +129,7 @@ impl Address {
     }
 }
 
-/// Whether a change of that time is no longer listed by the feed; both in Unix seconds.
+/// Returns whether a change of that time is no longer listed by the feed; both in Unix seconds.
 #[must_use]
 pub fn is_over(changed: i64, now: i64) -> bool {
     now.saturating_sub(changed) >= FEED_SECONDS

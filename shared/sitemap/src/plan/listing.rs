@@ -68,7 +68,7 @@ impl Listing<'_> {
         }
     }
 
-    /// What llms.txt may say of the page, if it lists the page's type.
+    /// Returns what llms.txt may say of the page, if it lists the page's type.
     fn llms_item(&self, lastmod: Option<When>) -> Option<LlmsItem> {
         let Self {
             record, site, loc, ..

@@ -79,7 +79,7 @@ impl Listing<'_> {
         }
     }
 
-    /// The page's videos that have not expired.
+    /// Returns the page's videos that have not expired.
     fn video_entry(
         &self,
         bare: Entry<'_>,
@@ -109,7 +109,7 @@ impl Listing<'_> {
         (!shown.is_empty()).then(|| rendered(&entry))
     }
 
-    /// The page as news, or what is missing for that.
+    /// Returns the page as news, or what is missing for that.
     fn news_entry(&self, bare: Entry<'_>, images: &[Loc]) -> Result<Rendered, &'static str> {
         let Self { record, site, .. } = self;
         let own = record.news.as_ref();
@@ -147,7 +147,7 @@ impl Listing<'_> {
     }
 }
 
-/// The page's entry, with its alternates if they fit, and with as many images as then fit.
+/// Returns the page's entry, with its alternates if they fit, and with as many images as then fit.
 fn page_entry<'a>(
     mut page: Entry<'a>,
     images: &'a [Loc],
@@ -171,7 +171,7 @@ fn page_entry<'a>(
     rendered(&page)
 }
 
-/// How many of them, from the first on, fit into the room.
+/// Returns how many of them, from the first on, fit into the room.
 fn fitting<T>(all: &[T], room: &mut usize, bytes: impl Fn(&T) -> usize) -> usize {
     let fits = |one: &&T| {
         let bytes = bytes(one);

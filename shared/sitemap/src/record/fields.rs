@@ -35,7 +35,7 @@ fn is_term(text: &str) -> bool {
     (1..=MAX_TERM_BYTES).contains(&text.len())
 }
 
-/// A value as it is shown in a reason.
+/// Returns a value as it is shown in a reason.
 fn shown(value: &Value) -> String {
     cut(&value.to_string())
 }
@@ -177,7 +177,7 @@ impl<'a> Fields<'a> {
         parsed.map_err(|reason| self.problem(field, reason)).ok()
     }
 
-    /// The canonical address. It decides about listing, so one that cannot be read closes the record.
+    /// Returns the canonical address. It decides about listing, so one that cannot be read closes the record.
     pub(super) fn canonical_url(&mut self, url: &str) -> Option<Loc> {
         let text = self.text("canonical_url").filter(|text| !text.is_empty())?;
         let canonical = match Loc::parse_any(url) {
@@ -214,7 +214,7 @@ impl<'a> Fields<'a> {
         parsed
     }
 
-    /// The absolute address under `url` of one object of a list.
+    /// Returns the absolute address under `url` of one object of a list.
     pub(super) fn url_in(&mut self, field: &str, at: usize, value: &Value) -> Option<Loc> {
         let place = format!("{field}[{at}].url");
         let Some(text) = value.get("url").and_then(Value::as_str) else {
@@ -325,8 +325,8 @@ impl<'a> Fields<'a> {
         Some(group)
     }
 
-    /// The alternates of the page at `url`. A set that has lost the page itself is left out whole: search engines ignore such a
-    /// set, and the other pages' links to this one.
+    /// Returns the alternates of the page at `url`. A set that has lost the page itself is left out whole: search engines ignore
+    /// such a set, and the other pages' links to this one.
     pub(super) fn alternates(&mut self, url: &str) -> Vec<Alternate> {
         let mut alternates = self.valid_alternates();
         let page = normalized(url);

@@ -120,26 +120,27 @@ pub const FIELDS: &[Field] = &[
     decides("archive_of", ARCHIVE),
 ];
 
-/// Whether what is wrong at a place, such as `images[3].url`, leaves the page out. What is not in the table does, as the id.
+/// Returns whether what is wrong at a place, such as `images[3].url`, leaves the page out. What is not in the table does, as the
+/// id.
 pub(crate) fn closes(place: &str) -> bool {
     let name = place.split(['[', '.']).next();
     let field = FIELDS.iter().find(|field| Some(field.name) == name);
     field.is_none_or(|field| field.role != Role::Adds)
 }
 
-/// What is wrong at a place.
+/// Returns what is wrong at a place.
 pub(crate) fn problem_at(place: &str, reason: &str) -> Problem {
     Problem::new(place, reason, closes(place))
 }
 
-/// The fields without which no page is listed.
+/// Returns the fields without which no page is listed.
 pub(crate) fn required_fields() -> impl Iterator<Item = &'static str> {
     let required = FIELDS.iter().filter(|field| field.role == Role::Required);
     required.map(|field| field.name)
 }
 
 impl Shape {
-    /// What it is, for people.
+    /// Returns what it is, for people.
     pub(crate) fn described(self) -> String {
         match self {
             Scalar | Text | Number => "one value".to_owned(),

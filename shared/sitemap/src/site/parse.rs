@@ -47,7 +47,7 @@ const MISSPELT_PART: usize = 3;
 const MAX_NAME_CHARS: usize = 32;
 
 impl SiteSettings {
-    /// The settings that a site's record gives. An invalid field falls back to its default and becomes a problem. An
+    /// Returns the settings that a site's record gives. An invalid field falls back to its default and becomes a problem. An
     /// invalid `public` makes the site private, and robots.txt that cannot be published as meant disallows all.
     ///
     /// # Errors
@@ -252,7 +252,7 @@ impl SiteSettings {
         Ok(())
     }
 
-    /// What is wrong with one type costs no other, and a type that may have been meant to be private is.
+    /// Returns what is wrong with one type costs no other, and a type that may have been meant to be private is.
     fn set_types(&mut self, value: &Value) -> Result<(), String> {
         let types = value.as_object().filter(|types| types.len() <= MAX_TYPES);
         let Some(types) = types else {
@@ -324,7 +324,7 @@ impl SiteSettings {
     }
 }
 
-/// What is wrong with a setting of an unknown name.
+/// Returns what is wrong with a setting of an unknown name.
 fn unknown(field: &str, known: &[&str]) -> String {
     let field = field
         .to_lowercase()

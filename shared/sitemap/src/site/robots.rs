@@ -36,18 +36,18 @@ pub(super) struct Dropped {
     pub(super) may_open: bool,
 }
 
-/// The lines of a robots.txt that allows nothing.
+/// Returns the lines of a robots.txt that allows nothing.
 pub(super) fn disallow_all() -> Vec<String> {
     vec!["User-agent: *".to_owned(), "Disallow: /".to_owned()]
 }
 
-/// Whether a character may make two lines of one: a control character, but for tabs, which are white space there, or a line or
-/// paragraph separator, at which some readers split lines.
+/// Returns whether a character may make two lines of one: a control character, but for tabs, which are white space there, or a line
+/// or paragraph separator, at which some readers split lines.
 fn breaks(character: char) -> bool {
     (character.is_control() && character != '\t') || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// The lines that can be published, and the others.
+/// Returns the lines that can be published, and the others.
 pub(super) fn read(values: &[Value]) -> (Vec<String>, Vec<Dropped>) {
     let (mut lines, mut dropped) = (Vec::new(), Vec::new());
     // What the list takes in JSON: a bracket, then each line with a comma or the other bracket.
@@ -83,7 +83,7 @@ pub(super) fn read(values: &[Value]) -> (Vec<String>, Vec<Dropped>) {
     (lines, dropped)
 }
 
-/// Whether crawlers may read no more without this text, each of whose pieces may have been meant as a line.
+/// Returns whether crawlers may read no more without this text, each of whose pieces may have been meant as a line.
 fn is_harmless(text: &str) -> bool {
     text.split(breaks).all(|line| {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -93,7 +93,7 @@ fn is_harmless(text: &str) -> bool {
 }
 
 impl SiteSettings {
-    /// The lines of robots.txt that are published as they are, and that crawlers or Lighthouse will not read as they were
+    /// Returns the lines of robots.txt that are published as they are, and that crawlers or Lighthouse will not read as they were
     /// meant. They are numbered from 1, as in the published file.
     #[must_use]
     pub fn robots_problems(&self) -> Vec<Problem> {
@@ -112,7 +112,7 @@ impl SiteSettings {
     }
 }
 
-/// Why a fault matters, and what to do.
+/// Returns why a fault matters, and what to do.
 fn told(fault: &Fault<'_>) -> String {
     let text = match fault {
         Fault::NoDirective(_) => {

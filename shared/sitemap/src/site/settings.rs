@@ -176,7 +176,7 @@ pub struct SiteSettings {
 }
 
 impl SiteSettings {
-    /// The settings of a site that has no record.
+    /// Returns the settings of a site that has no record.
     ///
     /// # Errors
     ///
@@ -205,19 +205,19 @@ impl SiteSettings {
         })
     }
 
-    /// What the site says of a type.
+    /// Returns what the site says of a type.
     #[must_use]
     pub fn type_settings(&self, name: &str) -> TypeSettings {
         self.types.get(name).cloned().unwrap_or_default()
     }
 
-    /// The llms.txt that is published: none of a site that is private.
+    /// Returns the llms.txt that is published: none of a site that is private.
     #[must_use]
     pub fn public_llms(&self) -> Option<&Llms> {
         self.llms.as_ref().filter(|_| self.public)
     }
 
-    /// The series that lists a type's pages. It has the type's name unless that is reserved: pages must not mix with the
+    /// Returns the series that lists a type's pages. It has the type's name unless that is reserved: pages must not mix with the
     /// videos or the news, nor hide behind the name of an index.
     ///
     /// No two types share a series. A name and the same name with suffixes are a chain: `news`, `news-pages`,
@@ -242,7 +242,7 @@ impl SiteSettings {
         self.series(name)
     }
 
-    /// The series of this name.
+    /// Returns the series of this name.
     #[must_use]
     pub fn series(&self, name: String) -> Series {
         Series {
@@ -251,7 +251,7 @@ impl SiteSettings {
         }
     }
 
-    /// What the series of this name lists.
+    /// Returns what the series of this name lists.
     #[must_use]
     pub fn kind_of(&self, series: &str) -> SeriesKind {
         if series == self.video_series {
@@ -272,7 +272,7 @@ impl SiteSettings {
         }
     }
 
-    /// The series of types that are not public: nothing of them is served.
+    /// Returns the series of types that are not public: nothing of them is served.
     #[must_use]
     pub fn hidden_series(&self) -> Vec<String> {
         let hidden = self.types.iter().filter(|(_, settings)| !settings.public);
@@ -280,19 +280,19 @@ impl SiteSettings {
     }
 }
 
-/// Whether a series may be called so: a type's name, perhaps with suffixes ([`SiteSettings::series_of`]).
+/// Returns whether a series may be called so: a type's name, perhaps with suffixes ([`SiteSettings::series_of`]).
 #[must_use]
 pub fn is_series_name(name: &str) -> bool {
     is_name(name, MAX_SERIES_BYTES) && name != FOREIGN_INDEX_SERIES
 }
 
-/// Whether `/{name}.txt` may be the text form of a sitemap, which is then served in place of a key.
+/// Returns whether `/{name}.txt` may be the text form of a sitemap, which is then served in place of a key.
 fn is_sitemap_name(name: &str) -> bool {
     name.rsplit_once("-sitemap")
         .is_some_and(|(series, n)| !series.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether a site may have this IndexNow key, whose file is `/{key}.txt`.
+/// Returns whether a site may have this IndexNow key, whose file is `/{key}.txt`.
 #[must_use]
 pub fn is_indexnow_key(key: &str) -> bool {
     INDEXNOW_KEY_CHARS.contains(&key.len())
@@ -300,7 +300,7 @@ pub fn is_indexnow_key(key: &str) -> bool {
         && !is_sitemap_name(key)
 }
 
-/// Whether an item holds a site's settings. Its type says so; or it has the id of settings and no `url`, so it cannot be a
+/// Returns whether an item holds a site's settings. Its type says so; or it has the id of settings and no `url`, so it cannot be a
 /// page, and somebody may have made a site private by it.
 #[must_use]
 pub fn is_settings(id: &str, item: &Value) -> bool {
@@ -309,8 +309,8 @@ pub fn is_settings(id: &str, item: &Value) -> bool {
         || (host_of_site_id(id).is_some() && given("url").is_none())
 }
 
-/// Whether this is a site's name, as in object keys and in the CDN's header: lower case, labels of `[a-z0-9-]`, and a port if it is
-/// not the scheme's own.
+/// Returns whether this is a site's name, as in object keys and in the CDN's header: lower case, labels of `[a-z0-9-]`, and a port
+/// if it is not the scheme's own.
 #[must_use]
 pub fn is_site_host(site: &str) -> bool {
     let (host, port) = site
@@ -327,7 +327,7 @@ pub fn is_site_host(site: &str) -> bool {
     host.len() <= MAX_HOST_BYTES && host.split('.').all(is_label) && port.is_none_or(is_port)
 }
 
-/// The host that a settings record is about, if `id` is the id of one.
+/// Returns the host that a settings record is about, if `id` is the id of one.
 #[must_use]
 pub fn host_of_site_id(id: &str) -> Option<&str> {
     id.strip_prefix(SITE_ID_PREFIX)

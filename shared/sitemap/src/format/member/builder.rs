@@ -110,8 +110,8 @@ impl Builder {
     }
 }
 
-/// The member with some segments replaced or added, and with this frame; the deflated bytes of all others are copied.
-/// The epoch stays. Byte for byte what [`Builder`] makes of the same segments.
+/// Returns the member with some segments replaced or added, and with this frame; the deflated bytes of all others are copied. The
+/// epoch stays. Byte for byte what [`Builder`] makes of the same segments.
 ///
 /// A segment beyond the end extends the member, with never-written ones before it if need be. One of stamp 0 without
 /// content removes what was there.
@@ -160,7 +160,7 @@ impl Deflate {
         }
     }
 
-    /// The content deflated, on its own: the result depends on nothing before it.
+    /// Returns the content deflated, on its own: the result depends on nothing before it.
     fn block(&mut self, content: &[u8], flush: FlushCompress) -> &[u8] {
         self.compress.reset();
         self.buffer.clear();

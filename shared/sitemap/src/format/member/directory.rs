@@ -84,7 +84,7 @@ impl SegmentInfo {
         }
     }
 
-    /// Whether the segment says the same as this one, whatever their stamps.
+    /// Returns whether the segment says the same as this one, whatever their stamps.
     #[must_use]
     pub fn says(&self, segment: &Segment<'_>) -> bool {
         self.entries == segment.entries
@@ -120,7 +120,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The sum of the stamps.
+    /// Returns the sum of the stamps.
     #[must_use]
     pub fn generation(&self) -> u64 {
         // 2^64 is out of reach of versions that rise by one a write. Saturating keeps it from ever falling, and the
@@ -130,7 +130,7 @@ impl Directory {
             .fold(0, |sum: u64, segment| sum.saturating_add(segment.stamp))
     }
 
-    /// Whether this is what stands around the segments.
+    /// Returns whether this is what stands around the segments.
     #[must_use]
     pub fn has_frame(&self, frame: &Frame) -> bool {
         let is = |block: Block, content: &[u8]| {
@@ -139,7 +139,7 @@ impl Directory {
         is(self.prolog, &frame.prolog) && is(self.epilogue, frame.epilogue)
     }
 
-    /// How many entries the document holds.
+    /// Returns how many entries the document holds.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.segments
@@ -148,7 +148,7 @@ impl Directory {
             .sum()
     }
 
-    /// The newest lastmod in the document.
+    /// Returns the newest lastmod in the document.
     #[must_use]
     pub fn newest(&self) -> Option<When> {
         self.segments
@@ -157,14 +157,14 @@ impl Directory {
             .max()
     }
 
-    /// The bytes of its entries, without what stands around them.
+    /// Returns the bytes of its entries, without what stands around them.
     #[must_use]
     pub fn entry_bytes(&self) -> u64 {
         let segments = self.segments.iter();
         segments.map(|segment| u64::from(segment.size)).sum()
     }
 
-    /// The document's length in bytes, inflated.
+    /// Returns the document's length in bytes, inflated.
     #[must_use]
     pub fn document_bytes(&self) -> u64 {
         self.blocks().map(|(_, block)| u64::from(block.size)).sum()
@@ -186,7 +186,7 @@ impl Directory {
         format!("{hash:032x}")
     }
 
-    /// All blocks in the order of the file.
+    /// Returns all blocks in the order of the file.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (Part, Block)> {
         let segments = self.segments.iter().enumerate();
         let segments = segments.map(|(number, segment)| (Part::Segment(number), segment.block()));
@@ -209,7 +209,7 @@ impl Directory {
         (u64::from(size) << 32 | u64::from(crc)).to_le_bytes()
     }
 
-    /// How many bytes [`Directory::write_header`] appends.
+    /// Returns how many bytes [`Directory::write_header`] appends.
     pub(super) fn header_bytes(&self) -> usize {
         EXTRA_OFFSET + SUBFIELD_HEAD + FIXED_BYTES + self.segments.len() * SEGMENT_BYTES
     }
@@ -297,7 +297,7 @@ impl Directory {
 }
 
 impl Block {
-    /// The block of this content and its deflated bytes.
+    /// Returns the block of this content and its deflated bytes.
     ///
     /// # Panics
     ///
@@ -358,7 +358,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     Some(*taken)
 }
 
-/// The first 8 bytes of the SHA-256: a CRC-32 is too short to tell two contents apart for good.
+/// Returns the first 8 bytes of the SHA-256: a CRC-32 is too short to tell two contents apart for good.
 pub(super) fn digest(content: &[u8]) -> u64 {
     u64::from_be_bytes(first_bytes(Sha256::digest(content).into()))
 }

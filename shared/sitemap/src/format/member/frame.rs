@@ -12,7 +12,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A urlset's, with the URL of a style sheet.
+    /// Returns a urlset's, with the URL of a style sheet.
     #[must_use]
     pub fn urlset(stylesheet: Option<&str>) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl Frame {
         }
     }
 
-    /// A sitemap index's, with the URL of a style sheet.
+    /// Returns a sitemap index's, with the URL of a style sheet.
     #[must_use]
     pub fn index(stylesheet: Option<&str>) -> Self {
         Self {

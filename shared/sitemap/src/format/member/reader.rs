@@ -53,19 +53,19 @@ impl<'a> Member<'a> {
         Ok(member)
     }
 
-    /// What the member says of itself.
+    /// Returns what the member says of itself.
     #[must_use]
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// All that follows the header: after [`PLAIN_HEADER`](super::PLAIN_HEADER) it is a plain gzip file of the document.
+    /// Returns all that follows the header: after [`PLAIN_HEADER`](super::PLAIN_HEADER) it is a plain gzip file of the document.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// A part, inflated; nothing if there is no such part, or its bytes are not its content deflated.
+    /// Returns a part, inflated, or `None` if there is no such part, or its bytes are not its content deflated.
     #[must_use]
     pub fn inflated(&self, part: Part) -> Option<Vec<u8>> {
         let (_, block, deflated) = self.blocks().find(|(is, ..)| *is == part)?;
@@ -100,7 +100,7 @@ impl<'a> Member<'a> {
         Ok(())
     }
 
-    /// The segments with their deflated bytes.
+    /// Returns the segments with their deflated bytes.
     pub(super) fn segments(&self) -> impl Iterator<Item = (SegmentInfo, &'a [u8])> {
         let deflated = self.blocks().skip(1).map(|(_, _, deflated)| deflated);
         self.directory.segments.iter().copied().zip(deflated)
@@ -124,7 +124,7 @@ const INFLATED_BYTES: usize = 32 * 1024;
 /// block may begin.
 const STREAM_END: [u8; 2] = [3, 0];
 
-/// Whether these bytes are the block. The last ends the deflate stream; after any other, the next block begins with a byte
+/// Returns whether these bytes are the block. The last ends the deflate stream; after any other, the next block begins with a byte
 /// of its own: what these bytes left open, the next block's would be read as.
 fn inflates_to(block: Block, deflated: &[u8], last: bool, buffer: &mut [u8]) -> bool {
     let mut inflate = Decompress::new(false);
@@ -154,7 +154,7 @@ fn inflates_to(block: Block, deflated: &[u8], last: bool, buffer: &mut [u8]) -> 
     }
 }
 
-/// Whether a stream may end here. It has ended afterwards.
+/// Returns whether a stream may end here. It has ended afterwards.
 fn may_end(inflate: &mut Decompress, buffer: &mut [u8]) -> bool {
     let (consumed, produced) = (inflate.total_in(), inflate.total_out());
     let status = inflate.decompress(&STREAM_END, buffer, FlushDecompress::Finish);
@@ -163,7 +163,7 @@ fn may_end(inflate: &mut Decompress, buffer: &mut [u8]) -> bool {
         && inflate.total_out() == produced
 }
 
-/// Where the deflated bytes of a stored member begin, from its first 12 bytes or more; nothing if it does not begin as
+/// Returns where the deflated bytes of a stored member begin, from its first 12 bytes or more, or `None` if it does not begin as
 /// ours do.
 #[must_use]
 pub fn payload_offset(prefix: &[u8]) -> Option<usize> {

@@ -11,7 +11,7 @@ use crate::time::Zone;
 use Shape::{Any, List, Number, Scalar, Text};
 
 impl Reader {
-    /// A path, and what is made of the value at it.
+    /// Returns a path, and what is made of the value at it.
     pub(super) fn at_path(
         &mut self,
         place: &str,
@@ -100,7 +100,7 @@ impl Reader {
         }
     }
 
-    /// Whether a source's text is JSON.
+    /// Returns whether a source's text is JSON.
     pub(super) fn json(&mut self, place: &str, object: &Map<String, Value>) -> bool {
         let json = object.get("json").unwrap_or(&Value::Bool(false));
         if !json.is_boolean() {
@@ -110,7 +110,7 @@ impl Reader {
         json.as_bool().unwrap_or_default()
     }
 
-    /// The prefixes that are cut: one text or several.
+    /// Returns the prefixes that are cut: one text or several.
     fn prefixes(&mut self, place: &str, value: &Value) -> Vec<String> {
         let texts = match value {
             Value::Array(texts) => texts.as_slice(),
