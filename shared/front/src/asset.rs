@@ -30,7 +30,7 @@ impl Asset {
         Self::ViewScript,
     ];
 
-    /// The asset of a path.
+    /// Returns the asset of a path.
     #[must_use]
     pub fn parse(path: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|asset| asset.path() == path)
@@ -49,7 +49,7 @@ impl Asset {
         }
     }
 
-    /// The Content-Type.
+    /// Returns the Content-Type.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Asset {
         }
     }
 
-    /// The file.
+    /// Returns the file.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl Asset {
         }
     }
 
-    /// When its text last changed, in Unix seconds. It is written down here: the build's time would change without the
+    /// Returns when its text last changed, in Unix seconds. It is written down here: the build's time would change without the
     /// text, and instances of one deployment must not differ.
     #[must_use]
     pub fn changed(self) -> Option<i64> {
@@ -84,7 +84,7 @@ impl Asset {
         When::parse(at).ok().map(When::seconds)
     }
 
-    /// The digest that its ETag is made from.
+    /// Returns the digest that its ETag is made from.
     #[must_use]
     pub fn digest(self) -> String {
         let mut crc = Crc::new();

@@ -40,12 +40,12 @@ pub(crate) fn empty() -> Body {
     Empty::new().boxed_unsync()
 }
 
-/// A body at hand.
+/// Returns a body at hand.
 pub(crate) fn full(text: impl Into<Bytes>) -> Body {
     Full::new(text.into()).boxed_unsync()
 }
 
-/// An object as it is stored, checked to have the length that its metadata says.
+/// Returns an object as it is stored, checked to have the length that its metadata says.
 pub(crate) fn stored(
     key: ObjectKey,
     length: u64,
@@ -130,17 +130,18 @@ impl StoredMember {
         })
     }
 
-    /// The length of [`StoredMember::gzip`] in bytes.
+    /// Returns the length of [`StoredMember::gzip`] in bytes.
     pub(crate) fn gzip_bytes(&self) -> u64 {
         PLAIN_HEADER.len() as u64 + self.payload_bytes
     }
 
-    /// The member with a plain header in place of the one that has the directory. So equal documents are sent as equal bytes.
+    /// Returns the member with a plain header in place of the one that has the directory. So equal documents are sent as equal
+    /// bytes.
     pub(crate) fn gzip(self) -> impl Stream<Item = Result<Bytes, ObjectError>> + Send {
         stream::iter([Ok(Bytes::from_static(&PLAIN_HEADER))]).chain(self.payload())
     }
 
-    /// The document, which must have this many bytes.
+    /// Returns the document, which must have this many bytes.
     pub(crate) fn document(
         self,
         bytes: u64,
@@ -171,8 +172,8 @@ impl StoredMember {
         }
     }
 
-    /// The document's locs, one a line. The document must have this many bytes and entries. If it has no entries, the text is one
-    /// line break: a text that does not end with a line break counts as broken off.
+    /// Returns the document's locs, one a line. The document must have this many bytes and entries. If it has no entries, the text
+    /// is one line break: a text that does not end with a line break counts as broken off.
     pub(crate) fn text(
         self,
         bytes: u64,

@@ -123,7 +123,7 @@ impl CheckedBodies {
     }
 }
 
-/// The bytes that are sent of a stored object, which fail where it is damaged, and their number where it is known.
+/// Returns the bytes that are sent of a stored object, which fail where it is damaged, and their number where it is known.
 async fn chunks(
     found: &Representation,
     variant: Variant,

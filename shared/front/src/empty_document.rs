@@ -21,7 +21,7 @@ fn built(key: &ObjectKey) -> &'static Built {
     }
 }
 
-/// The metadata of the empty document that has been sent since `changed`.
+/// Returns the metadata of the empty document that has been sent since `changed`.
 pub(crate) fn meta(key: &ObjectKey, changed: i64) -> ObjectMeta {
     let Built { bytes, directory } = built(key);
     ObjectMeta {
@@ -37,7 +37,7 @@ pub(crate) fn meta(key: &ObjectKey, changed: i64) -> ObjectMeta {
     }
 }
 
-/// The empty document as it would be stored.
+/// Returns the empty document as it would be stored.
 pub(crate) fn stored(key: &ObjectKey) -> BodyStream {
     let bytes = Bytes::from_static(&built(key).bytes);
     Box::pin(stream::iter([Ok(bytes)]))

@@ -35,7 +35,7 @@ impl Inflater {
         }
     }
 
-    /// The next bytes of the document, or nothing if more input is needed for them.
+    /// Returns the next bytes of the document, or `None` if more input is needed for them.
     ///
     /// # Errors
     ///

@@ -64,7 +64,7 @@ pub use site_files::{MAX_CACHED_SITES, MAX_SITE_FILE_BYTES, SITE_FILE_TTL_SECOND
 pub use site_front::SiteFront;
 pub use site_header::SITE_HOST_HEADER;
 
-/// Whether a path can be answered with more than 404: what a CDN has to send to the front, beside a site's own.
+/// Returns whether a path can be answered with more than 404: what a CDN has to send to the front, beside a site's own.
 #[must_use]
 pub fn is_routed(path: &str) -> bool {
     route::Route::parse(EXAMPLE_SITE, path).is_some()

@@ -36,7 +36,7 @@ impl FromStr for Gzip {
 }
 
 impl Gzip {
-    /// Whether a request is answered with gzip as the encoding of what it asks for.
+    /// Returns whether a request is answered with gzip as the encoding of what it asks for.
     pub(crate) fn encodes(self, headers: &HeaderMap) -> bool {
         match self {
             Self::Encoded => accepts_gzip(headers),
@@ -50,7 +50,7 @@ type Weight = u16;
 
 const FULL_WEIGHT: Weight = 1000;
 
-/// Whether to answer with gzip: it is acceptable, and identity is not expressly preferred to it.
+/// Returns whether to answer with gzip: it is acceptable, and identity is not expressly preferred to it.
 #[must_use]
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let mut gzip = None;
@@ -77,7 +77,7 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     gzip > 0 && gzip >= identity.unwrap_or(0)
 }
 
-/// A coding and its weight, or nothing for one that is malformed.
+/// Returns a coding and its weight, or nothing for one that is malformed.
 fn parse_member(member: &str) -> Option<(&str, Weight)> {
     let mut parts = member.split(';').map(str::trim);
     let coding = parts.next().filter(|coding| !coding.is_empty())?;

@@ -86,7 +86,7 @@ impl Representation {
         &self.document
     }
 
-    /// The stored length in bytes.
+    /// Returns the stored length in bytes.
     pub(crate) fn stored_bytes(&self) -> u64 {
         self.stored_bytes
     }
@@ -95,7 +95,7 @@ impl Representation {
         &self.validators
     }
 
-    /// The headers that a 304 shares with its 200. Content-Type is one of them: Lambda's runtime gives
+    /// Returns the headers that a 304 shares with its 200. Content-Type is one of them: Lambda's runtime gives
     /// `application/octet-stream` to an answer that has none.
     pub(crate) fn cache_headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -112,7 +112,7 @@ impl Representation {
         headers
     }
 
-    /// The headers of a 200 whose body has this length, if it is known beforehand.
+    /// Returns the headers of a 200 whose body has this length, if it is known beforehand.
     pub(crate) fn headers(&self, length: Option<u64>) -> HeaderMap {
         let mut headers = self.cache_headers();
         if self.variant.is_encoded() {

@@ -32,7 +32,7 @@ pub enum Route {
 }
 
 impl Route {
-    /// The route of a path on a site, or nothing where there can be no document.
+    /// Returns the route of a path on a site, or nothing where there can be no document.
     #[must_use]
     pub fn parse(site: &str, path: &str) -> Option<Self> {
         if INDEX_ALIASES.contains(&path) {
@@ -54,7 +54,8 @@ impl Route {
             .or_else(|| is_key().then(|| Self::KeyFile(stem.to_owned())))
     }
 
-    /// The route of a shard or an index. Each number has one spelling: there is no route for `02`, `+2` or a number that is too large.
+    /// Returns the route of a shard or an index. Each number has one spelling: there is no route for `02`, `+2` or a number that is
+    /// too large.
     fn numbered(site: &str, stem: &str, form: Form) -> Option<Self> {
         let key = ObjectKey::from_stem(site, stem)?;
         if let ObjectKey::Shard { series, .. } = &key

@@ -34,8 +34,8 @@ struct Read {
 }
 
 impl SiteFiles {
-    /// The site's file as it is, or as it was at most [`SITE_FILE_TTL_SECONDS`] ago, or nothing if there is no such site. A remembered
-    /// file that `closes` what was asked for is read again: by now the index may list what was closed then.
+    /// Returns the site's file as it is, or as it was at most [`SITE_FILE_TTL_SECONDS`] ago, or `None` if there is no such site. A
+    /// remembered file that `closes` what was asked for is read again: by now the index may list what was closed then.
     pub(crate) async fn get(
         &self,
         objects: &dyn Objects,

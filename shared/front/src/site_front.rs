@@ -189,7 +189,7 @@ impl SiteFront {
         Ok(answer.unwrap_or_else(absent))
     }
 
-    /// The file that proves an IndexNow key to be the site's, if it is.
+    /// Returns the file that proves an IndexNow key to be the site's, if it is.
     async fn key_file(&self, site: &str, key: &str) -> Result<Response<Body>, ObjectError> {
         let now = self.runtime.now();
         let is_other = |file: &SiteFile| file.indexnow_key.as_deref() != Some(key);
@@ -200,7 +200,7 @@ impl SiteFront {
         })
     }
 
-    /// The view of a published object, or nothing if there is none to show.
+    /// Returns the view of a published object, or `None` if there is none to show.
     async fn viewed(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, ObjectError> {
         let Some(meta) = self.objects.head(lookup.key).await? else {
             return Ok(None);
@@ -209,9 +209,9 @@ impl SiteFront {
         Ok(lookup.shown(meta)?.map(|_| ok(headers, body::full(page))))
     }
 
-    /// The answer from a published object, or nothing if there is none to show. It takes one call on the bucket, and two only for a
-    /// conditional request whose copy is out of date. HEAD makes the same calls as GET, so that both say the same. The body of a
-    /// closed object is not read.
+    /// Returns the answer from a published object, or `None` if there is none to show. It takes one call on the bucket, and two
+    /// only for a conditional request whose copy is out of date. HEAD makes the same calls as GET, so that both say the same. The
+    /// body of a closed object is not read.
     async fn published(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, ObjectError> {
         let is_closed = matches!(lookup.closure, Closure::Closed(_));
         if is_closed || lookup.condition.is_some() {
@@ -251,7 +251,7 @@ impl SiteFront {
     }
 }
 
-/// Whether a site's file closes an object.
+/// Returns whether a site's file closes an object.
 fn closure(file: &SiteFile, key: &ObjectKey) -> Closure {
     match key.closing() {
         Closing::Never => Closure::Open(None),
@@ -268,7 +268,7 @@ fn closure(file: &SiteFile, key: &ObjectKey) -> Closure {
     }
 }
 
-/// Whether a document that has been empty since then is in no cached index any more.
+/// Returns whether a document that has been empty since then is in no cached index any more.
 fn is_over(since: i64, file: &SiteFile, now: i64) -> bool {
     now >= since.saturating_add(file.emptied_grace_seconds)
 }
@@ -284,9 +284,10 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// The object as it is sent, or nothing if it has been empty for too long. The first index may be empty for ever, because
-    /// robots.txt always names it. A closed object is sent empty. If settings have closed it or opened it again, its Last-Modified is
-    /// the later one of two times: when the object changed, and when these settings did. Before either, readers saw something else.
+    /// Returns the object as it is sent, or `None` if it has been empty for too long. The first index may be empty for ever,
+    /// because robots.txt always names it. A closed object is sent empty. If settings have closed it or opened it again, its
+    /// Last-Modified is the later one of two times: when the object changed, and when these settings did. Before either, readers
+    /// saw something else.
     fn shown(&self, mut meta: ObjectMeta) -> Result<Option<Representation>, ObjectError> {
         let found = Representation::new(self.key, self.variant, meta.clone())?;
         let document = found.document();
@@ -345,8 +346,8 @@ fn not_found() -> Response<Body> {
     plain(StatusCode::NOT_FOUND, BRIEF, "Not found\n")
 }
 
-/// The 404. A person who opens a sitemap in a browser gets the view with it, which says what to do. A closed object looks the same as
-/// one that never existed.
+/// Returns the 404. A person who opens a sitemap in a browser gets the view with it, which says what to do. A closed object looks
+/// the same as one that never existed.
 fn absent(reader: Reader, variant: Variant) -> Response<Body> {
     if !variant.is_document() {
         return not_found();

@@ -21,7 +21,7 @@ pub struct Validators {
 }
 
 impl Validators {
-    /// The strong ETag `"<tag>"`, and the time of the last change in Unix seconds if it is known. Nothing if the tag
+    /// Returns the strong ETag `"<tag>"`, and the time of the last change in Unix seconds if it is known. Returns `None` if the tag
     /// cannot stand in an ETag.
     #[must_use]
     pub fn new(tag: &str, changed: Option<i64>) -> Option<Self> {
@@ -31,8 +31,8 @@ impl Validators {
         Some(Self { etag, changed })
     }
 
-    /// The same with a weak ETag, for bytes that a server on the way may encode differently. With it a client can still ask whether its
-    /// copy is current, but must not join parts of two copies.
+    /// Returns the same with a weak ETag, for bytes that a server on the way may encode differently. With it a client can still ask
+    /// whether its copy is current, but must not join parts of two copies.
     #[must_use]
     pub fn weak(mut self) -> Self {
         let weak = [WEAK.as_bytes(), self.opaque()].concat();
@@ -42,13 +42,13 @@ impl Validators {
         self
     }
 
-    /// The ETag without the mark of a weak one.
+    /// Returns the ETag without the mark of a weak one.
     fn opaque(&self) -> &[u8] {
         let etag = self.etag.as_bytes();
         etag.strip_prefix(WEAK.as_bytes()).unwrap_or(etag)
     }
 
-    /// The ETag.
+    /// Returns the ETag.
     #[must_use]
     pub fn etag(&self) -> &HeaderValue {
         &self.etag
@@ -104,8 +104,8 @@ impl<'r> Condition<'r> {
     }
 }
 
-/// Whether an If-None-Match value is `*` or has the opaque tag, in the weak comparison that it prescribes: caches weaken
-/// a tag when they compress.
+/// Returns whether an If-None-Match value is `*` or has the opaque tag, in the weak comparison that it prescribes: caches weaken a
+/// tag when they compress.
 fn lists(value: &[u8], opaque_tag: &[u8]) -> bool {
     if value.trim_ascii() == b"*" {
         return true;

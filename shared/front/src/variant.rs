@@ -24,7 +24,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// What is sent of a form, with or without gzip as its encoding.
+    /// Returns what is sent of a form, with or without gzip as its encoding.
     #[must_use]
     pub fn of(form: Form, is_encoded: bool) -> Self {
         match form {
@@ -39,7 +39,7 @@ impl Variant {
         }
     }
 
-    /// What is added to the document's ETag, so that each variant has an ETag of its own.
+    /// Returns what is added to the document's ETag, so that each variant has an ETag of its own.
     #[must_use]
     pub fn tag_suffix(self) -> &'static str {
         match self {
@@ -52,13 +52,13 @@ impl Variant {
         }
     }
 
-    /// Whether it is the document under its own path, which a navigation sees as a page.
+    /// Returns whether it is the document under its own path, which a navigation sees as a page.
     #[must_use]
     pub fn is_document(self) -> bool {
         matches!(self, Self::Identity | Self::Gzip)
     }
 
-    /// Whether gzip is its encoding. A gzip file has none: it is the file that was asked for.
+    /// Returns whether gzip is its encoding. A gzip file has none: it is the file that was asked for.
     #[must_use]
     pub fn is_encoded(self) -> bool {
         matches!(self, Self::Gzip | Self::StoredGzip | Self::TextGzip)

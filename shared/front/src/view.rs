@@ -100,7 +100,7 @@ fn is_bot(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The page's text, and its headers without those that every answer to a navigation has.
+/// Returns the page's text, and its headers without those that every answer to a navigation has.
 pub(crate) fn page() -> (HeaderMap, &'static str) {
     let page = PAGE.as_str();
     let headers = HeaderMap::from_iter([
