@@ -8,7 +8,7 @@ use crate::error::EngineError;
 /// Rounds for keys that a table left for another call.
 const BATCH_ROUNDS: u32 = 10;
 
-/// The items with these keys that exist, whole or the attributes that are wanted, in no order. The keys differ.
+/// Returns the items with these keys that exist, whole or the attributes that are wanted, in no order. The keys differ.
 pub(crate) async fn batch_get(
     table: &dyn Table,
     env: &Env,

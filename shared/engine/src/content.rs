@@ -48,21 +48,21 @@ pub struct Content {
 }
 
 impl Content {
-    /// The content in a table whose primary key is `id`.
+    /// Returns the content in a table whose primary key is `id`.
     #[must_use]
     pub fn new(own: Arc<dyn Table>, env: Env) -> Self {
         let source = None;
         Self { own, source, env }
     }
 
-    /// The same with a table of the user's beside it.
+    /// Returns the same with a table of the user's beside it.
     #[must_use]
     pub fn with_source(self, mapped: SourceTable, table: Arc<dyn Table>) -> Self {
         let source = Some(Source { table, mapped });
         Self { source, ..self }
     }
 
-    /// The user's table.
+    /// Returns the user's table.
     #[must_use]
     pub fn source(&self) -> Option<&SourceTable> {
         self.source.as_ref().map(|source| &source.mapped)
@@ -81,7 +81,7 @@ impl Content {
         Ok(item.and_then(|item| source.mapped.mapping().mismatch(&item)))
     }
 
-    /// Whether the own table has a record whose id begins as only those of the user's table may. No function reads it.
+    /// Returns whether the own table has a record whose id begins as only those of the user's table may. No function reads it.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Content {
         Ok(id.starts_with(SOURCE_MARK) && self.own_item(id).await?.is_some())
     }
 
-    /// The records of the own table that have such an id, each with its address if it has one. Reads the whole table.
+    /// Returns the records of the own table that have such an id, each with its address if it has one. Reads the whole table.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Content {
         Ok(self.own.get(key(id)).await?)
     }
 
-    /// A page of the own table.
+    /// Returns a page of the own table.
     async fn scan_own<T>(
         &self,
         from: Option<&str>,
@@ -187,30 +187,30 @@ impl Content {
         Some(id.to_owned())
     }
 
-    /// Whether a stream record is of a table whose key is not the one that is known of it: nothing can be done about it until
-    /// that is mended.
+    /// Returns whether a stream record is of a table whose key is not the one that is known of it: nothing can be done about it
+    /// until that is mended.
     pub fn is_misfit(&self, record: &StreamRecord) -> bool {
         let source = self.source_of(record);
         source.is_some_and(|source| source.id_of_item(&record.key).is_none())
     }
 
-    /// The user's table, if a stream record is of it.
+    /// Returns the user's table, if a stream record is of it.
     fn source_of(&self, record: &StreamRecord) -> Option<&SourceTable> {
         self.source().filter(|source| source.name() == record.table)
     }
 
-    /// Whether the record with this id may be an item that is no page and never was: a table may hold other things too.
+    /// Returns whether the record with this id may be an item that is no page and never was: a table may hold other things too.
     pub fn may_be_foreign(&self, id: &str) -> bool {
         let source = self.source.as_ref().filter(|_| id.starts_with(SOURCE_MARK));
         source.is_some_and(|source| source.mapped.mapping().is_selective())
     }
 
-    /// Which table of the user's there is, and how it is read: another one calls for a look at every record.
+    /// Returns which table of the user's there is, and how it is read: another one calls for a look at every record.
     pub fn revision(&self) -> &str {
         self.source().map_or(NO_SOURCE, SourceTable::revision)
     }
 
-    /// The raw value of an item, read consistently.
+    /// Returns the raw value of an item, read consistently.
     pub async fn item(&self, id: &str) -> Result<Option<Value>, EngineError> {
         if id.starts_with(SOURCE_MARK) {
             return match &self.source {
@@ -221,7 +221,7 @@ impl Content {
         Ok(self.own_item(id).await?.map(value))
     }
 
-    /// The raw values of those of these items that exist in the stack's own table, by id, read consistently.
+    /// Returns the raw values of those of these items that exist in the stack's own table, by id, read consistently.
     pub async fn items(
         &self,
         ids: impl IntoIterator<Item = &str>,
@@ -233,7 +233,7 @@ impl Content {
         Ok(items.collect())
     }
 
-    /// The records of these ids that exist, read consistently.
+    /// Returns the records of these ids that exist, read consistently.
     pub async fn records(
         &self,
         ids: &[String],
@@ -252,7 +252,7 @@ impl Content {
         Ok(records)
     }
 
-    /// Up to `limit` records from a place on, in the tables' own order, one table after the other. A page may be empty
+    /// Returns up to `limit` records from a place on, in the tables' own order, one table after the other. A page may be empty
     /// before the end.
     pub async fn scan(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, EngineError> {
         self.scan_for(from, limit, &OUTLINES).await

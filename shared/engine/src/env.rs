@@ -10,10 +10,10 @@ use futures::future::BoxFuture;
 
 /// Where the time, pauses and randomness come from.
 pub trait Environment: fmt::Debug + Send + Sync {
-    /// The time in Unix seconds. It may go back.
+    /// Returns the time in Unix seconds. It may go back.
     fn now(&self) -> i64;
 
-    /// The time since some moment in the past. It never goes back.
+    /// Returns the time since some moment in the past. It never goes back.
     fn elapsed(&self) -> Duration;
 
     /// Ends after this time.
@@ -35,25 +35,25 @@ pub struct Deadline {
 }
 
 impl Env {
-    /// What the engine takes from this environment.
+    /// Returns what the engine takes from this environment.
     #[must_use]
     pub fn new(environment: impl Environment + 'static) -> Self {
         Self(Arc::new(environment))
     }
 
-    /// The time in Unix seconds.
+    /// Returns the time in Unix seconds.
     #[must_use]
     pub fn now(&self) -> i64 {
         self.0.now()
     }
 
-    /// The time since some moment in the past. It never goes back.
+    /// Returns the time since some moment in the past. It never goes back.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
 
-    /// The moment this long from now.
+    /// Returns the moment this long from now.
     #[must_use]
     pub fn deadline(&self, after: Duration) -> Deadline {
         let (env, until) = (self.clone(), self.elapsed() + after);
@@ -79,7 +79,7 @@ impl Env {
         self.0.random()
     }
 
-    /// A number below `limit`; 0 if that is 0.
+    /// Returns a number below `limit`; 0 if that is 0.
     #[must_use]
     pub fn below(&self, limit: u64) -> u64 {
         // The upper half of the product: each number about as often as any other.
@@ -87,7 +87,7 @@ impl Env {
         u64::try_from(product >> 64).unwrap_or(0)
     }
 
-    /// A token that no other run has: 128 random bits.
+    /// Returns a token that no other run has: 128 random bits.
     #[must_use]
     pub fn token(&self) -> String {
         format!("{:016x}{:016x}", self.random(), self.random())
@@ -103,7 +103,7 @@ impl Env {
 }
 
 impl Deadline {
-    /// Whether it has passed.
+    /// Returns whether it has passed.
     #[must_use]
     pub fn has_passed(&self) -> bool {
         self.env.elapsed() >= self.until

@@ -47,14 +47,14 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether trying again cannot help. The handler of a batch logs such an error and goes on: it must not hold up
-    /// the other records.
+    /// Returns whether trying again cannot help. The handler of a batch logs such an error and goes on: it must not hold up the
+    /// other records.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Damaged { .. })
     }
 
-    /// The same failure for a record of the batch that it may not be about: to be tried again, whatever it was.
+    /// Returns the same failure for a record of the batch that it may not be about: to be tried again, whatever it was.
     pub(crate) fn passing(&self) -> Self {
         Self::Service {
             operation: "reconcile",
@@ -62,7 +62,7 @@ impl EngineError {
         }
     }
 
-    /// The same error for another record that it has failed too.
+    /// Returns the same error for another record that it has failed too.
     pub(crate) fn shared(&self) -> Self {
         match self {
             Self::Service { operation, message } => Self::Service {

@@ -187,7 +187,7 @@ impl Monitoring {
         }
     }
 
-    /// Whether an alarm or the dashboard of this level reads the metric.
+    /// Returns whether an alarm or the dashboard of this level reads the metric.
     #[must_use]
     pub fn reads(self, metric: &Metric) -> bool {
         match self {
@@ -265,7 +265,7 @@ impl Metrics {
         })))
     }
 
-    /// Whether a value of this metric would be written. Measuring one takes a call at times.
+    /// Returns whether a value of this metric would be written. Measuring one takes a call at times.
     #[must_use]
     pub fn writes(&self, metric: &Metric) -> bool {
         self.0

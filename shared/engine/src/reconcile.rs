@@ -100,7 +100,7 @@ impl Reconciler {
         self.with_parts(&pages, options).await
     }
 
-    /// What a reconcile of a page would do at this moment; nothing if what it needs to know cannot be read.
+    /// Returns what a reconcile of a page would do at this moment, or `None` if what it needs to know cannot be read.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Reconciler {
         Ok(Some(plan::plan(id, &inputs)))
     }
 
-    /// What a reconcile of a page would do at this moment if nothing were placed for it and nobody had its address.
+    /// Returns what a reconcile of a page would do at this moment if nothing were placed for it and nobody had its address.
     ///
     /// # Errors
     ///
@@ -267,7 +267,7 @@ impl Reconciler {
         tried
     }
 
-    /// The rounds of one page.
+    /// Runs the rounds of one page.
     async fn try_one(
         &self,
         page: &str,

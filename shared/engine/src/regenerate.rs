@@ -55,8 +55,8 @@ type Shards<'s> = BTreeMap<&'s ShardId, (BTreeSet<u32>, Vec<&'s Subject>)>;
 /// Indexes to publish: of each site the sitemaps whose summaries have changed, and the subjects that say so.
 type Indexes<'s> = BTreeMap<&'s str, (BTreeSet<&'s ShardId>, Vec<&'s Subject>)>;
 
-/// What a stream record of the sitemap table is about, if anything depends on it: the stream's filter in
-/// `template.yaml` says the same.
+/// Returns what a stream record of the sitemap table is about, if anything depends on it: the stream's filter in `template.yaml`
+/// says the same.
 #[must_use]
 pub fn subject(record: &StreamRecord) -> Option<Subject> {
     let subject = Subject::of(record.key.text("pk")?, record.key.text("sk")?)?;
@@ -245,7 +245,7 @@ impl Regenerator {
         failed.collect()
     }
 
-    /// Whether what followed from a change has to come again.
+    /// Returns whether what followed from a change has to come again.
     fn has_failed(&self, subject: &Subject, followed: Result<(), EngineError>) -> bool {
         let Err(error) = followed else { return false };
         error!(?subject, %error, "a change was not followed");

@@ -89,25 +89,25 @@ impl<S: Clone + Ord> Batch<S> {
         }
     }
 
-    /// The subjects.
+    /// Returns the subjects.
     pub fn subjects(&self) -> impl Iterator<Item = &S> {
         self.subjects.iter().map(|(subject, _)| subject)
     }
 
-    /// The answer to the stream when nothing of the batch could be handled.
+    /// Returns the answer to the stream when nothing of the batch could be handled.
     pub fn all_failed(&self) -> Handled {
         self.failed_from(0)
     }
 
-    /// The answer that has the stream deliver again from a record on.
+    /// Returns the answer that has the stream deliver again from a record on.
     fn failed_from(&self, position: usize) -> Handled {
         // Without a number the whole batch comes again, which is right.
         let number = self.sequence_numbers.get(position);
         Handled::Before(number.cloned().unwrap_or_default())
     }
 
-    /// When the first record of any of these subjects was written, in Unix seconds rounded down: what came after it for
-    /// the same subject is younger. Nothing if the stream does not say.
+    /// Returns when the first record of any of these subjects was written, in Unix seconds rounded down: what came after it for the
+    /// same subject is younger. Returns `None` if the stream does not say.
     pub fn oldest<'a>(&self, subjects: impl IntoIterator<Item = &'a S>) -> Option<i64>
     where
         S: 'a,
@@ -123,8 +123,8 @@ impl<S: Clone + Ord> Batch<S> {
             .min()
     }
 
-    /// The answer to the stream when these subjects have failed: it delivers again from the first record of the first
-    /// of them on. Nothing before that record failed, and what succeeded behind it may run twice.
+    /// Returns the answer to the stream when these subjects have failed: it delivers again from the first record of the first of
+    /// them on. Nothing before that record failed, and what succeeded behind it may run twice.
     pub fn response<'a>(&self, failed: impl IntoIterator<Item = &'a S>) -> Handled
     where
         S: 'a,

@@ -151,7 +151,7 @@ async fn watch_sites(
     failure.map_or(Ok(()), Err)
 }
 
-/// A site that should have a row has one, which says what it should, and is not on hold without a scan.
+/// Returns a site that should have a row has one, which says what it should, and is not on hold without a scan.
 async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineError> {
     let Some(row) = reconciler.refresh_site(host).await? else {
         warn!(

@@ -51,12 +51,12 @@ impl Environment for Still {
     }
 }
 
-/// A world in which it does.
+/// Returns a world in which it does.
 pub(crate) fn still() -> Env {
     Env::new(Still::default())
 }
 
-/// A world in which so much time goes by whenever somebody asks for it.
+/// Returns a world in which so much time goes by whenever somebody asks for it.
 pub(crate) fn stepping(step: Duration) -> Env {
     Env::new(Still {
         step,
@@ -64,7 +64,7 @@ pub(crate) fn stepping(step: Duration) -> Env {
     })
 }
 
-/// A world whose clock has gone on by so many seconds.
+/// Returns a world whose clock has gone on by so many seconds.
 pub(crate) fn clocked(clock: Arc<AtomicI64>) -> Env {
     Env::new(Still {
         clock,
@@ -120,7 +120,7 @@ impl Default for Repeating {
 }
 
 impl Repeating {
-    /// The engine's view of it.
+    /// Returns the engine's view of it.
     pub(crate) fn engine(&self) -> SitemapTable {
         SitemapTable::new(Arc::new(self.clone()), still())
     }
@@ -188,12 +188,12 @@ impl Table for Repeating {
     }
 }
 
-/// A content table with nothing in it.
+/// Returns a content table with nothing in it.
 pub(crate) fn records() -> MemoryTable {
     MemoryTable::new(Schema::of_texts(&["id"]))
 }
 
-/// What reconciles these records.
+/// Returns what reconciles these records.
 pub(crate) fn reconciler(records: MemoryTable, table: SitemapTable, env: Env) -> Reconciler {
     Reconciler {
         content: Content::new(Arc::new(records), env.clone()),
@@ -204,7 +204,7 @@ pub(crate) fn reconciler(records: MemoryTable, table: SitemapTable, env: Env) ->
     }
 }
 
-/// What regenerates from these rows, into a bucket in memory.
+/// Returns what regenerates from these rows, into a bucket in memory.
 pub(crate) fn regenerator(table: SitemapTable, env: Env) -> Regenerator {
     Regenerator {
         reconciler: reconciler(records(), table, env),

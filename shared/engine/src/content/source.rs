@@ -43,7 +43,7 @@ pub(super) struct Source {
 }
 
 impl SourceTable {
-    /// The table of this name, with its field mapping in JSON.
+    /// Returns the table of this name, with its field mapping in JSON.
     ///
     /// # Errors
     ///
@@ -61,13 +61,13 @@ impl SourceTable {
         })
     }
 
-    /// The table's name.
+    /// Returns the table's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What its items mean.
+    /// Returns what its items mean.
     #[must_use]
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
@@ -77,7 +77,7 @@ impl SourceTable {
         &self.revision
     }
 
-    /// The id of the record that an item, or its key, is; `None` if it has no such key.
+    /// Returns the id of the record that an item, or its key, is; `None` if it has no such key.
     pub(super) fn id_of_item(&self, item: &Item) -> Option<String> {
         let value = |name: &str| match item.get(name)? {
             Attribute::Text(text) => Some(KeyValue::Text(text.clone())),
@@ -88,8 +88,8 @@ impl SourceTable {
         self.id(value)
     }
 
-    /// The id of an item's record and the item as JSON, as [`Content`](crate::content::Content) reads them; no id if it has no such
-    /// key.
+    /// Returns the id of an item's record and the item as JSON, as [`Content`](crate::content::Content) reads them; no id if it has
+    /// no such key.
     #[must_use]
     pub fn read(&self, item: Item) -> (Option<String>, Value) {
         (self.id_of_item(&item), value(item))
@@ -104,7 +104,7 @@ impl SourceTable {
         Some(self.mapping.id(&key?))
     }
 
-    /// The primary key of a record; nothing if no item of the table has this id.
+    /// Returns the primary key of a record, or `None` if no item of the table has this id.
     fn key_of(&self, id: &str) -> Option<Item> {
         Some(self.item_key(self.mapping.key_of(id)?))
     }
@@ -120,7 +120,7 @@ impl SourceTable {
         names.zip(values).collect()
     }
 
-    /// The primary keys of these ids, each once: a request that names an item twice is refused as a whole, and an id that
+    /// Returns the primary keys of these ids, each once: a request that names an item twice is refused as a whole, and an id that
     /// was made of another table's key may spell a number otherwise than this table does.
     fn keys_of(&self, ids: &[&String]) -> Vec<Item> {
         let mut asked = BTreeSet::new();
@@ -142,7 +142,7 @@ impl Source {
         Ok(self.table.get(key).await?.map(value))
     }
 
-    /// The records of these ids that exist and are pages. Of an item only what the mapping takes is sent: the text of an
+    /// Returns the records of these ids that exist and are pages. Of an item only what the mapping takes is sent: the text of an
     /// article may be hundreds of kilobytes.
     pub(super) async fn records(
         &self,
@@ -161,7 +161,7 @@ impl Source {
         Ok(items.into_iter().filter_map(record).collect())
     }
 
-    /// The pages after this id, or from the beginning if it is not an id.
+    /// Returns the pages after this id, or from the beginning if it is not an id.
     pub(super) async fn scan<T>(
         &self,
         after: &str,
@@ -196,7 +196,7 @@ impl Source {
 }
 
 impl Description {
-    /// What of a mapping does not fit the table; `stream` is the ARN of the stream that is to be read, if one was given.
+    /// Returns what of a mapping does not fit the table; `stream` is the ARN of the stream that is to be read, if one was given.
     #[must_use]
     pub fn misfits(&self, mapping: &Mapping, stream: Option<&str>) -> Vec<String> {
         let mapped = mapping.key().iter();

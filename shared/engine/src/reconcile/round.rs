@@ -351,13 +351,13 @@ impl Reconciler {
 }
 
 impl Planned<'_> {
-    /// Whether a part is to have a ledger that had none before the fence.
+    /// Returns whether a part is to have a ledger that had none before the fence.
     fn is_new_part(&self) -> bool {
         let (_, part) = keys::page_parts(self.page);
         part > 1 && self.fenced.new && self.plan.ledger.is_some()
     }
 
-    /// Whether the time at which the page is to be looked at again has come.
+    /// Returns whether the time at which the page is to be looked at again has come.
     fn is_due(&self, now: i64) -> bool {
         let check_at = self
             .plan
@@ -367,7 +367,7 @@ impl Planned<'_> {
         check_at.is_some_and(|at| at <= now)
     }
 
-    /// Whether the plan gives the page a new place, which a scan of the site may already have passed.
+    /// Returns whether the plan gives the page a new place, which a scan of the site may already have passed.
     fn appears(&self) -> bool {
         let mut changes = self.plan.changes.iter();
         changes.any(|change| {

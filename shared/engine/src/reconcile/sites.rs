@@ -12,8 +12,8 @@ use crate::rows::site::{Hold, SiteRow};
 use sitemap::RENDER_VERSION;
 
 impl Reconciler {
-    /// A site's row. A site that is known and has none gets one, on hold; one whose entries are of an older rendering,
-    /// or were made from other tables or by another mapping, is put on the scan's list.
+    /// Returns a site's row. A site that is known and has none gets one, on hold; one whose entries are of an older rendering, or
+    /// were made from other tables or by another mapping, is put on the scan's list.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Reconciler {
         row.render == RENDER_VERSION && row.source == self.content.revision()
     }
 
-    /// What a site's record says, or the defaults of a known site that has none.
+    /// Returns what a site's record says, or the defaults of a known site that has none.
     async fn settings(&self, host: &str) -> Result<Option<SiteSettings>, EngineError> {
         let recorded = self.recorded(host).await?;
         Ok(self.settings_of(host, recorded.as_ref()))
@@ -56,7 +56,7 @@ impl Reconciler {
         settings.filter(|settings| is_site_host(host) && settings.origin.host() == host)
     }
 
-    /// Whether a site that is known has no row.
+    /// Returns whether a site that is known has no row.
     pub(crate) async fn lacks_row(&self, host: &str) -> Result<bool, EngineError> {
         match self.table.site(host).await {
             Ok(None) => Ok(self.settings(host).await?.is_some()),
@@ -65,14 +65,14 @@ impl Reconciler {
         }
     }
 
-    /// A site's record of settings.
+    /// Returns a site's record of settings.
     async fn recorded(&self, host: &str) -> Result<Option<Value>, EngineError> {
         let id = format!("{SITE_ID_PREFIX}{host}");
         let item = self.content.item(&id).await?;
         Ok(item.filter(|item| is_settings(&id, item)))
     }
 
-    /// Those of these sites that are not as they should be, or on hold.
+    /// Returns those of these sites that are not as they should be, or on hold.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Reconciler {
     }
 }
 
-/// Whether a site's row says what its settings are. One that is no longer known is private.
+/// Returns whether a site's row says what its settings are. One that is no longer known is private.
 fn agrees(row: &SiteRow, settings: Option<&SiteSettings>) -> bool {
     match settings {
         Some(settings) => *settings == row.settings,

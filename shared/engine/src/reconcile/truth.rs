@@ -40,7 +40,7 @@ pub(super) struct Truth {
 }
 
 impl Truth {
-    /// A page's site: its record's, or where it was listed if its record is gone.
+    /// Returns a page's site: its record's, or where it was listed if its record is gone.
     pub(super) fn site(
         &self,
         page: &str,
@@ -51,7 +51,7 @@ impl Truth {
             .get(record.map_or(&ledger.site, |record| &record.site))
     }
 
-    /// The site where a page was listed, if its record is on a different one.
+    /// Returns the site where a page was listed, if its record is on a different one.
     pub(super) fn former(
         &self,
         page: &str,
@@ -120,7 +120,8 @@ impl Reconciler {
         truth
     }
 
-    /// What each page's plan needs to know beside its record and ledger, in the order of the pages. Read after their fences.
+    /// Returns what each page's plan needs to know beside its record and ledger, in the order of the pages. Read after their
+    /// fences.
     pub(super) async fn read(
         &self,
         pages: &[(&str, &Assessed<'_>, &Ledger)],
@@ -159,7 +160,7 @@ impl Reconciler {
         listing.zip(left).map(read).collect()
     }
 
-    /// The rows of the records' sites, and of those that pages leave; nothing for one that is not known. Read after all
+    /// Returns the rows of the records' sites, and of those that pages leave; nothing for one that is not known. Read after all
     /// fences.
     async fn sites(
         &self,

@@ -93,7 +93,7 @@ impl Regenerator {
         self.reconcile_in_order(ids, None).await.1
     }
 
-    /// The same until then, and how many are done before the first that has to come again.
+    /// Does the same until then, and returns how many are done before the first that has to come again.
     async fn reconcile_in_order(
         &self,
         ids: &[String],

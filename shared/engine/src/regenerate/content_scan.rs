@@ -155,7 +155,7 @@ impl Regenerator {
     }
 }
 
-/// How many of these records have no more than so many pages in all; at least one.
+/// Returns how many of these records have no more than so many pages in all; at least one.
 fn fitting(records: &[(String, Outline)], most: u32) -> usize {
     let sums = records.iter().scan(0, |sum, (_, outline)| {
         *sum += outline.pages;

@@ -212,8 +212,8 @@ impl First {
     }
 }
 
-/// The numbers of the indexes in the order in which they are put: at each moment every sitemap that stays is in one of them, and a
-/// cascade lists no index that is not there.
+/// Returns the numbers of the indexes in the order in which they are put: at each moment every sitemap that stays is in one of
+/// them, and a cascade lists no index that is not there.
 ///
 /// - Of two neighbours the one that gets lines from the other goes first. What they list now decides, not how much: others publish
 ///   at the same time, so an object may be older than the next one. If such a one would be put, that put is lost.

@@ -134,7 +134,7 @@ impl Regenerator {
         Ok(put)
     }
 
-    /// When the document with this digest last changed: now, unless the stored one is the same document.
+    /// Returns when the document with this digest last changed: now, unless the stored one is the same document.
     pub(super) fn changed(&self, digest: &str, stored: Option<&Document>) -> i64 {
         match stored {
             Some(stored) if stored.digest == digest => stored.changed,

@@ -39,8 +39,8 @@ impl Regenerator {
         metrics.note_since(metric, since, env.now());
     }
 
-    /// A site's row, if index, robots.txt and site file may be published: not before a first load is complete, unless
-    /// they are those of a private site.
+    /// Returns a site's row, if index, robots.txt and site file may be published: not before a first load is complete, unless they
+    /// are those of a private site.
     pub(super) async fn released(&self, site: &str) -> Result<Option<SiteRow>, EngineError> {
         let row = self.reconciler.table.site(site).await?;
         Ok(row.filter(|row| row.hold == Hold::Released || !row.settings.public))

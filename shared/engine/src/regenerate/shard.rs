@@ -151,7 +151,7 @@ impl Regenerator {
         Ok(Build::Put(built.bytes.into(), document, published))
     }
 
-    /// The rows of the touched segments whose stamps differ from the published ones.
+    /// Returns the rows of the touched segments whose stamps differ from the published ones.
     async fn changed_segments(
         &self,
         shard: &ShardId,
@@ -202,7 +202,7 @@ impl Regenerator {
         Ok(true)
     }
 
-    /// What the metadata of a built member says. The time of change stays while the document does.
+    /// Returns what the metadata of a built member says. The time of change stays while the document does.
     pub(super) fn member_document(&self, built: &Built, stored: Option<&ObjectMeta>) -> Document {
         let digest = built.directory.digest();
         let stored = stored.and_then(|meta| meta.document.as_ref());
@@ -215,7 +215,7 @@ impl Regenerator {
         }
     }
 
-    /// The entries at a shard's highest positions that make up `excess` bytes.
+    /// Returns the entries at a shard's highest positions that make up `excess` bytes.
     async fn highest(
         &self,
         shard: &ShardId,
@@ -244,7 +244,7 @@ impl Regenerator {
     }
 }
 
-/// The object as a member that may be spliced on: ours, whole, and of this epoch.
+/// Returns the object as a member that may be spliced on: ours, whole, and of this epoch.
 pub(super) fn readable<'a>(
     key: &ObjectKey,
     meta: &ObjectMeta,

@@ -70,7 +70,7 @@ impl Regenerator {
     }
 }
 
-/// Whether a robots.txt or a site file was made of this row as it is.
+/// Returns whether a robots.txt or a site file was made of this row as it is.
 pub(super) fn is_of(row: &SiteRow, meta: &ObjectMeta) -> bool {
     let document = meta.document.as_ref();
     document.is_some_and(|document| document.stamp == stamp(row.epoch, row.version))

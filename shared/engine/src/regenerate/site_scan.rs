@@ -112,7 +112,8 @@ impl Regenerator {
         }
     }
 
-    /// Whether a site is on hold and all content has to be scanned first. What that scan reconciles need not be reconciled twice.
+    /// Returns whether a site is on hold and all content has to be scanned first. What that scan reconciles need not be reconciled
+    /// twice.
     async fn waits_for_content(&self, host: &str) -> Result<bool, EngineError> {
         let table = &self.reconciler.table;
         let row = step_over(host, table.site(host).await)?.flatten();

@@ -6,13 +6,13 @@ use super::key::{ALONE, JOB, Key, RowKey, key};
 const AUDIT: &str = "audit";
 const SUMS: &str = "sums";
 
-/// The audit's progress.
+/// Returns the key of the audit's progress.
 #[must_use]
 pub fn audit() -> Key {
     key(format!("{JOB}{AUDIT}"), ALONE)
 }
 
-/// The audit's sums.
+/// Returns the key of the audit's sums.
 #[must_use]
 pub fn sums() -> Key {
     key(format!("{JOB}{SUMS}"), ALONE)

@@ -20,7 +20,7 @@ fn loc_partition(site: &str, loc: &str) -> String {
     format!("{}{}#{hash}", PREFIX, escape(site))
 }
 
-/// The claim of an address.
+/// Returns the key of the claim of an address.
 #[must_use]
 pub fn claim(site: &str, loc: &str) -> Key {
     key(loc_partition(site, loc), ALONE)
@@ -32,7 +32,7 @@ pub fn is_claim_of(claim: &Key, loc: &str) -> bool {
     claim.pk.ends_with(&sha256_hex(&normalized(loc)))
 }
 
-/// A record that waits for an address.
+/// Returns the key of a record that waits for an address.
 #[must_use]
 pub fn waiter(site: &str, loc: &str, id: &str) -> Key {
     key(loc_partition(site, loc), format!("{WAITER}{}", id_part(id)))
@@ -50,13 +50,13 @@ pub(super) fn parse(sk: &str) -> Option<RowKey> {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Which other page than `id` has the claim of an address.
+    /// Returns which other page than `id` has the claim of an address.
     pub async fn claim(&self, address: &Address, id: &str) -> Result<Claim, EngineError> {
         let item = self.item(&claim_key(address)).await?;
         read_claim(item.as_ref(), address, id)
     }
 
-    /// The same for several pages in one call, in their order; of a page without an address [`Claim::Unread`].
+    /// Returns the same for several pages in one call, in their order; of a page without an address [`Claim::Unread`].
     pub async fn claims(
         &self,
         wanted: &[Option<(&Address, &str)>],
@@ -80,7 +80,7 @@ impl SitemapTable {
         wanted.iter().map(claim).collect()
     }
 
-    /// Whether anybody has the address of a claim's partition.
+    /// Returns whether anybody has the address of a claim's partition.
     pub async fn is_claimed(&self, claim_pk: &str) -> Result<bool, EngineError> {
         let claim = Key {
             pk: claim_pk.to_owned(),
@@ -89,7 +89,7 @@ impl SitemapTable {
         Ok(self.item(&claim).await?.is_some())
     }
 
-    /// The first records that wait for an address, behind this one.
+    /// Returns the first records that wait for an address, behind this one.
     pub async fn waiters(
         &self,
         claim_pk: &str,
@@ -118,12 +118,12 @@ impl SitemapTable {
     }
 }
 
-/// The claim of an address.
+/// Returns the key of the claim of an address.
 fn claim_key(address: &Address) -> Key {
     claim(&address.site, address.loc.as_str())
 }
 
-/// Which other page than `id` has an address, by the row of its claim.
+/// Returns which other page than `id` has an address, by the row of its claim.
 fn read_claim(item: Option<&Item>, address: &Address, id: &str) -> Result<Claim, EngineError> {
     let Some(item) = item else {
         return Ok(Claim::Free);

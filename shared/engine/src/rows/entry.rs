@@ -27,7 +27,7 @@ pub fn segment(shard: &ShardId, segment: u32) -> String {
     )
 }
 
-/// An entry: its segment's partition, and its position.
+/// Returns the key of an entry: its segment's partition, and its position.
 #[must_use]
 pub fn entry(series: &Series, slot: Slot) -> Key {
     let shard = ShardId {
@@ -101,7 +101,7 @@ pub(super) fn read_entry(key: &Key, item: &Item) -> Result<Option<(String, Strin
     }
 }
 
-/// What is rendered in an entry's row; nothing if the slot is empty.
+/// Returns what is rendered in an entry's row, or `None` if the slot is empty.
 pub(crate) fn read_rendered(key: &Key, item: &Item) -> Result<Option<Rendered>, EngineError> {
     let Some(xml) = item.text("xml") else {
         return Ok(None);
@@ -121,7 +121,7 @@ pub(crate) fn read_rendered(key: &Key, item: &Item) -> Result<Option<Rendered>, 
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// The rows of a segment, read consistently.
+    /// Returns the rows of a segment, read consistently.
     pub async fn segment(&self, shard: &ShardId, segment: u32) -> Result<SegmentRows, EngineError> {
         let pk = self::segment(shard, segment);
         let mut rows = SegmentRows::default();
@@ -144,7 +144,7 @@ impl SitemapTable {
         Ok(rows)
     }
 
-    /// The owners of a segment's entries: position, record id and bytes.
+    /// Returns the owners of a segment's entries: position, record id and bytes.
     pub async fn owners(&self, shard: &ShardId, segment: u32) -> Result<Vec<Owner>, EngineError> {
         let items = self.partition(&self::segment(shard, segment)).await?;
         let owner = |item: &Item| {

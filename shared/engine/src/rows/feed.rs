@@ -23,7 +23,7 @@ pub fn feed_partition(site: &str, day: i64) -> String {
     format!("{}{}#{day}", PREFIX, escape(site))
 }
 
-/// A page that changed at a time in Unix seconds.
+/// Returns the key of the row of a page that changed at a time in Unix seconds.
 #[must_use]
 pub fn feed(site: &str, at: i64, id: &str) -> Key {
     key(
@@ -89,7 +89,7 @@ impl SitemapTable {
     }
 }
 
-/// The row of a page that changed at a time in Unix seconds.
+/// Returns the row of a page that changed at a time in Unix seconds.
 #[must_use]
 pub fn row(at: i64, page: &str, feed_item: &FeedItem) -> Item {
     let FeedItem {
@@ -116,7 +116,7 @@ pub fn row(at: i64, page: &str, feed_item: &FeedItem) -> Item {
     row.with("digest", digest)
 }
 
-/// What a row says; nothing if it does not say what was written.
+/// Returns what a row says, or `None` if it does not say what was written.
 pub(crate) fn read(item: &Item) -> Option<Change> {
     if item.text("digest")? != digest(item) {
         return None;

@@ -21,19 +21,19 @@ pub fn group_partition(group: &str) -> String {
     format!("{}{}", PREFIX, escape(group))
 }
 
-/// Where the calls of a group's records go on. It is before all of them.
+/// Returns the key of the row that says where the calls of a group's records go on. It is before all of them.
 #[must_use]
 pub fn group_calls(group_pk: &str) -> Key {
     key(group_pk.to_owned(), ALONE)
 }
 
-/// A member of a group.
+/// Returns the key of a member of a group.
 #[must_use]
 pub fn group_member(group: &str, id: &str) -> Key {
     key(group_partition(group), format!("{MEMBER}{}", id_part(id)))
 }
 
-/// A record that waits for room in a group.
+/// Returns the key of a record that waits for room in a group.
 #[must_use]
 pub fn group_waiter(group: &str, id: &str) -> Key {
     key(group_partition(group), format!("{WAITER}{}", id_part(id)))
@@ -70,7 +70,7 @@ pub struct Calls {
     token: Option<Value>,
 }
 
-/// A member's row; nothing if it is damaged.
+/// Returns a member's row, or `None` if it is damaged.
 pub(crate) fn read_translation(item: &Item) -> Option<Translation> {
     Some(Translation {
         language: item.text("language")?.to_owned(),
@@ -101,7 +101,7 @@ pub(crate) fn translation_attributes(
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// The members of a translation group.
+    /// Returns the members of a translation group.
     pub async fn translations(&self, group: &str) -> Result<Translations, EngineError> {
         let pk = group_partition(group);
         let items = self.beginning_with(&pk, MEMBER, Some(MEMBERS_READ)).await?;
@@ -119,7 +119,7 @@ impl SitemapTable {
         Ok(items.iter().filter_map(member).collect())
     }
 
-    /// The records of a group's partition that are called when one of them has changed.
+    /// Returns the records of a group's partition that are called when one of them has changed.
     pub async fn group_records(&self, group_pk: &str) -> Result<GroupRecords, EngineError> {
         // The row of the calls, the members, and as many waiters as fit in.
         let items = self

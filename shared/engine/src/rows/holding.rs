@@ -23,7 +23,7 @@ pub(crate) enum Loss {
     Differs(String),
 }
 
-/// The primary key of a row that `page` holds.
+/// Returns the key of a row that `page` holds.
 pub(crate) fn key(page: &str, holding: &Holding) -> Key {
     match holding {
         Holding::Entry(placed) => entry::entry(&placed.series, placed.slot),
@@ -41,7 +41,7 @@ pub(crate) fn key(page: &str, holding: &Holding) -> Key {
     }
 }
 
-/// The row that is written for what `page` holds.
+/// Returns the row that is written for what `page` holds.
 pub(crate) fn item(page: &str, holding: &Holding) -> Item {
     let item = Item::from(&key(page, holding));
     match holding {
@@ -55,7 +55,7 @@ pub(crate) fn item(page: &str, holding: &Holding) -> Item {
     }
 }
 
-/// What is wrong with the row of what `page` holds, as its ledger says; nothing if it is as it should be.
+/// Returns what is wrong with the row of what `page` holds, as its ledger says, or `None` if it is as it should be.
 pub(crate) fn loss(page: &str, holding: &Holding, row: Option<&Row>) -> Option<Loss> {
     let Some(row) = row else {
         return Some(Loss::Missing);
@@ -91,7 +91,7 @@ impl std::fmt::Display for Loss {
     }
 }
 
-/// The rows that a ledger says there are, beside itself.
+/// Returns the rows that a ledger says there are, beside itself.
 #[must_use]
 pub fn rows_of(id: &str, ledger: &Ledger, now: i64) -> Vec<Key> {
     let rows = ledger.holdings(now);

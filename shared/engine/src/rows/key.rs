@@ -50,7 +50,7 @@ pub(super) fn unescape(part: &str) -> Option<String> {
     percent_decode_str(part).decode_utf8().ok().map(Into::into)
 }
 
-/// A series of which both parts of the key are escaped.
+/// Returns a series of which both parts of the key are escaped.
 pub(super) fn read_series(site: &str, name: &str) -> Option<Series> {
     let (site, name) = (unescape(site)?, unescape(name)?);
     Some(Series { site, name })
@@ -65,7 +65,7 @@ pub fn sha256_hex(text: &str) -> String {
         .collect()
 }
 
-/// Which of [`HASH_DIGITS`] a text belongs to.
+/// Returns which of [`HASH_DIGITS`] a text belongs to.
 #[must_use]
 pub fn hash_digit(text: &str) -> char {
     sha256_hex(text).chars().next().unwrap_or('0')
@@ -98,7 +98,7 @@ impl std::fmt::Display for ShardId {
     }
 }
 
-/// A record's id as keys have it. A record with an id that is too long has no page, but it has a ledger that says so.
+/// Returns a record's id as keys have it. A record with an id that is too long has no page, but it has a ledger that says so.
 pub(super) fn id_part(page: &str) -> String {
     if page_parts(page).0.len() <= MAX_ID_BYTES {
         page.to_owned()
@@ -107,7 +107,7 @@ pub(super) fn id_part(page: &str) -> String {
     }
 }
 
-/// A page as keys and rows have it: the record's id for the page itself, `~<part>~<id>` for another part of it.
+/// Returns a page as keys and rows have it: the record's id for the page itself, `~<part>~<id>` for another part of it.
 #[must_use]
 pub fn page(id: &str, part: u32) -> String {
     if part == 1 && !id.starts_with(PART_MARK) {
@@ -117,7 +117,7 @@ pub fn page(id: &str, part: u32) -> String {
     }
 }
 
-/// The record's id and the part that [`page`] wrote.
+/// Returns the record's id and the part that [`page`] wrote.
 #[must_use]
 pub fn page_parts(page: &str) -> (&str, u32) {
     let marked = page.strip_prefix(PART_MARK);
@@ -199,7 +199,7 @@ pub enum RowKey {
 }
 
 impl RowKey {
-    /// The page whose ledger knows the row, if its key says so.
+    /// Returns the page whose ledger knows the row, if its key says so.
     #[must_use]
     pub fn owner(&self) -> Option<&str> {
         match self {

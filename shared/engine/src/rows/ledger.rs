@@ -40,7 +40,7 @@ pub struct LedgerPage {
     pub next: Option<Key>,
 }
 
-/// A ledger's body; nothing if there is only a fence's token.
+/// Returns a ledger's body, or `None` if there is only a fence's token.
 pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, EngineError> {
     let Some(body) = item.text("body") else {
         return Ok(None);
@@ -50,7 +50,7 @@ pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, Engi
         .map_err(|_| damaged(key, "body"))
 }
 
-/// What [`read_ledger`] reads.
+/// Returns what [`read_ledger`] reads.
 pub(crate) fn ledger_body(ledger: &Ledger) -> String {
     serde_json::to_string(ledger).expect("a ledger has text keys alone")
 }
@@ -60,8 +60,8 @@ pub(crate) fn ledger_body(ledger: &Ledger) -> String {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// The ledgers among up to `limit` rows behind a place. Not read consistently, and nothing else of the rows is read. A ledger that
-    /// cannot be read is left out: an audit finds it.
+    /// Returns the ledgers among up to `limit` rows behind a place. Not read consistently, and nothing else of the rows is read. A
+    /// ledger that cannot be read is left out: an audit finds it.
     pub async fn ledgers(
         &self,
         after: Option<&Key>,
@@ -81,13 +81,13 @@ impl SitemapTable {
         })
     }
 
-    /// The token of the fence that a page's ledger is under; nothing if there is no such row. Read consistently.
+    /// Returns the token of the fence that a page's ledger is under, or `None` if there is no such row. Read consistently.
     pub async fn token(&self, id: &str) -> Result<Option<String>, EngineError> {
         let item = self.item(&self::ledger(id)).await?;
         Ok(item.and_then(|item| item.text("token").map(str::to_owned)))
     }
 
-    /// The highest part of a record's page that has a ledger, even one with nothing but a fence; 0 if there is none. Read
+    /// Returns the highest part of a record's page that has a ledger, even one with nothing but a fence; 0 if there is none. Read
     /// consistently.
     pub async fn highest_part(&self, id: &str) -> Result<u32, EngineError> {
         let items = self.partition(&self::ledger(id).pk).await?;
@@ -97,8 +97,8 @@ impl SitemapTable {
         Ok(parts.max().unwrap_or(0))
     }
 
-    /// Why a page is left out: the reason's name and its text. If the page waits for an address, the address's owner is read now,
-    /// because a waiting page does not hear of each new owner.
+    /// Returns why a page is left out: the reason's name and its text. If the page waits for an address, the address's owner is
+    /// read now, because a waiting page does not hear of each new owner.
     pub async fn refusal(
         &self,
         page: &str,
@@ -113,7 +113,7 @@ impl SitemapTable {
         Ok(refused)
     }
 
-    /// A record's ledger, without a fence.
+    /// Returns a record's ledger, without a fence.
     pub async fn ledger(&self, id: &str) -> Result<Option<Ledger>, EngineError> {
         let key = self::ledger(id);
         match self.item(&key).await? {

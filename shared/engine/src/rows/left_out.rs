@@ -15,7 +15,7 @@ pub fn left_out_partition(site: &str, digit: char) -> String {
     format!("{}{}#{digit}", PREFIX, escape(site))
 }
 
-/// A record that a site leaves out.
+/// Returns the key of a record that a site leaves out.
 #[must_use]
 pub fn left_out(site: &str, id: &str) -> Key {
     key(left_out_partition(site, hash_digit(id)), id_part(id))

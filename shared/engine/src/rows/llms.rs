@@ -23,7 +23,7 @@ pub fn llms_partition(site: &str) -> String {
     format!("{PREFIX}{}#{PARTITION}", escape(site))
 }
 
-/// A page, by its lastmod: the last of the partition is the newest.
+/// Returns the key of a page, by its lastmod: the last of the partition is the newest.
 #[must_use]
 pub fn llms(site: &str, lastmod: Option<When>, id: &str) -> Key {
     let sk = format!("{}#{}", time(lastmod), id_part(id));
@@ -37,7 +37,8 @@ pub(super) fn parse(site: &str, sk: &str) -> Option<RowKey> {
 }
 
 impl SitemapTable {
-    /// The newest of a site's pages, at most so many; read consistently. A row that cannot be read costs its own page alone.
+    /// Returns the newest of a site's pages, at most so many; read consistently. A row that cannot be read costs its own page
+    /// alone.
     ///
     /// # Errors
     ///
@@ -70,7 +71,7 @@ impl SitemapTable {
     }
 }
 
-/// The row of a page.
+/// Returns the row of a page.
 #[must_use]
 pub fn row(id: &str, item: &LlmsItem) -> Item {
     let LlmsItem {
@@ -91,7 +92,7 @@ pub fn row(id: &str, item: &LlmsItem) -> Item {
     row
 }
 
-/// What a row says, and the digest of that; nothing if it does not say what was written.
+/// Returns what a row says, and the digest of that, or `None` if it does not say what was written.
 pub(crate) fn read(item: &Item) -> Option<(Page, String)> {
     let attribute = |name| item.text(name).map(str::to_owned);
     let page = Page {

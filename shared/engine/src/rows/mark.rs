@@ -12,7 +12,7 @@ const FEEDS: &str = "feeds";
 /// Follows the site in the mark of its llms.txt. No site's name ends so.
 const LLMS: &str = "#llms";
 
-/// The partition of the sites that have this mark.
+/// Returns the partition of the sites that have this mark.
 #[must_use]
 pub fn marks_partition(mark: Mark) -> String {
     let name = match mark {
@@ -22,7 +22,7 @@ pub fn marks_partition(mark: Mark) -> String {
     format!("{JOB}{name}")
 }
 
-/// A site's mark.
+/// Returns the key of a site's mark.
 #[must_use]
 pub fn mark(mark: Mark, site: &str) -> Key {
     let site = escape(site);
@@ -76,7 +76,7 @@ impl SitemapTable {
         self.put(row).await
     }
 
-    /// The time of a site's mark, if it has one.
+    /// Returns the time of a site's mark, if it has one.
     pub(crate) async fn marked(&self, mark: Mark, site: &str) -> Result<Option<i64>, EngineError> {
         let item = self.item(&self::mark(mark, site)).await?;
         Ok(item.map(|item| due(&item)))

@@ -21,7 +21,8 @@ pub fn notice_partition(site: &str, digit: char) -> String {
     format!("{}{}#{digit}", PREFIX, escape(site))
 }
 
-/// A notice: a URL that has changed, and that has not been sent to search engines yet. All spellings of an address share one.
+/// Returns the key of a notice: a URL that has changed, and that has not been sent to search engines yet. All spellings of an
+/// address share one.
 #[must_use]
 pub fn notice(site: &str, loc: &str) -> Key {
     let address = normalized(loc);
@@ -29,7 +30,7 @@ pub fn notice(site: &str, loc: &str) -> Key {
     key(notice_partition(site, hash_digit(&address)), hash)
 }
 
-/// The time until which no notice of a site is sent.
+/// Returns the key of the time until which no notice of a site is sent.
 #[must_use]
 pub fn notice_pause(site: &str) -> Key {
     key(format!("{}{}#{PAUSE}", PREFIX, escape(site)), ALONE)
@@ -95,7 +96,7 @@ pub struct Refused {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Up to [`PAGE`] notices of a site with this first digit.
+    /// Returns up to [`PAGE`] notices of a site with this first digit.
     pub async fn notices(&self, site: &str, digit: char) -> Result<Vec<Notice>, EngineError> {
         let pk = self::notice_partition(site, digit);
         let limit = u32::try_from(PAGE).unwrap_or(u32::MAX);
@@ -135,7 +136,7 @@ impl SitemapTable {
         self.delete_if(&key, unchanged).await.map(drop)
     }
 
-    /// A site's pause, also one that is over.
+    /// Returns a site's pause, also one that is over.
     pub async fn pause(&self, site: &str) -> Result<Option<Pause>, EngineError> {
         // One that cannot be read is over.
         let pause = self.item(&self::notice_pause(site)).await?;
@@ -177,7 +178,7 @@ impl SitemapTable {
     }
 }
 
-/// A notice; nothing if an attribute is missing, or the URL is not the key's.
+/// Returns a notice, or `None` if an attribute is missing, or the URL is not the key's.
 fn read_notice(site: &str, item: &Item) -> Option<Notice> {
     let (at, loc) = (item.number("at")?, item.text("loc")?);
     (item_key(item)? == self::notice(site, loc)).then(|| Notice {

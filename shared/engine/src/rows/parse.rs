@@ -42,7 +42,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// What the item with this primary key is about, or nothing if nothing depends on it.
+    /// Returns what the item with this primary key is about, or `None` if nothing depends on it.
     #[must_use]
     pub fn of(pk: &str, sk: &str) -> Option<Self> {
         match RowKey::parse(pk, sk)? {

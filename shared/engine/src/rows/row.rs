@@ -104,7 +104,7 @@ fn read(item: &Item) -> Option<Row> {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Up to `limit` rows behind a place, in the table's own order, and the next place; nothing at the end. Not read
+    /// Returns up to `limit` rows behind a place, in the table's own order, and the next place; nothing at the end. Not read
     /// consistently: callers look again at what they find in it.
     pub async fn rows(
         &self,
@@ -115,7 +115,7 @@ impl SitemapTable {
         Ok((items.iter().filter_map(read).collect(), next))
     }
 
-    /// The rows with these keys that exist, read consistently.
+    /// Returns the rows with these keys that exist, read consistently.
     pub async fn rows_with(
         &self,
         keys: impl IntoIterator<Item = &Key>,

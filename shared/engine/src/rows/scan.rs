@@ -1,4 +1,6 @@
-//! The rows of the scans: `JOB#scan`; `SCAN#sites`, site. A scan reconciles records that nobody has changed, but that may have to be listed differently.
+//! The rows of the scans: `JOB#scan`; `SCAN#sites`, site.
+//!
+//! A scan reconciles records that nobody has changed, but that may have to be listed differently.
 //!
 //! - The scan of all content finds records that no row of ours names: those of a new or dropped sitemap table, or of
 //!   another mapping. Its row stays, and says for which tables it was done.
@@ -26,13 +28,13 @@ pub fn site_scans_partition() -> String {
     format!("{PREFIX}{SITES}")
 }
 
-/// A site's scan.
+/// Returns the key of a site's scan.
 #[must_use]
 pub fn site_scan(site: &str) -> Key {
     key(site_scans_partition(), escape(site))
 }
 
-/// The scan of all content.
+/// Returns the key of the scan of all content.
 #[must_use]
 pub fn content_scan() -> Key {
     key(format!("{JOB}{CONTENT}"), ALONE)
@@ -151,7 +153,7 @@ impl SiteStep {
 }
 
 impl ContentScan {
-    /// Whether all records of the content's tables were reconciled since the sitemap table was made.
+    /// Returns whether all records of the content's tables were reconciled since the sitemap table was made.
     #[must_use]
     pub fn is_complete(&self, revision: &str) -> bool {
         let read = match &self.pass {
@@ -162,13 +164,13 @@ impl ContentScan {
         !self.wanted && read.is_some_and(|read| read == revision)
     }
 
-    /// Whether a pass will begin that reads everything as it is then.
+    /// Returns whether a pass will begin that reads everything as it is then.
     #[must_use]
     pub fn is_to_begin(&self) -> bool {
         self.wanted && self.pass.is_none()
     }
 
-    /// Whether a pass is under way or will be.
+    /// Returns whether a pass is under way or will be.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.wanted || self.pass.is_some()
@@ -189,7 +191,7 @@ impl SiteScan {
     }
 }
 
-/// The row of the scan of all content.
+/// Returns the row of the scan of all content.
 pub(crate) fn read_content_scan(key: &Key, item: &Item) -> Result<ContentScan, EngineError> {
     let token = item.text("token").ok_or_else(|| damaged(key, "token"))?;
     let pass = item.text("pass").map(serde_json::from_str).transpose();
@@ -202,7 +204,7 @@ pub(crate) fn read_content_scan(key: &Key, item: &Item) -> Result<ContentScan, E
     })
 }
 
-/// The row of a site's scan.
+/// Returns the row of a site's scan.
 pub(crate) fn read_site_scan(key: &Key, item: &Item) -> Result<SiteScan, EngineError> {
     let token = item.text("token").ok_or_else(|| damaged(key, "token"))?;
     let step = item.text("step");
@@ -220,7 +222,7 @@ pub(crate) fn read_site_scan(key: &Key, item: &Item) -> Result<SiteScan, EngineE
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Whether any scan is under way or asked for. One whose row cannot be read does not count: the audit mends it.
+    /// Returns whether any scan is under way or asked for. One whose row cannot be read does not count: the audit mends it.
     pub async fn is_scanning(&self) -> Result<bool, EngineError> {
         let content = match self.content_scan().await {
             Err(EngineError::Damaged { .. }) => None,
@@ -242,14 +244,14 @@ impl SitemapTable {
         }
     }
 
-    /// The scan of all content; nothing if there never was one.
+    /// Returns the scan of all content, or `None` if there never was one.
     pub async fn content_scan(&self) -> Result<Option<ContentScan>, EngineError> {
         let key = self::content_scan();
         let item = self.item(&key).await?;
         item.map(|item| read_content_scan(&key, &item)).transpose()
     }
 
-    /// The action that asks for a pass over all content.
+    /// Returns the action that asks for a pass over all content.
     ///
     /// It may be sent twice, the second time much later. So it does not change the token: if it wrote an old token again, a slice that
     /// had read that token could overwrite the row, and a later request would be forgotten.
@@ -296,7 +298,7 @@ impl SitemapTable {
         self.put_if(row, unchanged(before)).await
     }
 
-    /// A site's scan, if there is anything to do.
+    /// Returns a site's scan, if there is anything to do.
     pub async fn site_scan(&self, host: &str) -> Result<Option<SiteScan>, EngineError> {
         let key = self::site_scan(host);
         let item = self.item(&key).await?;
@@ -321,7 +323,7 @@ impl SitemapTable {
         Ok(self.first(query).await?.iter().filter_map(scan).collect())
     }
 
-    /// The action that has a site scanned from a step on, whatever was under way.
+    /// Returns the action that has a site scanned from a step on, whatever was under way.
     pub(crate) fn scan_site(&self, host: &str, from: &SiteStep, now: i64) -> Action {
         Action::put(self.site_scan_row(host, from, now))
     }
@@ -370,7 +372,8 @@ impl SitemapTable {
     }
 }
 
-/// The condition that the row of the scan of all content is as it was read. If the token is unchanged, at most a pass was asked for.
+/// Returns the condition that the row of the scan of all content is as it was read. If the token is unchanged, at most a pass was
+/// asked for.
 fn unchanged(before: &ContentScan) -> Condition {
     let same_wish = if before.wanted {
         Condition::has("wanted")

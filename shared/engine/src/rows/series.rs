@@ -29,7 +29,7 @@ pub fn series(series: &Series) -> Key {
     key(series_partition(&series.site), &series.name)
 }
 
-/// The partition of a site's series.
+/// Returns the partition of a site's series.
 #[must_use]
 pub fn series_partition(site: &str) -> String {
     format!("{}{}", PREFIX, escape(site))
@@ -80,7 +80,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The smallest extent with this number of segments in a shard.
+    /// Returns the smallest extent with this number of segments in a shard.
     #[must_use]
     pub fn of_segments(segments: u32) -> Self {
         let positions = segments.saturating_sub(1) * SEGMENT_SLOTS + u32::from(segments > 0);
@@ -163,7 +163,7 @@ fn take(
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// The series of a site, each with its extent.
+    /// Returns the series of a site, each with its extent.
     pub async fn series(&self, site: &str) -> Result<Vec<(Series, Extent)>, EngineError> {
         let items = self.partition(&series_partition(site)).await?;
         let series = |item: &Item| {
@@ -179,7 +179,7 @@ impl SitemapTable {
         Ok(items.iter().filter_map(series).collect())
     }
 
-    /// All segments of a site that may hold entries, in the order of series, shard and segment.
+    /// Returns all segments of a site that may hold entries, in the order of series, shard and segment.
     pub async fn segments_of(&self, site: &str) -> Result<Vec<(ShardId, u32)>, EngineError> {
         let mut segments = Vec::new();
         for (series, extent) in self.series(site).await? {
@@ -194,7 +194,7 @@ impl SitemapTable {
         Ok(segments)
     }
 
-    /// How far a series has grown.
+    /// Returns how far a series has grown.
     pub async fn extent(&self, series: &Series) -> Result<Extent, EngineError> {
         Ok(self
             .item(&self::series(series))
@@ -229,7 +229,7 @@ impl SitemapTable {
     }
 }
 
-/// A series' row. Without a counter it has grown by nothing.
+/// Returns a series' row. Without a counter it has grown by nothing.
 pub(crate) fn extent(item: &Item) -> Extent {
     Extent {
         shards: item.number("next_n").unwrap_or(1),
@@ -250,7 +250,7 @@ pub(super) fn read_extent(key: &Key, item: &Item) -> Result<Extent, EngineError>
     }
 }
 
-/// The slot that a series' row says is next.
+/// Returns the slot that a series' row says is next.
 fn counter(key: &Key, item: &Item) -> Result<Counter, EngineError> {
     let number = |name| item.number(name).ok_or_else(|| damaged(key, name));
     Ok(Counter {

@@ -108,7 +108,7 @@ fn hold_name(hold: Hold) -> Option<&'static str> {
     }
 }
 
-/// A site's row.
+/// Returns a site's row.
 pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, EngineError> {
     let damaged = |name| damaged(&self::site(host), name);
     let settings = item.text("settings").ok_or_else(|| damaged("settings"))?;
@@ -145,7 +145,7 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, EngineError>
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// A site's row, read consistently.
+    /// Returns a site's row, read consistently.
     pub async fn site(&self, host: &str) -> Result<Option<SiteRow>, EngineError> {
         self.item(&self::site(host))
             .await?
@@ -153,7 +153,7 @@ impl SitemapTable {
             .transpose()
     }
 
-    /// The rows of those of these sites that have one, read consistently.
+    /// Returns the rows of those of these sites that have one, read consistently.
     pub(crate) async fn sites(
         &self,
         hosts: impl IntoIterator<Item = &String>,

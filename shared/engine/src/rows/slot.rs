@@ -32,7 +32,7 @@ pub fn free_partition(series: &Series) -> String {
     )
 }
 
-/// A slot that was given back.
+/// Returns the key of a slot that was given back.
 #[must_use]
 pub fn free(series: &Series, slot: Slot) -> Key {
     key(
@@ -41,13 +41,13 @@ pub fn free(series: &Series, slot: Slot) -> Key {
     )
 }
 
-/// What the sort keys of a shard's free slots begin with.
+/// Returns what the sort keys of a shard's free slots begin with.
 #[must_use]
 pub fn free_prefix(n: u32) -> String {
     format!("{n:010}#")
 }
 
-/// The slot that [`free`] wrote as a sort key.
+/// Returns the slot that [`free`] wrote as a sort key.
 #[must_use]
 pub fn free_slot(sk: &str) -> Option<Slot> {
     let (n, i) = sk.split_once('#')?;
@@ -135,7 +135,7 @@ impl SitemapTable {
         self.delete(&free(&offer.series, offer.slot)).await
     }
 
-    /// The positions of a shard that were given back.
+    /// Returns the positions of a shard that were given back.
     pub async fn free_positions(&self, shard: &ShardId) -> Result<BTreeSet<u32>, EngineError> {
         let query = Query::of(free_partition(&shard.series));
         let items = self.all(query.beginning_with(free_prefix(shard.n)));

@@ -23,7 +23,7 @@ pub fn index_partition(site: &str) -> String {
     format!("{}{}", PREFIX, escape(site))
 }
 
-/// A published shard's summary.
+/// Returns the key of a published shard's summary.
 #[must_use]
 pub fn summary(shard: &ShardId) -> Key {
     key(
@@ -32,7 +32,7 @@ pub fn summary(shard: &ShardId) -> Key {
     )
 }
 
-/// The shard whose summary has this sort key.
+/// Returns the shard whose summary has this sort key.
 #[must_use]
 pub fn summary_shard(site: &str, sk: &str) -> Option<ShardId> {
     let (name, n) = sk.split_once('#')?;
@@ -63,7 +63,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What is to be said of a published member.
+    /// Returns what is to be said of a published member.
     #[must_use]
     pub fn of(directory: &Directory) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Summary {
     }
 }
 
-/// A summary's row, with its shard.
+/// Returns a summary's row, with its shard.
 fn read_summary_of(site: &str, item: &Item) -> Result<(ShardId, Summary), EngineError> {
     let part = |name| item.text(name).unwrap_or_default().to_owned();
     let (pk, sk) = (part("pk"), part("sk"));
@@ -84,7 +84,7 @@ fn read_summary_of(site: &str, item: &Item) -> Result<(ShardId, Summary), Engine
     Ok((shard, read_summary(&key, item)?))
 }
 
-/// A summary's row.
+/// Returns a summary's row.
 pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, EngineError> {
     let lastmod = item.text("lastmod").map(When::parse).transpose();
     let number = |name| item.number(name).ok_or_else(|| damaged(key, name));
@@ -101,14 +101,14 @@ pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, EngineErro
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// All of a site, in the order of series and number, read consistently.
+    /// Returns all of a site, in the order of series and number, read consistently.
     pub async fn summaries(&self, site: &str) -> Result<BTreeMap<ShardId, Summary>, EngineError> {
         let items = self.partition(&index_partition(site)).await?;
         let summaries = items.iter().map(|item| read_summary_of(site, item));
         summaries.collect()
     }
 
-    /// Those behind `after`, up to `last`, in pages of about so many.
+    /// Returns those behind `after`, up to `last`, in pages of about so many.
     pub(crate) async fn summaries_between(
         &self,
         site: &str,

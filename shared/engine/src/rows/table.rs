@@ -37,18 +37,18 @@ pub(crate) enum Transacted {
 }
 
 impl SitemapTable {
-    /// The sitemap table in this table, whose primary key is `pk` and `sk`.
+    /// Returns the sitemap table in this table, whose primary key is `pk` and `sk`.
     #[must_use]
     pub fn new(table: Arc<dyn Table>, env: Env) -> Self {
         Self { table, env }
     }
 
-    /// An item.
+    /// Returns an item.
     pub(crate) async fn item(&self, key: &Key) -> Result<Option<Item>, EngineError> {
         Ok(self.table.get(key.into()).await?)
     }
 
-    /// The items with these keys that exist, in no order.
+    /// Returns the items with these keys that exist, in no order.
     pub(crate) async fn items(
         &self,
         keys: impl IntoIterator<Item = &Key>,
@@ -57,12 +57,12 @@ impl SitemapTable {
         batch_get(&*self.table, &self.env, keys, None).await
     }
 
-    /// The items of a partition in the order of their sort keys.
+    /// Returns the items of a partition in the order of their sort keys.
     pub(crate) async fn partition(&self, pk: &str) -> Result<Vec<Item>, EngineError> {
         self.all(Query::of(pk)).await
     }
 
-    /// All that a query finds.
+    /// Returns all that a query finds.
     pub(crate) async fn all(&self, query: Query) -> Result<Vec<Item>, EngineError> {
         let (mut items, mut after) = (Vec::new(), None);
         loop {
@@ -79,17 +79,17 @@ impl SitemapTable {
         }
     }
 
-    /// A page of what a query finds.
+    /// Returns a page of what a query finds.
     pub(crate) async fn page(&self, query: Query) -> Result<Page, EngineError> {
         Ok(self.table.query(query).await?)
     }
 
-    /// The first page of what a query finds.
+    /// Returns the first page of what a query finds.
     pub(crate) async fn first(&self, query: Query) -> Result<Vec<Item>, EngineError> {
         Ok(self.page(query).await?.items)
     }
 
-    /// The first items of a partition whose sort keys begin so: all on one page, or a number of them.
+    /// Returns the first items of a partition whose sort keys begin so: all on one page, or a number of them.
     pub(super) async fn beginning_with(
         &self,
         pk: &str,
@@ -100,8 +100,8 @@ impl SitemapTable {
         self.first(Query { limit, ..query }).await
     }
 
-    /// A page of the whole table, which is not read consistently, and where the next one begins. Of each item the attributes that
-    /// are wanted, or all.
+    /// Returns a page of the whole table, which is not read consistently, and where the next one begins. Of each item the
+    /// attributes that are wanted, or all.
     pub(crate) async fn scan(
         &self,
         after: Option<&Key>,
@@ -228,7 +228,7 @@ impl SitemapTable {
     }
 }
 
-/// What a write came to; `None` if its condition did not hold.
+/// Returns what a write came to; `None` if its condition did not hold.
 fn held<T>(result: Result<T, TableError>) -> Result<Option<T>, EngineError> {
     match result {
         Ok(done) => Ok(Some(done)),
@@ -245,7 +245,7 @@ impl From<&Key> for Item {
     }
 }
 
-/// An item's primary key.
+/// Returns an item's primary key.
 pub(crate) fn item_key(item: &Item) -> Option<Key> {
     let part = |name| item.text(name).map(str::to_owned);
     Some(Key {
@@ -254,7 +254,7 @@ pub(crate) fn item_key(item: &Item) -> Option<Key> {
     })
 }
 
-/// The error of an item of ours that lacks an attribute or has a wrong one.
+/// Returns the error of an item of ours that lacks an attribute or has a wrong one.
 pub(crate) fn damaged(key: &Key, name: &str) -> EngineError {
     EngineError::Damaged {
         what: format!("{} {}", key.pk, key.sk),

@@ -36,7 +36,7 @@ pub fn term_partition(term: &Term) -> String {
     )
 }
 
-/// A lastmod as the beginning of a sort key: in the order of time, and one that is not known before all others.
+/// Returns a lastmod as the beginning of a sort key: in the order of time, and one that is not known before all others.
 pub(super) fn time(lastmod: Option<When>) -> String {
     // A date is older than the first second of its day, and so it sorts.
     let (seconds, precision) = match lastmod {
@@ -47,14 +47,14 @@ pub(super) fn time(lastmod: Option<When>) -> String {
     format!("{seconds:012}{precision}")
 }
 
-/// A page of an archive, by its lastmod: the last of the partition is the newest.
+/// Returns the key of a page of an archive, by its lastmod: the last of the partition is the newest.
 #[must_use]
 pub fn term_member(term: &Term, lastmod: Option<When>, id: &str) -> Key {
     let sk = format!("{}#{}", time(lastmod), id_part(id));
     key(term_partition(term), sk)
 }
 
-/// The lastmod of a sort key that begins with [`time`], and what follows it.
+/// Returns the lastmod of a sort key that begins with [`time`], and what follows it.
 pub(super) fn time_parts(sk: &str) -> Option<(Option<When>, &str)> {
     let (at, id) = sk.split_once('#')?;
     let (seconds, precision) = at.split_at_checked(at.len().checked_sub(1)?)?;
@@ -68,7 +68,7 @@ pub(super) fn time_parts(sk: &str) -> Option<(Option<When>, &str)> {
     Some((lastmod, id))
 }
 
-/// The record that is an archive's page.
+/// Returns the key of the record that is an archive's page.
 #[must_use]
 pub fn archive(term: &Term, id: &str) -> Key {
     key(term_partition(term), format!("{ARCHIVE}{}", id_part(id)))
@@ -87,7 +87,7 @@ pub(super) fn parse(sk: &str) -> Option<RowKey> {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// The newest page of an archive.
+    /// Returns the newest page of an archive.
     pub async fn newest(&self, term: &Term) -> Result<Newest, EngineError> {
         let query = Query::of(term_partition(term)).reversed().limited(1);
         let items = self.first(query).await?;
@@ -99,7 +99,7 @@ impl SitemapTable {
         })
     }
 
-    /// The records that are the page of a term's partition.
+    /// Returns the records that are the page of a term's partition.
     pub async fn archives(&self, term_pk: &str) -> Result<Vec<String>, EngineError> {
         let items = self.beginning_with(term_pk, ARCHIVE, None).await?;
         Ok(without_prefix(&items, ARCHIVE).collect())

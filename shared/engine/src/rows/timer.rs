@@ -23,7 +23,7 @@ pub fn timer_partition(hour: i64, digit: char) -> String {
     format!("{PREFIX}{hour}#{digit}")
 }
 
-/// A timer, due at a time in Unix seconds.
+/// Returns the key of a timer, due at a time in Unix seconds.
 #[must_use]
 pub fn timer(due: i64, id: &str) -> Key {
     key(
@@ -32,14 +32,14 @@ pub fn timer(due: i64, id: &str) -> Key {
     )
 }
 
-/// The due time and the record id of a timer's sort key.
+/// Returns the due time and the record id of a timer's sort key.
 #[must_use]
 pub fn timer_parts(sk: &str) -> Option<(i64, &str)> {
     let (due, id) = sk.split_once('#')?;
     Some((due.parse().ok()?, id))
 }
 
-/// The hour from which `sweep` reads timers.
+/// Returns the key of the hour from which `sweep` reads timers.
 #[must_use]
 pub fn timer_cursor() -> Key {
     key(format!("{PREFIX}{CURSOR}"), ALONE)
@@ -53,7 +53,7 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     Some(RowKey::Timer(due, id.to_owned()))
 }
 
-/// The ringing of timers with this digit that goes on where `sweep` has left off.
+/// Returns the key of the ringing of timers with this digit that goes on where `sweep` has left off.
 #[must_use]
 pub fn ringing(digit: char) -> Key {
     key(format!("{JOB}{RINGING}{digit}"), ALONE)
@@ -103,7 +103,7 @@ pub struct Timer {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// The hour (since 1970) from which timers may be left; nothing if there is no site yet, or the row was lost.
+    /// Returns the hour (since 1970) from which timers may be left, or `None` if there is no site yet, or the row was lost.
     pub async fn cursor(&self) -> Result<Option<i64>, EngineError> {
         Ok(self
             .item(&timer_cursor())
@@ -116,7 +116,7 @@ impl SitemapTable {
         self.put(cursor_at(hour)).await
     }
 
-    /// Up to `most` timers of an hour with this digit, the earliest first, from behind `after`.
+    /// Returns up to `most` timers of an hour with this digit, the earliest first, from behind `after`.
     pub async fn timers(
         &self,
         hour: i64,
@@ -150,12 +150,12 @@ impl SitemapTable {
         self.put_if(cursor, Condition::lacks("pk")).await.map(drop)
     }
 
-    /// The same if there is none that can be read.
+    /// Returns the same if there is none that can be read.
     pub(crate) async fn begin_timers_again(&self, now: i64) -> Result<(), EngineError> {
         self.set_cursor(begin_of(now)).await
     }
 
-    /// The ringing that goes on of these digits.
+    /// Returns the ringing that goes on of these digits.
     pub(crate) async fn ringing(
         &self,
         digits: &[char],
@@ -175,7 +175,7 @@ impl SitemapTable {
         Ok(items.iter().filter_map(ringing).collect())
     }
 
-    /// Whether more pages are due, or will be before the next sweep, than a sweep does: slices of their own do the rest.
+    /// Returns whether more pages are due, or will be before the next sweep, than a sweep does: slices of their own do the rest.
     ///
     /// # Errors
     ///

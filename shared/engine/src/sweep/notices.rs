@@ -115,7 +115,7 @@ fn plan(notices: Vec<Notice>, now: i64) -> Plan {
     plan
 }
 
-/// How many tries have failed after one more, and when the next may be.
+/// Returns how many tries have failed after one more, and when the next may be.
 fn next_pause(failed: u32, after: Option<i64>, now: i64) -> (u32, i64) {
     let tries = failed.saturating_add(1);
     let own = MIN_PAUSE_SECONDS << (tries - 1).min(6);
@@ -123,7 +123,7 @@ fn next_pause(failed: u32, after: Option<i64>, now: i64) -> (u32, i64) {
     (tries, now + own.min(MAX_PAUSE_SECONDS).max(asked))
 }
 
-/// The body of a request. A site is one host, so all its URLs are of the host that the key is for.
+/// Returns the body of a request. A site is one host, so all its URLs are of the host that the key is for.
 fn request(site: &SiteRow, key: &str, notices: &[Notice]) -> String {
     let urls: Vec<&str> = notices.iter().map(|notice| notice.loc.as_str()).collect();
     let origin = &site.settings.origin;
@@ -136,7 +136,7 @@ fn request(site: &SiteRow, key: &str, notices: &[Notice]) -> String {
     .to_string()
 }
 
-/// How many of these sites, which are in order, are not behind that one.
+/// Returns how many of these sites, which are in order, are not behind that one.
 fn up_to<'a>(site: Option<&str>, sites: impl Iterator<Item = &'a str>) -> usize {
     sites.take_while(|&one| Some(one) <= site).count()
 }
@@ -296,7 +296,7 @@ impl Site<'_> {
     }
 }
 
-/// Up to [`PAGE`] notices of each of a site's partitions, and whether there may be more.
+/// Returns up to [`PAGE`] notices of each of a site's partitions, and whether there may be more.
 async fn read_notices(
     table: &SitemapTable,
     site: &str,
@@ -316,7 +316,7 @@ async fn drop_all(table: &SitemapTable, site: &str, notices: &[Notice]) -> Resul
     concurrently(CALLS, drops).await.into_iter().collect()
 }
 
-/// What IndexNow means by a status with which it refuses.
+/// Returns what IndexNow means by a status with which it refuses.
 #[must_use]
 pub fn refusal_reason(status: u16) -> &'static str {
     match status {

@@ -133,7 +133,7 @@ impl Actions {
     }
 }
 
-/// A claim is written and deleted only if it is nobody's or this record's.
+/// Makes the write or deletion of a claim conditional: it must be nobody's or this record's.
 fn of_nobody_else(action: Action, id: &str, holding: &Holding) -> Action {
     match holding {
         Holding::Claim(_) => action.when(nobodys_or(id)),

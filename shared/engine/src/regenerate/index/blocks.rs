@@ -60,7 +60,7 @@ impl Block {
     }
 }
 
-/// The segments of an index with this stamp.
+/// Returns the segments of an index with this stamp.
 pub(super) fn segments(generation: u64, blocks: &[Block]) -> impl Iterator<Item = Segment<'_>> {
     let stamps = blocks.iter().map(|block| block.generation);
     let first = Segment {
@@ -73,7 +73,7 @@ pub(super) fn segments(generation: u64, blocks: &[Block]) -> impl Iterator<Item 
     std::iter::once(first).chain(blocks)
 }
 
-/// The blocks of these summaries, of an index with so many lines. Without lines there are none.
+/// Returns the blocks of these summaries, of an index with so many lines. Without lines there are none.
 pub(super) fn cut(
     settings: &SiteSettings,
     summaries: &BTreeMap<ShardId, Summary>,
@@ -109,8 +109,8 @@ pub(super) fn cut(
     blocks
 }
 
-/// Whether a block ends between two sitemaps whose lines follow each other: where the first `size` of a series end, the next, and so
-/// on, and where a series has more than the next one begins with. Many short series are one block.
+/// Returns whether a block ends between two sitemaps whose lines follow each other: where the first `size` of a series end, the
+/// next, and so on, and where a series has more than the next one begins with. Many short series are one block.
 fn are_cut(one: &ShardId, next: &ShardId, size: u32) -> bool {
     (one.n - 1) / size != (next.n - 1) / size
 }
@@ -158,7 +158,7 @@ impl Published {
         Some(Self { ends, counts })
     }
 
-    /// Whether the others stay as they are if this is the k-th.
+    /// Returns whether the others stay as they are if this is the k-th.
     fn has_room_for(&self, k: usize, block: &Block, size: u32) -> bool {
         let Some(end) = &block.end else { return false };
         // What is behind the end of another one than the last is the next one's.
@@ -168,14 +168,14 @@ impl Published {
         }
     }
 
-    /// The block with a sitemap's line, or where one would be.
+    /// Returns the block with a sitemap's line, or where one would be.
     fn block_of(&self, shard: &ShardId) -> usize {
         let block = self.ends.partition_point(|end| end < shard);
         block.min(self.ends.len() - 1)
     }
 }
 
-/// The sitemap that is listed with this address. Nothing if it is another file.
+/// Returns the sitemap that is listed with this address. Returns `None` if it is another file.
 pub(super) fn listed_at(site: &str, loc: &str) -> Option<ShardId> {
     let (_, file) = loc.rsplit_once('/')?;
     match ObjectKey::from_path(&format!("{PUBLISHED_PREFIX}{site}/{file}"))? {
@@ -262,7 +262,7 @@ impl Regenerator {
         Ok(Build::Put(built.bytes.into(), document, Some(true)))
     }
 
-    /// The summaries of the k-th block, which had so many lines.
+    /// Returns the summaries of the k-th block, which had so many lines.
     async fn read_block(
         &self,
         site: &str,

@@ -29,7 +29,7 @@ impl IndexLimits {
 }
 
 impl Default for IndexLimits {
-    /// Those of sitemaps.org.
+    /// Returns those of sitemaps.org.
     fn default() -> Self {
         Self {
             lines: 50_000,
@@ -68,7 +68,7 @@ pub(super) fn room(settings: &SiteSettings, limits: IndexLimits) -> u64 {
     limits.bytes.min(settings.byte_limit) - around as u64
 }
 
-/// Whether an index lists a sitemap. `hidden` are the series that the settings hide.
+/// Returns whether an index lists a sitemap. `hidden` are the series that the settings hide.
 pub(super) fn is_listed(
     settings: &SiteSettings,
     hidden: &[String],
@@ -78,7 +78,7 @@ pub(super) fn is_listed(
     summary.entries > 0 && settings.public && !hidden.contains(&shard.series.name)
 }
 
-/// The indexes that a site needs: at least one.
+/// Returns the indexes that a site needs: at least one.
 pub(super) fn pages(
     row: &SiteRow,
     summaries: &BTreeMap<ShardId, Summary>,
@@ -168,7 +168,7 @@ impl Page {
         self.xml.len() + self.counts.len()
     }
 
-    /// What a cascade says of it: its pages, or if it has none, what it repeats.
+    /// Returns what a cascade says of it: its pages, or if it has none, what it repeats.
     pub(super) fn count(&self) -> Count {
         let is_repeated = self.urls == 0;
         let urls = if is_repeated {

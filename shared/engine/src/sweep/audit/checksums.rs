@@ -72,7 +72,7 @@ pub(super) struct Tally<'a> {
 }
 
 impl Sums {
-    /// Those of an audit that is never stored.
+    /// Returns those of an audit that is never stored.
     pub(super) fn unstored(began: i64, seed: String) -> Self {
         Self {
             is_stored: false,
@@ -102,7 +102,7 @@ impl Sums {
         (place, sums.collect())
     }
 
-    /// What [`Sums::store`] has stored; nothing if it is not that.
+    /// Returns what [`Sums::store`] has stored, or `None` if it is not that.
     pub(crate) fn read(place: &str, sums: &[u8]) -> Option<Self> {
         let (sums, rest) = sums.as_chunks::<8>();
         let sums: Vec<u64> = sums.iter().copied().map(u64::from_le_bytes).collect();
@@ -116,7 +116,7 @@ impl Sums {
         })
     }
 
-    /// Whether all rows are added.
+    /// Returns whether all rows are added.
     pub(crate) fn is_at_records(&self) -> bool {
         !matches!(self.place.next, Next::Rows(_))
     }
@@ -129,7 +129,7 @@ impl Sums {
         }
     }
 
-    /// The sums that are suspected at the end.
+    /// Returns the sums that are suspected at the end.
     pub(super) fn suspected(&self) -> BTreeSet<SumNumber> {
         let numbers = (0..).zip(&self.sums);
         let differ = numbers.filter(|(_, sum)| **sum != 0);
@@ -167,13 +167,13 @@ impl Tally<'_> {
     }
 }
 
-/// The sum of a record's ledgers, of all its parts; or of a row that belongs to none.
+/// Returns the sum of a record's ledgers, of all its parts; or of a row that belongs to none.
 pub(super) fn sum_of(key: &Key) -> SumNumber {
     let hash = Sha256::digest(&key.pk);
     u16::from_le_bytes([hash[0], hash[1]]) % SUMS as u16
 }
 
-/// The sum that a row belongs to.
+/// Returns the sum that a row belongs to.
 pub(super) fn sum_of_row(row: &Row) -> SumNumber {
     match (&row.kind, owner(row)) {
         (Some(RowKey::Ledger(_)), _) | (_, None) => sum_of(&row.key),
@@ -181,13 +181,13 @@ pub(super) fn sum_of_row(row: &Row) -> SumNumber {
     }
 }
 
-/// The page whose ledger knows a row.
+/// Returns the page whose ledger knows a row.
 pub(super) fn owner(row: &Row) -> Option<&str> {
     let named = row.kind.as_ref().and_then(RowKey::owner);
     named.or(row.owner.as_deref())
 }
 
-/// What a row says beside its key.
+/// Returns what a row says beside its key.
 pub(super) fn said(holds: &Holds) -> String {
     match holds {
         Holds::Entry(Some((_, digest))) => digest.clone(),
@@ -197,7 +197,7 @@ pub(super) fn said(holds: &Holds) -> String {
     }
 }
 
-/// The same, as a ledger says it.
+/// Returns the same, as a ledger says it.
 pub(super) fn said_of(holding: &Holding) -> String {
     match holding {
         Holding::Entry(placed) => placed.digest.clone(),
@@ -207,7 +207,7 @@ pub(super) fn said_of(holding: &Holding) -> String {
     }
 }
 
-/// What of a ledger follows from the record: not the slots, and not what depends on what was before.
+/// Returns what of a ledger follows from the record: not the slots, and not what depends on what was before.
 pub(super) fn face(ledger: &Ledger) -> String {
     let mut ledger = Ledger {
         content_digest: ledger.content_digest.as_ref().map(|_| String::new()),
@@ -224,24 +224,24 @@ pub(super) fn face(ledger: &Ledger) -> String {
 /// Represents a row in the hash of a ledger's [`face`].
 pub(super) const FACE: &str = "";
 
-/// Whether a row is looked at if these sums are suspected. What has no owner may be wrong beside others that are right.
+/// Returns whether a row is looked at if these sums are suspected. What has no owner may be wrong beside others that are right.
 pub(super) fn is_suspected(row: &Row, suspected: &BTreeSet<SumNumber>) -> bool {
     matches!(row.kind, Some(RowKey::Free(..) | RowKey::Site(_)))
         || suspected.contains(&sum_of_row(row))
 }
 
-/// Whether a record is looked at.
+/// Returns whether a record is looked at.
 pub(super) fn is_record_suspected(page: &str, suspected: &BTreeSet<SumNumber>) -> bool {
     suspected.contains(&sum_of(&keys::ledger(page)))
 }
 
-/// A row's key as one text.
+/// Returns a row's key as one text.
 pub(super) fn name(Key { pk, sk }: &Key) -> String {
     format!("{pk} {sk}")
 }
 
 impl SitemapTable {
-    /// The sums as a slice of the audit has left them; nothing if there are none, or they cannot be read.
+    /// Returns the sums as a slice of the audit has left them, or `None` if there are none, or they cannot be read.
     pub(super) async fn sums(&self) -> Result<Option<Sums>, EngineError> {
         let item = self.item(&keys::sums()).await?.unwrap_or_default();
         let Some(Value::Bytes(sums)) = item.get("sums") else {

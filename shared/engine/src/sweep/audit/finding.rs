@@ -85,7 +85,7 @@ impl Problem {
         }
     }
 
-    /// Whether nothing that is published is wrong because of it.
+    /// Returns whether nothing that is published is wrong because of it.
     #[must_use]
     pub fn is_harmless(self) -> bool {
         matches!(self, Self::SlotsLeaked | Self::FenceLeft | Self::RowUnknown)

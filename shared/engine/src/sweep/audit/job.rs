@@ -33,8 +33,8 @@ pub struct Audit<'a> {
 }
 
 impl Audit<'_> {
-    /// Those of the suspects that are still there after a pause. What was written meanwhile is not one of them: of
-    /// what changes all the time, some is always behind.
+    /// Returns those of the suspects that are still there after a pause. What was written meanwhile is not one of them: of what
+    /// changes all the time, some is always behind.
     pub(super) async fn confirmed(
         &self,
         suspects: Vec<Suspect>,

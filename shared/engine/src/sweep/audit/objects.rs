@@ -78,7 +78,7 @@ impl Compared {
 }
 
 impl Audit<'_> {
-    /// The next shards behind a place, or the site's own files, and the next place.
+    /// Returns the next shards behind a place, or the site's own files, and the next place.
     pub(super) async fn page_of_objects(
         &self,
         after: Option<(String, String)>,
@@ -157,7 +157,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// A site whose objects can be judged: published, and with rows that can be read.
+    /// Returns a site whose objects can be judged: published, and with rows that can be read.
     async fn site(&self, host: &str) -> Result<Option<Site>, EngineError> {
         let table = &self.reconciler.table;
         let read = async || {
@@ -331,7 +331,7 @@ impl Audit<'_> {
     }
 }
 
-/// What is wrong with a shard's object or summary.
+/// Returns what is wrong with a shard's object or summary.
 fn wrong_shard(
     site: &Site,
     shard: &ShardId,
@@ -368,7 +368,7 @@ fn state_of(object: Option<&(ObjectMeta, Bytes)>) -> String {
     object.map_or_else(String::new, |(meta, _)| meta.etag.clone())
 }
 
-/// What is wrong with an index, the site's nth.
+/// Returns what is wrong with an index, the site's nth.
 fn wrong_index(
     object: Option<(ObjectMeta, Bytes)>,
     n: u32,
@@ -406,7 +406,7 @@ fn wrong_index(
     })
 }
 
-/// What is wrong with a file that is stored as text. Without a stamp to compare, only the file itself is checked.
+/// Returns what is wrong with a file that is stored as text. Without a stamp to compare, only the file itself is checked.
 fn wrong_text(
     object: Option<(ObjectMeta, Bytes)>,
     wanted: Option<&str>,
@@ -428,7 +428,7 @@ fn wrong_text(
     })
 }
 
-/// Where the next site's objects begin.
+/// Returns where the next site's objects begin.
 fn next_site(sites: &BTreeSet<String>, host: &String) -> Option<AuditStep> {
     let next = sites.range(host.clone()..).find(|next| *next != host)?;
     // Before every path.
@@ -436,7 +436,7 @@ fn next_site(sites: &BTreeSet<String>, host: &String) -> Option<AuditStep> {
     Some(AuditStep::Objects { after })
 }
 
-/// The directory of an object that was written for this epoch and is as it was written, or why it is not.
+/// Returns the directory of an object that was written for this epoch and is as it was written, or why it is not.
 fn directory(meta: &ObjectMeta, bytes: &[u8], epoch: u64) -> Result<Directory, String> {
     let member = Member::parse(bytes).map_err(|error| error.to_string())?;
     member.verify().map_err(|error| error.to_string())?;
@@ -456,8 +456,8 @@ fn directory(meta: &ObjectMeta, bytes: &[u8], epoch: u64) -> Result<Directory, S
     }
 }
 
-/// The position below which every slot of a shard was surely offered. The counter went through the shard up to the capacity of that
-/// time, which may have been a different one. `end` is behind the shard's last row.
+/// Returns the position below which every slot of a shard was surely offered. The counter went through the shard up to the capacity
+/// of that time, which may have been a different one. `end` is behind the shard's last row.
 fn offered(n: u32, extent: Extent, capacity: u32, end: u32) -> u32 {
     let full = end
         .max(1)

@@ -47,7 +47,7 @@ pub enum Reading {
 }
 
 impl AuditProgress {
-    /// What comes next; nothing once it has ended.
+    /// Returns what comes next; nothing once it has ended.
     #[must_use]
     pub fn reading(&self) -> Option<Reading> {
         Some(match self.step.as_ref()? {
@@ -84,7 +84,7 @@ pub enum AuditStep {
     },
 }
 
-/// An audit that begins now and looks at everything.
+/// Returns an audit that begins now and looks at everything.
 #[must_use]
 pub fn beginning(now: i64) -> AuditProgress {
     AuditProgress {
@@ -99,7 +99,7 @@ pub fn beginning(now: i64) -> AuditProgress {
     }
 }
 
-/// An audit that begins now and looks at what is suspected (`sums`).
+/// Returns an audit that begins now and looks at what is suspected (`sums`).
 #[must_use]
 pub fn daily(now: i64) -> AuditProgress {
     AuditProgress {
@@ -108,7 +108,7 @@ pub fn daily(now: i64) -> AuditProgress {
     }
 }
 
-/// The same, of one process that stores nothing: the clock may have an audit under way. `seed`: a random text.
+/// Returns the same, of one process that stores nothing: the clock may have an audit under way. `seed`: a random text.
 #[must_use]
 pub fn sifting(now: i64, seed: String) -> AuditProgress {
     AuditProgress {
@@ -122,7 +122,7 @@ pub fn sifting(now: i64, seed: String) -> AuditProgress {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// How far the audit is; nothing if there was none yet, or its row cannot be read.
+    /// Returns how far the audit is, or `None` if there was none yet, or its row cannot be read.
     pub async fn audit(&self) -> Result<Option<AuditProgress>, EngineError> {
         let item = self.item(&keys::audit()).await?;
         let progress = item.as_ref().and_then(|item| item.text("progress"));

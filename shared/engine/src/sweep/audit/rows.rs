@@ -134,7 +134,7 @@ impl Audit<'_> {
         Ok(suspects)
     }
 
-    /// What is wrong with rows, each with the key of the row that showed it.
+    /// Returns what is wrong with rows, each with the key of the row that showed it.
     async fn look_at_rows(&self, rows: &[Row]) -> Result<Vec<(Key, Suspect)>, EngineError> {
         let now = self.reconciler.env.now();
         let mut wanted = BTreeSet::new();
@@ -191,7 +191,7 @@ impl Audit<'_> {
         Ok(suspects)
     }
 
-    /// Whether a site on hold has a scan. Without one, nothing would ever release it.
+    /// Returns whether a site on hold has a scan. Without one, nothing would ever release it.
     async fn look_at_hold(&self, host: &str) -> Result<Option<Suspect>, EngineError> {
         let has_scan = match self.reconciler.table.site_scan(host).await {
             Ok(scan) => scan.is_some(),
@@ -205,7 +205,7 @@ impl Audit<'_> {
         Ok((!has_scan).then(suspect))
     }
 
-    /// Whether what a ledger says is what its record does.
+    /// Returns whether what a ledger says is what its record does.
     async fn look_at_ledger(
         &self,
         id: &str,
@@ -251,8 +251,8 @@ impl Audit<'_> {
         })
     }
 
-    /// Whether a scan of the site is running. What the scan has not reached yet would look wrong. It is read after the site's row,
-    /// because settings are written together with a scan.
+    /// Returns whether a scan of the site is running. What the scan has not reached yet would look wrong. It is read after the
+    /// site's row, because settings are written together with a scan.
     async fn is_scanned(&self, host: &str) -> Result<bool, EngineError> {
         let now = self.reconciler.env.now();
         match self.reconciler.table.site_scan(host).await {
@@ -288,7 +288,7 @@ impl Audit<'_> {
     }
 }
 
-/// The first row that a ledger names and that is missing or different.
+/// Returns the first row that a ledger names and that is missing or different.
 fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspect> {
     ledger.holdings(now).find_map(|holding| {
         let key = holding::key(id, &holding);
@@ -299,7 +299,7 @@ fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>, now: i64) ->
     })
 }
 
-/// What is wrong with a row that is no readable ledger.
+/// Returns what is wrong with a row that is no readable ledger.
 fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspect> {
     let what = format!("{} {}", row.key.pk, row.key.sk);
     let key = || row.key.clone();
@@ -372,7 +372,7 @@ fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspe
     }
 }
 
-/// Whether a series' counter has given a slot.
+/// Returns whether a series' counter has given a slot.
 fn counted(series: &Series, slot: Slot, others: &BTreeMap<Key, Row>) -> bool {
     match others.get(&keys::series(series)).map(|row| &row.holds) {
         Some(Ok(Holds::Series(extent))) => is_counted(slot, Some(*extent)),
@@ -382,7 +382,7 @@ fn counted(series: &Series, slot: Slot, others: &BTreeMap<Key, Row>) -> bool {
     }
 }
 
-/// Whether a counter that has come so far has given a slot.
+/// Returns whether a counter that has come so far has given a slot.
 pub(super) fn is_counted(slot: Slot, extent: Option<Extent>) -> bool {
     extent.is_some_and(|extent| {
         slot.i < extent.positions && (slot.n, slot.i) < (extent.shards, extent.next)

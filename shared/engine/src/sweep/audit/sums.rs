@@ -103,7 +103,7 @@ impl Audit<'_> {
         })
     }
 
-    /// The sums of the audit that began then, as the slice before has left them.
+    /// Returns the sums of the audit that began then, as the slice before has left them.
     async fn begin_sums(&self, began: i64) -> Result<Sums, EngineError> {
         let stored = self.reconciler.table.sums().await?;
         let stored = stored.filter(|sums| sums.place.began == began);
@@ -222,7 +222,7 @@ impl Audit<'_> {
         Ok(next.unwrap_or(Next::End))
     }
 
-    /// The ledger of a page for which nothing is placed yet, but for the slots; nothing if it has none.
+    /// Returns the ledger of a page for which nothing is placed yet, but for the slots, or `None` if it has none.
     async fn expected(
         &self,
         page: &str,
