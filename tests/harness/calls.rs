@@ -271,7 +271,7 @@ fn queried(input: &Value) -> Option<Action> {
 }
 
 /// The partition key that a query's input asks for.
-pub(crate) fn queried_partition(input: &Value) -> Option<&str> {
+fn queried_partition(input: &Value) -> Option<&str> {
     let condition = input["KeyConditionExpression"].as_str()?;
     let (name, rest) = condition.split_once(" = ")?;
     let is_partition_key = input["ExpressionAttributeNames"][name] == "pk";

@@ -7,8 +7,6 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents, SharedInterceptor};
 use aws_sdk_dynamodb::error::BoxError;
 
-use crate::calls::queried_partition;
-
 /// Lets so many writes pass, and fails every later one before it is sent.
 #[derive(Clone, Debug)]
 pub struct Fuse {
@@ -69,52 +67,6 @@ impl Intercept for Fuse {
         };
         if write && self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
             return Err("the process has died".into());
-        }
-        Ok(())
-    }
-}
-
-/// Notes the partitions that the functions query.
-#[derive(Clone, Debug, Default)]
-pub struct Queries {
-    partitions: Arc<std::sync::Mutex<Vec<String>>>,
-}
-
-impl Queries {
-    /// As an interceptor of the functions' clients.
-    #[must_use]
-    pub fn interceptor(&self) -> SharedInterceptor {
-        SharedInterceptor::new(self.clone())
-    }
-
-    /// The partition keys queried since the last call.
-    #[must_use]
-    pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.partitions.lock().expect("not poisoned"))
-    }
-}
-
-impl Intercept for Queries {
-    fn name(&self) -> &'static str {
-        "Queries"
-    }
-
-    fn read_before_transmit(
-        &self,
-        context: &BeforeTransmitInterceptorContextRef<'_>,
-        _: &RuntimeComponents,
-        _: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        let request = context.request();
-        if request
-            .headers()
-            .get("x-amz-target")
-            .is_some_and(|target| target.ends_with(".Query"))
-        {
-            let body: serde_json::Value =
-                serde_json::from_slice(request.body().bytes().unwrap_or_default())?;
-            let pk = queried_partition(&body).unwrap_or_default().to_owned();
-            self.partitions.lock().expect("not poisoned").push(pk);
         }
         Ok(())
     }

@@ -7,7 +7,6 @@ mod answers;
 pub mod calls;
 pub mod chaos;
 pub mod fuse;
-pub mod gate;
 pub mod poison;
 pub mod public;
 mod waits;
@@ -35,11 +34,10 @@ use table::MAX_ACTIONS;
 pub use calls::Calls;
 pub use chaos::Chaos;
 pub use fuse::Fuse;
-pub use gate::Gate;
 
 pub use poison::Poison;
 pub use public::Http;
-pub use sim::crawler::{self, Crawler, Entry, Response};
+pub use sim::crawler::{Crawler, Entry};
 pub use sim::records::{SITE, post, settings, with};
 pub use waits::{PATIENCE, until, within};
 
