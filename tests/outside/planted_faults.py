@@ -40,16 +40,15 @@ ALWAYS = 'Condition::has("pk").or(Condition::lacks("pk"))'
 # What runs, until something fails: the quickest first, but for what has to be built for itself. Each stage is what cargo
 # builds and which of its tests run. Left out is what knows nothing of the protocols.
 SKIPPED = [word for name in ["template::", "bad_input::", "store::a_client", "store::no_client"] for word in ("--skip", name)]
-QUICK = ["races::", "store::", "conformance::"]
+QUICK = ["store::", "conformance::"]
 WHOLE = ["--test", "whole"]
 ENGINE, SIM = (["--package", f"waymark-{name}", "--lib"] for name in ["engine", "sim"])
 STAGES = {
     "the scenarios": (SIM, ["scenarios::"]),
-    "races and conformance": (WHOLE, [*QUICK, *SKIPPED]),
-    "directed tests": (WHOLE, [word for name in [*QUICK, "loss::", "histories::"] for word in ("--skip", name)] + SKIPPED),
     "the engine's own tests": (ENGINE, []),
     "the simulated world": (SIM, ["--skip", "scenarios::"]),
-    "losses": (WHOLE, ["loss::"]),
+    "adapters": (WHOLE, [*QUICK, *SKIPPED]),
+    "the whole": (WHOLE, [word for name in [*QUICK, "histories::"] for word in ("--skip", name)] + SKIPPED),
     "histories": (WHOLE, ["histories::"]),
 }
 # The simulated world runs these folders' code, and no other.
