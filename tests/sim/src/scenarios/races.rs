@@ -4,6 +4,7 @@
 //! these fails if the step that it is about is left out.
 
 mod indexes;
+mod loads;
 mod parts;
 
 use std::collections::BTreeSet;
@@ -14,8 +15,6 @@ use engine::ingest::ingest;
 use engine::keys::{self, ShardId};
 use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
-use engine::scans::Step;
-use engine::sites::Hold;
 use engine::stream::{EventName, Handled, StreamRecord};
 use objects::{Closure, ObjectKey, SiteFile};
 use serde_json::{Value, json};
@@ -89,13 +88,6 @@ impl Bench {
     async fn edit(&self, record: &Value) {
         self.put(record).await;
         self.ingest(std::slice::from_ref(record)).await;
-    }
-
-    /// Whether the pass under way has reconciled everything and published nothing.
-    async fn is_loaded(&self) -> bool {
-        let scan = self.fast.reconciler.table.content_scan().await.unwrap();
-        let pass = scan.and_then(|scan| scan.pass);
-        pass.is_some_and(|pass| pass.step == Step::Sites { after: None })
     }
 
     /// Handles the event of the shard's first entry.
@@ -342,50 +334,6 @@ fn older_settings_do_not_stay_in_robots_txt_over_newer_ones_that_read_the_same()
 }
 
 #[test]
-fn a_change_behind_the_scans_back_is_published_before_the_release() {
-    simulated(async |sim| {
-        let bench = Bench::with(&sim, &[day(1)]).await;
-        bench.ingest(&[day(1)]).await;
-        bench.scan_until(Bench::is_loaded).await;
-        let gate = Arc::new(Gate::behind("PUT", object().path()));
-        let slow = bench.slow(&gate);
-        let slow = async { slow.scan_content().await.unwrap() };
-        let fast = async {
-            bench.edit(&day(2)).await;
-            bench.regenerate().await;
-        };
-        overtaken(&gate, slow, fast).await;
-        let row = bench
-            .fast
-            .reconciler
-            .table
-            .site(SITE)
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!(row.hold, Hold::Released);
-        assert!(says(&bench.document(&object()).await, 2));
-    });
-}
-
-#[test]
-fn a_record_that_changes_behind_the_scans_back_is_reconciled_by_its_event() {
-    simulated(async |sim| {
-        let bench = Bench::with(&sim, &[day(1)]).await;
-        bench.ingest(&[day(1)]).await;
-        let scanned = async |bench: &Bench| {
-            let scan = bench.fast.reconciler.table.content_scan().await.unwrap();
-            scan.and_then(|scan| scan.pass)
-                .is_some_and(|pass| pass.records > 0)
-        };
-        bench.scan_until(scanned).await;
-        bench.edit(&day(2)).await;
-        bench.scan_until(async |_| false).await;
-        assert!(says(&bench.document(&object()).await, 2));
-    });
-}
-
-#[test]
 fn no_summary_is_written_before_its_object() {
     simulated(async |sim| {
         let fuse = Arc::new(Fuse::default());
@@ -441,27 +389,6 @@ fn an_object_of_a_dropped_table_whose_stamps_are_equal_is_built_again() {
         bench.ingest(&[day(2)]).await;
         bench.scan_until(async |_| false).await;
         assert!(says(&bench.document(&object()).await, 2));
-    });
-}
-
-#[test]
-fn no_shard_is_published_while_a_site_loads_and_no_index_before_its_release() {
-    simulated(async |sim| {
-        let bench = Bench::with(&sim, &[day(1)]).await;
-        bench.ingest(&[day(1)]).await;
-        bench.scan_until(Bench::is_loaded).await;
-        bench.regenerate().await;
-        let objects = &bench.fast.objects;
-        assert_eq!(objects.head(&object()).await.unwrap(), None);
-        let table = &bench.fast.reconciler.table;
-        table
-            .move_hold(SITE, Hold::Loading, Hold::Publishing)
-            .await
-            .unwrap();
-        bench.regenerate().await;
-        assert!(objects.head(&object()).await.unwrap().is_some());
-        bench.fast.publish_index(SITE, None).await.unwrap();
-        assert_eq!(objects.head(&index()).await.unwrap(), None);
     });
 }
 
