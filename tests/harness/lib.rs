@@ -1,6 +1,7 @@
 //! A world to test in: the whole stack on loopback, and a crawler that reads what it publishes.
 //!
 //! - Content is changed as any client would change it, through DynamoDB's endpoint; what is published is read over HTTP.
+//! - What only the engine does is tested without all this: `sim::scenarios`.
 //! - The crawler is strict: what it cannot read as the schemas say is a failed test.
 
 mod answers;

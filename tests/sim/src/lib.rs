@@ -7,6 +7,7 @@
 //! - `watch` says what must be so at every moment, behind each write.
 //! - [`cases`] draws histories by their numbers, [`run`] lets one happen. The same seed gives the same history, to the call: its
 //!   digest says so.
+//! - `scenarios` are directed tests of what the engine does, in such a world without faults.
 
 pub mod audit;
 pub mod cases;

@@ -34,7 +34,7 @@ async fn world(sim: &Sim, records: &[Value]) -> World {
     World::with(sim, Options::default(), records).await
 }
 
-/// A stack whose functions do not run, with a site on hold.
+/// A deployment whose functions do not run, with a site on hold.
 async fn on_hold(sim: &Sim) -> World {
     sim.stop_clock();
     let world = World::idle(sim, Options::default());

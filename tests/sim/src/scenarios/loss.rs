@@ -1,5 +1,5 @@
-//! State that is lost, damaged or taken back: the audit finds it and makes it good. Each row and each object, one at a time, in
-//! memory: `sim::loss`.
+//! State that is lost, damaged or taken back: the audit finds it and makes it good. Each row and each object, one at a time:
+//! `crate::loss`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
