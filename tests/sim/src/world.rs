@@ -335,30 +335,46 @@ impl World {
     }
 
     /// Starts the functions that streams call.
-    pub(crate) fn begin_streams(&mut self) {
+    fn begin_streams(&mut self) {
+        self.begin_content();
+        self.begin_sitemaps();
+        if self.source.is_some() {
+            self.connect(2, &self.ingest());
+        }
+    }
+
+    /// Starts what the content's stream calls.
+    pub(crate) fn begin_content(&mut self) {
         self.begun = Some(self.sim.elapsed());
         self.begin_trouble();
-        let [changes, rows, items] = &self.streams;
-        let [content, sitemap, source] = self.mappings;
-        let [ingests, regenerates, _] = self.functions.clone();
-        let ingest: Function = Arc::new(move |records| {
-            let code = deployed(&ingests);
-            Box::pin(async move { engine::ingest::ingest(&code.reconciler, &records).await })
-        });
+        self.connect(0, &self.ingest());
+    }
+
+    /// Starts what the sitemap table's stream calls.
+    pub(crate) fn begin_sitemaps(&self) {
+        let [_, regenerates, _] = self.functions.clone();
         let regenerate: Function = Arc::new(move |records| {
             let code = deployed(&regenerates);
             Box::pin(async move { code.regenerate(&records).await })
         });
+        self.connect(1, &regenerate);
+    }
+
+    fn ingest(&self) -> Function {
+        let [ingests, ..] = self.functions.clone();
+        Arc::new(move |records| {
+            let code = deployed(&ingests);
+            Box::pin(async move { engine::ingest::ingest(&code.reconciler, &records).await })
+        })
+    }
+
+    fn connect(&self, stream: usize, function: &Function) {
         let (faults, invoker, splits) = (&self.faults, &self.invoker, self.deployment.splits);
-        changes.connect(content, faults, splits, invoker, &ingest);
-        rows.connect(sitemap, faults, splits, invoker, &regenerate);
-        if self.source.is_some() {
-            items.connect(source, faults, splits, invoker, &ingest);
-        }
+        self.streams[stream].connect(self.mappings[stream], faults, splits, invoker, function);
     }
 
     /// Has `sweep` called from now on.
-    fn begin_clock(&self) {
+    pub(crate) fn begin_clock(&self) {
         let [_, _, sweeps] = self.functions.clone();
         let sim = self.sim.clone();
         let (endpoint, invoker) = (self.endpoint.clone(), self.invoker.clone());
@@ -465,6 +481,12 @@ impl World {
     #[cfg(test)]
     pub(crate) fn operator(&self) -> &Regenerator {
         &self.operator
+    }
+
+    /// Whether every event of the content is handled.
+    #[cfg(test)]
+    pub(crate) fn is_ingested(&self) -> bool {
+        self.streams[0].waiting() == 0
     }
 
     /// Whether every event is handled and no scan goes on.

@@ -304,7 +304,7 @@ fn nothing_is_in_the_feed_of_a_site_on_hold() {
         let functions = world.functions(None);
         functions.publish_feed(SITE, true).await.unwrap();
         assert_eq!(functions.objects.head(&object()).await.unwrap(), None);
-        world.begin();
+        world.begin().await;
         assert_eq!(paths(&world).await, ["/a"], "the release publishes it");
         world.stop();
     });

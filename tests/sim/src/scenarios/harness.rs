@@ -89,8 +89,14 @@ impl World {
         for record in records {
             world.put(record).await;
         }
-        world.begin();
+        world.begin().await;
         world.settle().await;
+        if world.options.sweeps {
+            // The first of the day marks all feeds, and the next publishes them.
+            world.sweep().await;
+            world.sweep().await;
+            world.settle().await;
+        }
         world
     }
 
@@ -116,12 +122,15 @@ impl World {
         }
     }
 
-    /// Starts the functions of an idle deployment.
-    pub(super) fn begin(&mut self) {
+    /// Starts the functions of an idle deployment. What was written before is left to the scan, which begins with the first
+    /// event of the sitemap table's stream: so that is read last.
+    pub(super) async fn begin(&mut self) {
+        self.inner.begin_content();
+        let ingested = async || self.inner.is_ingested();
+        self.until("the content's stream is read", ingested).await;
+        self.inner.begin_sitemaps();
         if self.options.sweeps {
-            self.inner.begin();
-        } else {
-            self.inner.begin_streams();
+            self.inner.begin_clock();
         }
     }
 
@@ -131,6 +140,12 @@ impl World {
         let tables = tables.map(|table| Arc::new(table) as Arc<dyn Table>);
         let bucket = Arc::new(bucket);
         code(&self.clock, &self.options, tables, bucket, watcher.as_ref())
+    }
+
+    /// The functions' code as it is deployed: its calls take time, so that several run beside each other.
+    pub(super) fn deployed(&self) -> Regenerator {
+        let (tables, bucket) = self.inner.ports();
+        code(&self.clock, &self.options, tables, bucket, None)
     }
 
     /// The operator's view of the tables.

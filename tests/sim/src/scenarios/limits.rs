@@ -272,7 +272,7 @@ fn an_index_of_a_dropped_table_is_emptied_if_it_is_not_needed() {
             assert_eq!(put.unwrap(), Put::Done);
         }
         world.put(&page(0)).await;
-        world.begin();
+        world.begin().await;
         check(&world, &[0].into()).await;
         assert_eq!(index(&world, 3).await, Some(Vec::new()));
         world.stop();
@@ -317,7 +317,7 @@ fn pages_of_a_thousand_images_never_make_a_sitemap_larger_than_it_may_be() {
         for record in &records {
             world.put(record).await;
         }
-        world.begin();
+        world.begin().await;
         let rounds = AtomicU32::new(0);
         let changes = async {
             world.settle().await;

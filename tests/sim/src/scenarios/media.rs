@@ -106,7 +106,7 @@ fn a_news_sitemap_has_a_thousand_entries_whatever_the_site_allows() {
             let fields = json!({"published_at": now, "title": "t"});
             world.put(&with(&post(&format!("/{n}"), 1), fields)).await;
         }
-        world.begin();
+        world.begin().await;
         world.settle().await;
         let news = of_kind(&world, "news").await;
         assert_eq!(news.len(), 1_010);

@@ -310,7 +310,7 @@ fn a_timer_stands_until_its_record_clears_it() {
 fn concurrent_batches_are_offered_different_slots() {
     simulated(async |sim| {
         let world = World::idle(&sim, Options::default());
-        let table = world.reconciler().table.clone();
+        let table = world.deployed().reconciler.table;
         let series = &series();
         let few = Room {
             positions: 100,
