@@ -40,7 +40,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// None yet. `now` is the time at which it will be published, in Unix seconds.
+    /// Creates empty content. `now` is the time at which it will be published, in Unix seconds.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The folder that builds write into, and what they know of it.
+//! The folder that builds write into, and the manifest of the files that builds made in it.
 //!
 //! ```text
 //! DIR/robots.txt, DIR/sitemap_index.xml, …      what is published
@@ -117,12 +117,12 @@ impl Disk {
         })
     }
 
-    /// Whether names that differ in case alone are one file here.
+    /// Returns whether this disk takes names that differ only in case for one file.
     pub(super) fn ignores_case(&self) -> bool {
         self.ignores_case
     }
 
-    /// Names as the disk compares them.
+    /// Converts names to the form in which the disk compares them.
     fn compared<'n>(&self, names: impl IntoIterator<Item = &'n String>) -> BTreeSet<String> {
         let names = names.into_iter();
         names.map(|name| self.as_compared(name)).collect()
@@ -135,7 +135,7 @@ impl Disk {
         }
     }
 
-    /// A file that gets this name with all others.
+    /// Creates a temporary file. It gets this name when all other files get theirs.
     pub(super) fn stage(&mut self, name: String) -> io::Result<File> {
         let mut options = OpenOptions::new();
         let file = options
@@ -230,7 +230,8 @@ impl Disk {
         }
     }
 
-    /// Whether a file of an earlier build is there. What is not a file in a folder of the output's is none of its.
+    /// Returns whether a file of an earlier build exists. A path through anything but a folder of the output, such as a link, does not
+    /// count.
     fn is_there(&self, name: &str) -> bool {
         let is = |path: &Path, is_right: fn(&fs::Metadata) -> bool| {
             fs::symlink_metadata(path).is_ok_and(|at| is_right(&at))
@@ -298,8 +299,8 @@ async fn lock(path: &Path, root: &Path, wait: Duration) -> Result<Option<File>, 
     }
 }
 
-/// The files of a manifest. It may have come with a folder that somebody else made. So no name leads out of the folder, or to a file
-/// that builds do not make.
+/// Reads the file names of a manifest. Somebody else may have made the folder and the manifest. So no name may lead out of the folder, or
+/// to a file that builds do not make.
 fn read(path: &Path, is_made: fn(&str) -> bool) -> Result<BTreeSet<String>, BuildError> {
     let unread = |why: &str| BuildError::Manifest {
         file: path.to_owned(),
@@ -335,7 +336,7 @@ fn read(path: &Path, is_made: fn(&str) -> bool) -> Result<BTreeSet<String>, Buil
     }
 }
 
-/// Whether a path names a file in the output's folder, or in a folder of that, and none that is hidden.
+/// Returns whether a path names a file in the output's folder or in a folder directly below it. Hidden names do not count.
 fn is_inside(name: &str) -> bool {
     let is_step = |step: &str| {
         !step.is_empty() && !step.starts_with('.') && !step.contains(['\\', ':', '\0'])

@@ -1,4 +1,4 @@
-//! Why nothing, or not everything, was built.
+//! The errors of a build: why it wrote no files, or not all files.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What is published, as files: what the front answers to a crawler for each path, in a folder.
+//! The published files in a folder: for each path, the bytes that the front answers to a crawler.
 //!
 //! A folder holds one site, or with `per_site` a folder for each: what is in the content never decides it. All files are written
 //! aside first ([`Disk`]). Then each is moved to its place, sitemaps before the indexes that list them and robots.txt last. So a
@@ -71,7 +71,7 @@ impl Runtime for Memory {
         self.now
     }
 
-    /// What is in memory is there at once, so no time limit is ever needed.
+    /// Waits forever: memory answers at once, so no time limit is ever needed.
     fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
         Box::pin(futures::future::pending())
     }
@@ -165,8 +165,8 @@ impl World {
         Ok(written)
     }
 
-    /// The hosts that are sites: those that have a page that is listed, or settings. A draft alone makes no site, nor does a page
-    /// whose URL is refused, unless there is nothing else.
+    /// Finds the hosts that are sites: those that have settings or a listed page. A draft alone makes no site, nor does a page whose URL
+    /// is refused, unless no other host has either.
     async fn hosts(&self) -> Result<Hosts, BuildError> {
         let all = all_sites(&*self.objects()).await?;
         let mut found: BTreeMap<String, (u64, Option<String>)> = BTreeMap::new();
@@ -201,7 +201,7 @@ impl World {
         Ok(Hosts(described.collect()))
     }
 
-    /// The paths of a site, in the order in which they are written.
+    /// Lists the paths of a site, in the order in which they are written.
     async fn files(&self, site: &mut Site) -> Result<Vec<File>, BuildError> {
         let (objects, table) = (self.objects(), &self.reconciler().table);
         let settings = table.site(&site.host).await?.map(|row| row.settings);
@@ -307,7 +307,7 @@ async fn write(
     Ok(bytes)
 }
 
-/// Whether a file, named without its folder, can be one that a build made.
+/// Returns whether a build can have made a file of this name, which is without its folder.
 fn is_made(name: &str) -> bool {
     let is_fixed = || {
         let files = FILES
@@ -325,7 +325,7 @@ fn is_made(name: &str) -> bool {
     is_sitemap(name) || is_fixed() || name.strip_suffix(".txt").is_some_and(is_indexnow_key)
 }
 
-/// Whether a file has the name of a sitemap or an index.
+/// Returns whether a file has the name of a sitemap or an index.
 fn is_sitemap(name: &str) -> bool {
     let stem = name
         .strip_suffix(Form::Gz.extension())
@@ -333,7 +333,8 @@ fn is_sitemap(name: &str) -> bool {
     stem.is_some_and(|stem| ObjectKey::from_stem("", stem).is_some())
 }
 
-/// Files of a site's folder that this build did not make: those of earlier builds, and what else has a sitemap's name.
+/// Finds the files of a site's folder that this build did not make. These are files of earlier builds, and other files with a sitemap's
+/// name.
 fn stale(
     site: &Site,
     made: &BTreeSet<PathBuf>,

@@ -28,7 +28,7 @@ impl Display for Hosts {
     }
 }
 
-/// The first of some names, and how many more there are.
+/// Formats the first of some names, and how many more there are.
 #[must_use]
 pub fn some(names: &[String]) -> String {
     let first = &names[..names.len().min(MAX_NAMED)];

@@ -181,7 +181,7 @@ impl World {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what follows from changes of some kind, until nothing of that kind is left.
+    /// Handles the changes of some kind and what follows from them, until no change of that kind is left.
     async fn follow(&self, is_due: impl Fn(&Subject) -> bool) -> Result<(), BuildError> {
         for _ in 0..MAX_ROUNDS {
             let due: Vec<StreamRecord> = {
@@ -200,19 +200,19 @@ impl World {
         Err(BuildError::Stuck(self.lock().len()))
     }
 
-    /// The tables.
+    /// Returns the reconciler, which has the tables.
     #[must_use]
     pub fn reconciler(&self) -> &Reconciler {
         &self.regenerator.reconciler
     }
 
-    /// The bucket.
+    /// Returns the bucket.
     #[must_use]
     pub fn objects(&self) -> Arc<dyn Objects> {
         self.regenerator.objects.clone()
     }
 
-    /// The hosts that have a record of settings.
+    /// Returns the hosts that have a record of settings.
     pub(super) fn settled(&self) -> &BTreeSet<String> {
         &self.settled
     }
@@ -222,7 +222,7 @@ impl World {
     }
 }
 
-/// A record as an item. The name of a field that is known takes no memory.
+/// Converts a record to an item. A known field name takes no memory.
 fn item(record: &Json) -> Item {
     let fields = record.as_object().into_iter().flatten();
     let field = |(name, field): (&String, &Json)| {

@@ -64,7 +64,7 @@ pub fn read(text: &str, known: &mut Known) -> Result<(), String> {
     Ok(())
 }
 
-/// The baseline of these findings.
+/// Writes the baseline of these findings.
 ///
 /// # Errors
 ///

@@ -205,7 +205,8 @@ impl Check {
         Ok(())
     }
 
-    /// What goes into files, and what to stdout: what was asked for there, or else the form that all verbs have.
+    /// Returns the forms of the report, each with its file or stdout. Unless `--format` names a form for stdout, the form that all verbs
+    /// have goes there.
     fn formats(&self, usual: output::Format) -> Result<Vec<Form>> {
         let mut formats = self.format.clone();
         let to_stdout = formats.iter().filter(|(_, file)| file.is_none()).count();
@@ -241,7 +242,7 @@ impl Check {
         Ok(Some(config))
     }
 
-    /// What was named, and the sites of a deployment.
+    /// Returns the named targets and the sites of a deployment.
     async fn all_targets(&self) -> Result<Vec<Target>> {
         let named = self.targets.iter().map(|text| self.target(text));
         let mut targets: Vec<Target> = named.collect::<Result<_, _>>()?;
@@ -324,7 +325,7 @@ impl Check {
         }
     }
 
-    /// The rules that hold, and what is known already. The command line has the last word.
+    /// Builds the policy: the rules that apply, and the findings that are known already. The command line has the last word.
     fn policy(&self, config: Option<&Config>, now: i64) -> Result<Policy> {
         let mut policy = Policy::of(&self.profile);
         if let Some(config) = config {

@@ -1,4 +1,4 @@
-//! `waymark-check.toml`: which rules hold in a repository, and which findings it allows for now.
+//! `waymark-check.toml`: which rules apply in a repository, and which findings it allows for now.
 //!
 //! ```toml
 //! [rules]
@@ -99,7 +99,7 @@ struct Allow {
     why: String,
 }
 
-/// The rules of this name, or of this group.
+/// Returns the rules of this name, or of this group.
 ///
 /// # Errors
 ///
@@ -114,7 +114,7 @@ pub fn rules(name: &str) -> Result<Vec<Rule>, String> {
     Ok(rules)
 }
 
-/// A severity, or nothing for `off`.
+/// Parses a severity. Returns `None` for `off`.
 ///
 /// # Errors
 ///
@@ -129,8 +129,8 @@ pub fn severity(name: &str) -> Result<Option<Severity>, String> {
     })
 }
 
-/// The file that is for this folder: its own, or the nearest one above it, up to the root of the repository. Outside of a
-/// repository only the folder's own is.
+/// Finds the file for this folder: its own, or the nearest one above it, up to the root of the repository. Outside a repository only the
+/// folder's own file counts.
 #[must_use]
 pub fn find(folder: &Path) -> Option<PathBuf> {
     let is_root = |folder: &&Path| ROOTS.iter().any(|name| folder.join(name).exists());
@@ -217,7 +217,7 @@ impl Config {
         }
     }
 
-    /// What is allowed.
+    /// Returns the findings that the file allows.
     pub fn allowances(&self) -> impl Iterator<Item = Allowance> {
         self.allow.iter().map(|allowed| allowed.allowance.clone())
     }

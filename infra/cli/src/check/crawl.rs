@@ -1,4 +1,4 @@
-//! From a target to all its sitemaps: robots.txt, indexes, and what they list, in order and within limits.
+//! Finds all sitemaps of a target: robots.txt, indexes, and what they list, in order and within limits.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The file of `--expected`: what should be listed.
+//! The file of `--expected`: the pages that the sitemaps should list.
 //!
 //! One URL a line; or a JSON list of URLs or of `{"loc", "lastmod"?, "images"?, "alternates"?}`, perhaps as the `urls` of an
 //! object; or such objects one a line, where `url` will do for `loc`. What is not given may be anything.

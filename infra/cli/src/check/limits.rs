@@ -1,4 +1,4 @@
-//! Limits of a check, and what is said where one ended it.
+//! The limits of a check, and the findings where a limit ended it.
 
 use std::sync::Arc;
 

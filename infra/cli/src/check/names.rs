@@ -1,4 +1,4 @@
-//! Where a site's sitemaps are if its robots.txt names none: usual names, and what a folder has.
+//! The places of a site's sitemaps if its robots.txt names none: usual names, and the files of a folder.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -44,7 +44,7 @@ pub(crate) fn level(text: &str) -> Result<(Vec<Rule>, Option<Severity>), String>
     Ok((config::rules(name)?, config::severity(level)?))
 }
 
-/// The least severity that makes the status 1; nothing for `never`.
+/// Parses the least severity that makes the status 1. Returns `None` for `never`.
 pub(crate) fn fail_on(text: &str) -> Result<Option<Severity>, String> {
     match config::severity(text) {
         Ok(Some(severity)) => Ok(Some(severity)),
@@ -53,7 +53,7 @@ pub(crate) fn fail_on(text: &str) -> Result<Option<Severity>, String> {
     }
 }
 
-/// Pages that are asked for.
+/// Parses how many pages are requested.
 pub(crate) fn pages(text: &str) -> Result<usize, String> {
     if text == "all" {
         return Ok(MAX_DRAWN);

@@ -81,7 +81,7 @@ pub(super) async fn check(
     count
 }
 
-/// Pages by their origins, both in the order in which they came.
+/// Groups pages by origin. Both origins and pages stay in the order in which they came.
 fn by_origin(pages: Vec<Page>) -> Vec<(String, Vec<Page>)> {
     let mut hosts: Vec<(String, Vec<Page>)> = Vec::new();
     let mut places = HashMap::new();

@@ -1,5 +1,5 @@
-//! Requests beside those for documents: what servers do with conditions, methods, encodings, browsers, queries and addresses
-//! that are no sitemaps. Only for the rules `hdr.` and `route.`.
+//! Requests in addition to those for documents. They test what servers do with conditions, methods, encodings, browsers, queries and
+//! addresses that are not sitemaps. Only the rules `hdr.` and `route.` need them.
 
 use check::document::{Document, Kind};
 use check::findings::Findings;

@@ -1,4 +1,4 @@
-//! What a check found, for people, programs and pipelines: a form a module.
+//! The report of a check for people, programs and pipelines. Each form has a module.
 //!
 //! All of it quotes others' text. Each form escapes it, so that it is neither markup nor a command where it is read.
 
@@ -49,7 +49,7 @@ impl Format {
         Self::Github,
     ];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// How many findings there are of a severity, those that are not kept too.
+    /// Counts the findings of a severity, including those that are not kept.
     #[must_use]
     pub fn count(&self, severity: Severity) -> u64 {
         let policy = self.findings.policy();
@@ -113,7 +113,7 @@ impl Report {
         of_severity.map(|rule| self.findings.count(rule)).sum()
     }
 
-    /// Whether a finding is so bad that the command's status is 1.
+    /// Returns whether a finding is so bad that the command's status is 1.
     #[must_use]
     pub fn fails(&self) -> bool {
         let severities = [Severity::Note, Severity::Warning, Severity::Error];
@@ -131,7 +131,7 @@ impl Report {
         level.unwrap_or(rule.info().severity)
     }
 
-    /// The kept findings, at most `most` of a rule.
+    /// Returns the kept findings, at most `most` of a rule.
     fn shown(&self, most: u64) -> Vec<&Finding> {
         let mut shown = BTreeMap::new();
         let findings = self.findings.kept().iter().filter(|finding| {
@@ -142,7 +142,7 @@ impl Report {
         findings.collect()
     }
 
-    /// The rules of which not all findings are shown, with how many there are and how many are shown.
+    /// Returns the rules of which not all findings are shown, each with the numbers of all and of shown findings.
     fn cut(&self, most: u64) -> impl Iterator<Item = (Rule, u64, u64)> {
         Rule::ALL.iter().filter_map(move |rule| {
             let count = self.findings.count(*rule);
@@ -151,7 +151,7 @@ impl Report {
         })
     }
 
-    /// The report in this form. At most `most` findings of a rule are shown.
+    /// Formats the report in this form. It shows at most `most` findings of a rule.
     #[must_use]
     pub fn written(&self, format: Format, most: u64) -> String {
         match format {
@@ -165,7 +165,7 @@ impl Report {
         }
     }
 
-    /// Lines for people.
+    /// Formats the report as lines for people.
     #[must_use]
     pub fn text(&self, most: u64) -> Text {
         let mut text = Text::default();
@@ -186,13 +186,13 @@ impl Report {
         text
     }
 
-    /// `a.xml:3:7: error loc.host: …`
+    /// Formats a finding as a line: `a.xml:3:7: error loc.host: …`
     fn sentence(&self, finding: &Finding) -> String {
         let (place, level) = (place(finding), self.level(finding.rule));
         format!("{place}: {level} {}: {}", finding.rule, finding.message)
     }
 
-    /// `31 sitemaps, 28,114 URLs, 4 errors, 2 warnings, 1 note in 3.1 s (9 requests, 1.2 MB)`
+    /// Summarizes the check: `31 sitemaps, 28,114 URLs, 4 errors, 2 warnings, 1 note in 3.1 s (9 requests, 1.2 MB)`
     #[must_use]
     pub fn summary(&self) -> String {
         let work = &self.work;

@@ -1,4 +1,4 @@
-//! robots.txt of a site, wherever it is: read, absent, or unknown.
+//! The robots.txt of a site, over HTTP, in a folder or in a bucket: read, absent, or unknown.
 
 use std::collections::HashMap;
 use std::fs::File;

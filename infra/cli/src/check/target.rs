@@ -1,4 +1,4 @@
-//! What is checked.
+//! The targets of a check.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A document that waits to be looked at.
+//! A document that is queued to be read.
 
 use check::site::Listing;
 use check::url::Scope;

@@ -1,4 +1,4 @@
-//! What a sitemap lists on other hosts: their robots.txt says whether it may, by naming the sitemap or an index above it
+//! Entries of a sitemap that are on other hosts. The robots.txt of such a host permits them if it names the sitemap or an index above it
 //! (<https://www.sitemaps.org/protocol.html#sitemaps_cross_submits>).
 
 use check::document::Document;

@@ -22,7 +22,7 @@ use crate::check::target::Target;
 use crate::fetch::client::Client;
 use crate::fetch::origin::{Origin, get, read_file, read_whole};
 
-/// The origin of a target that is a server on this machine.
+/// Returns the origin of a target that is a server on this machine. Returns `None` for other targets.
 pub(super) fn local(target: &Target) -> Option<String> {
     let (Target::Site(url) | Target::Sitemap(url)) = target else {
         return None;
@@ -36,7 +36,7 @@ pub(super) fn local(target: &Target) -> Option<String> {
 }
 
 impl Walk<'_> {
-    /// robots.txt, and else the usual names.
+    /// Queues the sitemaps that robots.txt names. If it names none, tries the usual names.
     pub(super) async fn begin_site(&mut self, origin: &str) -> Result<(), SortError> {
         let url = format!("{origin}/robots.txt");
         let file: Arc<str> = url.as_str().into();
@@ -133,7 +133,7 @@ impl Walk<'_> {
         self.robots = Known::Unknown(why);
     }
 
-    /// A sitemap or an index. If there is a robots.txt, it says what is disallowed, and should name an index.
+    /// Queues a sitemap or an index. If there is a robots.txt, its rules apply, and it should name an index.
     pub(super) async fn begin_sitemap(&mut self, url: &str, client: &Client) {
         let mut scope = Scope::of(url);
         if let Some(origin) = origin_of(url) {
@@ -156,7 +156,7 @@ impl Walk<'_> {
         self.push(url, None, scope, &[]);
     }
 
-    /// The first usual name that is a sitemap, and else what a folder has.
+    /// Queues the first usual name that is a sitemap. If there is none, it takes the sitemaps of a folder.
     async fn usual_names(&mut self, origin: &str) -> Result<(), SortError> {
         // What is there and is no sitemap: nothing else says so.
         let mut broken = None;

@@ -1,4 +1,4 @@
-//! The documents of a target, one after the other: each is asked for and judged, and what it lists waits.
+//! Reads the documents of a target one after the other. Each is requested and judged, and what it lists is queued.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
@@ -166,7 +166,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What came of a document.
+    /// Judges the answer for a document, and queues the children of an index.
     pub(super) fn take(&mut self, next: &Next, fetched: Fetched) -> Result<(), SortError> {
         let file: Arc<str> = next.url.as_str().into();
         if let Some(response) = &fetched.response {
@@ -238,7 +238,8 @@ impl Walk<'_> {
         self.site.add(document, listing)
     }
 
-    /// What to do about a document that does not answer. A server on this machine may have it: it names the public addresses.
+    /// Returns what to do about a document that does not answer. A server on this machine may have it, since its sitemaps list the public
+    /// addresses.
     fn remedy(&self, url: &str) -> String {
         match (&self.local, origin_of(url)) {
             (Some(local), Some(origin))
@@ -250,7 +251,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What is in an index has a name of Yoast's form.
+    /// Checks that a sitemap in an index has a name of Yoast's form.
     fn naming(&mut self, next: &Next, document: &Document) {
         let (Kind::Sitemap, Some(listing)) = (document.kind, &next.listing) else {
             return;

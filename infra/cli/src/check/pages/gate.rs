@@ -1,4 +1,4 @@
-//! robots.txt of each site that a page is on or leads to. Nothing is asked for past it.
+//! The robots.txt of each site that a page is on or leads to. A page that it disallows is not requested.
 
 use check::robots::Crawler;
 use check::url::origin_of;

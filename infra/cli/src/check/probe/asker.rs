@@ -1,4 +1,4 @@
-//! Requests of a probe, and findings.
+//! Sends the requests of a probe and records its findings.
 
 use check::findings::{Finding, Findings};
 use check::rules::Rule;
@@ -15,14 +15,14 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// Whether a rule of this name, or of this group, holds.
+    /// Returns whether a rule of this name, or of this group, applies.
     pub(super) fn wants(&self, prefix: &str) -> bool {
         let policy = self.findings.policy();
         let mut rules = Rule::matching(prefix).into_iter();
         rules.any(|rule| policy.level(rule).is_some())
     }
 
-    /// The answer; status 0 if there is none.
+    /// Sends a request and returns the answer. Its status is 0 if there is no answer.
     pub(super) async fn ask(&self, method: &str, url: &str, headers: &[(&str, &str)]) -> Answer {
         let probe = Probe {
             method,

@@ -93,14 +93,14 @@ fn plain(asker: &mut Asker<'_>, url: &str, answer: &Answer) {
     );
 }
 
-/// RFC 9110, 8.8.3.
+/// Returns whether a text is an entity tag (RFC 9110, 8.8.3).
 fn is_etag(text: &str) -> bool {
     let tag = text.strip_prefix("W/").unwrap_or(text);
     let inner = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
     inner.is_some_and(|inner| inner.chars().all(|c| c > ' ' && c != '"' && c != '\u{7f}'))
 }
 
-/// The form that RFC 9110, 5.6.7 prefers: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Returns whether a text has the form of a date that RFC 9110, 5.6.7 prefers: `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn is_http_date(text: &str) -> bool {
     let form = "aaa, 00 aaa 0000 00:00:00 GMT";
     text.len() == form.len()
@@ -249,7 +249,7 @@ fn varies(vary: &str, header: &str) -> bool {
     names.any(|name| name.eq_ignore_ascii_case(header))
 }
 
-/// What crawlers and browsers get.
+/// Checks what crawlers and browsers get.
 async fn views(asker: &mut Asker<'_>, url: &str, identity: &Answer, gzip: &Answer) {
     if asker.wants("hdr.crawler_accept") {
         let mut problems = Vec::new();
@@ -323,7 +323,7 @@ async fn views(asker: &mut Asker<'_>, url: &str, identity: &Answer, gzip: &Answe
     asker.found(Rule::HdrBrowserView, url, &problems);
 }
 
-/// The address of a document's stylesheet.
+/// Returns the address of a document's stylesheet.
 fn stylesheet(begin: &str) -> Option<String> {
     let (_, rest) = begin.split_once("<?xml-stylesheet")?;
     let (instruction, _) = rest.split_once("?>")?;
@@ -334,7 +334,7 @@ fn stylesheet(begin: &str) -> Option<String> {
 }
 
 impl Answer {
-    /// All values of a header; empty if there is none.
+    /// Joins all values of a header. The text is empty if there are none.
     pub(super) fn header(&self, name: &str) -> String {
         let values = self.headers.iter();
         let values = values.filter(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -342,7 +342,7 @@ impl Answer {
         values.join(", ")
     }
 
-    /// The status, or why there is none.
+    /// Formats the status, or why there is none.
     pub(super) fn told(&self) -> String {
         match self.status {
             0 => format!("no answer ({})", String::from_utf8_lossy(&self.body)),
@@ -350,7 +350,7 @@ impl Answer {
         }
     }
 
-    /// The body without its Content-Encoding, as far as it can be read.
+    /// Decodes the body by its Content-Encoding, as far as it can be read.
     fn decoded(&self) -> Vec<u8> {
         if !self.header("content-encoding").eq_ignore_ascii_case("gzip") {
             return self.body.clone();

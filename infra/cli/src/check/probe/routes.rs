@@ -1,4 +1,4 @@
-//! Addresses around the sitemaps: redirects from other names, and what is no sitemap.
+//! Addresses around the sitemaps: redirects from other names, and addresses that are not sitemaps.
 
 use check::rules::Rule;
 use check::site::yoast_names::Name;
@@ -75,7 +75,7 @@ fn missing(asker: &mut Asker<'_>, answer: &Answer, url: &str) {
     }
 }
 
-/// What is wrong with a redirect from `url` to `to`.
+/// Returns what is wrong with a redirect from `url` to `to`. Returns `None` if it is right.
 fn redirect(answer: &Answer, url: &str, to: &str) -> Option<String> {
     let location = answer.header("location");
     let leads = url::Url::parse(url).and_then(|url| url.join(&location));

@@ -31,7 +31,7 @@ impl Report {
     }
 }
 
-/// The data of a workflow command.
+/// Escapes a text as the data of a workflow command.
 fn data(text: &str) -> String {
     escaped(text)
         .replace('%', "%25")

@@ -1,5 +1,5 @@
-//! JUnit's XML, as Jenkins and GitLab read it: a test case a rule. A rule fails as the command does, by `--fail-on`; what is
-//! found of a rule that does not fail is its output.
+//! JUnit's XML, as Jenkins and GitLab read it: a test case a rule. A rule fails as the command does, by `--fail-on`. Findings of a rule
+//! that does not fail are its output.
 
 use std::fmt::Write as _;
 
@@ -71,7 +71,7 @@ impl Report {
     }
 }
 
-/// Foreign text as XML's.
+/// Escapes foreign text for XML.
 fn text(text: &str) -> String {
     let mut safe = String::new();
     for character in line_escaped(text).chars() {

@@ -33,7 +33,7 @@ impl Report {
     }
 }
 
-/// Text of others in Markdown: what could be markup is escaped, and no address becomes a link.
+/// Escapes foreign text for Markdown: possible markup is escaped, and no address becomes a link.
 pub(crate) fn markdown(text: &str) -> String {
     let mut safe = String::new();
     for character in escaped(text).chars() {

@@ -102,7 +102,7 @@ fn level(severity: Severity) -> &'static str {
     severity.name()
 }
 
-/// A file's address. A path's percent signs are its own; those of a URL are not.
+/// Encodes a file's address as a URI. The percent signs of a path are encoded; those of a URL are not.
 fn uri(file: &str) -> String {
     let is_url = file.starts_with("http://") || file.starts_with("https://");
     let encoded = utf8_percent_encode(file, NOT_IN_URIS).to_string();
@@ -113,7 +113,7 @@ fn uri(file: &str) -> String {
     utf8_percent_encode(&path, NOT_IN_PATHS).to_string()
 }
 
-/// Text that has neither placeholders (3.11.5: braces are doubled) nor links (3.11.6).
+/// Escapes a text so that it has neither placeholders (3.11.5: braces are doubled) nor links (3.11.6).
 fn message(text: &str) -> String {
     let mut text = escaped(text).replace('{', "{{").replace('}', "}}");
     if text.contains("](") {
