@@ -1,4 +1,4 @@
-//! `waymark import`: what a site has, as content records, from its sitemaps or from an export of another system.
+//! `waymark import`: converts what a site has to content records, from its sitemaps or from an export of another system.
 //!
 //! ```text
 //! source ─▶ bytes ─▶ entries, items, rows ─▶ fields of a record ─▶ completed, counted ─▶ JSON Lines
@@ -154,7 +154,7 @@ fn read(
     Ok(report)
 }
 
-/// The type of a list of URLs: of its name only if that is a sitemap's.
+/// Returns the type of a list of URLs. It is taken from the name only if that is a sitemap's.
 fn list_type(name: &str) -> String {
     if name.contains("sitemap") {
         type_of(name)
@@ -190,7 +190,7 @@ fn sitemaps(
     Ok(report)
 }
 
-/// The sitemaps that a site's robots.txt names, or the one at a usual name.
+/// Finds the sitemaps that a site's robots.txt names, or the one at a usual name.
 fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
     let url = format!("{origin}/robots.txt");
     match opener.runtime.block_on(over_http(&opener.client, &url)) {

@@ -221,7 +221,7 @@ impl Import {
     }
 }
 
-/// 2 if no record came of any source, 1 if one of them was not whole.
+/// Returns the exit status: 2 if no record came of any source, 1 if one of them was not whole.
 fn status(report: &Report) -> ExitCode {
     match (report.is_nothing(), report.is_whole()) {
         (true, _) => ExitCode::from(COULD_NOT_TELL),

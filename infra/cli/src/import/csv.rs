@@ -80,7 +80,7 @@ pub(super) fn read(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Option<Strin
     }
 }
 
-/// A row of `wp post list --format=csv`.
+/// Imports a row of `wp post list --format=csv`.
 fn of_wordpress(row: &Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     let text = |name: &str| row.get(name).and_then(Value::as_str);
     let url = ADDRESSES.iter().find_map(|name| text(name));
@@ -140,7 +140,7 @@ fn of_wordpress(row: &Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Imp
     }
 }
 
-/// A row whose columns have the names of a record's fields.
+/// Imports a row whose columns have the names of a record's fields.
 fn of_columns(mut row: Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     let address = ADDRESSES.iter().find_map(|name| row.remove(*name));
     row.extend(address.map(|url| ("url".to_owned(), url)));
@@ -210,12 +210,12 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The number of the line at which the next row begins, from 1.
+    /// Returns the number of the line at which the next row begins, from 1.
     pub(crate) fn line(&mut self) -> u64 {
         self.input.line()
     }
 
-    /// The next row; nothing at the end.
+    /// Reads the next row. Returns `None` at the end.
     pub(crate) fn next(&mut self) -> io::Result<Option<Vec<String>>> {
         let (mut cells, mut cell) = (Vec::new(), Vec::new());
         let mut line = Vec::new();

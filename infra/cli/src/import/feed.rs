@@ -95,7 +95,7 @@ fn take(fields: Fields, page: &str, sink: &mut Sink<'_>) -> Result<(), ImportErr
     Ok(())
 }
 
-/// What an item without an address is called.
+/// Returns the name that messages use for an item without an address.
 fn shown(title: Option<&str>) -> String {
     title.unwrap_or("an item without a title").to_owned()
 }
@@ -110,7 +110,7 @@ fn post(url: &str, title: Option<&str>) -> Fields {
     fields
 }
 
-/// The title of an item as plain text. That of Atom may be HTML, and say so in one of two ways (RFC 4287, 3.1; Atom 0.3, 3.1).
+/// Returns the title of an item as plain text. A title of Atom may be HTML, and say so in one of two ways (RFC 4287, 3.1; Atom 0.3, 3.1).
 fn title(entry: &Element, sink: &mut Sink<'_>) -> Option<String> {
     let text = if let Some(title) = entry.all("atom:title").next() {
         let kind = title.attribute("type").unwrap_or_default();
@@ -177,7 +177,7 @@ fn of_json(item: &Value, base: &Base, sink: &mut Sink<'_>) -> Result<(), ImportE
     take(fields, &page, sink)
 }
 
-/// A date as RSS has it: `Tue, 10 Nov 2026 09:00:00 +0000`.
+/// Parses a date as RSS has it: `Tue, 10 Nov 2026 09:00:00 +0000`.
 pub(super) fn rfc2822(text: &str) -> Option<String> {
     let at = jiff::fmt::rfc2822::parse(text).ok()?;
     Some(When::at(at.timestamp().as_second()).to_string())

@@ -1,4 +1,4 @@
-//! The fields of a record that is made.
+//! The fields of a record that an import makes.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Records that wait in a temporary file until every source was read.
+//! Records that are kept in a temporary file until every source was read.
 //!
 //! - An address may be listed again later: what that entry says is added to its record, however it spells the address.
 //! - With `--alternates group`, pages that all list the same alternates become a translation group. That a page is in a whole
@@ -186,7 +186,7 @@ fn is_newer(said: &Value, own: &Value) -> bool {
     time(said) > time(own)
 }
 
-/// What tells the values of a list from each other. `None` for a field that is not such a list.
+/// Returns the function that computes a key for each value of a list. Returns `None` for a field that is not such a list.
 fn key_of(name: &str) -> Option<fn(&Value) -> Vec<String>> {
     fn texts(value: &Value, names: &[&str]) -> Vec<String> {
         let texts = names.iter().filter_map(|name| value.get(name)?.as_str());
@@ -218,8 +218,8 @@ struct Set {
 }
 
 impl Set {
-    /// The set of a page. `None` if it cannot be a group: the page itself is not in it, a page has two languages, or the page for
-    /// everybody else has none.
+    /// Reads the set of alternates of a page. Returns `None` if it cannot be a group: the page itself is not in it, a page has two
+    /// languages, or the page for everybody else has none.
     fn of(value: &Value) -> Option<Self> {
         let record = record(value);
         let own = Loc::parse_any(&record.url).ok()?;

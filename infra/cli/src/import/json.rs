@@ -58,7 +58,7 @@ pub(super) fn read_lines(
     }
 }
 
-/// An item of a table or a document, by the mapping or as it is.
+/// Imports an item of a table or a document, by the mapping or as it is.
 pub(super) fn take(item: Value, place: &str, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     let Some(mapping) = &sink.options.mapping else {
         return as_it_is(item, place, sink);
@@ -107,7 +107,7 @@ fn make_plain(value: &mut Value) {
     }
 }
 
-/// A content record.
+/// Imports a content record.
 fn as_it_is(item: Value, place: &str, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     let Value::Object(fields) = item else {
         sink.skip("it is not an object", || place.to_owned());
@@ -301,7 +301,7 @@ impl<'de, F: FnMut(Value) -> Result<(), ImportError>> Visitor<'de> for Seed<'_, 
     }
 }
 
-/// The members of an object as fields.
+/// Collects the members of an object as fields. A member without a value is left out.
 pub(super) fn fields(
     members: impl IntoIterator<Item = (&'static str, Option<Value>)>,
 ) -> Map<String, Value> {

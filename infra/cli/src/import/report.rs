@@ -1,4 +1,4 @@
-//! What an import came to.
+//! The report of an import.
 
 use std::collections::BTreeMap;
 
@@ -49,19 +49,19 @@ pub struct SourceReport {
 }
 
 impl Report {
-    /// Whether every source was read whole.
+    /// Returns whether every source was read whole.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.sources.iter().all(|source| source.problems.is_empty())
     }
 
-    /// Whether nothing came of any source, though the options leave nothing out.
+    /// Returns whether no record came of any source, and the options left none out.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.records + self.joined + self.chosen_out == 0
     }
 
-    /// For people.
+    /// Formats the report as lines for people.
     #[must_use]
     pub fn text(&self) -> Text {
         let mut text = Text::default();

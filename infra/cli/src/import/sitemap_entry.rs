@@ -58,8 +58,8 @@ const READ: [(&str, &[&str]); 5] = [
 /// What WordPress's own sitemaps have before a type's name.
 const CORE: [&str; 2] = ["wp-sitemap-posts-", "wp-sitemap-taxonomies-"];
 
-/// The type of the pages in a sitemap of this name. `post-sitemap2.xml` lists posts, so that Waymark gives its sitemaps
-/// the same names.
+/// Returns the type of the pages in a sitemap of this name. `post-sitemap2.xml` lists posts, so that Waymark gives its sitemaps the same
+/// names.
 pub(super) fn type_of(name: &str) -> String {
     if let Some(found) = without_permalinks(name) {
         return as_type(&found);
@@ -89,8 +89,8 @@ pub(super) fn type_of(name: &str) -> String {
     as_type(&found)
 }
 
-/// What WordPress's own sitemaps and Yoast's have in their queries on a site without permalinks: the type of the pages, or nothing in
-/// an index.
+/// Reads the type of the pages from the query of a sitemap's name. WordPress's own sitemaps and Yoast's have it there on a site without
+/// permalinks. The type of an index is empty.
 fn without_permalinks(name: &str) -> Option<String> {
     let query = name.split('#').next()?.split_once('?')?.1;
     let value = |key: &str| {
@@ -106,7 +106,7 @@ fn without_permalinks(name: &str) -> Option<String> {
     })
 }
 
-/// A text as a type may be.
+/// Converts a text to a valid type.
 fn as_type(found: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let found: String = found
@@ -121,12 +121,12 @@ fn as_type(found: &str) -> String {
     }
 }
 
-/// Whether a sitemap of this name lists pages that another one lists, too.
+/// Returns whether a sitemap of this name lists pages that another sitemap lists, too.
 pub(super) fn is_beside(type_name: &str) -> bool {
     BESIDE.contains(&type_name)
 }
 
-/// A time of a sitemap as a record has it, or why it has none.
+/// Converts a time of a sitemap to that of a record. Its error says why a record cannot have it.
 pub(super) fn time(text: &str) -> Result<String, String> {
     if When::parse(text).is_ok() {
         return Ok(text.to_owned());
@@ -151,7 +151,7 @@ pub(super) fn time(text: &str) -> Result<String, String> {
     }
 }
 
-/// The fields of an entry, but for its type. What it does without is told to `note`.
+/// Returns the fields of an entry, except its type. It calls `note` for what it leaves out.
 pub(super) fn fields(entry: &Element, mut note: impl FnMut(&str, String)) -> Option<Fields> {
     let loc = entry.get("loc")?;
     let mut fields = Map::new();
@@ -227,7 +227,7 @@ fn pass_over(element: &Element, tell: &mut impl FnMut(&str)) {
     }
 }
 
-/// The publication of an entry that is news.
+/// Returns the publication of an entry that is news.
 pub(super) fn publication(entry: &Element) -> Option<&str> {
     let news = entry.all("news:news").next()?;
     news.all("news:publication").next()?.get("news:name")

@@ -201,7 +201,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
         Ok(())
     }
 
-    /// The sitemaps that an index lists, and why it could not be read to its end.
+    /// Returns the sitemaps that an index lists, and why it could not be read to its end.
     fn children(
         &mut self,
         index: &Document,
@@ -238,7 +238,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             .skip("it has no address", || format!("{name}: entry {number}"));
     }
 
-    /// A sitemap that an index lists.
+    /// Returns a sitemap that an index lists. Returns `None` if it is not on the host of the index, or not in its folder.
     fn child(&mut self, index: &Document, loc: &str) -> Option<Document> {
         match index {
             Document::Url(index) => {
@@ -322,7 +322,7 @@ fn lacking(what: String) -> String {
     format!("it has {what}")
 }
 
-/// A sitemap of an index in its folder: under its whole path, or under its name alone.
+/// Finds a sitemap of an index in its folder: under its whole path, or under its name alone.
 fn beside_index(folder: &Path, loc: &str) -> Option<PathBuf> {
     let path = loc.split(['?', '#']).next().unwrap_or_default();
     let path = path.split_once("://").map_or(path, |(_, rest)| {
@@ -340,7 +340,7 @@ fn beside_index(folder: &Path, loc: &str) -> Option<PathBuf> {
     [whole, alone].into_iter().find(|path| path.is_file())
 }
 
-/// The sitemaps of a folder, in their numbers' order. Of `a.xml` and `a.xml.gz` the first is taken.
+/// Lists the sitemaps of a folder, in their numbers' order. Of `a.xml` and `a.xml.gz` the first is taken.
 pub(super) fn of_folder(folder: &Path) -> std::io::Result<Vec<Document>> {
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -369,7 +369,7 @@ pub(super) fn of_folder(folder: &Path) -> std::io::Result<Vec<Document>> {
     Ok(files.into_iter().map(Document::File).collect())
 }
 
-/// Texts and numbers in turns, so that 10 comes after 9.
+/// Splits a text into texts and numbers in turns, so that 10 comes after 9.
 fn natural(text: &str) -> Vec<(String, u64)> {
     let mut parts = Vec::new();
     let mut rest = text;

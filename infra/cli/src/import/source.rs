@@ -1,4 +1,4 @@
-//! Where a source is, and what it is.
+//! The sources of an import: where a source is, and which format it has.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, Read};
@@ -66,7 +66,7 @@ impl SourceKind {
         Self::Urls,
     ];
 
-    /// Its name as an option.
+    /// Returns its name as an option.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ impl SourceKind {
         }
     }
 
-    /// What a document is by its beginning; nothing if it cannot be told.
+    /// Detects the format of a document by its beginning. Returns `None` if it is unknown.
     pub(super) fn detected(head: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(head);
         let text = text.trim_start();
@@ -193,7 +193,7 @@ impl Opener {
         opened(open(io::stdin(), u64::MAX), false)
     }
 
-    /// The origin that is asked for a URL.
+    /// Returns the origin that gets the requests for a URL.
     pub(super) fn asked<'s>(&'s self, url: &'s str) -> Option<&'s str> {
         origin_of(url).map(|origin| self.client.asked(origin))
     }

@@ -1,4 +1,4 @@
-//! Where records go: completed, counted, and written as JSON Lines.
+//! The writer of an import: completes records, counts them, and writes them as JSON Lines.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
@@ -113,12 +113,12 @@ impl<'a> Sink<'a> {
         notes.entry(what.to_owned()).or_default().add(example);
     }
 
-    /// Entries that became a record, or were added to one.
+    /// Counts the entries that became a record, or were added to one.
     pub(super) fn taken(&self) -> u64 {
         self.report.records + self.report.joined
     }
 
-    /// What relative addresses in a document are relative to.
+    /// Returns what relative addresses in a document are relative to.
     pub(super) fn base(&self, document: &str) -> Base {
         match &self.options.site {
             Some(site) => {
@@ -129,18 +129,18 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// What is known of a site.
+    /// Returns the facts about a site.
     pub(super) fn site(&mut self, host: &str) -> &mut SiteFacts {
         self.sites.entry(host.to_owned()).or_default()
     }
 
-    /// A sitemap of so many entries, of a site that has more of its series.
+    /// Notes the entries of a full sitemap: the site has further sitemaps of its series.
     pub(super) fn full_sitemap(&mut self, host: &str, entries: u64) {
         let facts = self.site(host);
         facts.entries = facts.entries.max(entries);
     }
 
-    /// An address as it is imported: absolute, and on the host that the options say.
+    /// Converts an address to the one that is imported: absolute, and on the host that the options say.
     pub(super) fn address(&self, raw: &str) -> String {
         let mut url = raw.trim().to_owned();
         if let Some(site) = &self.options.site
@@ -253,7 +253,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The first record of a site decides by which scheme the site is predicted.
+    /// Chooses the scheme by which a site is predicted: that of its first record.
     fn meet(&mut self, host: &str, url: &str) {
         if self.prediction.has_site(host) {
             return;
@@ -329,7 +329,7 @@ fn id_of_address(url: &str) -> String {
 }
 
 impl SiteFacts {
-    /// The record of a site's settings.
+    /// Returns the record of a site's settings.
     fn settings(&self, host: &str) -> Value {
         let mut fields = json!({"id": format!("{SITE_ID_PREFIX}{host}"), "type": SITE_TYPE});
         if self.scheme == "http" {
@@ -354,7 +354,7 @@ impl SiteFacts {
     }
 }
 
-/// What a record without an address is called.
+/// Returns the name that messages use for a record without an address.
 fn shown(fields: &Fields, id: Id<'_>) -> String {
     match id {
         Id::OnSite(name) | Id::Given(name) => name.to_owned(),

@@ -1,4 +1,4 @@
-//! A site whose exports are read: what its posts show of each other, and their records.
+//! A site whose exports are read: collects what its posts show of each other, and makes their records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

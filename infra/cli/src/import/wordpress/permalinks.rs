@@ -1,4 +1,4 @@
-//! What the permalinks of a site look like, as the addresses of its posts show it. An export does not have the setting.
+//! Derives the form of a site's permalinks from the addresses of its posts. An export does not have the setting.
 //!
 //! WordPress puts what is before the first part that changes, its "front", before the archives, too: under `/blog/%postname%/` a
 //! category is `/blog/category/soups/`. The setting's last slash is theirs, too. Without a setting archives are queries.
@@ -141,7 +141,7 @@ fn begins(path: &str, part: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Posts: number, slug, category's path, address.
+    /// Checks the permalinks that posts show. Each post is number, slug, category's path, address.
     #[track_caller]
     fn check(posts: &[(&str, &str, &str, &str)], expected: Result<(&str, &'static str), &str>) {
         let mut seen = Seen::default();

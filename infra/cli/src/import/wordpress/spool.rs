@@ -1,4 +1,4 @@
-//! Posts that wait in a temporary file until their export was read, because what stands behind them decides about them, too.
+//! Posts that are kept in a temporary file until their export was read, because later entries decide about them, too.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};

@@ -1,4 +1,4 @@
-//! Types of posts: which of them have pages. An export has all of them, and does not say which are public.
+//! Types of posts, and whether they have pages. An export has all of them, and does not say which are public.
 
 use std::collections::{BTreeMap, BTreeSet};
 
