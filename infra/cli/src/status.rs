@@ -1,4 +1,4 @@
-//! `waymark status`: the state of each site, what is wrong with it, and what goes on in the background.
+//! `waymark status`: the state of each site, its problems, and the work in the background.
 //!
 //! It reads what the functions note of their own work: of each site its row, a row for each sitemap and the list of its files. So
 //! its cost follows the number of sites and sitemaps, and not that of pages. What no row says, it does not say: how far `ingest`
@@ -63,7 +63,7 @@ pub struct Look {
     pub clock: bool,
 }
 
-/// Each published site's state, and how far scans are.
+/// Reads each published site's state, and how far scans are.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ pub async fn status(target: &Target) -> Result<Status, EngineError> {
     look(target, &Look::default()).await
 }
 
-/// What a deployment is at. Without a site if there is none of the name that is looked for.
+/// Reads the state of a deployment. It has no site if no site has the name in `look`.
 ///
 /// # Errors
 ///
@@ -154,7 +154,7 @@ pub async fn look(target: &Target, look: &Look) -> Result<Status, EngineError> {
 }
 
 impl Status {
-    /// What goes on in the background, in words.
+    /// Formats the work in the background in words.
     #[must_use]
     pub fn under_way(&self) -> Vec<String> {
         let mut what = Vec::new();
@@ -179,8 +179,8 @@ impl Status {
         what
     }
 
-    /// What is left to a person, in words: problems of settings, refusals of IndexNow, rows that cannot be read, batches in the
-    /// failure bucket.
+    /// Names what a person must handle: problems of settings, refusals of IndexNow, rows that cannot be read, batches in the failure
+    /// bucket.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let sites = self.sites.iter().filter(|site| site.is_bad());
@@ -203,7 +203,7 @@ impl Status {
         }
     }
 
-    /// In lines for people.
+    /// Formats the status as lines for people.
     #[must_use]
     pub fn text(&self) -> Text {
         let mut text = Text::default();
@@ -224,7 +224,7 @@ impl Status {
         text
     }
 
-    /// In one line, for a log.
+    /// Formats the status as one line, for a log.
     #[must_use]
     pub fn line(&self) -> String {
         let count = |state: State| self.sites.iter().filter(|site| site.state == state).count();

@@ -1,4 +1,4 @@
-//! What changes next by the clock alone: the first timers of each site.
+//! The next changes by the clock alone: the first timers of each site.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -44,7 +44,7 @@ impl fmt::Display for Due {
     }
 }
 
-/// For each of these sites the next change, if it is among the first [`TIMERS`] of the next [`HOURS`].
+/// Finds the next change of each of these sites, if it is among the first [`TIMERS`] of the next [`HOURS`].
 pub(super) async fn next(
     target: &Target,
     sites: &BTreeSet<String>,
@@ -92,7 +92,7 @@ fn count(found: &mut BTreeMap<String, Due>, site: &str, due: i64, more: bool) {
     }
 }
 
-/// How long ago a moment was.
+/// Formats how long ago a moment was.
 pub(super) fn ago(now: i64, at: When) -> String {
     match now.saturating_sub(at.seconds()).max(0) {
         seconds @ ..120 => format!("{seconds} s ago"),

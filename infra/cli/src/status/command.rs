@@ -288,7 +288,7 @@ impl Status {
     }
 }
 
-/// How waiting ended, in lines for people.
+/// Formats how waiting ended, as lines for people.
 fn told(waited: &Waited) -> Text {
     let Waited {
         goal,

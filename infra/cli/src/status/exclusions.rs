@@ -1,4 +1,4 @@
-//! What is left out of the sitemaps, and why: every ledger of the sitemap table, counted by reason.
+//! The pages that are excluded from the sitemaps, and why: every ledger of the sitemap table, counted by reason.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Pages {
     }
 }
 
-/// A page's name for people: its record's id, and the part if it is not the first.
+/// Formats a page's name for people: its record's id, and the part if it is not the first.
 #[must_use]
 pub fn shown(page: &str) -> String {
     match keys::page_parts(page) {
@@ -90,7 +90,7 @@ impl LeftOut {
         Self::of_about(reconciler, examples, None).await
     }
 
-    /// The same of a sitemap table that has about so many rows.
+    /// Does the same as [`LeftOut::of`] for a sitemap table that has about this many rows.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl LeftOut {
         Ok(found)
     }
 
-    /// Whether a page is one of the examples of those that are left out.
+    /// Returns whether a page becomes one of the examples of its reason.
     fn shows(&self, ledger: &Ledger, examples: usize) -> bool {
         let pages =
             |(name, _): &(String, String)| self.reasons.get(name).map_or(0, |pages| pages.count);
@@ -157,13 +157,13 @@ impl LeftOut {
         }
     }
 
-    /// Pages and parts that are left out.
+    /// Counts the pages and parts that are left out.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.reasons.values().map(|pages| pages.count).sum()
     }
 
-    /// By reason, in lines for people.
+    /// Formats the counts by reason, as lines for people.
     #[must_use]
     pub fn text(&self) -> Text {
         let mut text = Text::default();
@@ -180,7 +180,7 @@ impl LeftOut {
         text
     }
 
-    /// The first `limit` pages that are left out, a line each.
+    /// Formats the first `limit` pages that are left out, a line each.
     #[must_use]
     pub fn first(&self, limit: usize) -> Text {
         let mut text = Text::default();

@@ -1,4 +1,4 @@
-//! How far scans are.
+//! The progress of scans.
 
 use engine::error::EngineError;
 use engine::scans::{self, ContentScan, SiteStep, Step};
@@ -58,7 +58,7 @@ pub(super) fn content_scan(scan: &ContentScan) -> Option<Scan> {
 }
 
 impl Scan {
-    /// In words.
+    /// Formats the progress in words.
     pub(super) fn said(&self) -> String {
         let Some(at) = self.at else {
             return "about to begin".to_owned();

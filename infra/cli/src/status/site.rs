@@ -1,4 +1,4 @@
-//! A site's state, and what is wrong with it.
+//! A site's state and its problems.
 
 use engine::error::EngineError;
 use engine::notices::{PAGE, Pause};
@@ -52,7 +52,7 @@ pub enum State {
 }
 
 impl State {
-    /// In words, and how good it is.
+    /// Returns the state in words, and how good it is.
     fn text(self) -> (Tone, &'static str) {
         match self {
             Self::Unknown => (
@@ -174,7 +174,7 @@ impl Site {
         Ok(site)
     }
 
-    /// Whether something of it is left to a person.
+    /// Returns whether the site has something that a person must handle.
     pub(super) fn is_bad(&self) -> bool {
         let refused = self
             .indexnow
@@ -183,7 +183,7 @@ impl Site {
         !self.problems.is_empty() || refused.is_some()
     }
 
-    /// In lines for people, as of a time in Unix seconds.
+    /// Writes the site as lines for people, as of a time in Unix seconds.
     pub(super) fn write(&self, text: &mut Text, now: i64) {
         let (tone, state) = self.state.text();
         text.toned(tone, format!("{}: {state}", self.host));
@@ -209,7 +209,7 @@ impl Site {
     }
 }
 
-/// How many sitemaps list how many URLs: a row for each sitemap says so.
+/// Counts the sitemaps and the URLs that they list, by the row of each sitemap.
 async fn listed(target: &Target, row: &SiteRow) -> Result<(u64, u64), EngineError> {
     let summaries = target
         .reconciler
@@ -227,7 +227,7 @@ async fn listed(target: &Target, row: &SiteRow) -> Result<(u64, u64), EngineErro
     Ok((sitemaps, urls))
 }
 
-/// How many URLs search engines are still to be told of, up to what one request has, and whether there may be more.
+/// Counts the URLs that IndexNow has not sent to search engines yet, up to what one request has. Also returns whether there may be more.
 async fn waiting(target: &Target, host: &str) -> Result<(u64, bool), EngineError> {
     let digits = stream::iter(engine::keys::HASH_DIGITS);
     let table = &target.reconciler.table;
@@ -239,7 +239,7 @@ async fn waiting(target: &Target, host: &str) -> Result<(u64, bool), EngineError
 }
 
 impl IndexNow {
-    /// In lines for people, as of a time in Unix seconds.
+    /// Writes the state of IndexNow as lines for people, as of a time in Unix seconds.
     fn write(&self, text: &mut Text, now: i64) {
         if let Some(Sent { urls, at }) = &self.sent {
             let (urls, ago) = (counted(*urls, "URL"), ago(now, *at));
@@ -282,7 +282,7 @@ fn without_news_name(settings: &SiteSettings) -> Option<SettingProblem> {
     })
 }
 
-/// How telling search engines goes.
+/// Summarizes how notifying search engines goes.
 fn indexnow((waiting, more_waiting): (u64, bool), pause: Option<Pause>, now: i64) -> IndexNow {
     let sent = pause.and_then(|pause| pause.sent).map(|sent| Sent {
         urls: sent.urls,

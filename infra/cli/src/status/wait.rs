@@ -56,7 +56,7 @@ pub enum Goal {
 }
 
 impl Goal {
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -194,7 +194,7 @@ impl Pace {
         }
     }
 
-    /// Whether it is time, with the sites as they are at this look.
+    /// Returns whether it is time for a comparison, with the sites as they are at this look.
     fn is_time(&mut self, sites: Vec<Site>, now: Instant) -> bool {
         let rests = self.seen.as_ref() == Some(&sites);
         let is_new = self.compared.as_ref() != Some(&sites);
@@ -202,7 +202,7 @@ impl Pace {
         (rests && is_new) || now >= self.latest
     }
 
-    /// A comparison that took so long has found something.
+    /// Notes that a comparison of this duration has found differences, and sets the pause until the next.
     fn found(&mut self, took: Duration, now: Instant) {
         self.compared.clone_from(&self.seen);
         self.pause = (self.pause * 2).min(COMPARE_EVERY).max(took * PAUSES);
@@ -211,7 +211,7 @@ impl Pace {
 }
 
 impl Wait<'_> {
-    /// What is left to wait for.
+    /// Finds what is left to wait for.
     async fn look(&mut self) -> Result<Vec<String>, EngineError> {
         let (rows, sites, under_way) = self.background().await?;
         if !under_way.is_empty() || self.goal == Goal::Idle {
@@ -250,7 +250,7 @@ impl Wait<'_> {
         })
     }
 
-    /// The rows of the sites, by host, their state, and what goes on in the background.
+    /// Reads the rows of the sites, their state, and the work in the background.
     async fn background(&self) -> Result<(Vec<SiteRow>, Vec<Site>, Vec<String>), EngineError> {
         let table = &self.target.reconciler.table;
         let what = Look {
@@ -269,7 +269,7 @@ impl Wait<'_> {
         Ok((rows, status.sites, under_way))
     }
 
-    /// What differs, of the first stage in which something does.
+    /// Finds the differences of the first stage that has any.
     async fn differences(&mut self) -> Result<Vec<String>, EngineError> {
         loop {
             let found = match self.stage {
@@ -308,7 +308,7 @@ impl Wait<'_> {
         }
     }
 
-    /// What is wrong with pages at this moment.
+    /// Finds what is wrong with pages at this moment.
     async fn pages(&mut self) -> Result<Vec<Finding>, EngineError> {
         let env = &self.target.reconciler.env;
         let mut progress = sifting(env.now(), env.token());
@@ -324,7 +324,7 @@ impl Wait<'_> {
         Ok(found)
     }
 
-    /// What is wrong with files at this moment: of each site with the sitemaps first.
+    /// Finds what is wrong with files at this moment. Of each site the sitemaps come first.
     async fn files(&mut self) -> Result<Vec<Finding>, EngineError> {
         let mut progress = beginning(self.target.reconciler.env.now());
         let after = self.site.map(|host| {
@@ -335,7 +335,7 @@ impl Wait<'_> {
         self.pass(&mut progress, false).await
     }
 
-    /// What is wrong with pages, or with files, at this moment.
+    /// Runs a pass of the audit over pages or files, and returns what is wrong at this moment.
     async fn pass(
         &mut self,
         progress: &mut AuditProgress,
@@ -371,7 +371,7 @@ fn is_of_record(finding: &Finding) -> bool {
     )
 }
 
-/// Whether a finding about a page may be one of the site that is waited for.
+/// Returns whether a finding about a page may be one of the site that is waited for.
 fn concerns(
     finding: &Finding,
     site: &str,
@@ -392,8 +392,8 @@ fn concerns(
     !parts.any(is_other)
 }
 
-/// What has differed so far and still does. What differs for the first time after a look was the same at that, and has changed
-/// since.
+/// Returns what has differed so far and still does. If something differs for the first time after a look, it was the same at that look
+/// and has changed since.
 fn still(before: Option<Names>, now: Names) -> Names {
     match before {
         Some(before) => before.intersection(&now).cloned().collect(),
@@ -401,7 +401,7 @@ fn still(before: Option<Names>, now: Names) -> Names {
     }
 }
 
-/// What a finding is about: of a page's parts the page.
+/// Returns what a finding is about: of a page's parts the page.
 fn subject(finding: &Finding) -> String {
     keys::page_parts(&finding.what).0.to_owned()
 }
@@ -411,7 +411,7 @@ fn is_beside_sitemaps(finding: &Finding) -> bool {
     key.is_some_and(|key| !matches!(key, ObjectKey::Shard { .. }))
 }
 
-/// What is left, with the problem as it is now.
+/// Formats what is left, with the problem as it is now.
 fn told(left: &Names, found: &[Finding]) -> Vec<String> {
     let told = |what: &String| {
         let finding = found.iter().find(|finding| subject(finding) == *what);

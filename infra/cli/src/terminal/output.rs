@@ -1,4 +1,4 @@
-//! Where the command prints: results on stdout, messages and logs on stderr, all of it escaped.
+//! The streams that the command prints to: results on stdout, messages and logs on stderr, all of it escaped.
 //!
 //! - A result is text for people, or JSON for a program ([`Format`]). Only text on stdout has colours.
 //! - A reader that closes the pipe is no error: the rest is dropped, and the command's status says what it found.
@@ -41,7 +41,7 @@ pub enum Color {
 }
 
 impl Color {
-    /// Whether stdout's text has colours: see <https://no-color.org> for the variable.
+    /// Returns whether stdout's text has colours. See <https://no-color.org> for the variable.
     #[must_use]
     pub fn is_on(self) -> bool {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -63,7 +63,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Standard output in this form, with or without colours.
+    /// Creates the standard output in this form, with or without colours.
     #[must_use]
     pub fn new(format: Format, colours: bool) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Output {
         }
     }
 
-    /// In what form results are printed.
+    /// Returns the form in which results are printed.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
@@ -159,7 +159,7 @@ impl Output {
         }
     }
 
-    /// Whether the reader has closed the pipe.
+    /// Returns whether the reader has closed the pipe.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed

@@ -1,4 +1,4 @@
-//! How far something long is: a bar on a terminal, elsewhere a line every ten seconds, on stderr.
+//! Shows the progress of long work on stderr: a bar on a terminal, elsewhere a line every ten seconds.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -59,7 +59,7 @@ enum Shown {
 }
 
 impl Progress {
-    /// Begins. Without a total there is no estimate.
+    /// Begins to show progress. Without a total there is no estimate.
     #[must_use]
     pub fn begin(what: &str, unit: Unit, total: Option<u64>) -> Self {
         let began = Instant::now();
@@ -96,7 +96,7 @@ impl Progress {
         self.set_total(total);
     }
 
-    /// The same with a total that may be wrong. Once more than that is done, there is no estimate any more.
+    /// Begins to show something else, with a total that may be wrong. Once more than that is done, there is no estimate any more.
     pub fn turn_about(&mut self, what: &str, unit: Unit, about: Option<u64>) {
         self.turn(what, unit, about.filter(|about| *about > 0));
         self.is_about = true;
@@ -179,7 +179,7 @@ fn style(unit: Unit, estimates: bool, is_about: bool) -> ProgressStyle {
     ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// `total`: how much there is, and whether that is not known exactly.
+/// Formats the progress as a line. `total` is how much there is, and whether that is only an estimate.
 fn line(
     what: &str,
     unit: Unit,
@@ -203,7 +203,7 @@ fn line(
     )
 }
 
-/// How long the rest takes if it goes on as so far.
+/// Estimates how long the rest takes at the average speed so far.
 fn left(done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
     if done == 0 {
         return None;

@@ -11,7 +11,7 @@ use std::ops::Deref;
 
 use indicatif::HumanCount;
 
-/// Whether a terminal would act on a character, or show text in another order or nothing because of it. Joiners (U+200C, U+200D)
+/// Returns whether a terminal would act on a character, or show text in another order or nothing because of it. Joiners (U+200C, U+200D)
 /// and variation selectors are parts of words and of emoji, and are shown.
 fn is_active(character: char) -> bool {
     character.is_control()
@@ -60,7 +60,7 @@ fn made_safe(
     Cow::Owned(safe)
 }
 
-/// A text with every character that a terminal or a CI would act on written as in a Rust string: `\n`, `\u{1b}`.
+/// Escapes every character that a terminal or a CI would act on, as in a Rust string: `\n`, `\u{1b}`.
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     made_safe(text, is_active, |character, safe| {
@@ -72,7 +72,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// A text that is [`escaped`] and is no command of GitHub's workflows at the beginning of a line: `::error::`.
+/// Escapes a text as [`escaped`] does. The line also cannot begin with a command of GitHub's workflows: `::error::`.
 #[must_use]
 pub fn line_escaped(text: &str) -> Cow<'_, str> {
     let safe = escaped(text);
@@ -83,7 +83,7 @@ pub fn line_escaped(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A JSON document without characters that a terminal or a CI would act on, except its own line breaks.
+/// Escapes the characters of a JSON document that a terminal or a CI would act on, except its own line breaks.
 ///
 /// They are written as JSON's escapes. Such characters are only in strings, so the document is the same.
 #[must_use]
@@ -102,7 +102,7 @@ const MAX_WORD: usize = 400;
 /// Characters that are left of a longer one, at its beginning and at its end.
 const WORD_ENDS: (usize, usize) = (300, 60);
 
-/// Lines for people, with the middle of overlong words left out. Files and documents for programs have all of them.
+/// Leaves out the middle of overlong words in lines for people. Files and documents for programs have all of them.
 #[must_use]
 pub fn shortened(lines: &str) -> Cow<'_, str> {
     let is_long = |word: &str| word.len() > MAX_WORD && word.chars().count() > MAX_WORD;
@@ -127,7 +127,7 @@ pub fn shortened(lines: &str) -> Cow<'_, str> {
     Cow::Owned(short)
 }
 
-/// A cell of CSV (RFC 4180), [`line_escaped`]. One that a spreadsheet would take for a formula gets a mark before it
+/// Formats a cell of CSV (RFC 4180), [`line_escaped`]. A cell that a spreadsheet would take for a formula gets a mark before it
 /// (<https://owasp.org/www-community/attacks/CSV_Injection>).
 #[must_use]
 pub fn csv_cell(text: &str) -> String {
@@ -140,7 +140,7 @@ pub fn csv_cell(text: &str) -> String {
     }
 }
 
-/// So many things of a name: `1 entry`, `2 entries`.
+/// Formats a number of things with their name: `1 entry`, `2 entries`.
 #[must_use]
 pub fn counted(count: u64, name: &str) -> String {
     let (name, end) = match (count, name.strip_suffix('y')) {
@@ -163,7 +163,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// The escape sequence that begins its colour (ECMA-48, SGR).
+    /// Returns the escape sequence that begins its colour (ECMA-48, SGR).
     fn begin(self) -> &'static str {
         match self {
             Self::Good => "\u{1b}[32m",
@@ -198,7 +198,7 @@ impl Text {
         self.tones.push((begin, self.plain.len() - 1, tone));
     }
 
-    /// The text with its colours.
+    /// Returns the text with its colours.
     #[must_use]
     pub fn coloured(&self) -> String {
         let mut text = String::with_capacity(self.plain.len() + self.tones.len() * 9);
