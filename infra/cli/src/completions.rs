@@ -1,4 +1,4 @@
-//! `waymark completions` and `waymark man`: what clap makes of the command's own description.
+//! `waymark completions` and `waymark man`: files that clap makes from the command's own description.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -93,7 +93,7 @@ impl Man {
     }
 }
 
-/// The command and its verbs, each with the name of its page.
+/// Returns the command and its verbs, each with the name of its page.
 fn pages_of(command: clap::Command) -> Vec<(String, clap::Command)> {
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let verbs = verbs.filter(|verb| verb.get_name() != "help");

@@ -1,4 +1,4 @@
-//! Where a command looks: the local stack, or a deployment in AWS.
+//! The deployment that a command works on: the local stack, or one in AWS.
 
 pub(crate) mod args;
 pub mod local;

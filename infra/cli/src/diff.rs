@@ -1,4 +1,4 @@
-//! `waymark diff`: what two sides list, compared page by page.
+//! `waymark diff`: compares the pages that two sides list, page by page.
 //!
 //! Each side is read whole before anything is printed: what could not be read would look gone. Pages go through the sorter of
 //! `waymark-check`, so memory does not grow with them.

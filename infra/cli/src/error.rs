@@ -1,4 +1,4 @@
-//! What is said of a command that failed.
+//! The messages and the exit statuses of a command that failed.
 //!
 //! Exit status: 0 if the answer is yes, 1 if it is no, 2 if the command failed.
 

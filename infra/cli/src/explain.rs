@@ -142,7 +142,7 @@ impl std::fmt::Display for Explanation {
     }
 }
 
-/// Why an address, or the record with an id, is listed or left out.
+/// Explains why an address, or the record with an id, is listed or left out.
 ///
 /// # Errors
 ///
@@ -156,7 +156,7 @@ pub async fn explain(target: &Target, what: &str) -> Result<Explanation, EngineE
     Ok(explained.unwrap_or_else(|| unreachable!("each of them is explained")))
 }
 
-/// Why each of these is listed or left out, in their order. Records are searched once for all that no page has.
+/// Explains for each of these, in their order, why it is listed or left out. One search of the records serves all those that no page has.
 ///
 /// # Errors
 ///
@@ -263,7 +263,7 @@ async fn explain_found(
 }
 
 impl Explanation {
-    /// In lines for people.
+    /// Formats the explanation as lines for people.
     fn told(&self) -> Text {
         let mut text = Text::default();
         for page in &self.pages {

@@ -30,7 +30,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether a record is exported. A site's settings belong to the site.
+    /// Returns whether a record is exported. A site's settings belong to the site.
     #[must_use]
     pub fn has(&self, record: &ContentRecord) -> bool {
         let own = sitemap::site::host_of_site_id(&record.id);

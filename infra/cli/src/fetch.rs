@@ -1,4 +1,4 @@
-//! Asking servers of others, buckets and folders for documents.
+//! Requests documents from servers of others, from buckets and from folders.
 
 pub(crate) mod args;
 mod body;

@@ -1,4 +1,4 @@
-//! Files of this machine: each read has a limit, and what a site or a folder names is a file that ends.
+//! Files on this machine. Each read has a limit, and a file that a site or a folder names must be one that ends.
 
 use std::fs::File;
 use std::io::{self, Read as _};

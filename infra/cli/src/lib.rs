@@ -1,4 +1,4 @@
-//! The operator's command, `waymark`: a room for each verb, and what they share.
+//! The operator's command, `waymark`: a module for each verb, and the modules that they share.
 //!
 //! ```text
 //! main ─▶ verbs ─▶ a verb's command (its options) ─▶ the verb ─▶ content, fetch, deployment ─▶ terminal, files

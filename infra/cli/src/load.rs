@@ -1,4 +1,4 @@
-//! Writing content into a table: in batches, several at once, paced, and so that a load that was killed goes on.
+//! Writes content into a table: in batches, several at once, and paced. A load that was killed can be continued.
 //!
 //! - Of two lines with one id, the later one is the record in the end. Apart from that, the order of writes is free.
 //! - When the table throttles, the number of batches at a time is halved. With each batch that passes, it rises by one.
@@ -60,7 +60,7 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// A loader that writes as fast as the table takes it, and leaves no files.
+    /// Creates a loader that writes as fast as the table takes it, and leaves no files.
     #[must_use]
     pub fn new(client: &Client, table: &str) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Loader {
         self.load_holding(source, None).await
     }
 
-    /// The same, but the settings of a site are kept back and not written.
+    /// Loads a source, but keeps the settings of a site in `held` and does not write them.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ impl<'l> Loading<'l> {
         }
     }
 
-    /// A line that an earlier run has settled.
+    /// Skips a line that an earlier run has settled.
     fn skip(&mut self, line: Line) {
         self.last = line.number;
         if let Ok(parsed) = line.parsed {
@@ -327,7 +327,7 @@ impl<'l> Loading<'l> {
         Ok(())
     }
 
-    /// Every line up to this one is settled.
+    /// Returns the line up to which every line is settled.
     fn settled_line(&self) -> u64 {
         let first = self.pending.first();
         first.map_or(self.last, |line| line - 1)

@@ -1,4 +1,4 @@
-//! `waymark mapping`: is a field mapping right, and what becomes of an item by it? Before anything is deployed.
+//! `waymark mapping`: checks a field mapping and shows what becomes of an item by it, before anything is deployed.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub enum ItemError {
     Shape,
 }
 
-/// A mapping without white space: the form for a parameter. Text that is not JSON stays as it is.
+/// Removes the white space of a mapping: the form for a parameter. Text that is not JSON stays as it is.
 #[must_use]
 pub fn compact(text: &str) -> String {
     let value: Result<Value, _> = serde_json::from_str(text);
@@ -65,7 +65,7 @@ pub struct Told {
     pub left_out: Option<Reason>,
 }
 
-/// What becomes of an item at `now`. The item is DynamoDB's JSON, as `aws dynamodb get-item` prints it, or plain.
+/// Describes what becomes of an item at `now`. The item is DynamoDB's JSON, as `aws dynamodb get-item` prints it, or plain.
 ///
 /// # Errors
 ///
@@ -113,7 +113,7 @@ pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<Told, ItemErro
 }
 
 impl Told {
-    /// In lines for people.
+    /// Formats the answer as lines for people.
     #[must_use]
     pub fn text(&self) -> Text {
         let mut text = Text::default();
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Each row has the forms in which an object mapper writes a page by default.
+    /// Tests rows with the forms in which an object mapper writes a page by default.
     #[test]
     fn rows_of_object_mappers_are_pages() {
         let url = json!({"template": "https://www.example.com/{slug}/"});

@@ -47,7 +47,7 @@ pub const DOLLARS_AN_ITEM: f64 = 0.005;
 /// The state of an invalidation that is done.
 const COMPLETED: &str = "Completed";
 
-/// What covers all that is kept of a site.
+/// Returns the item of an invalidation that covers all that CloudFront keeps of a site.
 #[must_use]
 pub fn item_of(host: &str) -> String {
     format!("#site:{host}")
@@ -63,7 +63,7 @@ pub struct Invalidation {
 }
 
 impl Invalidation {
-    /// Whether every edge has forgotten.
+    /// Returns whether every edge has dropped what it kept.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.status == COMPLETED
@@ -161,7 +161,7 @@ impl CloudFront {
         })
     }
 
-    /// A double that listens at this URL, and takes any credentials.
+    /// Creates the client of a double that listens at this URL, and takes any credentials.
     #[must_use]
     pub fn at(endpoint: &str, distribution: &str) -> Self {
         Self {
@@ -192,7 +192,7 @@ impl CloudFront {
             .await
     }
 
-    /// How far an invalidation is.
+    /// Reads the progress of an invalidation.
     ///
     /// # Errors
     ///
@@ -257,7 +257,7 @@ impl CloudFront {
         }
     }
 
-    /// What an error of CloudFront's means.
+    /// Converts an error of CloudFront to what it means.
     fn refused(&self, action: &'static str, code: String, message: String) -> PurgeError {
         let distribution = self.distribution.clone();
         match code.as_str() {
@@ -282,7 +282,7 @@ impl CloudFront {
     }
 }
 
-/// Where CloudFront is in the partition of a region, and which region signs.
+/// Returns CloudFront's endpoint in the partition of a region, and the region that signs.
 fn in_aws(region: &str) -> (&'static str, &'static str) {
     let (begin, endpoint, signing) = CHINA;
     match region.starts_with(begin) {

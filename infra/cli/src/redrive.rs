@@ -87,7 +87,7 @@ pub struct Redriven {
 }
 
 impl Redriven {
-    /// What came of the object with this key.
+    /// Describes the outcome for the object with this key.
     #[must_use]
     pub fn of(key: &str, outcome: &Outcome) -> Self {
         let redriven = Self {
@@ -180,9 +180,9 @@ async fn hand_over(
     Ok(Outcome::Done { function, records })
 }
 
-/// The event of a failure record: the JSON document that Lambda writes into an S3 destination
-/// (<https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>), whose `payload` is the whole event. The
-/// page shows it as a text; an object is read, too.
+/// Parses the event of a failure record: the JSON document that Lambda writes into an S3 destination
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>), whose `payload` is the whole event. The page shows it
+/// as a text; an object is read, too.
 fn event(bytes: &[u8]) -> Result<Event, String> {
     let mut record: Value =
         serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}"))?;
@@ -194,7 +194,7 @@ fn event(bytes: &[u8]) -> Result<Event, String> {
     event.map_err(|error| format!("payload: not an event of a DynamoDB stream: {error}"))
 }
 
-/// The table whose stream all records of an event are of.
+/// Returns the table whose stream all records of an event are of.
 fn table(event: &Event) -> Result<&str, String> {
     let mut tables = event.records.iter().map(|record| {
         let arn = record.event_source_arn.as_deref().unwrap_or_default();
@@ -227,7 +227,7 @@ mod tests {
         )
     }
 
-    /// What is read of a failure record with this payload: its table, or what is wrong.
+    /// Checks what is read of a failure record with this payload: its table, or what is wrong.
     #[track_caller]
     fn check(payload: Option<Value>, expected: Result<&str, &str>) {
         let mut document =

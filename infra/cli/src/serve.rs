@@ -277,7 +277,7 @@ fn say_unread(stack: &Stack) {
     }
 }
 
-/// Options with which other commands find a stack.
+/// Returns the options with which other commands find a stack.
 fn place(stack: &Stack) -> String {
     let endpoints = [
         ("--dynamodb-port", &stack.dynamodb_endpoint, DYNAMODB_PORT),

@@ -1,4 +1,4 @@
-//! What the command shows, and where: results, messages, progress.
+//! The output of the command and where it goes: results, messages, progress.
 
 pub mod output;
 pub mod progress;

@@ -1,4 +1,4 @@
-//! Values of options: parsers that more than one verb uses.
+//! Parsers for the values of options that more than one verb uses.
 
 use std::borrow::Cow;
 use std::time::Duration;

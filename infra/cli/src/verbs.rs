@@ -1,4 +1,4 @@
-//! The command line: its verbs, one a room, and the options that all of them have.
+//! The command line: its verbs, each with a module, and the options that all of them have.
 
 use std::process::ExitCode;
 
@@ -90,13 +90,13 @@ fn color(text: &str) -> Result<Color, &'static str> {
 }
 
 impl Cli {
-    /// Threads for its tasks; nothing for one a core. Those of `check` are short: to wake another thread takes longer than they do
-    /// (docs/BENCHMARKS.md). What is long has a thread of its own.
+    /// Returns how many threads run its tasks. Returns `None` for one a core. The tasks of `check` are short: waking another thread takes
+    /// longer than they do (docs/BENCHMARKS.md). Long work has a thread of its own.
     pub fn workers(&self) -> Option<usize> {
         matches!(self.command, Some(Command::Check(_))).then_some(1)
     }
 
-    /// Does what was asked for, and returns the exit status.
+    /// Runs the command that was asked for, and returns the exit status.
     ///
     /// # Errors
     ///

@@ -183,7 +183,7 @@ fn name(finding: &Finding) -> Name {
     (finding.problem.name(), finding.what.clone())
 }
 
-/// How many there are, by problem.
+/// Counts the findings by their problem.
 fn counted<'a>(findings: impl IntoIterator<Item = &'a Name>) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     for (problem, _) in findings {
@@ -192,7 +192,7 @@ fn counted<'a>(findings: impl IntoIterator<Item = &'a Name>) -> BTreeMap<&'stati
     counts
 }
 
-/// The counts in a line: `object_lost 1, row_lost 2`.
+/// Formats the counts as one line: `object_lost 1, row_lost 2`.
 fn listed(counts: &BTreeMap<&'static str, u64>) -> String {
     let counts = counts.iter();
     let counts = counts.map(|(problem, count)| format!("{problem} {count}"));

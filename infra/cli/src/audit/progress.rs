@@ -1,4 +1,4 @@
-//! How far an audit is, with an estimate: of rows, records and sitemaps, one after the other.
+//! The progress of an audit, with an estimate: of rows, records and sitemaps, one after the other.
 
 use engine::error::EngineError;
 use engine::sweep::audit::{Audit, AuditProgress, Finding, Reading};
@@ -30,7 +30,7 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    /// The next page of an audit.
+    /// Reads the next page of an audit.
     pub(crate) async fn page(
         &mut self,
         audit: &Audit<'_>,
@@ -65,7 +65,7 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    /// How many sitemaps there are; nothing if that would take long, or cannot be told: the audit itself meets what is wrong.
+    /// Counts the sitemaps. Returns `None` if counting would take long or a read fails: the audit itself meets what is wrong.
     async fn sitemaps(&self) -> Option<u64> {
         let sites = all_sites(&*self.target.objects).await.ok()?;
         if sites.len() > MAX_SITES {

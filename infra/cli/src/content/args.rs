@@ -1,4 +1,4 @@
-//! Content files as arguments, and what is said of them.
+//! Content files as arguments, and the messages about them.
 
 use std::path::Path;
 

@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_types::base64;
 use serde_json::{Map, Number, Value};
 
-/// An item as plain JSON. `is_lossy` is set if that is not all of it: a set becomes a list, a binary its base64, and a number
-/// with more digits than a double has loses them.
+/// Converts an item to plain JSON. Sets `is_lossy` if the JSON does not have all of it. A set becomes a list, a binary its base64, and a
+/// number with more digits than a double has loses them.
 pub(crate) fn plain(item: &HashMap<String, AttributeValue>, is_lossy: &mut bool) -> Value {
     let members = item.iter();
     let members: Map<String, Value> = members
@@ -16,7 +16,7 @@ pub(crate) fn plain(item: &HashMap<String, AttributeValue>, is_lossy: &mut bool)
     Value::Object(members)
 }
 
-/// An item as DynamoDB's own JSON.
+/// Converts an item to DynamoDB's own JSON.
 pub(crate) fn typed(item: HashMap<String, AttributeValue>) -> serde_json::Result<Value> {
     serde_json::to_value(serde_dynamo::Item::from(item))
 }
@@ -72,7 +72,7 @@ fn number(text: &str, is_lossy: &mut bool) -> Value {
     number.into()
 }
 
-/// Bytes of an item, as DynamoDB counts them for its write units
+/// Counts the bytes of an item as DynamoDB does for its write units
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>).
 pub(crate) fn size(item: &HashMap<String, AttributeValue>) -> u64 {
     let members = item.iter();

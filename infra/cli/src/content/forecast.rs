@@ -1,4 +1,4 @@
-//! What would be listed of records, by the functions' own eligibility, before any of them is loaded.
+//! Predicts what would be listed of records. It uses the functions' own eligibility rules before any record is loaded.
 //!
 //! - A record is looked at once and then forgotten: of its addresses and terms 64 bits each are kept.
 //! - Of two records with one address the first is counted as listed.
@@ -71,7 +71,7 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// Nothing was counted yet. `now` in Unix seconds.
+    /// Creates a prediction that has counted nothing. `now` is in Unix seconds.
     #[must_use]
     pub fn new(now: i64) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Prediction {
         self.sites.insert(settings.host.clone(), settings);
     }
 
-    /// Whether a site has settings, given or taken for one of its records.
+    /// Returns whether a site has settings. They may be given, or taken for one of its records.
     #[must_use]
     pub fn has_site(&self, host: &str) -> bool {
         self.sites.contains_key(host)
@@ -207,7 +207,7 @@ impl Prediction {
             .add(|| format!("{id}: {}", Refusal::Duplicate));
     }
 
-    /// What would be listed of all that was counted.
+    /// Returns what would be listed of all that was counted.
     #[must_use]
     pub fn finish(mut self) -> Predicted {
         for archive in std::mem::take(&mut self.archives) {
@@ -235,7 +235,7 @@ impl Prediction {
     }
 }
 
-/// 64 bits of the hash of texts: ten million take 160 MB, and no two of them are likely to share one.
+/// Returns 64 bits of the hash of texts. Ten million of them take 160 MB, and two of them are not likely to be equal.
 pub(crate) fn digest(texts: &[&str]) -> u64 {
     let mut hash = Sha256::new();
     for text in texts {

@@ -59,7 +59,7 @@ pub(crate) struct Parsed {
 /// The field of a line that cannot be loaded, and the reason.
 pub(crate) type Malformed = (String, String);
 
-/// The lines of a file, parsed on a thread of their own. The thread ends with the file, or when nobody wants more.
+/// Reads the lines of a file, and parses them on a thread of their own. The thread ends with the file, or when the receiver is dropped.
 pub(crate) fn read_lines(
     reader: impl Read + Send + 'static,
 ) -> io::Result<mpsc::Receiver<io::Result<Line>>> {
@@ -187,7 +187,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What is to be loaded of a line, or the field and the reason why nothing can be.
+/// Parses a line. Its error is the field and the reason why the line cannot be loaded.
 fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
     let whole = |reason: String| (WHOLE_LINE.to_owned(), reason);
     let value: Value = serde_json::from_slice(line).map_err(|error| whole(not_json(&error)))?;
@@ -233,7 +233,7 @@ fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
     })
 }
 
-/// What is wrong with a record, as far as it can be said without the settings of its site.
+/// Finds the problems of a record that do not depend on the settings of its site.
 fn problems(id: &str, value: &Value, record: &ContentRecord) -> Vec<Problem> {
     let is_settings = record.is_settings();
     let mut problems = record.problems.clone();
@@ -254,7 +254,7 @@ fn problems(id: &str, value: &Value, record: &ContentRecord) -> Vec<Problem> {
     problems
 }
 
-/// Why a line is not JSON, and in which column. It has no line breaks, so the parser's own "line 1" would mislead.
+/// Formats why a line is not JSON, and in which column. The line has no line breaks, so the parser's own "line 1" would mislead.
 fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

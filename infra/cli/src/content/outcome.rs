@@ -1,4 +1,4 @@
-//! What reading content files came to: lines that are records, and what is wrong with the others.
+//! The outcome of reading content files: lines that are records, and the problems of the others.
 
 use std::collections::HashSet;
 
@@ -65,19 +65,20 @@ impl Loaded {
         self.ids.extend(other.ids);
     }
 
-    /// Records that are in the table: a line with the id of an earlier one has replaced it.
+    /// Counts the records that are in the table: a line with the id of an earlier one has replaced it.
     #[must_use]
     pub fn distinct(&self) -> u64 {
         self.ids.len() as u64
     }
 
-    /// Whether an item with this id was among them.
+    /// Returns whether one of the lines is a record with this id.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
         self.ids.contains(&digest(id))
     }
 
-    /// What is wrong if no line of all that was read is a record. `next`: the command that records go to.
+    /// Returns the error for content without a single record. Returns `None` if no line was malformed, or one is a record. `next` is the
+    /// command that records go to.
     #[must_use]
     pub fn no_records(&self, sources: &[Source], next: &'static str) -> Option<NoRecords> {
         let is_none = self.malformed > 0 && self.ids.is_empty();
@@ -117,7 +118,7 @@ pub struct NoRecords {
     pub next: &'static str,
 }
 
-/// 64 bits of an id's hash: ten million ids take 80 MB, and no two of them are likely to share one.
+/// Returns 64 bits of an id's hash. Ten million ids take 80 MB, and two of them are not likely to share a hash.
 pub(super) fn digest(id: &str) -> u64 {
     let hash = Sha256::digest(id.as_bytes());
     hash.iter()

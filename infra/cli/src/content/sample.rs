@@ -10,7 +10,7 @@ const TEMPLATE: &str = include_str!("../../sample/site.jsonl");
 const HOURS_AGO: &str = "{\"hours_ago\": ";
 const SECONDS_PER_HOUR: i64 = 3_600;
 
-/// The sample's content, JSON Lines, as of a time in Unix seconds.
+/// Returns the sample's content, JSON Lines, as of a time in Unix seconds.
 #[must_use]
 pub fn sample(at: i64) -> String {
     let mut pieces = TEMPLATE.split(HOURS_AGO);

@@ -1,4 +1,4 @@
-//! Where content comes from.
+//! The sources of content: the sample, standard input, or a file.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -47,7 +47,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// What messages call it.
+    /// Returns the name that messages use for it.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -57,7 +57,7 @@ impl Source {
         }
     }
 
-    /// Its bytes as they are stored, and how many there are, if that is known.
+    /// Opens its bytes as they are stored. Also returns how many there are, if that is known.
     pub(crate) fn open(&self) -> io::Result<(Box<dyn Read + Send>, Option<u64>)> {
         Ok(match self {
             Self::Sample(at) => {

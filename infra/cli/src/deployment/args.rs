@@ -1,4 +1,4 @@
-//! Where a command looks: the local stack, or a deployment.
+//! The options that name the deployment that a command works on: the local stack, or one in AWS.
 
 use anyhow::{Result, anyhow};
 use aws::environment;
@@ -132,12 +132,12 @@ impl Place {
 }
 
 impl Deployed {
-    /// Whether any option names one.
+    /// Returns whether any option names a deployment.
     pub(crate) fn is_given(&self) -> bool {
         self.stack.is_some() || self.config_env.is_some() || self.deployment
     }
 
-    /// Region and profile, as far as options name them.
+    /// Returns the region and the profile that options name.
     pub(crate) fn account(&self) -> Account {
         Account {
             region: self.region.clone(),
@@ -145,7 +145,7 @@ impl Deployed {
         }
     }
 
-    /// That of a stack, or of an environment of samconfig.toml.
+    /// Creates the options for a stack, or for an environment of samconfig.toml.
     pub(crate) fn named(
         stack: Option<String>,
         config_env: Option<String>,
@@ -160,7 +160,7 @@ impl Deployed {
         }
     }
 
-    /// The deployment; nothing if no option names one.
+    /// Locates the deployment. Returns `None` if no option names one.
     pub(crate) async fn locate(&self, purpose: Purpose) -> Result<Option<Located>> {
         let mut account = self.account();
         let name = match (&self.stack, &self.config_env) {
@@ -211,7 +211,7 @@ impl Deployed {
 }
 
 impl Located {
-    /// The same, if it reads the content that its sites are made from.
+    /// Returns this deployment if it reads the content that its sites are made from.
     pub(crate) async fn readable(self) -> Result<Self> {
         let sites = all_sites(&*self.target.objects)
             .await
@@ -222,7 +222,7 @@ impl Located {
         }
     }
 
-    /// What is told of content that is not read.
+    /// Converts a misread to the error that the user gets.
     pub(crate) fn misread(&self, misread: Misread) -> anyhow::Error {
         match self.stack {
             // There is nothing to give it: the stack's own parameters are used.
@@ -234,7 +234,7 @@ impl Located {
         }
     }
 
-    /// The failure bucket. The local stack has none.
+    /// Returns the failure bucket. The local stack has none.
     pub(crate) fn failures(&self) -> Result<FailureBucket> {
         match (&self.aws, &self.stack) {
             (Some(aws), Some(stack)) => {
@@ -246,12 +246,12 @@ impl Located {
         }
     }
 
-    /// The failure bucket, where something names one.
+    /// Returns the failure bucket. Returns `None` if nothing names one.
     pub(crate) fn failures_if_any(&self) -> Option<FailureBucket> {
         self.failures().ok()
     }
 
-    /// Its stack, for JSON.
+    /// Returns its stack, for JSON.
     pub(crate) fn named(&self) -> Option<Named<'_>> {
         let stack = self.stack.as_ref()?;
         Some(Named {

@@ -1,4 +1,4 @@
-//! Is there a local stack on these ports? Asked before anything else, since the SDK's own retries take half a minute.
+//! Checks whether a local stack runs on these ports. This comes first, since the SDK's own retries take half a minute.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

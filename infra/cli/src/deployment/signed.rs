@@ -1,4 +1,4 @@
-//! Requests to AWS that the command signs itself, where a whole SDK would be built for one call. They are tried again if what failed
+//! Requests to AWS that the command signs itself, where a whole SDK would be built for one call. A request is retried after an error that
 //! may pass.
 
 use std::error::Error;
@@ -37,7 +37,7 @@ pub(crate) struct Call {
     pub(crate) max_bytes: usize,
 }
 
-/// Where a service is asked if the environment or the profile says so, as the SDK's clients do.
+/// Returns the endpoint of a service that the environment or the profile sets, as the SDK's clients do. Returns `None` if neither does.
 pub(crate) fn configured(config: &SdkConfig, service_id: &'static str) -> Option<String> {
     let key = ServiceConfigKey::builder()
         .service_id(service_id)
@@ -51,7 +51,7 @@ pub(crate) fn configured(config: &SdkConfig, service_id: &'static str) -> Option
     of_service.or_else(|| config.endpoint_url().map(str::to_owned))
 }
 
-/// The operator's credentials.
+/// Loads the operator's credentials.
 pub(crate) async fn credentials(
     config: &SdkConfig,
 ) -> Result<Credentials, Box<dyn Error + Send + Sync>> {
@@ -125,7 +125,7 @@ async fn ask(
     Ok((status, String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The request, signed as of a time in Unix seconds.
+/// Signs a request as of a time in Unix seconds.
 pub(crate) fn signed(
     call: &Call,
     credentials: Credentials,
@@ -161,7 +161,7 @@ pub(crate) fn signed(
     Ok(request)
 }
 
-/// The headers that sign a request.
+/// Computes the headers that sign a request.
 fn signature(
     call: &Call,
     credentials: Credentials,
@@ -187,7 +187,7 @@ fn signature(
         .collect())
 }
 
-/// Whether an error may be gone at the next try.
+/// Returns whether an error may be gone at the next try.
 pub(crate) fn is_passing(status: u16, code: &str) -> bool {
     status >= 500
         || matches!(
@@ -196,7 +196,7 @@ pub(crate) fn is_passing(status: u16, code: &str) -> bool {
         )
 }
 
-/// Whether AWS says by this code that it does not take the credentials.
+/// Returns whether AWS rejects the credentials by this code.
 pub(crate) fn is_rejected(code: &str) -> bool {
     matches!(
         code,

@@ -172,7 +172,7 @@ fn because(reason: &Option<String>) -> String {
     reason.map_or_else(String::new, |reason| format!(" ({reason})"))
 }
 
-/// What to do about a stack in an unusable state.
+/// Returns what to do about a stack in an unusable state.
 fn remedy(status: &str) -> &'static str {
     match status {
         "ROLLBACK_COMPLETE" | "ROLLBACK_FAILED" | "CREATE_FAILED" => {
@@ -188,7 +188,7 @@ fn remedy(status: &str) -> &'static str {
     }
 }
 
-/// Whether a stack in this state has never been there in whole, or is going.
+/// Returns whether a stack in this state has never been complete, or is being deleted.
 fn is_unusable(status: &str) -> bool {
     // An update that fails is rolled back to what was there before, and says UPDATE_ROLLBACK_…; what was imported is whole.
     ["CREATE_", "ROLLBACK_", "DELETE_", "REVIEW_"]
@@ -231,7 +231,7 @@ impl Stack {
         }
     }
 
-    /// The stack of this name, as CloudFormation describes it.
+    /// Converts CloudFormation's description to the stack of this name.
     fn of(name: &str, region: &str, description: Description) -> Result<Self, StackError> {
         let Description {
             status,
@@ -277,7 +277,7 @@ impl Stack {
         })
     }
 
-    /// How the stack's version differs from this command's; `None` if it does not.
+    /// Returns how the stack's version differs from this command's. Returns `None` if they are the same.
     #[must_use]
     pub fn difference(&self) -> Option<Difference> {
         let command = env!("CARGO_PKG_VERSION");
@@ -302,7 +302,7 @@ pub struct Difference {
     version: Option<String>,
 }
 
-/// What an error of CloudFormation's means.
+/// Converts an error of CloudFormation to what it means.
 fn refused(name: &str, region: &str, endpoint: &str, code: String, message: String) -> StackError {
     let (name, region) = (name.to_owned(), region.to_owned());
     match code.as_str() {

@@ -1,4 +1,4 @@
-//! What the operator's commands look at: the local stack, or a deployment.
+//! The tables and the bucket that the operator's commands read: those of the local stack, or of a deployment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,7 +92,7 @@ enum Difference {
 }
 
 impl Misread {
-    /// What was found, without what to do about it.
+    /// Formats what was found, without what to do about it.
     #[must_use]
     pub fn what(&self) -> String {
         let Self { site, difference } = self;
@@ -135,8 +135,8 @@ impl Difference {
 }
 
 impl Target {
-    /// The first of these sites that is made from other content than this reads: from another table of the user's, or by
-    /// another mapping. Nothing of such a site may be judged.
+    /// Finds the first of these sites that is made from other content than this reads: from another table of the user's, or by another
+    /// mapping. Such a site must not be judged.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl Target {
         Ok(None)
     }
 
-    /// A local stack that runs on these ports, with the table of the user's that it was started with.
+    /// Returns the local stack that runs on these ports, with the table of the user's that it was started with.
     #[must_use]
     pub fn local(dynamodb_port: u16, s3_port: u16, source: Option<SourceTable>) -> Self {
         let endpoint = |port| format!("http://127.0.0.1:{port}");
@@ -192,7 +192,7 @@ impl Target {
         }
     }
 
-    /// The deployment that the environment names, as it does for the functions.
+    /// Returns the deployment that the environment names, as it does for the functions.
     ///
     /// # Errors
     ///
@@ -211,7 +211,7 @@ impl Target {
         })
     }
 
-    /// The deployment that consists of these parts.
+    /// Returns the deployment that consists of these parts.
     ///
     /// # Errors
     ///

@@ -131,7 +131,7 @@ impl What {
 }
 
 impl Named {
-    /// The host that it names.
+    /// Returns the host that it names. Returns `None` for a folder, a file, a bucket or records.
     fn host(&self) -> Option<&str> {
         match self {
             Self::Target(Target::Site(url) | Target::Sitemap(url)) => {
@@ -225,7 +225,7 @@ impl Diff {
         }
     }
 
-    /// With a deployment, its tables are what was, and A is what is.
+    /// Returns the two sides. With a deployment, its tables are the old side, and A is the new side.
     async fn sides(&self) -> Result<[What; 2]> {
         let a = self.named(&self.a).await?;
         let Some(b) = &self.b else {
@@ -253,7 +253,7 @@ impl Diff {
         Ok([a, self.what(b, hosts[0].as_deref()).await?])
     }
 
-    /// A side, which is compared with that host.
+    /// Returns what a named side lists, for a comparison with the host of the other side.
     async fn what(&self, named: Named, other: Option<&str>) -> Result<What> {
         let file = match named {
             Named::Target(target) => return Ok(What::Target(target)),
@@ -274,7 +274,7 @@ impl Diff {
         Ok(What::Records(Box::new(world), site, file))
     }
 
-    /// Which of a side's sites is compared.
+    /// Chooses which of a side's sites is compared.
     fn site_of(&self, side: &str, sites: &[String], other: Option<&str>) -> Result<String> {
         let mapped = other.map(|host| {
             let is_of = |(from, _): &&(String, String)| from.ends_with(&format!("://{host}"));
@@ -304,7 +304,7 @@ impl Diff {
         }
     }
 
-    /// What a side is, as it was named.
+    /// Parses the name of a side.
     async fn named(&self, text: &str) -> Result<Named> {
         if text.starts_with(SCHEME) {
             let bucket = Bucket::parse(text, self.deployed.account(), self.requests.timeout);

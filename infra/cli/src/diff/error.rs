@@ -1,4 +1,4 @@
-//! Why two sides could not be compared.
+//! The errors that prevent a comparison of two sides.
 
 use std::io;
 

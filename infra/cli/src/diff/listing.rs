@@ -1,4 +1,4 @@
-//! One side of a comparison: from what it is to all its pages.
+//! One side of a comparison: reads all pages of a target.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::File;
@@ -72,7 +72,7 @@ impl Target {
         }
     }
 
-    /// What messages call it.
+    /// Returns the name that messages use for it.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -82,7 +82,7 @@ impl Target {
         }
     }
 
-    /// Where the document is that an address or a name means. Nothing if it is out of the folder.
+    /// Returns the place of the document that an address or a name means. Returns `None` if it is outside the folder.
     fn place(&self, url: &str) -> Option<Place<'_>> {
         if let Self::Site(_) | Self::Sitemap(_) = self {
             return Some(Place::Web);
@@ -277,7 +277,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The sitemaps that robots.txt names, or else the first of the usual names.
+    /// Begins with the sitemaps that robots.txt names, or else with the first of the usual names.
     async fn begin(&mut self, origin: &str) -> Result<(), DiffError> {
         let url = format!("{origin}/robots.txt");
         let answer = match self.target.place(&url) {
@@ -368,7 +368,7 @@ impl Walk<'_> {
             .try_for_each(|child| self.push(child, depth + 1))
     }
 
-    /// A side without a page is refused: as the first side it would hide every loss.
+    /// Rejects a side without a page: as the first side it would hide every loss.
     fn lists_something(&self) -> Result<(), DiffError> {
         if self.listed > 0 {
             return Ok(());

@@ -28,7 +28,7 @@ impl MaxRemoved {
         }
     }
 
-    /// Whether more are gone.
+    /// Returns whether more pages are gone than this allows.
     #[must_use]
     pub fn is_exceeded(self, counts: &Counts) -> bool {
         match self {

@@ -16,8 +16,8 @@ use super::error::DiffError;
 pub struct Ignored(Vec<String>);
 
 impl Ignored {
-    /// Pages whose address one of these patterns matches are left out, however either is spelled. `*` is any text. A pattern that
-    /// begins with `/` is of what follows the host.
+    /// Ignores pages whose address matches one of these patterns, however either is spelled. `*` is any text. A pattern that begins with
+    /// `/` matches what follows the host.
     #[must_use]
     pub fn new(patterns: Vec<String>) -> Self {
         let mut all = Vec::new();
@@ -61,7 +61,7 @@ fn normal_pattern(pattern: &str) -> Option<String> {
     (!host.contains('*')).then(|| normalized(pattern).into_owned())
 }
 
-/// Whether a pattern is all of a text.
+/// Returns whether a pattern matches a whole text.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == text;
@@ -89,13 +89,13 @@ pub struct Files {
 }
 
 impl Files {
-    /// The address or path of one.
+    /// Returns the address or the path of a sitemap.
     #[must_use]
     pub fn name(&self, file: u32) -> &str {
         self.names.get(file as usize).map_or("", |name| name)
     }
 
-    /// The last part of one's name.
+    /// Returns the last part of a sitemap's name.
     #[must_use]
     pub fn short(&self, file: u32) -> &str {
         let name = self.name(file);
@@ -103,7 +103,8 @@ impl Files {
         name.rsplit(['/', '\\']).next().unwrap_or(name)
     }
 
-    /// Whether none of these sitemaps has the name of one of those, compressed or not.
+    /// Returns whether no sitemap of one list has the name of one of the other, compressed or not. Returns `false` if a name says
+    /// nothing.
     #[must_use]
     pub fn differ(&self, these: &[u32], those: &[u32]) -> bool {
         let is_none = |file: &u32| self.is_none.get(*file as usize).copied().unwrap_or(true);
@@ -132,7 +133,7 @@ struct Inside {
 }
 
 impl Pages {
-    /// None yet. `is_exact`: two spellings of an address are two addresses.
+    /// Creates an empty comparison. If `is_exact`, two spellings of an address are two addresses.
     #[must_use]
     pub fn new(ignored: Ignored, is_exact: bool) -> Self {
         let folder = std::env::temp_dir();
@@ -151,7 +152,7 @@ impl Pages {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A number for a sitemap. `is_none`: its name says nothing.
+    /// Returns a number for a sitemap. `is_none` is set if its name says nothing.
     pub fn file(&self, name: &str, is_none: bool) -> u32 {
         let mut inside = self.lock();
         inside.files.names.push(name.into());
@@ -173,7 +174,7 @@ impl Pages {
         inside.comparison.add(side, file, page)
     }
 
-    /// How many there are.
+    /// Counts the pages.
     pub fn count(&self) -> u64 {
         self.lock().pages
     }

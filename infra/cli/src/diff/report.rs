@@ -1,4 +1,4 @@
-//! What a comparison prints, as it comes: lines for people, JSON, CSV or Markdown.
+//! Prints a comparison as it proceeds: lines for people, JSON, CSV or Markdown.
 
 use std::fmt::Write as _;
 use std::io;
@@ -94,7 +94,7 @@ struct Summary {
     spelled_differently: u64,
 }
 
-/// What is said of a change in one line.
+/// Formats the details of a change in one line.
 fn details(change: &Change) -> String {
     let Change::Changed { lastmod, parts, .. } = change else {
         return String::new();
@@ -122,12 +122,12 @@ fn details(change: &Change) -> String {
     details.join("; ")
 }
 
-/// A number with its thousands set apart.
+/// Formats a number with separators between its thousands.
 fn number(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
-/// The counts in one line.
+/// Formats the counts in one line.
 #[must_use]
 pub fn summary(counts: &Counts) -> String {
     let mut text = format!(
@@ -184,7 +184,7 @@ pub fn respelled(counts: &Counts) -> Option<String> {
 }
 
 impl<'o> Report<'o> {
-    /// Begins. With `only_summary` no page is printed.
+    /// Begins a report. If `only_summary`, it prints no page.
     #[must_use]
     pub fn new(
         output: &'o mut Output,
@@ -388,7 +388,7 @@ impl<'o> Report<'o> {
     }
 }
 
-/// The sign of a change, the name of its sitemap, and what is said of it.
+/// Returns the sign of a change, the name of its sitemap, and its details.
 fn parts<'f>(files: &'f Files, change: &Change) -> (char, &'f str, String) {
     match change {
         Change::Gone(file) => ('-', files.short(*file), String::new()),

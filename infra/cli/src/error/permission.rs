@@ -1,4 +1,4 @@
-//! Describes calls of AWS that failed: operation, table, cause and remedy. One that is not permitted names the action as a policy does.
+//! Describes calls of AWS that failed: operation, table, cause and remedy. A call without permission names the action as a policy does.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ use engine::error::EngineError;
 /// The words that AWS puts before the action.
 const BEFORE_ACTION: &str = "not authorized to perform: ";
 
-/// An error of a table or of the bucket. One of permissions begins with the action.
+/// Formats an error of a table or of the bucket. An error of permissions begins with the action.
 pub(crate) fn engine(error: &EngineError) -> String {
     let text = error.to_string();
     if !text.contains("AccessDenied") {
@@ -35,7 +35,7 @@ fn operation(error: &EngineError) -> Option<&'static str> {
     }
 }
 
-/// The action of an operation of S3's, whose error does not always name it. DynamoDB's always does.
+/// Returns the action of an operation of S3, whose errors do not always name it. DynamoDB's errors always do.
 fn of_s3(operation: &str) -> String {
     let action = match operation {
         "HeadObject" => "GetObject",

@@ -59,7 +59,7 @@ struct Answer {
 }
 
 impl Explain {
-    /// Whether its own option asks for JSON.
+    /// Returns whether its own option asks for JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.from.is_some() && self.format == ListFormat::Json
     }

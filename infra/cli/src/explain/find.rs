@@ -1,4 +1,4 @@
-//! Which pages have an address or wait for it, and which records name it.
+//! Finds the pages that have an address or wait for it, and the records that name it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ pub(super) async fn find(target: &Target, what: String) -> Result<Found, EngineE
     }
 }
 
-/// The page that has the address, then the first that wait for it, and whether more do.
+/// Finds the page that has the address and the first pages that wait for it. Also returns whether more pages wait.
 async fn pages_at(target: &Target, loc: Loc) -> Result<Found, EngineError> {
     let address = Address {
         site: host(&loc),
@@ -107,7 +107,7 @@ impl Named {
     }
 }
 
-/// A record's page and its other parts, if there is such a record or a ledger of one that is gone.
+/// Returns a record's page and its other parts. The list is empty if there is neither such a record nor a ledger of a deleted one.
 async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, EngineError> {
     if id.is_empty() || id.len() > MAX_KEY_BYTES {
         return Ok(Vec::new());
@@ -125,8 +125,8 @@ async fn pages_of(target: &Target, id: &str) -> Result<Vec<String>, EngineError>
     Ok([page].into_iter().chain(parts).collect())
 }
 
-/// The alternates that a page's record names and whose pages, if they are ours, do not name it. Of a translation group
-/// every member names every other.
+/// Finds the alternates of a page's record whose own pages do not name it. An alternate that is not ours does not count. Of a translation
+/// group every member names every other.
 pub(super) async fn one_sided(
     target: &Target,
     page: &str,
@@ -163,7 +163,7 @@ pub(super) async fn one_sided(
     Ok(found)
 }
 
-/// The host, and the port if it is not the scheme's own, by which the site of an address is named.
+/// Returns the name of an address's site: the host, and the port if it is not the scheme's own.
 fn host(loc: &Loc) -> String {
     loc.as_str()
         .split('/')

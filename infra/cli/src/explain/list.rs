@@ -1,4 +1,4 @@
-//! `waymark explain --from`: what is asked for in a file, and the answers as a table.
+//! `waymark explain --from`: reads addresses and ids from a file, and prints the answers as a table.
 
 use std::io::{self, Read};
 
@@ -136,7 +136,7 @@ impl Counts {
         } += 1;
     }
 
-    /// Whether each line has an address or an id of a record.
+    /// Returns whether each line has an address or an id of a record.
     #[must_use]
     pub fn are_known(&self) -> bool {
         self.unknown + self.malformed == 0
@@ -174,7 +174,7 @@ impl Row {
     /// The columns of a table as CSV.
     pub const COLUMNS: &str = "asked,state,reason,detail,id,sitemap";
 
-    /// The line of an explanation.
+    /// Converts an explanation to its row.
     #[must_use]
     pub fn of(explanation: &Explanation) -> Self {
         let row = |state, reason: &str, detail: &str, id: &str| Self {
@@ -214,7 +214,7 @@ impl Row {
         row("unknown", "", "no record has this address or this id", "")
     }
 
-    /// As a line of a table for people, which is escaped where it is printed.
+    /// Formats the row as a line of a table for people. It is escaped where it is printed.
     #[must_use]
     pub fn line(&self) -> String {
         let Self {
@@ -232,7 +232,7 @@ impl Row {
         format!("{state:<13}  {asked}{gap}{why}")
     }
 
-    /// As a line of CSV.
+    /// Formats the row as a line of CSV.
     #[must_use]
     pub fn csv(&self) -> String {
         let cells = [

@@ -1,4 +1,4 @@
-//! How a verb asks the servers of others, and what those options mean.
+//! The options that say how a verb makes requests to the servers of others.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// How to ask. The user's headers go to `origins` alone; those of `maps` are asked at others instead.
+    /// Returns how requests are made. The user's headers go to `origins` alone. Requests for the origins of `maps` go to others instead.
     pub(crate) fn asking(
         &self,
         origins: impl Iterator<Item = String>,

@@ -1,4 +1,4 @@
-//! The way of a body from a connection to the thread that reads it.
+//! Passes a body from a connection to the thread that reads it.
 
 use std::fmt::Display;
 use std::io::{self, Read};
@@ -27,7 +27,7 @@ pub(crate) struct Deadline {
     pub(crate) limit: Duration,
 }
 
-/// Has a body read as it comes. Behind `limit` bytes it is cut. What is known of it by now is added to `response`.
+/// Reads a body as it comes. It is cut after `limit` bytes. What is known of the body by then is added to `response`.
 ///
 /// # Errors
 ///
@@ -58,8 +58,8 @@ pub(crate) async fn read<T: Send + 'static>(
     reading.await.map_err(|error| broke_off(&error))
 }
 
-/// A body for a thread that may wait: it is read as it comes, and is an error where it is cut. A reader may take its time: of the
-/// time limit only what the server takes counts.
+/// Returns a reader of a body for a thread that may wait. It reads as the body comes, and returns an error where the body is cut. A
+/// reader may take its time: only the time that the server takes counts for the time limit.
 pub(crate) fn piped(
     mut body: SdkBody,
     limit: u64,

@@ -1,4 +1,4 @@
-//! Documents in a bucket, read as what they will be served as.
+//! Documents in a bucket. They are read as the type that they will be served as.
 
 use std::io::Read;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// What `s3://bucket/prefix` names, and the document if it names one.
+    /// Parses `s3://bucket/prefix`, and returns the document if it names one.
     ///
     /// # Errors
     ///
@@ -65,13 +65,13 @@ impl Bucket {
         Ok((bucket, file))
     }
 
-    /// What messages call an object of this path.
+    /// Returns the name that messages use for an object of this path.
     #[must_use]
     pub fn shown(&self, path: &str) -> String {
         format!("{SCHEME}{}/{}{path}", self.name, self.prefix)
     }
 
-    /// Whether it can be asked for anything.
+    /// Checks that there are a region and credentials for requests.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl Bucket {
         }
     }
 
-    /// The document of this path, which has no slash at its begin.
+    /// Reads the document of this path, which does not begin with a slash.
     pub async fn document(&self, path: &str, about: About) -> Fetched {
         let limit = about.max_bytes;
         let judged = move |body: Box<dyn Read + Send>, transfer: Transfer| {
@@ -108,7 +108,7 @@ impl Bucket {
         Fetched::of(self.read(path, limit, judged).await)
     }
 
-    /// Has the document of this path read, as [`Client::read`](super::fetch::Client::read) does.
+    /// Reads the document of this path, as [`Client::read`](super::fetch::Client::read) does.
     pub async fn read<T: Send + 'static>(
         &self,
         path: &str,
@@ -129,7 +129,7 @@ impl Bucket {
         (Some(response), read)
     }
 
-    /// A short text, such as robots.txt; `None` if the bucket does not have it.
+    /// Reads a short text, such as robots.txt. Returns `None` if the bucket does not have it.
     ///
     /// # Errors
     ///

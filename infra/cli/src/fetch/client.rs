@@ -147,7 +147,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that has not asked yet.
+    /// Creates a client that has sent no request yet.
     #[must_use]
     pub fn new(asking: Asking) -> Self {
         let maps = asking.maps.iter().map(|(_, to)| to);
@@ -165,13 +165,13 @@ impl Client {
         }
     }
 
-    /// How many requests were sent, and how many bytes of bodies came.
+    /// Returns how many requests were sent, and how many bytes of bodies came.
     pub fn counts(&self) -> (u64, u64) {
         let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
         (count(&self.requests), count(&self.received))
     }
 
-    /// The connector for a server.
+    /// Returns the connector for a server.
     ///
     /// # Errors
     ///
@@ -262,7 +262,7 @@ impl Client {
         Ok((response, body))
     }
 
-    /// The origin that is asked instead of one.
+    /// Returns the origin that gets the requests for this origin.
     #[must_use]
     pub fn asked<'s>(&'s self, origin: &'s str) -> &'s str {
         let mapped = self.asking.maps.iter().find(|(from, _)| from == origin);
@@ -414,7 +414,7 @@ impl Client {
         }
     }
 
-    /// `own`: headers instead of the usual ones.
+    /// Sends a request. The headers `own` replace the usual ones.
     async fn ask(
         &self,
         url: &Url,

@@ -1,4 +1,5 @@
-//! Which servers may be asked for what a site names: none that is inside the network in which this runs, unless the user named it.
+//! Decides which servers may receive requests for addresses that a site names. Servers inside the network in which this runs may not,
+//! unless the user named them.
 //!
 //! A site chooses what is asked for: its robots.txt, its indexes and each redirect name addresses. On a CI's runner they could name
 //! the cloud's metadata or a database's port, and the report would show that it is there.
@@ -54,7 +55,8 @@ impl Named {
         Self(urls.collect())
     }
 
-    /// Whether a URL is of one of them. The usual ports of http and https are one: sites redirect from one to the other.
+    /// Returns whether the user named the server of a URL. The usual ports of http and https count as one: sites redirect from one to the
+    /// other.
     pub(crate) fn has(&self, url: &Url) -> bool {
         self.0.iter().any(|named| {
             let is_port = named.port_or_known_default() == url.port_or_known_default();

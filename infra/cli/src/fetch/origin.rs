@@ -1,4 +1,4 @@
-//! Where documents come from: HTTP, a folder, a bucket.
+//! The origins of documents: HTTP, a folder, or a bucket.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -104,7 +104,8 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-/// The parts of a path of a URL, as files and objects are named by them. Nothing if it leads out of the folder.
+/// Splits the path of a URL into the parts by which files and objects are named. Returns `None` if it is empty or leads out of the
+/// folder.
 pub(crate) fn parts(path: &str) -> Option<Vec<String>> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let path = percent_decode_str(path).decode_utf8_lossy();

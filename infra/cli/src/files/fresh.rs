@@ -1,4 +1,4 @@
-//! Files that have their name once they are whole.
+//! Files that get their name only once they are whole.
 //!
 //! - Until then a file has a fresh name beside it, `NAME.<random>.partial`, and is created new: a file or a link that somebody put
 //!   there is neither written nor followed.

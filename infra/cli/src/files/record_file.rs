@@ -1,4 +1,4 @@
-//! Where records are written: standard output, or a file.
+//! The file that records are written to: standard output, or a named file.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -57,7 +57,8 @@ impl Out {
         self.flush()
     }
 
-    /// A file, gzipped if that is asked for, or if its name ends in .gz. A device or a pipe is written as it is, and not replaced.
+    /// Creates a file. It is gzipped if that is asked for, or if its name ends in .gz. A device or a pipe is written directly, and not
+    /// replaced.
     pub(crate) fn file(path: &Path, is_gzip: bool) -> Result<Self, FileError> {
         // What is below /dev may lead to a file, such as that of standard output, and must not be replaced either.
         let is_special = path.starts_with("/dev")
@@ -107,7 +108,7 @@ impl Out {
         }
     }
 
-    /// A closed pipe is no error.
+    /// Ignores the error of a closed pipe, and notes that the pipe is closed.
     fn unless_closed(&mut self, written: io::Result<()>) -> io::Result<()> {
         match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {

@@ -191,7 +191,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The items that the table has with the ids of a batch. An item that is not returned is written.
+    /// Reads the items that the table has with the ids of a batch. An item that is not returned is written.
     async fn known(&self, batch: &[Waiting]) -> BTreeMap<String, Item> {
         let keys = batch.iter().filter_map(|waiting| {
             let id = waiting.item.get("id")?.clone();
@@ -214,7 +214,7 @@ impl Calls {
     }
 }
 
-/// Why DynamoDB does not take an item.
+/// Formats why DynamoDB does not take an item.
 fn refusal(item: &Item, message: &str) -> String {
     let id = id_of(item);
     if message.contains("Item size has exceeded") {

@@ -1,4 +1,4 @@
-//! `waymark load --delete-missing`: the records of a scope that no line had.
+//! `waymark load --delete-missing`: deletes the records of a scope that no line had.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! `waymark load --dry-run`: what a load would do, without a table.
+//! `waymark load --dry-run`: predicts the effect of a load, without a table.
 
 use std::collections::HashMap;
 
@@ -88,7 +88,7 @@ pub async fn dry_run(sources: &[Source], now: i64) -> Result<DryRun, LoadError> 
     Ok(run)
 }
 
-/// Write units of the sitemap table for a record's pages.
+/// Estimates the write units of the sitemap table for a record's pages.
 fn cost(record: &ContentRecord) -> f64 {
     let terms: usize = record.terms.values().map(Vec::len).sum();
     f64::from(record.pages) * UNITS_OF_PAGE + terms as f64 * UNITS_OF_TERM

@@ -1,4 +1,4 @@
-//! What is beside a file that is loaded: its journal, and its malformed lines.
+//! The files that a load keeps in the folder of its file: the journal, and the malformed lines.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,7 +38,7 @@ pub(super) struct Beside {
     waiting: BTreeMap<u64, Vec<u8>>,
 }
 
-/// The file of a file's malformed lines.
+/// Returns the path of a file's malformed lines.
 #[must_use]
 pub fn malformed_path(file: &Path) -> PathBuf {
     with_ending(file, ".malformed.jsonl")
@@ -50,7 +50,7 @@ fn with_ending(file: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Whether there is a file of this name. What is no file, such as a link that somebody put there, is an error.
+/// Returns whether there is a file of this name. Anything else of this name, such as a link that somebody put there, is an error.
 fn is_file(path: &Path) -> io::Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),
@@ -105,12 +105,12 @@ impl Beside {
         Ok(beside)
     }
 
-    /// The line up to which an earlier run came.
+    /// Returns the line up to which an earlier run came.
     pub(super) fn line(&self) -> u64 {
         self.journal.as_ref().map_or(0, |journal| journal.line)
     }
 
-    /// Malformed lines that an earlier run had.
+    /// Counts the malformed lines that an earlier run had.
     pub(super) fn malformed_before(&self) -> u64 {
         self.journal.as_ref().map_or(0, |journal| journal.malformed)
     }
@@ -168,7 +168,7 @@ impl Beside {
         written.map_err(Self::failed(&self.journal_path))
     }
 
-    /// The file is loaded: no journal is needed any more.
+    /// Deletes the journal: the file is loaded, and no journal is needed any more.
     pub(super) fn finish(&mut self) -> Result<(), LoadError> {
         if self.journal.is_none() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! `waymark load --publish`: a site's settings record last, and then waiting until the site is published.
+//! `waymark load --publish`: writes a site's settings record last, and then waits until the site is published.
 //!
 //! A site that becomes known is published when all that is in the table has been read. So its records have to be there, and
 //! to have been noticed, before its settings are.
@@ -187,7 +187,7 @@ async fn write(client: &Client, table: &str, held: &Held) -> Result<Value, Publi
     Ok(settings)
 }
 
-/// Whether all of a site is published by these settings.
+/// Returns whether all of a site is published by these settings.
 async fn is_published(
     target: &Target,
     host: &str,

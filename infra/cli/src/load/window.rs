@@ -1,4 +1,4 @@
-//! How many batches are under way at once.
+//! The number of batches that are under way at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! How far a first load is, between "loaded" and "ready".
+//! The progress of a first load between "loaded" and "ready".
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -44,7 +44,7 @@ impl Stage {
 /// The scans of sites that go on, with their steps.
 type Sites = BTreeMap<String, SiteStep>;
 
-/// What a first load is at, how much of that is done, and of how much. `read` of the `records` were read by `ingest`.
+/// Returns the stage of a first load, how much of it is done, and of how much. `read` of the `records` were read by `ingest`.
 fn stage_of(
     content: Option<&Pass>,
     sites: &Sites,
@@ -76,7 +76,7 @@ pub(crate) struct Publishing {
 }
 
 impl Publishing {
-    /// Of this stack.
+    /// Creates the progress of this stack.
     ///
     /// # Errors
     ///

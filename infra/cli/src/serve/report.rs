@@ -1,4 +1,4 @@
-//! The summary of what is published: entries by series, shards, bytes, records, what is left out and why.
+//! Summarizes what is published: entries by series, shards, bytes, records, and pages that are left out with their reasons.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ impl Report {
         Ok(report)
     }
 
-    /// The summary in lines for people. `malformed` lines of the content files could not be loaded.
+    /// Formats the summary as lines for people. `malformed` lines of the content files could not be loaded.
     #[must_use]
     pub(crate) fn text(&self, malformed: u64) -> Text {
         let mut text = Text::default();

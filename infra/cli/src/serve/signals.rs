@@ -1,4 +1,4 @@
-//! The signals that end a stack: Ctrl-C, and what a service manager or a closed terminal sends.
+//! The signals that end a stack: Ctrl-C, and those of a service manager or a closed terminal.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use std::io;
 pub(crate) struct Ends(Vec<tokio::signal::unix::Signal>);
 
 impl Ends {
-    /// From now on they no longer kill the process.
+    /// Listens for the signals. From now on they no longer kill the process.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl Ends {
     }
 }
 
-/// Whether this process was started with a signal ignored. Only Linux says so; elsewhere none seems to be.
+/// Returns whether this process was started with a signal ignored. Only Linux can say; on other systems it returns `false`.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

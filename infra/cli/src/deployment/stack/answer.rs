@@ -1,5 +1,4 @@
-//! What CloudFormation answers to `DescribeStacks`: XML
-//! (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
+//! Parses CloudFormation's answer to `DescribeStacks`: XML
 
 use std::collections::BTreeMap;
 
@@ -98,8 +97,8 @@ pub(super) fn read(xml: &str) -> Result<Answer, Unreadable> {
     }
 }
 
-/// Calls `ended` at the end of each element, with the names of it and of those around it, outermost first, and with the text
-/// since the last tag: all of a leaf's.
+/// Calls `ended` at the end of each element. Its first argument has the names of the element and of those around it, outermost first. Its
+/// second is the text since the last tag: all text of a leaf.
 pub(crate) fn elements(
     xml: &str,
     mut ended: impl FnMut(&[&str], String),

@@ -28,7 +28,8 @@ const OTHER_DOMAINS: [(&str, &str); 6] = [
     ("us-isof-", "csp.hci.ic.gov"),
 ];
 
-/// Where CloudFormation is asked: where the environment or the profile says, as the SDK's clients do; or else in AWS.
+/// Returns the endpoint of CloudFormation. The environment or the profile may set it, as for the SDK's clients. Otherwise it is that of
+/// AWS.
 pub(super) fn endpoint(config: &SdkConfig, region: &str) -> String {
     let is_fips = config.use_fips() == Some(true);
     configured(config, SERVICE_ID).unwrap_or_else(|| in_aws(region, is_fips))
