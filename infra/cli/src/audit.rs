@@ -28,8 +28,8 @@ pub enum Ended {
     Misread(Misread),
 }
 
-/// Audits everything, and with `repair` makes good what it finds, until nothing is left. `pause` is how long a change
-/// takes from its event to the bucket, at most. `report` is told each finding.
+/// Audits everything. With `repair` it repairs what it finds, until nothing is left. `pause` is how long a change takes from its event to
+/// the bucket, at most. `report` gets each finding.
 ///
 /// # Errors
 ///

@@ -54,7 +54,7 @@ impl Content {
         })
     }
 
-    /// Reads a source. Of two records with one id the later one stands, in the place of the first.
+    /// Reads a source. Of two records with one id the later one replaces the first, in its place.
     ///
     /// # Errors
     ///

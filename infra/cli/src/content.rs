@@ -2,7 +2,7 @@
 //!
 //! - A line that cannot become an item is reported with its number, field and reason, and left out.
 //! - A line whose record has a bad field or a bad URL is loaded and reported: the ledger will say the same.
-//! - Of two lines with one id the later one stands.
+//! - Of two lines with one id the later one counts.
 //! - Files are read and parsed on a thread of their own: a pipe that nobody writes to must not hold up a signal.
 
 pub(crate) mod args;

@@ -12,7 +12,7 @@ pub(crate) mod permission;
 /// Status of a command that failed: usage, network, permissions, a scan under way.
 pub const COULD_NOT_TELL: u8 = 2;
 
-/// Returns what is said of a failure: what failed, on what, why, and what to do.
+/// Returns the message of a failure: what failed, on what, why, and what to do.
 #[must_use]
 pub fn message(failure: &anyhow::Error) -> String {
     if let Some(error) = failure.downcast_ref::<EngineError>() {
@@ -28,7 +28,7 @@ pub fn message(failure: &anyhow::Error) -> String {
     failure.to_string()
 }
 
-/// Returns what is said if signals cannot be waited for.
+/// Returns the error for signals that cannot be waited for.
 pub(crate) fn no_signals(error: io::Error) -> anyhow::Error {
     anyhow::anyhow!("cannot wait for signals: {error}")
 }

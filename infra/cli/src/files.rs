@@ -75,7 +75,7 @@ pub(crate) fn bytes(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file that somebody else names, or that was found: of a pipe, nobody may ever write the end.
+/// Opens a file that somebody else names, or that was found. It must not be a pipe, whose end may never be written.
 ///
 /// # Errors
 ///

@@ -7,7 +7,7 @@
 //!
 //! - Sources are streams. Records that are known by their address wait in a temporary file, since a later entry may say more of
 //!   them; in memory are 64 bits of each address and of each term.
-//! - What a source lacks is told in the report, never made up.
+//! - What a source lacks is named in the report, never made up.
 
 use std::io::Write;
 use std::sync::Arc;

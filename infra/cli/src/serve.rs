@@ -88,12 +88,12 @@ impl Serve {
         outcome
     }
 
-    /// Status of a run that a signal has ended: that is how to end a stack, but no summary was printed.
+    /// Returns the status of a run that a signal has ended: that is how to end a stack, but no summary was printed.
     fn interrupted(&self) -> ExitCode {
         ExitCode::from(if self.once { COULD_NOT_TELL } else { 0 })
     }
 
-    /// Loads, publishes, and serves. Returns with `--once`, and when nobody reads the output any more.
+    /// Loads, publishes, and serves. Returns with `--once`, and when the reader has closed the output.
     async fn publish(&self, stack: &mut Stack, output: &mut Output) -> Result<ExitCode> {
         let begun = Instant::now();
         let is_text = output.format() == Format::Text;
@@ -265,7 +265,7 @@ fn served<'a>(stack: &'a Stack, loaded: &Loaded, report: Option<&'a Report>) -> 
     }
 }
 
-/// Says what the folder for state has that is no object, and how to go on without it.
+/// Reports what the folder for state has that is not an object, and how to go on without it.
 fn say_unread(stack: &Stack) {
     for Unread { file, why } in stack.s3.unread() {
         note(format!(

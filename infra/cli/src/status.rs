@@ -179,8 +179,8 @@ impl Status {
         what
     }
 
-    /// Names what a person must handle: problems of settings, refusals of IndexNow, rows that cannot be read, batches in the failure
-    /// bucket.
+    /// Returns in words what a person must handle: problems of settings, refusals of IndexNow, rows that cannot be read, batches in the
+    /// failure bucket.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let sites = self.sites.iter().filter(|site| site.is_bad());

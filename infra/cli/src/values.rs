@@ -45,7 +45,7 @@ pub(crate) fn since(text: &str) -> Result<i64, String> {
     Ok(when.seconds())
 }
 
-/// Reads a target that is a URL; nothing if it is a path.
+/// Reads a target that is a URL. Returns `None` if it is a path.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub(crate) fn url(text: &str) -> Option<Result<Loc>> {
     Some(url.map_err(|error| anyhow!("{}: {error}", without_password(text))))
 }
 
-/// Returns a text that quotes arguments without what is user information of URLs in it.
+/// Removes the user information of URLs from a text that quotes arguments.
 #[must_use]
 pub fn without_passwords(text: &str) -> String {
     let mut parts = text.split_inclusive("://");

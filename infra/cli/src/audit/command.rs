@@ -77,7 +77,7 @@ struct Summary {
 }
 
 impl Audit {
-    /// Status 0: nothing is wrong, or nothing any more. 1: something is. 2: nothing was looked at.
+    /// Runs the audit. Status 0: nothing is wrong, or nothing any more. 1: something is wrong. 2: nothing was looked at.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         let repair = self.repair;
         tokio::select! {

@@ -63,7 +63,8 @@ struct Answer<'a> {
 }
 
 impl Build {
-    /// Status 0: everything that may be listed is. 1: a line was malformed. 2: something could not be read or written.
+    /// Runs the build. Status 0: everything that may be listed is listed. 1: a line was malformed. 2: something could not be read or
+    /// written.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         let now = self.at.unwrap_or_else(|| Clock::system().now());
         let mut content = Content::begin(now).await?;
@@ -112,7 +113,7 @@ impl Build {
     }
 }
 
-/// Says what is in the folder besides what this build made, and what its files may do to each other.
+/// Reports the other files in the folder, besides those of this build, and what its files may do to each other.
 fn say_left(written: &Written, out: &Out) {
     let folder = out.folder.display();
     let names = |files: &BTreeSet<String>| some(&files.iter().cloned().collect::<Vec<_>>());

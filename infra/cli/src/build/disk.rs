@@ -76,7 +76,7 @@ fn failed(file: &Path) -> impl FnOnce(io::Error) -> BuildError {
 }
 
 impl Disk {
-    /// Makes the folder if need be, and locks it. Waits so long for another build that writes into it.
+    /// Makes the folder if need be, and locks it. `wait` is how long it waits for another build that writes into the folder.
     ///
     /// `is_made` says of a file's name, without its folder, whether a build can make such a file.
     pub(super) async fn open(

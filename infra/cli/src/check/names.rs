@@ -48,8 +48,8 @@ pub(crate) fn listed(is_site: bool) -> String {
     usual(is_site).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the paths of the XML sitemaps in a folder, each with its slash, as they are in a URL: indexes first, and then in order.
-/// `Err`: the limit that ended the search early.
+/// Returns the paths of the XML sitemaps in a folder, each with its slash, as they are in a URL. Indexes come first, and all are in
+/// order. `Err` is the limit that ended the search early.
 pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     let mut waiting = vec![(folder.to_owned(), 0)];
@@ -94,7 +94,7 @@ pub(crate) fn is_sitemap_name(path: &Path) -> bool {
     name.contains("sitemap") && (name.ends_with(".xml") || name.ends_with(".txt"))
 }
 
-/// Returns whether a file with the name of an XML document is an index; nothing if it is no sitemap.
+/// Returns whether a file with the name of an XML document is an index. Returns `None` if it is not a sitemap.
 fn sitemap_in(path: &Path) -> io::Result<Option<bool>> {
     let name = path.file_name().and_then(OsStr::to_str);
     let name = name.unwrap_or_default().to_ascii_lowercase();

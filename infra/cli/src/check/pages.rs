@@ -28,8 +28,8 @@ use gate::{Gate, Refusal};
 /// Canonical pages that are asked for: a site whose pages all name others has that one fault.
 const MAX_CANONICALS: usize = 1_000;
 
-/// Asks for pages, and adds what is wrong with them. `site`: what was checked, whose robots.txt was compared with all that is
-/// listed, so that what is wrong with it was said. Returns how many were asked for.
+/// Fetches pages, and adds their findings. `site` is the site that was checked. Its robots.txt was compared with all that is listed, so
+/// its findings exist already. Returns how many pages were requested.
 pub(super) async fn check(
     pages: Vec<Page>,
     client: &Client,
@@ -159,8 +159,8 @@ fn left_out(origin: &str, rule: Rule, why: &str, count: u64, findings: &mut Find
     });
 }
 
-/// Returns what an origin answers for an address at which it has nothing. `None` if nobody wants to know, if that may not be asked
-/// for, or if there is no answer.
+/// Returns what an origin answers for an address at which it has nothing. Returns `None` if no rule needs it, if the request is not
+/// allowed, or if there is no answer.
 async fn nonsense(gate: &Gate<'_>, origin: &str, findings: &Findings) -> Option<Nonsense> {
     findings.policy().level(Rule::PageSoft404)?;
     let url = page::nonsense(origin);

@@ -96,7 +96,7 @@ impl Prediction {
         self.sites.contains_key(host)
     }
 
-    /// Counts a page. Settings are none.
+    /// Counts a page. Settings do not count as pages.
     pub fn add(&mut self, record: &ContentRecord) {
         if !self.sites.contains_key(&record.site)
             && let Ok(settings) = SiteSettings::default_for(&record.site)

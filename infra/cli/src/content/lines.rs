@@ -151,7 +151,7 @@ impl<'a> Lines<'a> {
         Self { input, number: 0 }
     }
 
-    /// Returns the next line's number and bytes, or why it is too long. `None` at the end.
+    /// Returns the next line's number and bytes, or why it is too long. Returns `None` at the end.
     ///
     /// # Errors
     ///

@@ -60,12 +60,12 @@ pub(crate) struct Deployed {
 
 const NO_PLACE: &str = "--region and --profile are for a deployment: give --stack NAME, --config-env ENV or --deployment too";
 
-/// Returns what is said if no deployment was named.
+/// Returns the error for a command that names no deployment.
 pub(crate) fn no_deployment() -> anyhow::Error {
     anyhow!("redrive looks at a deployment: give --stack NAME, --config-env ENV or --deployment")
 }
 
-/// Returns what is said if there is no site of this name.
+/// Returns the error for a site that does not exist.
 pub(crate) fn no_site(host: &str) -> anyhow::Error {
     anyhow!(
         "there is no site {host} here: `waymark status` without --site shows those that there are"

@@ -66,7 +66,7 @@ pub(crate) enum Failed {
     ForGood(String),
 }
 
-/// Sends a request, and has `read` make something of the status and the answer. Tries again what may pass.
+/// Sends a request, and has `read` parse the status and the answer. Retries after errors that may pass.
 ///
 /// # Errors
 ///

@@ -21,7 +21,7 @@ pub(crate) struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// Reads the mapping. `None` if there is no such table.
+    /// Reads the mapping. Returns `None` if there is no such table.
     pub(crate) fn read(&self) -> Result<Option<SourceTable>, MappingFileError> {
         let (Some(table), Some(file)) = (&self.source_table, &self.source_mapping) else {
             return Ok(None);

@@ -31,7 +31,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Asks for them. Without the right to, there is no estimate.
+    /// Reads the sizes. Without permission there is no estimate.
     pub async fn of(aws: &Aws, target: &Target) -> Self {
         let source = target.reconciler.content.source();
         let (rows, own, source) = futures::join!(

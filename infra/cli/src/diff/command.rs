@@ -145,7 +145,8 @@ impl Named {
 }
 
 impl Diff {
-    /// Status 0: no difference, or no more removals than `--max-removed`. 1: there are. 2: a side could not be read whole.
+    /// Compares the sides. Status 0: no difference, or no more removals than `--max-removed`. 1: there are. 2: a side could not be read
+    /// whole.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         let sides = self.sides().await?;
         let urls = sides.iter().filter_map(|side| match side {

@@ -381,7 +381,7 @@ impl Walk<'_> {
         Err(DiffError::Nothing { target, what })
     }
 
-    /// Says what was read, but is not as it should be.
+    /// Reports a document that was read, but is not as it should be.
     fn tell(&mut self, url: &str, outline: Outline) {
         let file = self.shown(url);
         let what = match outline.kind {

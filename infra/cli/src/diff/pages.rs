@@ -40,7 +40,7 @@ impl Ignored {
     }
 }
 
-/// Returns whether an address, as it is spelled here, is one of a pattern's.
+/// Returns whether a pattern matches an address in this spelling.
 fn is_of(pattern: &str, loc: &str) -> bool {
     let text = match pattern.starts_with('/') {
         true => check::url::path_of(loc).unwrap_or(loc),
@@ -49,7 +49,7 @@ fn is_of(pattern: &str, loc: &str) -> bool {
     matches(pattern, text)
 }
 
-/// Returns a pattern as it matches addresses in their normal form. `None` if its beginning is no whole host.
+/// Returns a pattern as it matches addresses in their normal form. Returns `None` if it does not begin with a whole host.
 fn normal_pattern(pattern: &str) -> Option<String> {
     const HOST: &str = "https://host.example";
     if pattern.starts_with('/') {

@@ -159,7 +159,7 @@ pub fn summary(counts: &Counts) -> String {
     text
 }
 
-/// Returns what is told if both sides write addresses differently.
+/// Returns the message for sides that write addresses differently. Returns `None` if they do not.
 #[must_use]
 pub fn respelled(counts: &Counts) -> Option<String> {
     let [a, b] = counts.spellings.first()?;

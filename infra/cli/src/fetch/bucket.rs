@@ -162,7 +162,7 @@ impl Bucket {
         }
     }
 
-    /// Opens an object. What is missing is a 404, as S3 says for those who may list the bucket.
+    /// Opens an object. A missing object is a 404, as S3 says for those who may list the bucket.
     async fn open(
         &self,
         path: &str,

@@ -202,8 +202,8 @@ impl Client {
         Fetched::of(self.read(url, limit, judged).await)
     }
 
-    /// Asks for a document and has its body read, if the status is 200: what `reader` makes of it and of how it came, or why there
-    /// is none. Behind `limit` bytes the body is cut.
+    /// Fetches a document and has `reader` read its body, if the status is 200. Returns what `reader` makes of the body and of how it
+    /// came, or why there is no body. The body is cut after `limit` bytes.
     pub async fn read<T: Send + 'static>(
         &self,
         url: &str,
@@ -239,7 +239,8 @@ impl Client {
         Deadline { at, limit }
     }
 
-    /// Returns how a document came, and its body for a thread that may wait: it is read as it comes, and is an error where it is cut.
+    /// Returns how a document came, and its body for a thread that may wait. The body is read as it comes, and is an error where it is
+    /// cut.
     ///
     /// # Errors
     ///
@@ -269,7 +270,7 @@ impl Client {
         mapped.map_or(origin, |(_, to)| to)
     }
 
-    /// Asks for a short text, such as robots.txt, of which no more than `limit` bytes are read.
+    /// Fetches a short text, such as robots.txt, of which no more than `limit` bytes are read.
     ///
     /// # Errors
     ///
@@ -278,7 +279,7 @@ impl Client {
         self.text_if(url, limit, None).await
     }
 
-    /// Asks for a short text as [`Client::text`] does, but follows only redirects that are allowed.
+    /// Fetches a short text as [`Client::text`] does, but follows only redirects that are allowed.
     ///
     /// # Errors
     ///
@@ -297,7 +298,7 @@ impl Client {
         Ok((response, text))
     }
 
-    /// Asks once, as it is told, and follows no redirect.
+    /// Sends one request as the probe says, and follows no redirect.
     ///
     /// # Errors
     ///

@@ -165,8 +165,8 @@ fn kind_of_v6(address: Ipv6Addr) -> Option<&'static str> {
     }
 }
 
-/// Returns the IPv4 address that an IPv6 address leads to: mapped or compatible (RFC 4291), translated (RFC 2765), by NAT64
-/// (RFC 6052) or by 6to4 (RFC 3056).
+/// Returns the IPv4 address that an IPv6 address leads to. The IPv6 address may be mapped or compatible (RFC 4291), translated (RFC
+/// 2765), by NAT64 (RFC 6052) or by 6to4 (RFC 3056).
 fn inner_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let v4 = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();

@@ -1,6 +1,6 @@
 //! Files that get their name only once they are whole.
 //!
-//! - Until then a file has a fresh name beside it, `NAME.<random>.partial`, and is created new: a file or a link that somebody put
+//! - Until then a file has a fresh name in the same folder, `NAME.<random>.partial`, and is created new: a file or a link that somebody put
 //!   there is neither written nor followed.
 //! - Its writer has locked it, and drops it if anything fails. What a killed one left nobody has locked: [`clear`] deletes it.
 
@@ -125,8 +125,8 @@ pub(crate) fn clear(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file for reading and writing, and creates it if there is none. A link or a pipe of this name is refused: a link leads to
-/// what whoever put it there chose.
+/// Opens a file for reading and writing, and creates it if it does not exist. A link or a pipe of this name is refused: whoever put a
+/// link there chose where it leads.
 ///
 /// # Errors
 ///

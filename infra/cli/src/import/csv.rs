@@ -165,8 +165,8 @@ fn of_columns(mut row: Map<String, Value>, sink: &mut Sink<'_>) -> Result<(), Im
     }
 }
 
-/// Reads the times of a row as those of a sitemap: one that cannot be told is left out and counted. It stays, and excludes the page, if
-/// it may be one before which or from which on the page must not be listed.
+/// Reads the times of a row as those of a sitemap. An unreadable time is left out and counted. It stays, and excludes the page, if the
+/// page must not be listed before it, or from it on.
 fn times(row: &mut Map<String, Value>, sink: &mut Sink<'_>) {
     for name in ["published_at", "modified_at", "expires_at"] {
         let Some(text) = row.get(name).and_then(Value::as_str).map(str::to_owned) else {

@@ -85,7 +85,7 @@ pub(super) fn entries(
     }
 }
 
-/// Takes an item, unless nobody can say where it is.
+/// Takes an item, unless nothing says where it is.
 fn take(fields: Fields, page: &str, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     if path_of(&sink.address(page)).is_some() {
         return sink.record(fields, Id::Entry);

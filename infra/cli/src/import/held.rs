@@ -153,8 +153,8 @@ fn record(value: &Value) -> ContentRecord {
     ContentRecord::parse(id.unwrap_or_default(), value)
 }
 
-/// Adds to a record what a further entry of its address says: the newest lastmod, each image, video and alternate that the record
-/// does not have, and what the record says nothing of.
+/// Adds to a record what a further entry of its address says. These are the newest lastmod, and each image, video and alternate that the
+/// record does not have. It also adds what the record says nothing of.
 fn join(value: &mut Value, entry: Fields) {
     let Some(fields) = value.as_object_mut() else {
         return;
@@ -218,8 +218,8 @@ struct Set {
 }
 
 impl Set {
-    /// Reads the set of alternates of a page. Returns `None` if it cannot be a group: the page itself is not in it, a page has two
-    /// languages, or the page for everybody else has none.
+    /// Reads the set of alternates of a page. Returns `None` if it cannot be a group: the page itself is
+    /// not in it, or a page has two languages. It is not a group either if the page for everybody else has no language.
     fn of(value: &Value) -> Option<Self> {
         let record = record(value);
         let own = Loc::parse_any(&record.url).ok()?;

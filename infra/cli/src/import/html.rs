@@ -32,7 +32,7 @@ pub(super) fn text(html: &str) -> String {
     words.join(" ")
 }
 
-/// Returns what a tag or a comment at the beginning leaves, and what is behind it.
+/// Returns the text that a tag or a comment at the beginning leaves, and the rest behind it.
 fn tag(html: &str) -> Option<(String, &str)> {
     if let Some(comment) = html.strip_prefix("<!--") {
         return Some((String::new(), comment.split_once("-->")?.1));
@@ -60,7 +60,7 @@ fn tag(html: &str) -> Option<(String, &str)> {
     Some((left.to_owned(), &inner[end + 1..]))
 }
 
-/// Returns what a character reference at the beginning means, and what is behind it.
+/// Returns the text that a character reference at the beginning means, and the rest behind it.
 fn reference(html: &str) -> Option<(String, &str)> {
     let inner = html.strip_prefix('&')?;
     let end = inner

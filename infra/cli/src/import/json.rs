@@ -128,7 +128,7 @@ fn as_it_is(item: Value, place: &str, sink: &mut Sink<'_>) -> Result<(), ImportE
     }
 }
 
-/// Passes on each element of the list at a path, without holding more than one. Returns why that ended early.
+/// Passes on each element of the list at a path. Only one is in memory at a time. Returns why that ended early.
 pub(super) fn walk(
     input: Input<'_>,
     path: Option<&[String]>,

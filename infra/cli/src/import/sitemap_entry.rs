@@ -214,7 +214,7 @@ pub(super) fn fields(entry: &Element, mut note: impl FnMut(&str, String)) -> Opt
     Some(fields)
 }
 
-/// Tells of each element in an entry for which a record has no place.
+/// Reports each element in an entry for which a record has no place.
 fn pass_over(element: &Element, tell: &mut impl FnMut(&str)) {
     let read = READ.iter().find(|(name, _)| *name == element.name());
     for child in element.children() {

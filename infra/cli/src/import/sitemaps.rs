@@ -45,7 +45,7 @@ impl Document {
         }
     }
 
-    /// Returns what is the same for all spellings of its address.
+    /// Returns a key that is the same for all spellings of its address.
     fn key(&self) -> Self {
         match self {
             Self::Url(url) => Self::Url(normalized(url).into_owned()),
@@ -131,7 +131,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
         self.document(document, opened, 1, true)
     }
 
-    /// Reads what was left for the end.
+    /// Reads the documents that were left for the end.
     pub(super) fn finish(&mut self) -> Result<(), ImportError> {
         self.is_end = true;
         while let Some((document, depth)) = self.last.pop_front() {

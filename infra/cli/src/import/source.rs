@@ -145,7 +145,7 @@ pub(super) struct Opened {
     pub(super) is_foreign: bool,
 }
 
-/// Returns what is said of a problem of a document. Of a foreign one nothing is quoted: a site may lead to any address.
+/// Returns the message for a problem of a document. It quotes nothing of a foreign document: a site may lead to any address.
 pub(super) fn shown(problem: String, is_foreign: bool) -> String {
     match is_foreign {
         false => problem,
@@ -168,7 +168,7 @@ impl Opener {
         }
     }
 
-    /// Opens a document over HTTP, as [`Opener::url`], or says that there is no answer with status 200.
+    /// Opens a document over HTTP, as [`Opener::url`], or says that no answer has the status 200.
     pub(super) fn url_if_any(&self, url: &str) -> Result<Result<Opened, String>, NoBody> {
         let (response, body) = Client::body(&self.client, url, MAX_DOCUMENT_BYTES, &self.runtime)?;
         Ok(opened(open(body, MAX_DOCUMENT_BYTES), response.is_foreign))

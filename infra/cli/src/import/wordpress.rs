@@ -122,7 +122,7 @@ impl Blogs {
     }
 }
 
-/// Tells of a front page that is no post: WordPress shows the newest posts there, like an archive of them all.
+/// Reports a front page that is not a post: WordPress shows the newest posts there, like an archive of them all.
 fn front_page(base: &str, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     let url = format!("{base}/");
     if !sink.options.archives {

@@ -86,14 +86,14 @@ impl<'a> Sink<'a> {
         })
     }
 
-    /// Counts what is not made a record.
+    /// Counts an entry that does not become a record.
     pub(super) fn skip(&mut self, reason: &str, example: impl FnOnce() -> String) {
         self.skips += 1;
         let skipped = &mut self.report.skipped;
         skipped.entry(reason.to_owned()).or_default().add(example);
     }
 
-    /// Counts an element that is no entry, where nothing else should be.
+    /// Counts an element that is not an entry, where nothing else should be.
     pub(super) fn pass_over(&mut self, element: &Element, document: &str, line: u64) {
         let name = element.local();
         self.skip("an element that is no entry", || {
@@ -223,7 +223,7 @@ impl<'a> Sink<'a> {
         write(self.out, &value)
     }
 
-    /// Takes a site's settings as they are. They hold for the records after them.
+    /// Takes a site's settings as they are. They apply to the records after them.
     pub(super) fn settings(&mut self, id: &str, value: &Value) -> Result<(), ImportError> {
         if let Some(host) = host_of_site_id(id) {
             if let Ok(settings) = SiteSettings::parse(host, value) {
@@ -279,7 +279,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Writes what was held back and the settings, and returns the report.
+    /// Writes the records that were kept back and the settings, and returns the report.
     pub(super) fn finish(mut self) -> Result<Report, ImportError> {
         let out = &mut *self.out;
         self.held

@@ -37,8 +37,7 @@ pub struct DryRun {
     pub predicted: Predicted,
 }
 
-/// Reads sources, twice: the settings of a site hold for records before them, too, and of two lines with one id the later one
-/// stands.
+/// Reads sources twice: the settings of a site apply to records before them, too. Of two lines with one id the later one counts.
 ///
 /// # Errors
 ///

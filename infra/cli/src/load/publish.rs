@@ -70,7 +70,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Holds back the settings of this site.
+    /// Keeps back the settings of this site.
     #[must_use]
     pub fn of(host: &str) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl Held {
     }
 }
 
-/// Waits until what was loaded is noticed, writes the site's settings, and waits until the site is published as they say.
+/// Waits until the loaded records are noticed, writes the site's settings, and waits until the site is published as they say.
 ///
 /// # Errors
 ///

@@ -51,7 +51,7 @@ struct Done<'a> {
 }
 
 impl Purge {
-    /// Status 0: it was asked for, or with `--wait` is done. 1: it is not done in time. 2: it was not asked for.
+    /// Runs the purge. Status 0: it was asked for, or with `--wait` is done. 1: it is not done in time. 2: it was not asked for.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         tokio::select! {
             done = self.purge(output) => done,

@@ -35,8 +35,8 @@ struct Summary {
 }
 
 impl Redrive {
-    /// Status 0: the failure bucket is empty, or holds only what came to it meanwhile. 1: something is left. 2: nothing
-    /// was replayed.
+    /// Replays the failed batches. Status 0: the failure bucket is empty, or has only what came to it meanwhile. 1: something is left. 2:
+    /// nothing was replayed.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         let purpose = Purpose::Change {
             ignore_version: self.ignore_version,

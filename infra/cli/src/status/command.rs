@@ -92,7 +92,7 @@ struct Answer<'a> {
 }
 
 impl Status {
-    /// Status 0: it is so. 1: it is not, with `--until` or `--fail-on`. 2: it could not be told.
+    /// Shows the status. Status 0: it is so. 1: it is not, with `--until` or `--fail-on`. 2: it is not known.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         if self.watch.is_some() && output.format() == Format::Json {
             let text = "--watch has no end, and --json prints one document: give --jsonl, for one each look";

@@ -90,7 +90,7 @@ impl LeftOut {
         Self::of_about(reconciler, examples, None).await
     }
 
-    /// Does the same as [`LeftOut::of`] for a sitemap table that has about this many rows.
+    /// Reads every ledger as [`LeftOut::of`] does, for a sitemap table that has about this many rows.
     ///
     /// # Errors
     ///

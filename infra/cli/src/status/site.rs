@@ -126,7 +126,7 @@ pub struct Paused {
 }
 
 impl Site {
-    /// Looks at a site. `is_marked` says whether it may have URLs that search engines are still to be told of.
+    /// Looks at a site. `is_marked` says whether it may have URLs that search engines do not know of yet.
     pub(super) async fn of(
         target: &Target,
         host: String,

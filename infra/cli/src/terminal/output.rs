@@ -3,7 +3,7 @@
 //! - A result is text for people, or JSON for a program ([`Format`]). Only text on stdout has colours.
 //! - A reader that closes the pipe is no error: the rest is dropped, and the command's status says what it found.
 //! - A device that is full is an error.
-//! - What cannot be written to stderr is dropped: nobody is left to be told.
+//! - What cannot be written to stderr is dropped: there is no other place for it.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};

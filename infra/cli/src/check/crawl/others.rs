@@ -17,8 +17,8 @@ enum Word {
     Unknown(String),
 }
 
-/// Asks the hosts on which a document lists URLs beside its own. What they allow is not wrong, and is in its scope from now on. Where
-/// they do not answer, it is not known whether it is wrong.
+/// Asks the other hosts on which a document lists URLs. What they allow is not wrong, and is in its scope from now on. Where they do not
+/// answer, it is not known whether it is wrong.
 pub(super) async fn settle(next: &mut Next, document: &mut Document, hosts: &Hosts<'_>) {
     for (origin, findings) in std::mem::take(&mut document.elsewhere) {
         match ask(next, &origin, hosts).await {

@@ -106,8 +106,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Reads a robots.txt, and adds what is wrong with it. Of what is not served as text crawlers read the lines that they know, and
-    /// nobody wrote the others for them.
+    /// Reads a robots.txt, and adds its findings. If it is not served as text, crawlers still read the lines that they know, but the
+    /// other lines were not written for them.
     fn read_robots(&mut self, text: &[u8], response: Option<&Response>, file: &Arc<str>) -> Robots {
         let is_own = response.is_none_or(|response| !response.is_foreign);
         let media = response.map(|response| response.content_type.as_deref().unwrap_or_default());

@@ -48,7 +48,7 @@ impl<'a> Gate<'a> {
         self.hosts.of(origin).await
     }
 
-    /// Returns why an address may not be asked for. `None` if it may.
+    /// Returns why an address may not be requested. Returns `None` if it may.
     pub(super) async fn refusal(&self, url: &str) -> Option<Refusal> {
         match self.known(origin_of(url)?).await {
             Known::Absent => None,

@@ -1,4 +1,5 @@
 //! Parses CloudFormation's answer to `DescribeStacks`: XML
+//! (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
 
 use std::collections::BTreeMap;
 
@@ -97,7 +98,7 @@ pub(super) fn read(xml: &str) -> Result<Answer, Unreadable> {
     }
 }
 
-/// Calls `ended` at the end of each element. Its first argument has the names of the element and of those around it, outermost first. Its
+/// Runs `ended` at the end of each element. Its first argument has the names of the element and of those around it, outermost first. Its
 /// second is the text since the last tag: all text of a leaf.
 pub(crate) fn elements(
     xml: &str,

@@ -44,7 +44,7 @@ fn in_aws(region: &str, fips: bool) -> String {
     format!("https://cloudformation{fips}.{region}.{domain}")
 }
 
-/// Describes a stack. Tries again what may pass.
+/// Describes a stack. Retries after errors that may pass.
 ///
 /// # Errors
 ///

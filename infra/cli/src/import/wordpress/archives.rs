@@ -1,7 +1,7 @@
 //! The archives of terms and authors, whose addresses are not in an export.
 //!
 //! - They are made as WordPress makes them, from what the addresses of posts show of the site's permalinks, or by a pattern of the
-//!   user's. Where that cannot be told, there is no record.
+//!   user's. If they are not known, there is no record.
 //! - An author's archive has a slug that an export lacks. WordPress makes it from the login when it creates the user. Logins, which
 //!   are often e-mail addresses, are never written.
 
@@ -80,7 +80,7 @@ impl Terms {
         self.known.insert(name, term);
     }
 
-    /// Returns the slug of an author, if it can be told from the login.
+    /// Returns the slug of an author, if it can be derived from the login.
     pub(super) fn author(&mut self, login: &str, id: Option<&str>) -> Option<String> {
         let slug = nicename(login)?;
         let author = self.authors.entry(slug.clone()).or_default();
@@ -142,11 +142,11 @@ impl Terms {
         Ok(())
     }
 
-    /// Returns where an archive is.
+    /// Returns the path of an archive.
     ///
     /// # Errors
     ///
-    /// Why that cannot be told.
+    /// Why the path is not known.
     fn place(
         &self,
         taxonomy: &str,

@@ -172,7 +172,7 @@ impl Blog {
         })
     }
 
-    /// Notes what an address shows of its type and of the site's permalinks. `path`: what is behind the address of the site.
+    /// Notes what an address shows of its type and of the site's permalinks. `path` is the part after the address of the site.
     fn look(&mut self, item: &Element, type_name: &str, path: &str, status: &str) {
         let text = |name: &str| item.get(name).unwrap_or_default();
         if !is_unpublished(status) {
@@ -295,8 +295,8 @@ impl Blog {
         sink.record(post.fields, Id::OnSite(&id))
     }
 
-    /// Returns whether a page answers 404 although it is published. WordPress looks for it by the slugs of all pages above it, and a draft
-    /// that was never published has none. Where what is above it is of another type, the address does not have that.
+    /// Returns whether a page answers 404 although it is published. WordPress looks for it by the slugs of all pages above it, and a
+    /// draft that was never published has none. If a post above it is of another type, the address does not have its slug.
     fn is_below_nothing(&self, post: &Post) -> bool {
         let above = |parent: u64| {
             let node = self.tree.get(&parent);
@@ -338,7 +338,7 @@ impl Blog {
     }
 }
 
-/// Returns what is behind the address of the site in an address, by whatever scheme.
+/// Returns the part of an address after the address of the site, by whatever scheme.
 fn behind<'u>(base: &str, url: &'u str) -> Option<&'u str> {
     let bare = |url: &'_ str| {
         url.split_once("://")

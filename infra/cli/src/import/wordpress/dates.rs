@@ -47,7 +47,7 @@ impl Offsets {
         }
     }
 
-    /// Returns what a local date is in GMT, if all other dates of its month (or all dates at all, if there are none) have one offset.
+    /// Converts a local date to GMT, if all other dates of its month have one offset. If there are none, all dates at all must have one.
     pub(super) fn utc(&self, local: &str) -> Option<String> {
         let offsets: BTreeSet<i64> = match self.0.get(month(local)) {
             Some(offsets) => offsets.clone(),

@@ -37,7 +37,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Notes the address of a published post: what is behind the address of the site.
+    /// Notes the address of a published post: the part after the address of the site.
     pub(super) fn post(&mut self, path: &str, parts: &Parts<'_>) {
         if path.contains('?') {
             self.is_plain = true;
@@ -78,7 +78,7 @@ impl Seen {
     ///
     /// # Errors
     ///
-    /// Why that cannot be told.
+    /// Why the form is not known.
     pub(super) fn permalinks(&self) -> Result<Permalinks, &'static str> {
         let Some((any, sure)) = &self.fronts else {
             return match self.is_plain && !self.is_pretty() {
@@ -104,7 +104,7 @@ impl Seen {
 }
 
 impl Parts<'_> {
-    /// Returns whether what is behind a front begins with a part that tells posts apart.
+    /// Returns whether the part after a front begins with something that distinguishes posts.
     fn begin(&self, rest: &str) -> bool {
         let date = |from: usize, to: usize| self.date.get(from..to).unwrap_or_default();
         let year = date(0, 4);

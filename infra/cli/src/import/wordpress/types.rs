@@ -39,7 +39,7 @@ pub(in crate::import) enum Kind {
     Unknown,
 }
 
-/// Returns what is known of a type. `wanted`: the types that the user names, if any.
+/// Returns what is known of a type. `wanted` are the types that the user names, if any.
 pub(in crate::import) fn kind_of(type_name: &str, wanted: &BTreeSet<String>) -> Kind {
     if !wanted.is_empty() {
         let is_wanted = wanted.contains(type_name);
@@ -70,7 +70,7 @@ pub(in crate::import) fn no_pages(type_name: &str) -> String {
     format!("{type_name} is not public, by its addresses")
 }
 
-/// Returns what is told of a post of a type that may have pages.
+/// Returns the message for a post of a type that may have pages.
 pub(in crate::import) fn doubt(type_name: &str) -> String {
     format!("a sign that {type_name} is public (--types)")
 }
@@ -93,7 +93,7 @@ enum Shown {
 }
 
 impl Seen {
-    /// Notes the address of a post that is not a draft: what is behind the address of the site.
+    /// Notes the address of a post that is not a draft: the part after the address of the site.
     pub(super) fn add(&mut self, type_name: &str, path: &str) {
         let shown = if is_bare(path) {
             Shown::Bare
