@@ -1,0 +1,81 @@
+//! Commands in the documentation, run and compared with what stands there.
+//!
+//! In an indented block a line `$ waymark …` is a command, and the lines behind it are what it prints: standard output, then
+//! standard error. `…` alone stands for any lines, and at the end of a line for its rest.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::limited::Limited as _;
+
+/// A process that does not outlive its test.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Runs each command that a page shows, in the folder `examples`.
+#[track_caller]
+pub(crate) fn check(page: &str) {
+    check_with(page, &[]);
+}
+
+/// The same with options that the page leaves out.
+#[track_caller]
+pub(crate) fn check_with(page: &str, more: &[&str]) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join(page)).expect(page);
+    let mut lines = text.lines().peekable();
+    let mut count = 0;
+    while let Some(line) = lines.next() {
+        let Some(command) = line.strip_prefix("    $ waymark ") else {
+            continue;
+        };
+        count += 1;
+        let mut shown = Vec::new();
+        while let Some(line) =
+            lines.next_if(|line| line.starts_with("    ") && !line.starts_with("    $ "))
+        {
+            shown.push(line[4..].trim_end());
+        }
+        let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
+            .args(command.split_whitespace())
+            .args(more)
+            .current_dir(root.join("examples"))
+            .env_remove("RUST_LOG")
+            .stdin(Stdio::null())
+            .output_in_time();
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8(printed).expect("it prints UTF-8");
+        let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        assert!(
+            is_shown(&shown, &printed),
+            "{page}: waymark {command} prints\n{}\nand the page shows\n{}",
+            printed.join("\n"),
+            shown.join("\n")
+        );
+    }
+    assert!(count > 0, "{page} shows no command");
+}
+
+fn is_shown(shown: &[&str], printed: &[&str]) -> bool {
+    match (shown.split_first(), printed.split_first()) {
+        (None, None) => true,
+        (Some((&"…", rest)), _) => {
+            (0..=printed.len()).any(|skipped| is_shown(rest, &printed[skipped..]))
+        }
+        (Some((shown, shown_rest)), Some((printed, printed_rest))) => {
+            let same = match shown.strip_suffix('…') {
+                Some(begin) => printed.starts_with(begin),
+                None => shown == printed,
+            };
+            same && is_shown(shown_rest, printed_rest)
+        }
+        _ => false,
+    }
+}
