@@ -198,8 +198,8 @@ fn open(file: &Path) -> Result<Database, String> {
     Ok(database)
 }
 
-/// Whether SQLite was built with the settings of `.cargo/config.toml`, which are faster than dynoxide's. A build from
-/// outside the checkout has not read them.
+/// Returns whether SQLite was built with the settings of `.cargo/config.toml`, which are faster than dynoxide's. A build from outside the
+/// checkout has not read them.
 fn is_built_for_this(connection: &Connection) -> rusqlite::Result<bool> {
     let synchronous =
         connection.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0))?;

@@ -66,7 +66,7 @@ where
     })
 }
 
-/// Why a request is refused. A request without these headers is not: no browser leaves out the Host.
+/// Returns why a request is refused. A request without these headers is not refused: no browser leaves out the Host.
 fn refusal<B>(request: &Request<B>) -> Option<&'static str> {
     let authority = request.uri().authority().map(http::uri::Authority::as_str);
     let is_here = |host: Option<&str>| host.is_some_and(is_this_machine);
@@ -83,13 +83,13 @@ fn refusal<B>(request: &Request<B>) -> Option<&'static str> {
     (!each(request.headers(), ORIGIN, is_ours)).then_some(FOREIGN_ORIGIN)
 }
 
-/// Whether something holds for every value of a header. `None` is a value that is not text.
+/// Returns whether a condition holds for every value of a header. A value that is not text is passed as `None`.
 fn each(headers: &HeaderMap, name: http::HeaderName, holds: impl Fn(Option<&str>) -> bool) -> bool {
     let mut values = headers.get_all(name).into_iter();
     values.all(|value| holds(value.to_str().ok()))
 }
 
-/// Whether a host, with or without a port, is a name or an address that always leads to this machine.
+/// Returns whether a host, with or without a port, is a name or an address that always leads to this machine.
 pub(crate) fn is_this_machine(host: &str) -> bool {
     let (name, _) = host_and_port(host);
     let name = name.to_ascii_lowercase();
@@ -104,7 +104,7 @@ pub(crate) fn is_this_machine(host: &str) -> bool {
             .is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// A host's name, and its port. The colons of an address in brackets are no port's.
+/// Splits a host into its name and its port. The colons of an address in brackets do not begin a port.
 pub(crate) fn host_and_port(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),

@@ -32,7 +32,7 @@ tokio::task_local! {
 
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
-/// The invocation that this is a part of.
+/// Returns the invocation that the current task is a part of.
 #[must_use]
 pub fn current() -> Option<Invocation> {
     CURRENT.try_with(|current| *current).ok()
@@ -43,10 +43,10 @@ pub trait Observer: Debug + Send + Sync {
     /// Sees every request of every function, those of `http` too, after anything that changes it.
     fn interceptor(&self) -> SharedInterceptor;
 
-    /// This thread goes on with an invocation.
+    /// Notes that this thread goes on with an invocation.
     fn resumed(&self, _: Invocation) {}
 
-    /// This thread leaves an invocation, which waits for something or has ended.
+    /// Notes that this thread leaves an invocation, which waits for something or has ended.
     fn paused(&self, _: Invocation) {}
 }
 

@@ -75,7 +75,7 @@ struct Running {
 }
 
 impl Running {
-    /// The sources of content.
+    /// Returns the event sources of content.
     fn ingests(&self) -> impl Iterator<Item = &EventSource> + Clone {
         std::iter::once(&self.ingest).chain(&self.ingest_source)
     }
@@ -365,13 +365,13 @@ impl Stack {
         count
     }
 
-    /// How far the content's streams are read.
+    /// Returns how far the content's streams are read.
     #[must_use]
     pub fn reading(&self) -> Reading {
         self.reading.clone()
     }
 
-    /// Records in the content's tables, settings included.
+    /// Returns the number of records in the content's tables, settings included.
     ///
     /// # Errors
     ///
@@ -385,13 +385,13 @@ impl Stack {
         Ok(records)
     }
 
-    /// The port of the sites.
+    /// Returns the port of the sites.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.server.address.port()
     }
 
-    /// The hosts of the sites that are published, in order.
+    /// Returns the hosts of the sites that are published, in order.
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
         self.hosts

@@ -85,7 +85,7 @@ pub async fn create_source(aws: &Aws, source: &SourceTable) -> Result<(), Create
     })
 }
 
-/// Items of a table of the local stack's DynamoDB, which counts them when it is asked.
+/// Returns the number of items in a table of the local stack's DynamoDB, which counts them when it is asked.
 ///
 /// # Errors
 ///

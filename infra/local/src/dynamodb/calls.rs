@@ -29,7 +29,8 @@ impl Calls {
         }
     }
 
-    /// The thread reads the question and writes the answer, too: the callers of a load share one task, which has more to do.
+    /// Runs one operation on the thread of the database. The thread also reads the question and writes the answer. The callers of a load
+    /// share one task, which has more to do.
     async fn ask<Q, A>(
         &self,
         body: Vec<u8>,

@@ -12,7 +12,7 @@ use aws_sdk_s3::primitives::SdkBody;
 #[derive(Debug)]
 struct WithoutTokens;
 
-/// As an interceptor of a DynamoDB client.
+/// Returns an interceptor for a DynamoDB client that removes the tokens from its transactions.
 #[must_use]
 pub(crate) fn without_tokens() -> SharedInterceptor {
     SharedInterceptor::new(WithoutTokens)
@@ -45,8 +45,8 @@ impl Intercept for WithoutTokens {
     }
 }
 
-/// The body without its token; nothing if it has none. It is not parsed, since a load makes a transaction for each record. Within a
-/// text JSON escapes each quote, so nothing else in it looks like this.
+/// Returns the body without its token. Returns `None` if the body has no token. The body is not parsed, since a load makes a transaction
+/// for each record. JSON escapes each quote within a text, so nothing else in the body looks like this.
 fn without_token(body: &[u8]) -> Option<String> {
     const FIELD: &str = r#""ClientRequestToken":""#;
     let body = std::str::from_utf8(body).ok()?;

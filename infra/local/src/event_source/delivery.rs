@@ -157,7 +157,7 @@ impl Delivery {
         ended
     }
 
-    /// Calls the function and does not wait for it: it runs beside what is called next, and nobody hears how it ends.
+    /// Calls the function and does not wait for it. The invocation runs beside the next call, and a failure of it is only logged.
     fn leave_running(&self, records: &[EventRecord]) {
         let mut event = Event::default();
         event.records = records.to_vec();
@@ -185,7 +185,7 @@ impl Delivery {
     }
 }
 
-/// Calls the function once, in a task of its own: a panic is its failure, and at its time limit it is stopped
+/// Calls the function once, in a task of its own. A panic counts as the function's failure. At its time limit the function is stopped
 /// wherever it is.
 async fn call(handler: &Handler, event: Event, timeout: Duration, counters: &Counters) -> Ended {
     let records = event.records.clone();
@@ -223,8 +223,8 @@ impl<T> Drop for AbortOnDrop<T> {
     }
 }
 
-/// Lambda's reading of an answer: everything before the lowest reported record is done; a number that is empty or none
-/// of the batch's fails it whole.
+/// Reads an answer as Lambda does: everything before the lowest reported record is done. An empty number, or a number that is not in the
+/// batch, fails the whole batch.
 fn done_before(records: &[EventRecord], response: &DynamoDbEventResponse) -> Ended {
     let mut done = records.len();
     for failure in &response.batch_item_failures {
@@ -250,7 +250,8 @@ fn key_hash(record: &EventRecord) -> u64 {
     hash(record.change.keys.iter())
 }
 
-/// Which of so many shares a record with this hash belongs to. The hash is not asked for where there is one share.
+/// Returns the number of the share that a record with this hash belongs to, out of `shares`. The hash is not computed if there is only one
+/// share.
 pub(super) fn share(shares: usize, hash: impl FnOnce() -> u64) -> usize {
     if shares > 1 {
         (hash() % shares as u64) as usize
@@ -259,7 +260,7 @@ pub(super) fn share(shares: usize, hash: impl FnOnce() -> u64) -> usize {
     }
 }
 
-/// A hash of keys, whatever their order.
+/// Returns a hash of keys that does not depend on their order.
 pub(super) fn hash<'a>(keys: impl Iterator<Item = (&'a String, &'a AttributeValue)>) -> u64 {
     let keys: BTreeMap<&String, String> = keys
         .map(|(name, value)| (name, format!("{value:?}")))

@@ -33,7 +33,7 @@ impl FailureQueue {
             .push(batch);
     }
 
-    /// What is in it.
+    /// Returns the batches in the queue, oldest first.
     #[must_use]
     pub fn batches(&self) -> Vec<FailedBatch> {
         self.0
@@ -48,13 +48,13 @@ impl FailureQueue {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How many batches are in it.
+    /// Returns the number of batches in the queue.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether it is empty.
+    /// Returns whether the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

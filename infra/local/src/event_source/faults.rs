@@ -27,14 +27,14 @@ pub struct Faults {
 }
 
 impl Default for Faults {
-    /// None.
+    /// Returns no faults: each has the probability zero.
     fn default() -> Self {
         Self::seeded(0, 0.0)
     }
 }
 
 impl Faults {
-    /// Every fault with the same probability, drawn from a seed.
+    /// Returns faults that all have the same probability, drawn from a seed.
     #[must_use]
     pub fn seeded(seed: u64, probability: f64) -> Self {
         let p = probability;
@@ -51,12 +51,12 @@ impl Faults {
         }
     }
 
-    /// Whether a fault of this probability happens now.
+    /// Returns whether a fault of this probability happens now.
     pub(super) fn happens(&self, probability: f64) -> bool {
         probability > 0.0 && self.random(|random| random.f64()) < probability
     }
 
-    /// A short random time.
+    /// Returns a short random time.
     pub(super) fn moment(&self) -> Duration {
         self.random(|random| LONGEST.mul_f64(random.f64()))
     }

@@ -69,7 +69,7 @@ impl EventSource {
         }
     }
 
-    /// How far it is.
+    /// Returns how far the event source has come.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.delivery.counters.progress()
@@ -143,7 +143,7 @@ impl EventSource {
         self.delivery.deliver(event.records).await;
     }
 
-    /// Stops. The batch under way is aborted, as when a process dies.
+    /// Stops the event source. The batch under way is aborted, as when a process dies.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         if let Err(error) = self.task.await {

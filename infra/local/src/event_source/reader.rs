@@ -120,7 +120,7 @@ struct LaneReader {
 }
 
 impl LaneReader {
-    /// Reads the next records, and says whether there were any; nothing if that failed.
+    /// Reads the next records, and returns whether there were any. Returns `None` if the read failed.
     async fn read(&mut self) -> Option<bool> {
         let mapping = &self.delivery.mapping;
         let records = match self.stream.read().await {
@@ -156,7 +156,7 @@ impl LaneReader {
         }
     }
 
-    /// The next batch, if there is one that is full or has waited long enough.
+    /// Returns the next batch. Returns `None` if no batch is full or has waited long enough.
     fn batch(&mut self) -> Option<Vec<EventRecord>> {
         let mapping = &self.delivery.mapping;
         let is_ready =
@@ -170,12 +170,12 @@ impl LaneReader {
 }
 
 impl Mapping {
-    /// The number of stream shards that the stream is read as.
+    /// Returns the number of stream shards that the stream is read as.
     pub(super) fn lanes(&self) -> usize {
         self.stream_shards.max(1)
     }
 
-    /// Whether a record of the stream is this lane's.
+    /// Returns whether this lane reads a record of the stream.
     fn is_read_by(&self, lane: usize, record: &EventRecord) -> bool {
         let keys = || record.change.keys.iter();
         let of_record = || hash(keys().filter(|(name, _)| **name == self.partition_key));
@@ -199,7 +199,7 @@ struct Place {
 }
 
 impl Stream {
-    /// The next records. It may be dropped at any time: then nothing was read.
+    /// Reads the next records. The future may be dropped at any time: then nothing was read.
     async fn read(&mut self) -> Result<Vec<EventRecord>, String> {
         let (table, place) = (self.table.clone(), self.place.clone());
         let call = move |database: &Database| page(database, &table, place);
@@ -213,7 +213,7 @@ impl Stream {
     }
 }
 
-/// The records from a place on, and the place behind them.
+/// Reads the records from a place on, and returns them with the place behind them.
 fn page(
     database: &Database,
     table: &str,
@@ -231,7 +231,7 @@ fn page(
     Ok((page, place))
 }
 
-/// The oldest record's place. The stream is not described for it: dynoxide would go through all of its records.
+/// Returns the place of the oldest record. It does not describe the stream: dynoxide would go through all of its records.
 fn beginning(database: &Database, table: &str) -> Result<Place, String> {
     let request = ListStreamsRequest {
         table_name: Some(table.to_owned()),
@@ -256,7 +256,7 @@ fn told(error: impl std::error::Error) -> String {
     error.to_string()
 }
 
-/// A record as Lambda writes it into an event.
+/// Returns a record as Lambda writes it into an event.
 fn event_record(record: Record, stream_arn: &str) -> EventRecord {
     let change = record.dynamodb;
     let keys = change.keys.into_iter();
@@ -277,7 +277,7 @@ fn event_record(record: Record, stream_arn: &str) -> EventRecord {
     event
 }
 
-/// Keys are of no other type.
+/// Converts the value of a key. Returns `None` for any other type, which no key has.
 fn key_value(value: AttributeValue) -> Option<serde_dynamo::AttributeValue> {
     Some(match value {
         AttributeValue::S(text) => serde_dynamo::AttributeValue::S(text),

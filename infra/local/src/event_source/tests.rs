@@ -46,7 +46,7 @@ async fn caught_up(source: &EventSource) {
 /// What a function was called with: the keys and numbers of each call.
 type Calls = Arc<Mutex<Vec<Vec<(String, String)>>>>;
 
-/// A delivery to a function that notes its calls and then does `then` with the call's number and records.
+/// Returns a delivery and the calls of its function. The function notes each call and then does `then` with the call's number and event.
 fn delivery<F>(change: impl FnOnce(&mut Mapping), faults: Faults, then: F) -> (Delivery, Calls)
 where
     F: Fn(usize, Event) -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>>
@@ -238,7 +238,7 @@ async fn with_every_fault_each_key_is_handled_at_least_once_and_ends_with_its_la
     }
 }
 
-/// The content table of an embedded DynamoDB.
+/// Creates the content table of an embedded DynamoDB, and returns the client for it.
 async fn content_table(dynamodb: &DynamoDb) -> aws_sdk_dynamodb::Client {
     let s3 = S3::start(0, None).unwrap();
     let aws = Aws::on_loopback(&dynamodb.endpoint, &s3.endpoint, Vec::new());

@@ -61,7 +61,7 @@ pub(super) enum Refused {
 }
 
 impl ReadConditions {
-    /// RFC 9110, section 13.2.2: a date counts only where there is no ETag condition of the same kind.
+    /// Checks the conditions on an object. A date counts only where there is no ETag condition of the same kind (RFC 9110, section 13.2.2).
     fn check(&self, object: &Arc<Object>) -> Result<(), Refused> {
         let modified = object.head.modified;
         let current = match (&self.if_match, self.if_unmodified_since) {
@@ -104,7 +104,7 @@ pub(super) enum Position {
 }
 
 impl Position {
-    /// The position as a token for clients: a letter for its kind, then the text in hex, which needs no escaping.
+    /// Returns the position as a token for clients: a letter for its kind, then the text in hex. Hex needs no escaping.
     pub(super) fn token(&self) -> String {
         let (kind, text) = match self {
             Self::After(key) => ("k", key),
@@ -115,7 +115,7 @@ impl Position {
         })
     }
 
-    /// The position that [`Position::token`] wrote.
+    /// Reads the position that [`Position::token`] wrote. Returns `None` if the token is not valid.
     pub(super) fn from_token(token: &str) -> Option<Self> {
         let (kind, hex) = token.split_at_checked(1)?;
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
@@ -166,7 +166,7 @@ impl Bucket {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The file is written under the lock too: it must never say less than what was answered.
+    /// Stores an object if the condition holds. The file is written under the lock too: it must never hold less than was answered.
     pub(super) fn put(&self, object: Object, condition: &PutCondition) -> Result<(), Refused> {
         let mut objects = self.lock();
         match (condition, objects.get(&object.head.key)) {
@@ -196,7 +196,7 @@ impl Bucket {
         Ok(object)
     }
 
-    /// Deleting what is not there succeeds, unless the caller said what it expects there.
+    /// Deletes an object. It succeeds if the object does not exist, unless the caller gave an `If-Match`.
     pub(super) fn delete(&self, key: &str, if_match: Option<&Tag>) -> Result<(), Refused> {
         let mut objects = self.lock();
         match (objects.get(key), if_match) {
@@ -214,7 +214,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Keys in order. All keys with the same text up to the first delimiter after the prefix count as one common prefix.
+    /// Lists keys in order. All keys with the same text up to the first delimiter after the prefix count as one common prefix.
     pub(super) fn list(&self, listing: &Listing<'_>) -> Page {
         let objects = self.lock();
         let mut page = Page::default();

@@ -54,7 +54,7 @@ impl Folder {
         Ok((Self(path), objects))
     }
 
-    /// In one step: a reader of the folder sees the old object or the new one.
+    /// Writes an object in one step: a reader of the folder sees the old object or the new one.
     pub(super) fn write(&self, object: &Object) -> io::Result<()> {
         let file = self.file(&object.head.key);
         let mut unfinished = file.clone().into_os_string();

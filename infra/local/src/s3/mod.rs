@@ -90,13 +90,13 @@ impl S3 {
         })
     }
 
-    /// What a former run, or somebody else, left among the objects that cannot be read as one.
+    /// Returns the files among the objects that cannot be read as one. A former run, or somebody else, left them there.
     #[must_use]
     pub fn unread(&self) -> &[Unread] {
         self.store.unread()
     }
 
-    /// How many requests of each kind it has answered.
+    /// Returns how many requests of each kind this S3 has answered.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.store.counts()

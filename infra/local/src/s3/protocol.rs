@@ -52,7 +52,7 @@ fn refused(refused: Refused) -> S3Error {
     }
 }
 
-/// The headers of a 304 (RFC 9110, section 15.4.5).
+/// Returns the headers of a 304 (RFC 9110, section 15.4.5).
 fn validators(head: &Head) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut date = Vec::new();
@@ -105,7 +105,7 @@ fn tag(condition: ETagCondition) -> Tag {
     }
 }
 
-/// S3 writes under `If-None-Match: *` or `If-Match: <ETag>`, and knows no other preconditions on a put.
+/// Returns the condition of a put. S3 knows `If-None-Match: *` and `If-Match: <ETag>`, and no other preconditions on a put.
 fn put_condition(
     if_match: Option<ETagCondition>,
     if_none_match: Option<ETagCondition>,
@@ -157,7 +157,7 @@ impl Protocol {
         bucket.ok_or_else(|| s3_error!(NoSuchBucket, "The specified bucket does not exist"))
     }
 
-    /// An object, and the part of it that was asked for.
+    /// Returns an object, and the range of it that was requested.
     fn read(
         &self,
         bucket: &str,

@@ -25,7 +25,7 @@ pub(super) enum BodyError {
     Framing,
 }
 
-/// The request as if it had never been signed.
+/// Returns the request as if it had never been signed.
 pub(super) async fn without_signature(
     request: Request<Incoming>,
 ) -> Result<Request<Body>, BodyError> {
@@ -49,7 +49,7 @@ pub(super) async fn without_signature(
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 
-/// The address without the signature of a presigned URL, if it has one.
+/// Returns the address without the signature of a presigned URL. Returns `None` if the address has no signature.
 fn without_presigning(uri: &Uri) -> Option<Uri> {
     let query = uri
         .query()
@@ -66,7 +66,7 @@ fn without_presigning(uri: &Uri) -> Option<Uri> {
     target.parse().ok()
 }
 
-/// `aws-chunked` says how the request was sent; S3 does not store it with the object.
+/// Removes `aws-chunked` from the Content-Encoding. It says how the request was sent, and S3 does not store it with the object.
 fn remove_chunked_encoding(headers: &mut HeaderMap) {
     let Some(encodings) = headers
         .get(CONTENT_ENCODING)

@@ -36,7 +36,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// The buckets that a former run left in `folder`; without a folder none, and none is kept.
+    /// Opens the buckets that a former run left in `folder`. Without a folder there are none, and no bucket is kept.
     pub(super) fn open(folder: Option<PathBuf>) -> io::Result<Self> {
         let (mut buckets, mut unread) = (BTreeMap::new(), Vec::new());
         if let Some(folder) = &folder {
@@ -74,7 +74,7 @@ impl Store {
             .cloned()
     }
 
-    /// All buckets by name.
+    /// Returns all buckets by name.
     pub(super) fn buckets(&self) -> BTreeMap<String, Arc<Bucket>> {
         self.buckets
             .read()
@@ -82,7 +82,7 @@ impl Store {
             .clone()
     }
 
-    /// Whether the bucket is new: one that exists stays as it is.
+    /// Creates a bucket, and returns whether it is new. A bucket that exists stays as it is.
     pub(super) fn create(&self, name: &str) -> io::Result<bool> {
         let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         if buckets.contains_key(name) {

@@ -18,7 +18,7 @@ pub(super) enum Held {
     Lock(File),
 }
 
-/// The folder for state: the one given, or a temporary one.
+/// Opens the folder for state: the given folder, or a temporary one.
 pub(super) fn at(data: Option<&Path>) -> Result<(PathBuf, Held), StackError> {
     match data {
         Some(folder) => {

@@ -32,13 +32,13 @@ use crate::loopback::{ListenError, Server};
 /// The hosts of the sites that have objects.
 pub(super) type Hosts = Arc<RwLock<Vec<String>>>;
 
-/// The address at which a browser on this machine reaches a site, without a slash at its end. `port` is the sites' own.
+/// Returns the address at which a browser on this machine reaches a site, without a slash at its end. `port` is the sites' own.
 #[must_use]
 pub fn local_address(site: &str, port: u16) -> String {
     format!("http://{}:{port}", local_name(site))
 }
 
-/// A site's name under [`LOCAL`]. A host's last label is never a number, so a port can stand there.
+/// Returns a site's name under [`LOCAL`]. A host's last label is never a number, so a label that is one can only be a port.
 fn local_name(site: &str) -> String {
     format!("{}{LOCAL}", site.replace(':', "."))
 }
@@ -81,7 +81,7 @@ pub(super) fn serve_sites(
     Server::start("the sites", options.port, service)
 }
 
-/// The site that a request with this Host is for: its own, or the only one there is if the Host is this machine's.
+/// Returns the site that a request with this Host is for. If the Host is this machine's, that is the only site there is.
 fn site_of<'a>(host: &'a str, sites: &'a [String]) -> &'a str {
     if sites.iter().any(|site| site == host) {
         return host;
@@ -102,7 +102,7 @@ fn asks_for_list<B>(request: &Request<B>, host: &str, sites: &[String]) -> bool 
         && !sites.iter().any(|site| site == host)
 }
 
-/// The page that lists the sites, with links that a browser on this machine can follow.
+/// Returns the page that lists the sites, with links that a browser on this machine can follow.
 fn list(host: &str, sites: &[String]) -> String {
     let port = host_and_port(host).1.and_then(|port| port.parse().ok());
     let mut rows = String::new();

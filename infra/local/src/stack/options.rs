@@ -54,7 +54,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Any ports, no state, the system's clock, any site, no faults, nobody to tell, no table but its own.
+    /// Returns options with any ports, no state, the system's clock, any site and no faults. They name no observer, no search engine and no
+    /// table but Waymark's own.
     fn default() -> Self {
         let (clock, known, faults) = (Clock::system(), KnownSites::Any, Faults::default());
         Self {

@@ -4,7 +4,7 @@ use aws_sdk_s3::Client;
 
 use super::*;
 
-/// Every page of a listing: keys, then common prefixes, in order.
+/// Returns every page of a listing: keys, then common prefixes, in order.
 pub(super) async fn pages(
     client: &Client,
     prefix: &str,

@@ -32,7 +32,7 @@ fn client(s3: &S3) -> Client {
     Client::from_conf(config)
 }
 
-/// An S3 with one empty bucket.
+/// Starts an S3 with one empty bucket.
 async fn start() -> (S3, Client) {
     let s3 = S3::start(0, None).expect("it starts");
     let client = client(&s3);
@@ -70,7 +70,7 @@ async fn body(client: &Client, key: &str) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
-/// The status and code of an answer that must be an error.
+/// Returns the status and code of an answer that must be an error.
 fn refusal<T: Debug, E: ProvideErrorMetadata + Debug>(
     answer: Result<T, SdkError<E>>,
 ) -> (u16, String) {
@@ -420,7 +420,7 @@ async fn a_presigned_address_works_and_what_is_not_supported_says_so() {
     s3.stop().await;
 }
 
-/// A GET without any client's help: its status and body.
+/// Sends a GET without any client's help, and returns its status and body.
 async fn raw(s3: &S3, target: &str) -> (u16, String) {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let address = s3.endpoint.strip_prefix("http://").expect("HTTP");
