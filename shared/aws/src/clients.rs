@@ -92,20 +92,20 @@ impl Aws {
         }))
     }
 
-    /// Clients for wherever the environment says, but never through a proxy. For the functions' `main` alone.
+    /// Returns clients for the place that the environment names, but never through a proxy. Only the functions' `main` may use it.
     #[must_use]
     pub fn from_environment(timeouts: Timeouts) -> Self {
         Self::new(Source::Environment, timeouts)
     }
 
-    /// Clients for an account, or for wherever the environment says, through the proxy that it names, if any. For a command
-    /// on an operator's own machine, whose network may have no other way out.
+    /// Returns clients for an account, or for the place that the environment names. They use the proxy that the environment names, if any.
+    /// They are for a command on an operator's own machine, whose network may have no other way out.
     #[must_use]
     pub fn of_operator(account: Account, timeouts: Timeouts) -> Self {
         Self::new(Source::Operator(account), timeouts)
     }
 
-    /// Clients for servers on this machine, with credentials that are useless elsewhere.
+    /// Returns clients for servers on this machine, with credentials that are useless elsewhere.
     ///
     /// # Panics
     ///
@@ -127,8 +127,8 @@ impl Aws {
         Self::new(source, ON_LOOPBACK)
     }
 
-    /// New clients for the same servers on this machine, of which DynamoDB's sends its requests through another HTTP client
-    /// and does not sign them.
+    /// Returns new clients for the same servers on this machine. Their DynamoDB client sends its requests through another HTTP client and
+    /// does not sign them.
     #[must_use]
     pub fn with_dynamodb_http(&self, client: SharedHttpClient) -> Self {
         let mut source = self.0.source.clone();
@@ -138,19 +138,19 @@ impl Aws {
         Self::new(source, self.0.timeouts)
     }
 
-    /// New clients for the same place, with other time limits.
+    /// Returns new clients for the same place, with other time limits.
     #[must_use]
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
         Self::new(self.0.source.clone(), timeouts)
     }
 
-    /// The time limits of its calls.
+    /// Returns the time limits of the clients' calls.
     #[must_use]
     pub fn timeouts(&self) -> Timeouts {
         self.0.timeouts
     }
 
-    /// What all its clients share: for a client of another service.
+    /// Returns the configuration that all clients share, for a client of another service.
     pub async fn config(&self) -> &SdkConfig {
         let load = async || {
             let retries = RetryConfig::standard().with_max_attempts(MAX_TRIES);
@@ -212,7 +212,7 @@ impl Aws {
         self.0.config.get_or_init(load).await
     }
 
-    /// The DynamoDB client.
+    /// Returns the DynamoDB client.
     pub async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
         let build = async || {
             let mut config = aws_sdk_dynamodb::config::Builder::from(self.config().await);
@@ -238,7 +238,7 @@ impl Aws {
         self.0.dynamodb.get_or_init(build).await
     }
 
-    /// The S3 client.
+    /// Returns the S3 client.
     pub async fn s3(&self) -> &aws_sdk_s3::Client {
         let build = async || {
             let mut config = aws_sdk_s3::config::Builder::from(self.config().await);

@@ -17,7 +17,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The system's clock.
+    /// Returns the system's clock.
     #[must_use]
     pub fn system() -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Clock {
         }
     }
 
-    /// A clock that is fixed at a time in Unix seconds, and moves only by [`Clock::advance`].
+    /// Returns a clock that is fixed at a time in Unix seconds, and moves only by [`Clock::advance`].
     #[must_use]
     pub fn stopped(at: i64) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Clock {
         }
     }
 
-    /// Unix seconds.
+    /// Returns the time in Unix seconds.
     #[must_use]
     pub fn now(&self) -> i64 {
         let system = || {
@@ -54,7 +54,8 @@ impl Clock {
         self.ahead.fetch_add(seconds, Ordering::SeqCst);
     }
 
-    /// What the engine takes from this process, with the time of this clock. Pauses last as long as they say.
+    /// Returns what the engine takes from this process, with the time of this clock. Its pauses last their full time, whatever this clock
+    /// says.
     #[must_use]
     pub fn env(&self) -> Env {
         Env::new(Process {

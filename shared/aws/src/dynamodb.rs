@@ -38,7 +38,7 @@ pub struct DynamoDbTable {
 }
 
 impl DynamoDbTable {
-    /// The table of this name, with this primary key.
+    /// Returns the table of this name, with this primary key.
     #[must_use]
     pub fn new(aws: Aws, name: String, schema: Schema) -> Self {
         Self { aws, name, schema }
@@ -51,7 +51,7 @@ impl DynamoDbTable {
         (partition, names.next().unwrap_or_default())
     }
 
-    /// One action of a transaction.
+    /// Returns one action of a transaction as the SDK has it.
     fn action(&self, action: Action) -> TransactWriteItem {
         let table = self.name.as_str();
         let built = TransactWriteItem::builder();
@@ -279,7 +279,7 @@ impl Table for DynamoDbTable {
     }
 }
 
-/// Why an action of a transaction was cancelled, if it was the reason.
+/// Returns why an action of a transaction was cancelled, or [`Reason::Innocent`] if the action was not the reason.
 fn reason(reason: &CancellationReason) -> Reason {
     match reason.code() {
         None | Some("None") => Reason::Innocent,
@@ -293,7 +293,7 @@ fn reason(reason: &CancellationReason) -> Reason {
     }
 }
 
-/// The error of an API call.
+/// Returns a function that converts the error of an API call.
 fn failed<E, R>(operation: &'static str) -> impl FnOnce(SdkError<E, R>) -> TableError
 where
     E: ProvideErrorMetadata + Error + 'static,
@@ -325,7 +325,7 @@ fn page(items: Option<Vec<SdkItem>>, next: Option<SdkItem>) -> Page {
     }
 }
 
-/// What a table is, as DynamoDB describes it.
+/// Returns a table's properties as DynamoDB describes them.
 ///
 /// # Errors
 ///

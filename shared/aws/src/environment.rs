@@ -92,11 +92,11 @@ pub const RECONCILER_VARIABLES: [&str; 7] = [
     MONITORING,
 ];
 
-/// The user's table, if there is one, from its name and its mapping. `own` are Waymark's tables.
+/// Returns the user's table from its name and its mapping. Returns `None` if both are empty. `own` are Waymark's tables.
 ///
 /// # Errors
 ///
-/// If one of them is empty and the other is not, if it is one of Waymark's, or for all that is wrong with the mapping.
+/// If one of them is empty and the other is not, or if the table is one of Waymark's. Also for all that is wrong with the mapping.
 pub fn source(
     table: &str,
     mapping: &str,
@@ -111,7 +111,7 @@ pub fn source(
     }
 }
 
-/// All tables as the environment names them. No client is built yet.
+/// Returns a reconciler with all tables as the environment names them. No client is built yet.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ pub fn reconciler(aws: &Aws) -> Result<Reconciler, EnvironmentError> {
     })
 }
 
-/// The content in the table of this name, and in the user's if there is one.
+/// Returns the content in the table of this name, and in the user's table if there is one.
 #[must_use]
 pub fn content(aws: &Aws, name: String, source: Option<SourceTable>, env: &Env) -> Content {
     let table = |name, schema| Arc::new(DynamoDbTable::new(aws.clone(), name, schema));
@@ -146,7 +146,7 @@ pub fn content(aws: &Aws, name: String, source: Option<SourceTable>, env: &Env) 
     }
 }
 
-/// The sitemap table of this name.
+/// Returns the sitemap table of this name.
 #[must_use]
 pub fn sitemap_table(aws: &Aws, name: String, env: &Env) -> SitemapTable {
     let schema = Schema::of_texts(&["pk", "sk"]);
@@ -154,7 +154,7 @@ pub fn sitemap_table(aws: &Aws, name: String, env: &Env) -> SitemapTable {
     SitemapTable::new(Arc::new(table), env.clone())
 }
 
-/// The stack's metrics, on standard output: none if the environment names no stack.
+/// Returns the stack's metrics, which are written to standard output. No metrics are written if the environment names no stack.
 ///
 /// # Errors
 ///
@@ -172,7 +172,7 @@ pub fn metrics() -> Result<Metrics, EnvironmentError> {
     }))
 }
 
-/// The bucket as the environment names it.
+/// Returns the bucket that the environment names.
 ///
 /// # Errors
 ///
@@ -181,7 +181,7 @@ pub fn objects(aws: &Aws) -> Result<S3Objects, EnvironmentError> {
     Ok(S3Objects::new(aws.clone(), variable(BUCKET_NAME)?))
 }
 
-/// The failure bucket as the environment names it.
+/// Returns the failure bucket that the environment names.
 ///
 /// # Errors
 ///

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-/// An error with the whole chain of its causes, and what happened in plain words where the SDK has a term of its own.
+/// Returns an error with the whole chain of its causes. Where the SDK has a term of its own, the text says what happened in plain words.
 #[must_use]
 pub fn message<E, R>(error: &SdkError<E, R>) -> String
 where

@@ -18,7 +18,7 @@ pub struct FailureBucket {
 }
 
 impl FailureBucket {
-    /// The failures in `bucket`.
+    /// Returns the failures in `bucket`.
     #[must_use]
     pub fn new(aws: Aws, bucket: String) -> Self {
         Self { aws, bucket }
@@ -29,7 +29,7 @@ impl FailureBucket {
         request.bucket(&self.bucket).prefix(FAILURE_PREFIX)
     }
 
-    /// The number of batches that wait. 1,000, a page of S3's listing, means 1,000 or more.
+    /// Returns the number of batches that wait. 1,000, a page of S3's listing, means 1,000 or more.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl FailureBucket {
         Ok(page.contents().len() as u64)
     }
 
-    /// The keys of the batches that wait.
+    /// Returns the keys of the batches that wait.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl FailureBucket {
         Ok(keys)
     }
 
-    /// The record of a batch; `None` if it is gone.
+    /// Returns the record of a batch. Returns `None` if the record no longer exists.
     ///
     /// # Errors
     ///

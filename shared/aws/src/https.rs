@@ -25,7 +25,7 @@ use tracing::info;
 /// The roots that Amazon asks for in a trust store of one's own (<https://www.amazontrust.com/repository/>).
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon_roots.pem");
 
-/// The client. No certificate is read before its first request. With `proxies`, HTTPS goes through the proxy that the
+/// Returns the HTTP client, which reads no certificate before its first request. With `proxies`, HTTPS goes through the proxy that the
 /// environment names (`HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in capitals or not).
 pub(crate) fn client(proxies: bool) -> SharedHttpClient {
     let direct = falling_back(&ProxyConfig::disabled());
@@ -36,8 +36,8 @@ pub(crate) fn client(proxies: bool) -> SharedHttpClient {
     SharedHttpClient::new(ByScheme { direct, proxied })
 }
 
-/// A connector for a request of an operator's command that no client of the SDK makes. It trusts Amazon's roots and the
-/// system's, and uses a proxy as the client does.
+/// Returns a connector for a request of an operator's command that no client of the SDK makes. It trusts Amazon's roots and the system's,
+/// and uses a proxy as the client does.
 #[must_use]
 pub fn connector(url: &str) -> Connector {
     let roots = TrustStore::default().with_pem_certificate(AMAZON_ROOTS);
@@ -63,7 +63,7 @@ fn falling_back(proxies: &ProxyConfig) -> SharedHttpClient {
     })
 }
 
-/// The SDK's default client but for its roots and its proxies.
+/// Returns the SDK's default client, except that it has these roots and these proxies.
 fn trusting(roots: TrustStore, proxies: ProxyConfig) -> SharedHttpClient {
     let context = TlsContext::builder().with_trust_store(roots).build();
     let context = context.unwrap_or_default(); // the system's
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// The calls of the first and of the second client, after each of two calls of the SDK.
+    /// Returns how many calls the first and the second client had, after each of two calls of the SDK.
     async fn calls(first_fails: bool) -> [(usize, usize); 2] {
         let (first, then) = (
             Stub {

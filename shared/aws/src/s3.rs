@@ -33,7 +33,7 @@ pub struct S3Objects {
 }
 
 impl S3Objects {
-    /// The objects of `bucket`.
+    /// Returns the objects of `bucket`.
     #[must_use]
     pub fn new(aws: Aws, bucket: String) -> Self {
         Self { aws, bucket }
@@ -69,7 +69,7 @@ pub(crate) async fn within<T>(
         .unwrap_or_else(late)
 }
 
-/// The error of an API call.
+/// Returns a function that converts the error of an API call.
 pub(crate) fn failed<E, R>(operation: &'static str) -> impl FnOnce(SdkError<E, R>) -> ObjectError
 where
     E: ProvideErrorMetadata + Error + 'static,
@@ -81,7 +81,7 @@ where
     }
 }
 
-/// The error of a body that broke off.
+/// Returns the error of a body that broke off.
 pub(crate) fn broken(error: &impl std::fmt::Display) -> ObjectError {
     ObjectError::Unavailable {
         operation: "GetObject",
@@ -89,7 +89,7 @@ pub(crate) fn broken(error: &impl std::fmt::Display) -> ObjectError {
     }
 }
 
-/// Whether the answer was that there is no such object.
+/// Returns whether the answer was that there is no such object.
 pub(crate) fn is_missing<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> bool {
     matches!(error.code(), Some("NoSuchKey" | "NotFound"))
 }
@@ -99,7 +99,7 @@ fn meta_of(key: &ObjectKey, output: &GetObjectOutput) -> ObjectMeta {
     meta(key, etag, length, output.metadata())
 }
 
-/// The S3 ETag, the length without the seal and the document's facts of an answer.
+/// Returns the S3 ETag, the length without the seal and the document's facts of an answer.
 fn meta(
     key: &ObjectKey,
     etag: Option<&str>,

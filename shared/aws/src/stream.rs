@@ -6,13 +6,13 @@ use engine::stream::{EventName, Handled, StreamRecord};
 use serde_dynamo::AttributeValue;
 use table::{Item, Name, Value};
 
-/// The records of an event.
+/// Returns the records of an event.
 #[must_use]
 pub fn records(event: &Event) -> Vec<StreamRecord> {
     event.records.iter().map(record).collect()
 }
 
-/// What a stream record says.
+/// Converts a stream record of an event.
 #[must_use]
 pub fn record(record: &EventRecord) -> StreamRecord {
     let number = record.change.sequence_number.clone();
@@ -44,14 +44,14 @@ fn key(record: &EventRecord) -> Item {
     attributes.collect()
 }
 
-/// The name of the table that a stream record comes from.
+/// Returns the name of the table that a stream record comes from.
 fn table_of(record: &EventRecord) -> Option<&str> {
     // arn:aws:dynamodb:<region>:<account>:table/<name>/stream/<label>
     let (_, name) = record.event_source_arn.as_deref()?.split_once(":table/")?;
     name.split('/').next()
 }
 
-/// The answer to an event.
+/// Returns the answer to an event.
 #[must_use]
 pub fn response(handled: Handled) -> DynamoDbEventResponse {
     let mut response = DynamoDbEventResponse::default();

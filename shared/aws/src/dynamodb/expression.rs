@@ -17,7 +17,7 @@ pub(super) struct Expression {
 }
 
 impl Expression {
-    /// The placeholders of the names; `None` without any, as DynamoDB wants it.
+    /// Returns the placeholders of the names. Returns `None` if there are none, as DynamoDB requires.
     pub(super) fn names(&self) -> Option<HashMap<String, String>> {
         let names = self.names.iter().enumerate();
         let names: HashMap<_, _> = names
@@ -26,7 +26,7 @@ impl Expression {
         (!names.is_empty()).then_some(names)
     }
 
-    /// The placeholders of the values; `None` without any.
+    /// Returns the placeholders of the values. Returns `None` if there are none.
     pub(super) fn values(&self) -> Option<HashMap<String, AttributeValue>> {
         let values = self.values.iter().enumerate();
         let values: HashMap<_, _> = values

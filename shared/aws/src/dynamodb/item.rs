@@ -9,7 +9,7 @@ use table::{Item, Name, Value};
 /// An item of the SDK.
 pub(super) type SdkItem = HashMap<String, AttributeValue>;
 
-/// An item as the port has it.
+/// Converts an item from the SDK's form to the port's.
 #[must_use]
 pub fn item(item: SdkItem) -> Item {
     let attributes = item.into_iter();
@@ -18,7 +18,7 @@ pub fn item(item: SdkItem) -> Item {
         .collect()
 }
 
-/// An item as the SDK has it.
+/// Converts an item from the port's form to the SDK's.
 pub(super) fn sdk_item(item: Item) -> SdkItem {
     let attributes = item.into_iter();
     attributes
@@ -47,7 +47,7 @@ fn value(attribute: AttributeValue) -> Value {
     }
 }
 
-/// A value as the SDK has it.
+/// Converts a value from the port's form to the SDK's.
 #[must_use]
 pub(super) fn attribute_value(value: Value) -> AttributeValue {
     match value {
