@@ -37,7 +37,7 @@ pub async fn run<O: Objects>(new_bucket: impl AsyncFn() -> O) {
     ];
 }
 
-/// One object of each kind.
+/// Returns the keys of objects of each kind.
 fn keys(site: &str) -> [ObjectKey; 7] {
     let site = || site.to_owned();
     let shard = |n| ObjectKey::Shard {

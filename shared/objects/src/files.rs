@@ -231,7 +231,7 @@ impl ObjectKey {
         Self::Index { site, n }
     }
 
-    /// What is true of all files of its kind.
+    /// Returns what is true of all files of this kind.
     #[must_use]
     pub fn file(&self) -> &'static PublishedFile {
         match self {
@@ -244,7 +244,7 @@ impl ObjectKey {
         }
     }
 
-    /// The site whose object this is.
+    /// Returns the site whose object this is.
     #[must_use]
     pub fn site(&self) -> &str {
         match self {
@@ -257,7 +257,7 @@ impl ObjectKey {
         }
     }
 
-    /// The file name without the extension that differs between its forms.
+    /// Returns the file name without the extension that differs between its forms.
     #[must_use]
     pub fn stem(&self) -> String {
         let number = |n: &u32| match n {
@@ -289,7 +289,7 @@ impl ObjectKey {
         Some(Self::Shard { site, series, n })
     }
 
-    /// The last part of the key, which is also the last part of the public path.
+    /// Returns the last part of the key, which is also the last part of the public path.
     #[must_use]
     pub fn file_name(&self) -> String {
         match self.file().is_numbered {
@@ -298,13 +298,13 @@ impl ObjectKey {
         }
     }
 
-    /// The S3 key.
+    /// Returns the S3 key.
     #[must_use]
     pub fn path(&self) -> String {
         format!("{PUBLISHED_PREFIX}{}/{}", self.site(), self.file_name())
     }
 
-    /// The key that [`ObjectKey::path`] wrote; `None` if the path is not one of ours.
+    /// Reads a key that [`ObjectKey::path`] wrote. Returns `None` if the path is not one of ours.
     #[must_use]
     pub fn from_path(path: &str) -> Option<Self> {
         let (site, file) = path.strip_prefix(PUBLISHED_PREFIX)?.split_once('/')?;
@@ -316,14 +316,14 @@ impl ObjectKey {
         (key.path() == path).then_some(key)
     }
 
-    /// The Content-Type.
+    /// Returns the Content-Type.
     #[must_use]
     pub fn content_type(&self) -> &'static str {
         self.file().content_type
     }
 
-    /// What is stored behind the document so that objects with different stamps differ: in the format's own comments.
-    /// Empty where the document holds its stamp.
+    /// Returns the text that is stored behind the document so that objects with different stamps differ. It has the form of the format's
+    /// own comments. It is empty where the document holds its stamp.
     #[must_use]
     pub fn seal(&self, stamp: &str) -> String {
         match self.file().storage {
@@ -332,20 +332,20 @@ impl ObjectKey {
         }
     }
 
-    /// The Content-Encoding of the stored bytes.
+    /// Returns the Content-Encoding of the stored bytes.
     #[must_use]
     pub fn content_encoding(&self) -> Option<&'static str> {
         (self.file().storage == Storage::Member).then_some("gzip")
     }
 
-    /// The Cache-Control.
+    /// Returns the Cache-Control.
     #[must_use]
     pub fn cache_control(&self) -> &'static str {
         self.file().cache_control
     }
 
-    /// What happens to it when settings close its site or its series. The first index stays, since robots.txt always
-    /// names it; the publisher empties it.
+    /// Returns what happens to the object when settings close its site or its series. The first index stays, since robots.txt always names
+    /// it; the publisher empties it.
     #[must_use]
     pub fn closing(&self) -> Closing {
         match self {
@@ -374,7 +374,7 @@ impl PublishedFile {
 }
 
 impl Form {
-    /// What follows the stem in its paths.
+    /// Returns the extension that follows the stem in paths of this form.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {

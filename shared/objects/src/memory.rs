@@ -40,7 +40,7 @@ impl MemoryObjects {
         self.lock().insert(key.clone(), Stored { meta, body });
     }
 
-    /// Has the objects of another bucket and no others.
+    /// Replaces all objects with those of another bucket.
     pub fn begin_with(&self, other: &Self) {
         let objects = other.lock().clone();
         *self.lock() = objects;
@@ -76,7 +76,7 @@ impl MemoryObjects {
     }
 }
 
-/// It follows the stored bytes alone.
+/// Returns the ETag, which depends on the stored bytes alone.
 fn etag(body: &[u8], seal: &str) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(body);

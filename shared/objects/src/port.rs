@@ -54,7 +54,7 @@ pub struct Document {
     pub stamp: String,
 }
 
-/// An epoch and a generation as one text.
+/// Returns an epoch and a generation as one text.
 #[must_use]
 pub fn stamp(epoch: u64, generation: u64) -> String {
     format!("{epoch:016x}-{generation}")
@@ -96,13 +96,13 @@ pub enum Put {
 /// - Of concurrent puts with the same precondition one wins.
 /// - Puts with different stamps have different ETags.
 pub trait Objects: fmt::Debug + Send + Sync {
-    /// The object without its body; `None` if there is none.
+    /// Returns the object without its body. Returns `None` if there is no such object.
     fn head<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<ObjectMeta>>;
 
-    /// The object, its body as a stream.
+    /// Returns the object, with its body as a stream.
     fn open<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, BodyStream)>>;
 
-    /// The object with its whole body. The body is empty if the object is larger than any that Waymark publishes: it is not ours.
+    /// Returns the object with its whole body. The body is empty if the object is larger than any that Waymark publishes: it is not ours.
     fn get<'a>(&'a self, key: &'a ObjectKey) -> Reply<'a, Option<(ObjectMeta, Bytes)>>;
 
     /// Writes the object if the precondition holds: the body, with its seal behind it.
@@ -114,21 +114,21 @@ pub trait Objects: fmt::Debug + Send + Sync {
         precondition: &'a Precondition,
     ) -> Reply<'a, Put>;
 
-    /// The keys of a site's objects, in no particular order.
+    /// Returns the keys of a site's objects, in no particular order.
     fn list<'a>(&'a self, site: &'a str) -> Reply<'a, Vec<ObjectKey>>;
 
-    /// When the newest of a site's objects was written, in Unix seconds; `None` if there is none, or if the bucket does not keep
-    /// such times.
+    /// Returns when the newest of a site's objects was written, in Unix seconds. Returns `None` if there is none, or if the bucket does not
+    /// keep such times.
     fn last_put<'a>(&'a self, site: &'a str) -> Reply<'a, Option<i64>> {
         let _ = site;
         Box::pin(async { Ok(None) })
     }
 
-    /// Up to `most` hosts of sites that have objects, from behind `after`, in the order of their objects' paths.
+    /// Returns up to `most` hosts of sites that have objects, from behind `after`, in the order of their objects' paths.
     fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> Reply<'a, Vec<String>>;
 }
 
-/// The hosts of all sites that have objects, sorted.
+/// Returns the hosts of all sites that have objects, sorted.
 ///
 /// # Errors
 ///

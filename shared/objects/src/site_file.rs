@@ -67,7 +67,7 @@ pub enum Closure {
 }
 
 impl SiteFile {
-    /// Whether a series is closed; without one, whether the site is.
+    /// Returns whether a series is closed. Without a series, it returns whether the site is closed.
     #[must_use]
     pub fn closure(&self, series: Option<&str>) -> Closure {
         let Closings { site, .. } = self.closings;
@@ -84,8 +84,8 @@ impl SiteFile {
 }
 
 impl Closings {
-    /// Those of a row that is made now. If it replaces one that was lost, all it closes may have been open until now,
-    /// and what it opens may have been closed.
+    /// Returns the times of a row that is made now. If the row replaces one that was lost, all it closes may have been open until now, and
+    /// what it opens may have been closed.
     #[must_use]
     pub fn made(now: i64) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl Closings {
         }
     }
 
-    /// Those after a change of the settings.
+    /// Returns the times after a change of the settings.
     #[must_use]
     pub fn changed(&self, before: &SiteSettings, after: &SiteSettings, now: i64) -> Self {
         let at = self.latest().map_or(now, |latest| now.max(latest + 1));
@@ -158,7 +158,7 @@ mod tests {
         json!({"types": types.collect::<Map<_, _>>()})
     }
 
-    /// The closures of a series and of the site after these settings, each with its time, were written over a row that
+    /// Checks the closures of a series and of the site after these settings, each with its time. The settings were written over a row that
     /// was made at 100.
     #[track_caller]
     fn check(changes: &[(i64, Value)], series: Closure, site: Closure) {
