@@ -20,37 +20,37 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// See [`Condition::Has`].
+    /// Returns [`Condition::Has`] for this attribute.
     #[must_use]
     pub fn has(name: impl Into<Name>) -> Self {
         Self::Has(name.into())
     }
 
-    /// See [`Condition::Lacks`].
+    /// Returns [`Condition::Lacks`] for this attribute.
     #[must_use]
     pub fn lacks(name: impl Into<Name>) -> Self {
         Self::Lacks(name.into())
     }
 
-    /// See [`Condition::Equals`].
+    /// Returns [`Condition::Equals`] for this attribute and this value.
     #[must_use]
     pub fn equals(name: impl Into<Name>, value: impl Into<Value>) -> Self {
         Self::Equals(name.into(), value.into())
     }
 
-    /// See [`Condition::Less`].
+    /// Returns [`Condition::Less`] for this attribute and this value.
     #[must_use]
     pub fn less(name: impl Into<Name>, value: impl Into<Value>) -> Self {
         Self::Less(name.into(), value.into())
     }
 
-    /// See [`Condition::And`].
+    /// Returns [`Condition::And`] of both conditions.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self::And(Box::new(self), Box::new(other))
     }
 
-    /// See [`Condition::Or`].
+    /// Returns [`Condition::Or`] of both conditions.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self::Or(Box::new(self), Box::new(other))
@@ -75,7 +75,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// Nothing yet.
+    /// Returns an update that changes nothing yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -118,7 +118,7 @@ impl Update {
         self
     }
 
-    /// Has the request be sent once at most: if it fails, it may arrive later all the same.
+    /// Sends the request once at most. If the request fails, it may arrive later all the same.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.once = true;
@@ -194,7 +194,7 @@ impl Action {
         Self::Check { key, condition }
     }
 
-    /// The same under another condition.
+    /// Returns the same action under another condition.
     #[must_use]
     pub fn when(mut self, wanted: Condition) -> Self {
         match &mut self {

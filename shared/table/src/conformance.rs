@@ -12,7 +12,7 @@ use crate::{
     Query, Reason, Scan, Schema, Table, TableError, Update, Value,
 };
 
-/// The primary key of the tables that the cases get: two texts.
+/// Returns the primary key of the tables that the cases get: two texts.
 #[must_use]
 pub fn schema() -> Schema {
     Schema::of_texts(&["pk", "sk"])
@@ -27,7 +27,7 @@ pub async fn run<T: Table>(new_table: impl AsyncFn() -> T) {
     run_but(&[], new_table).await;
 }
 
-/// Like [`run`], for an implementation that is known to behave differently in these cases.
+/// Runs the cases as [`run`] does, for an implementation that is known to behave differently in some of them, `otherwise`.
 ///
 /// # Panics
 ///

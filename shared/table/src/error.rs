@@ -58,7 +58,7 @@ pub enum Reason {
 }
 
 impl TableError {
-    /// Whether a write did not happen since its condition did not hold.
+    /// Returns whether a write did not happen because its condition did not hold.
     #[must_use]
     pub fn is_condition_failed(&self) -> bool {
         matches!(self, Self::ConditionFailed { .. })

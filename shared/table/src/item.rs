@@ -32,13 +32,13 @@ pub enum Value {
 }
 
 impl Value {
-    /// A number.
+    /// Returns a number as a value.
     #[must_use]
     pub fn number(number: impl ToString) -> Self {
         Self::Number(number.to_string())
     }
 
-    /// The text, if it is one.
+    /// Returns the text. Returns `None` if the value is not a text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -47,7 +47,7 @@ impl Value {
         }
     }
 
-    /// How many bytes of an item DynamoDB counts for it
+    /// Returns the number of bytes of an item that DynamoDB counts for the value
     /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>).
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -69,7 +69,7 @@ impl Value {
     }
 }
 
-/// A byte for two digits, and one more.
+/// Returns a number's size: one byte for two digits, and one more.
 fn number_bytes(number: &str) -> usize {
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
     digits.div_ceil(2) + 1
@@ -116,13 +116,13 @@ from_integer!(i32, i64, u16, u32, u64, usize);
 pub struct Item(Vec<(Name, Value)>);
 
 impl Item {
-    /// Without attributes.
+    /// Returns an item without attributes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with one attribute more, or another value of one.
+    /// Returns the item with this attribute added, or with its value replaced.
     #[must_use]
     pub fn with(mut self, name: impl Into<Name>, value: impl Into<Value>) -> Self {
         self.set(name, value);
@@ -144,20 +144,20 @@ impl Item {
         Some(self.0.remove(at).1)
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute. Returns `None` if the item lacks the attribute.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         let at = self.position(name).ok()?;
         Some(&self.0[at].1)
     }
 
-    /// An attribute's text; `None` if it has none.
+    /// Returns an attribute's text. Returns `None` if the attribute is missing or not a text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_text()
     }
 
-    /// An attribute's number; `None` if it does not fit into this type.
+    /// Returns an attribute's number. Returns `None` if the attribute is missing or not a number, or if it does not fit into this type.
     #[must_use]
     pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         match self.get(name)? {
@@ -166,18 +166,18 @@ impl Item {
         }
     }
 
-    /// Whether it has no attributes.
+    /// Returns whether the item has no attributes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The attributes in the order of their names.
+    /// Returns the attributes in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&Name, &Value)> {
         self.0.iter().map(|(name, value)| (name, value))
     }
 
-    /// The attributes with these names.
+    /// Returns an item with only the attributes of these names.
     #[must_use]
     pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names = names.into_iter();
@@ -185,7 +185,7 @@ impl Item {
         found.collect()
     }
 
-    /// Its size as DynamoDB counts it: the bytes of names and values.
+    /// Returns the item's size as DynamoDB counts it: the bytes of names and values.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let attributes = self.0.iter();

@@ -26,7 +26,7 @@ impl<K, V> Default for Layers<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> Layers<K, V> {
-    /// A map of what others share.
+    /// Returns a map over entries that others share.
     pub(crate) fn over(below: Below<K, V>) -> Self {
         let own = BTreeMap::new();
         Self { below, own }
@@ -65,7 +65,7 @@ impl<K: Ord + Clone, V: Clone> Layers<K, V> {
         *self = Self::default();
     }
 
-    /// Its entries in order, or in the reverse order.
+    /// Returns the entries of a range in order, or in the reverse order.
     pub(crate) fn range(
         &self,
         range: impl RangeBounds<K> + Clone,

@@ -87,7 +87,7 @@ impl fmt::Debug for MemoryTable {
 }
 
 impl MemoryTable {
-    /// An empty table with this primary key.
+    /// Returns an empty table with this primary key.
     #[must_use]
     pub fn new(schema: Schema) -> Self {
         let (items, watch) = (Arc::default(), None);
@@ -98,7 +98,7 @@ impl MemoryTable {
         }
     }
 
-    /// An empty table that reports each change while it is made, in order.
+    /// Returns an empty table that reports each change while it is made, in order.
     #[must_use]
     pub fn watched(schema: Schema, watch: impl Fn(Change<'_>) + Send + Sync + 'static) -> Self {
         let watch: Option<Watch> = Some(Arc::new(watch));
@@ -110,7 +110,7 @@ impl MemoryTable {
         }
     }
 
-    /// The size of the item with this primary key, which may be a whole item; 0 if there is none.
+    /// Returns the size of the item with this primary key, which may be a whole item. The size is 0 if there is no such item.
     #[must_use]
     pub fn bytes_of(&self, key: &Item) -> usize {
         let Ok(place) = self.place(key) else {
@@ -119,19 +119,19 @@ impl MemoryTable {
         self.lock().get(&place).map_or(0, Item::bytes)
     }
 
-    /// The name of the partition key.
+    /// Returns the name of the partition key.
     #[must_use]
     pub fn partition_name(&self) -> &str {
         self.schema.names().next().unwrap_or_default()
     }
 
-    /// All items there are now, for further tables.
+    /// Returns all items that exist now, for further tables.
     #[must_use]
     pub fn share(&self) -> Shared {
         Shared(self.lock().share())
     }
 
-    /// Has these items and no others, and reports no change.
+    /// Replaces all items with these, and reports no change.
     pub fn begin_with(&self, items: &Shared) {
         *self.lock() = Layers::over(Arc::clone(&items.0));
     }
@@ -145,12 +145,12 @@ impl MemoryTable {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An item's primary key.
+    /// Returns an item's primary key.
     fn key_of(&self, item: &Item) -> Item {
         item.only(self.schema.names())
     }
 
-    /// Where the item with a primary key is. The key may be a whole item.
+    /// Returns the place of the item with a primary key. The key may be a whole item.
     fn place(&self, item: &Item) -> Result<Place, String> {
         let mut parts = Vec::with_capacity(2);
         for (attribute, max_bytes) in self.schema.attributes().iter().zip(MAX_KEY_BYTES) {
@@ -175,7 +175,7 @@ impl MemoryTable {
         Ok((hash(&partition), partition, sort))
     }
 
-    /// As [`MemoryTable::place`], of a key without further attributes.
+    /// Returns the place of a key, as [`MemoryTable::place`] does, but refuses a key with further attributes.
     fn place_of_key(&self, key: &Item) -> Result<Place, String> {
         if key.iter().count() != self.schema.names().count() {
             return Err("the provided key element does not match the schema".to_owned());
@@ -201,7 +201,7 @@ impl MemoryTable {
         }
     }
 
-    /// The result of an action: the place and the item that will be there; `None` for a check.
+    /// Returns the result of an action: the place and the item that will be there. Returns `None` if the action is a check.
     fn prepare(
         &self,
         items: &Items,
@@ -245,7 +245,7 @@ impl MemoryTable {
         Ok(Some((place, new)))
     }
 
-    /// A write of one item, and what it is then.
+    /// Writes one item, and returns the item as it is then.
     fn write(&self, operation: &'static str, action: &Action) -> Result<Option<Item>, TableError> {
         let mut items = self.lock();
         match self.prepare(&items, action) {
@@ -339,7 +339,7 @@ impl MemoryTable {
         Ok(self.page(rest, scan.limit, scan.attributes.as_deref()))
     }
 
-    /// The next page of these items. Like DynamoDB, it does not look behind the last item: a page that ends at its limit names a
+    /// Returns the next page of these items. Like DynamoDB, it does not look behind the last item. A page that ends at its limit names a
     /// next page, which may be empty.
     fn page(
         &self,
@@ -472,7 +472,7 @@ fn wanted(item: &Item, attributes: Option<&[Name]>) -> Item {
     }
 }
 
-/// An item as it is kept: numbers have one text each, and sets are not empty.
+/// Returns an item in the form in which it is kept: numbers have one text each, and sets are not empty.
 fn normal(item: Item) -> Result<Item, String> {
     let attributes = item.into_iter();
     attributes

@@ -17,13 +17,13 @@ pub type Reply<'a, T> = BoxFuture<'a, Result<T, TableError>>;
 pub struct Schema(Vec<KeyAttribute>);
 
 impl Schema {
-    /// A key of these attributes: one or two.
+    /// Returns a key of these attributes: one or two.
     #[must_use]
     pub fn of(attributes: &[KeyAttribute]) -> Self {
         Self(attributes.to_vec())
     }
 
-    /// A key of texts with these names: one or two.
+    /// Returns a key of texts with these names: one or two.
     #[must_use]
     pub fn of_texts(names: &[&str]) -> Self {
         let attribute = |name: &&str| KeyAttribute {
@@ -33,13 +33,13 @@ impl Schema {
         Self(names.iter().map(attribute).collect())
     }
 
-    /// Its attributes, the partition key first.
+    /// Returns the key's attributes, the partition key first.
     #[must_use]
     pub fn attributes(&self) -> &[KeyAttribute] {
         &self.0
     }
 
-    /// The names of its attributes, that of the partition key first.
+    /// Returns the names of the key's attributes, that of the partition key first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|attribute| attribute.name.as_str())
     }
@@ -71,7 +71,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// All of a partition.
+    /// Returns a query for all items of a partition.
     #[must_use]
     pub fn of(partition: impl Into<Value>) -> Self {
         Self {
@@ -83,14 +83,14 @@ impl Query {
         }
     }
 
-    /// Those items alone whose sort keys begin so.
+    /// Limits the query to the items whose sort keys begin with this prefix.
     #[must_use]
     pub fn beginning_with(self, prefix: impl Into<String>) -> Self {
         let sort = SortKey::BeginsWith(prefix.into());
         Self { sort, ..self }
     }
 
-    /// The last ones first.
+    /// Reverses the order: the last items come first.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl Query {
         }
     }
 
-    /// So many items a page at most.
+    /// Limits each page to this number of items.
     #[must_use]
     pub fn limited(self, limit: u32) -> Self {
         let limit = Some(limit);
@@ -136,22 +136,22 @@ pub struct Page {
 /// - Of an error other than [`TableError::ConditionFailed`], [`TableError::Cancelled`] and [`TableError::Refused`], nobody
 ///   knows whether the write happened.
 pub trait Table: fmt::Debug + Send + Sync {
-    /// The item with this primary key.
+    /// Returns the item with this primary key.
     fn get(&self, key: Item) -> Reply<'_, Option<Item>>;
 
-    /// The items with these primary keys that exist, in no order; of each the attributes that are wanted, or all. The keys
-    /// differ from each other, and there are [`MAX_BATCH_KEYS`](crate::MAX_BATCH_KEYS) at most. The second list are keys
-    /// that were left for another call.
+    /// Returns the items with these primary keys that exist, in no order. Each item has the attributes that are wanted, or all. The keys
+    /// differ from each other, and there are [`MAX_BATCH_KEYS`](crate::MAX_BATCH_KEYS) at most. The second list holds the keys that were
+    /// left for another call.
     fn batch_get(
         &self,
         keys: Vec<Item>,
         attributes: Option<Vec<Name>>,
     ) -> Reply<'_, (Vec<Item>, Vec<Item>)>;
 
-    /// A page of a partition.
+    /// Returns a page of a partition.
     fn query(&self, query: Query) -> Reply<'_, Page>;
 
-    /// A page of the table.
+    /// Returns a page of the table.
     fn scan(&self, scan: Scan) -> Reply<'_, Page>;
 
     /// Writes an item in place of the one with its key.
