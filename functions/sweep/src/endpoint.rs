@@ -42,7 +42,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The deployment's, if it has one.
+    /// Reads the deployment's endpoint. Returns `None` if the variable is empty.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Endpoint {
         })
     }
 
-    /// The same with another time limit in place of [`TIMEOUT`].
+    /// Returns the same endpoint with another time limit in place of [`TIMEOUT`].
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
@@ -107,13 +107,13 @@ impl Endpoint {
 }
 
 impl SearchEngines for Endpoint {
-    /// Redirects are not followed: the endpoint is the operator's choice, and nobody else's.
+    /// Sends a request and returns its answer. Redirects are not followed: the endpoint is the operator's choice, and nobody else's.
     fn post(&self, json: String, now: i64) -> BoxFuture<'_, Answer> {
         Box::pin(self.send(json, now))
     }
 }
 
-/// The SDK's own HTTP client.
+/// Returns the SDK's own HTTP client.
 pub(crate) fn connector() -> Connector {
     Connector::builder()
         // A connection would not outlive the minute to the next sweep.
@@ -122,7 +122,7 @@ pub(crate) fn connector() -> Connector {
         .build()
 }
 
-/// What a status means. Anything that IndexNow does not name and that is not the request's fault may pass.
+/// Returns what a status means. A status that IndexNow does not name may pass, unless it is the request's fault.
 fn answer(status: u16, retry_after: Option<&str>, now: i64) -> Answer {
     match status {
         200..=299 => Answer::Taken,
@@ -138,7 +138,7 @@ fn answer(status: u16, retry_after: Option<&str>, now: i64) -> Answer {
     }
 }
 
-/// The seconds of a Retry-After, which may be a date (RFC 9110, section 10.2.3).
+/// Returns the seconds of a Retry-After, which may be a date (RFC 9110, section 10.2.3).
 fn seconds(text: &str, now: i64) -> Option<i64> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().ok();

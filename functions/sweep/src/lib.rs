@@ -61,7 +61,7 @@ pub enum AuditHoursError {
     },
 }
 
-/// The time from the beginning of an audit to the beginning of the next.
+/// Returns the time from the beginning of an audit to the beginning of the next.
 ///
 /// # Errors
 ///

@@ -110,7 +110,7 @@ pub async fn answered(aws: &Aws, event: &Value) -> Result<bool, SetupError> {
     Ok(true)
 }
 
-/// All that is wrong with a user's table and its mapping.
+/// Returns all that is wrong with a user's table and its mapping.
 async fn problems(aws: &Aws, properties: &Properties) -> Vec<String> {
     let Properties {
         source_table,
@@ -182,7 +182,7 @@ async fn send(request: &Request, problem: &str) -> Result<(), SetupError> {
     }
 }
 
-/// Whether an answer may go there. The address is sent as it is: a signature covers every character.
+/// Returns whether an answer may be sent to this address. The address is sent as it is: a signature covers every character.
 fn is_answerable(url: &str) -> bool {
     let local = url.strip_prefix("http://127.0.0.1:");
     let port = local.and_then(|rest| rest.split('/').next());
