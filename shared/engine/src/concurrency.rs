@@ -2,7 +2,7 @@
 
 use futures::stream::{self, StreamExt};
 
-/// Awaits futures, at most `limit` at the same time: their outputs in the order of the futures.
+/// Awaits futures, at most `limit` at the same time. Returns their outputs in the order of the futures.
 pub async fn concurrently<F: Future>(
     limit: usize,
     futures: impl IntoIterator<Item = F>,

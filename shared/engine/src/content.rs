@@ -258,7 +258,8 @@ impl Content {
         self.scan_for(from, limit, &OUTLINES).await
     }
 
-    /// Like [`Content::scan`], with all of each record. Not read consistently: callers look again at what they find in it.
+    /// Returns records as [`Content::scan`] does, with all of each record. The records are not read consistently: callers look again at
+    /// what they find in them.
     pub async fn scan_records(
         &self,
         from: Option<&str>,

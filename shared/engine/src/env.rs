@@ -19,7 +19,7 @@ pub trait Environment: fmt::Debug + Send + Sync {
     /// Ends after this time.
     fn sleep(&self, pause: Duration) -> BoxFuture<'static, ()>;
 
-    /// Any number.
+    /// Returns any number.
     fn random(&self) -> u64;
 }
 
@@ -73,7 +73,7 @@ impl Env {
         }
     }
 
-    /// Any number.
+    /// Returns any number.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.0.random()
@@ -109,7 +109,7 @@ impl Deadline {
         self.env.elapsed() >= self.until
     }
 
-    /// This moment, or the one this long from now if that is later.
+    /// Returns this deadline, or the time this long from now if that is later.
     #[must_use]
     pub fn at_least(self, after: Duration) -> Self {
         let until = self.until.max(self.env.elapsed() + after);

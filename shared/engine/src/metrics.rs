@@ -66,7 +66,7 @@ impl Metric {
         Self { name, unit, keeps }
     }
 
-    /// Its name in CloudWatch.
+    /// Returns the metric's name in CloudWatch.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -177,7 +177,7 @@ impl Monitoring {
     /// All levels.
     pub const ALL: [Self; 3] = [Self::Full, Self::Basic, Self::None];
 
-    /// Its name as the template has it.
+    /// Returns the level's name as the template has it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -212,8 +212,8 @@ impl FromStr for Monitoring {
     }
 }
 
-/// Pages that came to be left out for this reason: `Refused.<name of the refusal>`. One that already was is not counted
-/// again.
+/// Returns the metric `Refused.<name of the refusal>`. It counts pages that came to be left out for this reason. A page that was already
+/// left out is not counted again.
 #[must_use]
 pub fn refused(reason: &str) -> Metric {
     Metric {
@@ -246,8 +246,8 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Metrics of the stack of this name, whose lines go to `sink`: those that this level reads. Of a stack without a name
-    /// nothing is written: a dimension may not be empty.
+    /// Returns metrics of the stack of this name. Their lines go to `sink`: those that this level reads. Nothing is written for a stack
+    /// without a name: a dimension may not be empty.
     #[must_use]
     pub fn of(
         stack: &str,

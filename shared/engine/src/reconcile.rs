@@ -59,7 +59,7 @@ impl Reconciler {
         self.with_parts(pages, options).await
     }
 
-    /// As [`Reconciler::reconcile`], and each page leaves its slot in this series.
+    /// Reconciles pages as [`Reconciler::reconcile`] does, and takes each page out of its slot in this series.
     pub async fn evict(
         &self,
         pages: &BTreeMap<String, Slot>,
@@ -73,7 +73,7 @@ impl Reconciler {
         self.with_parts(&pages, options).await
     }
 
-    /// As [`Reconciler::reconcile`], and nobody is told of what changes: it is not the pages that did.
+    /// Reconciles pages as [`Reconciler::reconcile`] does, and notifies nobody of what changes: the pages themselves did not change.
     pub async fn reconcile_quietly(
         &self,
         pages: &[String],

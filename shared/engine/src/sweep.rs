@@ -173,8 +173,8 @@ async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineErr
     Ok(())
 }
 
-/// Has all content scanned if that was never done for the tables that there are now, and writes the rows of scans to which
-/// nothing has happened again: the write is the event for the next slice.
+/// Asks for a scan of all content if that was never done for the tables that there are now. Writes the rows of scans to which nothing has
+/// happened again: the write is the event for the next slice.
 async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), EngineError> {
     let Reconciler { table, env, .. } = reconciler;
     let now = env.now();
@@ -206,7 +206,7 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
     Ok(())
 }
 
-/// Has the feeds and llms.txt published that have waited for their time.
+/// Ends the marks of the feeds and llms.txt that have waited for their time, so that the files are published.
 async fn publish_feeds(reconciler: &Reconciler) -> Result<(), EngineError> {
     let Reconciler { table, env, .. } = reconciler;
     let now = env.now();

@@ -77,7 +77,7 @@ impl SourceTable {
         &self.revision
     }
 
-    /// Returns the id of the record that an item, or its key, is; `None` if it has no such key.
+    /// Returns the id of the record that an item, or its key, is. Returns `None` if it has no such key.
     pub(super) fn id_of_item(&self, item: &Item) -> Option<String> {
         let value = |name: &str| match item.get(name)? {
             Attribute::Text(text) => Some(KeyValue::Text(text.clone())),

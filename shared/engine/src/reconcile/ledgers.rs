@@ -50,8 +50,9 @@ impl SitemapTable {
         Ok(Fenced::new(token, read_ledger(&key, &item)?))
     }
 
-    /// Like [`SitemapTable::fence`], and then compares the ledger with the rows: it loses what they do not confirm. `found` are rows
-    /// that seem to be the record's; those that are, it takes in. A ledger that cannot be read counts as lost.
+    /// Puts a fresh token into the ledger as [`SitemapTable::fence`] does, and then compares the ledger with the rows. The ledger loses
+    /// what the rows do not confirm. `found` are rows that seem to be the record's; the ledger takes in those that are. A ledger that
+    /// cannot be read counts as lost.
     pub async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, EngineError> {
         let key = keys::ledger(id);
         let (token, item) = self.fence_row(&key, None).await?.unwrap_or_default();

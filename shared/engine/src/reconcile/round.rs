@@ -27,7 +27,7 @@ struct Planned<'a> {
 }
 
 impl Reconciler {
-    /// One try for each of the pages; returns those that lost.
+    /// Tries each of the pages once, and returns those that lost.
     pub(super) async fn round<'a>(
         &self,
         pages: &[&'a str],

@@ -160,8 +160,8 @@ impl Reconciler {
         listing.zip(left).map(read).collect()
     }
 
-    /// Returns the rows of the records' sites, and of those that pages leave; nothing for one that is not known. Read after all
-    /// fences.
+    /// Returns the rows of the records' sites, and of the sites that pages leave. A site that is not known has no row here. The rows
+    /// are read after all fences.
     async fn sites(
         &self,
         records: &BTreeMap<String, ContentRecord>,

@@ -15,7 +15,7 @@ use crate::error::EngineError;
 /// Their partitions.
 pub const PREFIX: &str = "SEGMENT#";
 
-/// `SEGMENT#<site>#<series>#<n>#<k>`.
+/// Returns the partition of a segment: `SEGMENT#<site>#<series>#<n>#<k>`.
 #[must_use]
 pub fn segment(shard: &ShardId, segment: u32) -> String {
     let ShardId { series, n } = shard;
@@ -66,7 +66,7 @@ pub struct SegmentRows {
 }
 
 impl SegmentRows {
-    /// As a part of a member.
+    /// Returns the segment as a part of a member.
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
         Segment {
@@ -89,7 +89,7 @@ pub struct Owner {
     pub bytes: u64,
 }
 
-/// Reads an entry's owner and digest; `None` if the slot is empty.
+/// Reads an entry's owner and digest. Returns `None` if the slot is empty.
 pub(super) fn read_entry(key: &Key, item: &Item) -> Result<Option<(String, String)>, EngineError> {
     item.number::<u64>("version")
         .ok_or_else(|| damaged(key, "version"))?;

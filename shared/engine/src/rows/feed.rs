@@ -17,7 +17,7 @@ use crate::error::EngineError;
 /// Their partitions.
 pub const PREFIX: &str = "FEED#";
 
-/// `FEED#<site>#<day>`: the partition of a day since 1970.
+/// Returns `FEED#<site>#<day>`: the partition of a day since 1970.
 #[must_use]
 pub fn feed_partition(site: &str, day: i64) -> String {
     format!("{}{}#{day}", PREFIX, escape(site))
@@ -135,7 +135,7 @@ pub(crate) fn read(item: &Item) -> Option<Change> {
     })
 }
 
-/// No ledger knows what such a row says, so that the row itself has to tell whether it still does.
+/// Returns the digest of what the row says. No ledger knows that, so the row itself has to tell whether it still says the same.
 fn digest(item: &Item) -> String {
     let texts = ["loc", "title", "summary", "published"].map(|name| item.text(name));
     sha256_hex(&format!("{texts:?}"))

@@ -15,7 +15,7 @@ pub const PREFIX: &str = "GROUP#";
 /// Sort key prefix of a group's members.
 pub const MEMBER: &str = "m#";
 
-/// `GROUP#<group>`.
+/// Returns the partition of a group: `GROUP#<group>`.
 #[must_use]
 pub fn group_partition(group: &str) -> String {
     format!("{}{}", PREFIX, escape(group))
@@ -168,7 +168,7 @@ impl SitemapTable {
     }
 }
 
-/// From the first record on, if the row does not say it.
+/// Reads where a group's calls go on. They begin with the first record if the row does not say it.
 fn read_calls(item: &Item) -> Calls {
     Calls {
         from: item.text("from").unwrap_or(MEMBER).to_owned(),

@@ -56,7 +56,7 @@ pub(super) fn read_series(site: &str, name: &str) -> Option<Series> {
     Some(Series { site, name })
 }
 
-/// Lower-case hex of the SHA-256 of a text.
+/// Returns the SHA-256 of a text in lower-case hex.
 #[must_use]
 pub fn sha256_hex(text: &str) -> String {
     Sha256::digest(text.as_bytes())
@@ -81,7 +81,7 @@ pub struct ShardId {
 }
 
 impl ShardId {
-    /// Its object.
+    /// Returns the key of the shard's object.
     #[must_use]
     pub fn object(&self) -> ObjectKey {
         ObjectKey::Shard {

@@ -11,7 +11,7 @@ use crate::error::EngineError;
 /// Their partitions.
 pub const PREFIX: &str = "LEDGER#";
 
-/// `LEDGER#<record id>`, part.
+/// Returns the key of a page's ledger: `LEDGER#<record id>`, part.
 #[must_use]
 pub fn ledger(page: &str) -> Key {
     let (record, part) = page_parts(page);

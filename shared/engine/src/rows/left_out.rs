@@ -9,7 +9,7 @@ use crate::error::EngineError;
 /// Their partitions.
 pub const PREFIX: &str = "OUT#";
 
-/// `OUT#<site>#<digit>`, one of [`HASH_DIGITS`]: a site that is not known yet may leave out a million.
+/// Returns `OUT#<site>#<digit>`, with one of [`HASH_DIGITS`]: a site that is not known yet may leave out a million.
 #[must_use]
 pub fn left_out_partition(site: &str, digit: char) -> String {
     format!("{}{}#{digit}", PREFIX, escape(site))

@@ -17,7 +17,7 @@ use crate::error::EngineError;
 /// What is in place of the day.
 pub(super) const PARTITION: &str = "llms";
 
-/// `FEED#<site>#llms`: the partition of a site.
+/// Returns `FEED#<site>#llms`: the partition of a site.
 #[must_use]
 pub fn llms_partition(site: &str) -> String {
     format!("{PREFIX}{}#{PARTITION}", escape(site))

@@ -82,7 +82,7 @@ impl SitemapTable {
         Ok(item.map(|item| due(&item)))
     }
 
-    /// Sites that have this mark, or the other of the same partition.
+    /// Returns the sites that have this mark, or the other mark of the same partition.
     pub async fn marks(&self, mark: Mark) -> Result<Vec<Marked>, EngineError> {
         // One page, of 1 MB, which holds thousands: those behind it come when some of them are done.
         let items = self.first(Query::of(marks_partition(mark))).await?;
@@ -112,7 +112,7 @@ impl SitemapTable {
     }
 }
 
-/// At once, if it does not say.
+/// Returns when a mark is due. It is due at once if it does not say.
 fn due(mark: &Item) -> i64 {
     mark.number("due").unwrap_or_default()
 }

@@ -15,7 +15,7 @@ pub const PREFIX: &str = "NOTICE#";
 /// Replaces the digit in the key of a site's pause.
 const PAUSE: &str = "pause";
 
-/// `NOTICE#<site>#<digit>`, one of [`HASH_DIGITS`].
+/// Returns `NOTICE#<site>#<digit>`, with one of [`HASH_DIGITS`].
 #[must_use]
 pub fn notice_partition(site: &str, digit: char) -> String {
     format!("{}{}#{digit}", PREFIX, escape(site))

@@ -71,7 +71,7 @@ impl Subject {
 }
 
 impl RowKey {
-    /// Reads what the functions of the row kinds have written, or nothing for a key that none of them writes.
+    /// Reads a key that the functions of the row kinds have written. Returns `None` for a key that none of them writes.
     #[must_use]
     pub fn parse(pk: &str, sk: &str) -> Option<Self> {
         let (prefix, rest) = pk.split_at_checked(pk.find('#')? + 1)?;

@@ -104,8 +104,8 @@ fn read(item: &Item) -> Option<Row> {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Returns up to `limit` rows behind a place, in the table's own order, and the next place; nothing at the end. Not read
-    /// consistently: callers look again at what they find in it.
+    /// Returns up to `limit` rows behind a place, in the table's own order, and the next place. The next place is
+    /// `None` at the end. The rows are not read consistently: callers look again at what they find in them.
     pub async fn rows(
         &self,
         after: Option<&Key>,

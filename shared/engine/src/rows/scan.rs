@@ -22,7 +22,7 @@ const SITES: &str = "sites";
 /// The job of scanning all content.
 const CONTENT: &str = "scan";
 
-/// `SCAN#sites`.
+/// Returns the partition of the sites' scans: `SCAN#sites`.
 #[must_use]
 pub fn site_scans_partition() -> String {
     format!("{PREFIX}{SITES}")
@@ -176,7 +176,7 @@ impl ContentScan {
         self.wanted || self.pass.is_some()
     }
 
-    /// Unix seconds when its row was last written for a slice.
+    /// Returns when the scan's row was last written for a slice, in Unix seconds.
     #[must_use]
     pub fn touched(&self) -> i64 {
         self.pass.as_ref().map_or(0, |pass| pass.at).max(self.woken)
@@ -184,7 +184,7 @@ impl ContentScan {
 }
 
 impl SiteScan {
-    /// Unix seconds when its row was last written for a slice.
+    /// Returns when the scan's row was last written for a slice, in Unix seconds.
     #[must_use]
     pub fn touched(&self) -> i64 {
         self.at.max(self.woken)
@@ -328,7 +328,7 @@ impl SitemapTable {
         Action::put(self.site_scan_row(host, from, now))
     }
 
-    /// Has a site scanned, if that is not under way.
+    /// Begins the scan of a site, unless one is under way.
     pub async fn begin_site_scan(&self, host: &str, now: i64) -> Result<(), EngineError> {
         let row = self.site_scan_row(host, &SiteStep::BEGINNING, now);
         self.put_if(row, Condition::lacks("pk")).await.map(drop)

@@ -23,7 +23,7 @@ const COUNTER_TRIES: u32 = 12;
 /// The part of a site's byte limit that is filled. The rest is for entries that become longer.
 pub const FULL_PERCENT: u64 = 90;
 
-/// `SERIES#<site>`, series.
+/// Returns the key of a series: `SERIES#<site>`, series.
 #[must_use]
 pub fn series(series: &Series) -> Key {
     key(series_partition(&series.site), &series.name)
@@ -50,7 +50,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// That of a series of this site.
+    /// Returns the room in a shard of a series of this site.
     #[must_use]
     pub fn of(settings: &SiteSettings, series: &str) -> Self {
         Self {
@@ -90,15 +90,15 @@ impl Extent {
         }
     }
 
-    /// Segments of a shard that may have rows.
+    /// Returns the number of a shard's segments that may have rows.
     #[must_use]
     pub fn segments(&self) -> u32 {
         self.positions.div_ceil(SEGMENT_SLOTS)
     }
 }
 
-/// Every shard of a site with its object's path, in the order of the paths: those that slots were given of, and those
-/// that have an object, which may be of a table that was dropped.
+/// Returns every shard of a site with its object's path, in the order of the paths. These are the shards that slots were given of, and
+/// those that have an object, which may be of a table that was dropped.
 ///
 /// # Errors
 ///

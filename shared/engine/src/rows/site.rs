@@ -25,7 +25,7 @@ pub const PREFIX: &str = "SITE#";
 /// The revision of a deployment without a table of the user's.
 pub const NO_SOURCE: &str = "none";
 
-/// `SITE#<site>`.
+/// Returns the key of a site's row: `SITE#<site>`.
 #[must_use]
 pub fn site(site: &str) -> Key {
     key(format!("{}{}", PREFIX, escape(site)), ALONE)
@@ -86,7 +86,7 @@ pub struct PublishedCounts {
 }
 
 impl PublishedCounts {
-    /// By the keys of a site's objects.
+    /// Counts by the keys of a site's objects.
     #[must_use]
     pub fn of(keys: &[ObjectKey]) -> Self {
         let indexes = keys.iter().filter_map(|key| match key {
@@ -199,7 +199,7 @@ impl SitemapTable {
         self.transact_once(actions).await.map(drop)
     }
 
-    /// Puts a fresh token into a site's row and returns both; nothing if there is no row.
+    /// Puts a fresh token into a site's row and returns both. Returns `None` if there is no row.
     pub async fn fence_site(&self, host: &str) -> Result<Option<(String, SiteRow)>, EngineError> {
         let key = self::site(host);
         let fenced = self.fence_row(&key, Some(Condition::has("pk")));

@@ -21,7 +21,7 @@ pub const PREFIX: &str = "FREE#";
 /// batches seldom offer the same.
 const FREE_SLOTS_READ: u32 = 100;
 
-/// `FREE#<site>#<series>`.
+/// Returns the partition of a series' free slots: `FREE#<site>#<series>`.
 #[must_use]
 pub fn free_partition(series: &Series) -> String {
     format!(

@@ -17,7 +17,7 @@ pub const PREFIX: &str = "INDEX#";
 /// Summaries that are read with those of some lines: the one that is behind them, and some without a line.
 const MORE_SUMMARIES: u32 = 4;
 
-/// `INDEX#<site>`.
+/// Returns the partition of a site's summaries: `INDEX#<site>`.
 #[must_use]
 pub fn index_partition(site: &str) -> String {
     format!("{}{}", PREFIX, escape(site))

@@ -124,7 +124,7 @@ impl SitemapTable {
         Ok(self.table.put(item, None).await?)
     }
 
-    /// Writes an item. False if the condition did not hold.
+    /// Writes an item. Returns `false` if the condition did not hold.
     pub(crate) async fn put_if(
         &self,
         item: Item,
@@ -138,7 +138,7 @@ impl SitemapTable {
         Ok(self.table.update(key.into(), update, None).await?)
     }
 
-    /// As [`SitemapTable::update`]. `None` if the condition did not hold.
+    /// Changes an item as [`SitemapTable::update`] does. Returns `None` if the condition did not hold.
     pub(crate) async fn update_if(
         &self,
         key: &Key,
@@ -211,7 +211,8 @@ impl SitemapTable {
         })
     }
 
-    /// As [`SitemapTable::transact`]: true if it was done, false if a condition did not hold.
+    /// Does all actions or none of them, as [`SitemapTable::transact`] does. Returns `true` if they were done, and `false` if a condition
+    /// did not hold.
     ///
     /// # Errors
     ///
@@ -228,7 +229,7 @@ impl SitemapTable {
     }
 }
 
-/// Returns what a write came to; `None` if its condition did not hold.
+/// Returns the result of a write. Returns `None` if its condition did not hold.
 fn held<T>(result: Result<T, TableError>) -> Result<Option<T>, EngineError> {
     match result {
         Ok(done) => Ok(Some(done)),

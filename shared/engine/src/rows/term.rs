@@ -24,7 +24,7 @@ const DATE: &str = "d";
 /// The same.
 const SECOND: &str = "s";
 
-/// `TERM#<site>#<taxonomy>#<term>`.
+/// Returns the partition of a term: `TERM#<site>#<taxonomy>#<term>`.
 #[must_use]
 pub fn term_partition(term: &Term) -> String {
     format!(

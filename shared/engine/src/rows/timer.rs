@@ -16,8 +16,7 @@ const CURSOR: &str = "cursor";
 /// The job of ringing on.
 const RINGING: &str = "timers#";
 
-/// `TIMER#<hour>#<digit>`, an hour since 1970 and one of [`HASH_DIGITS`]: a million records may be due in
-/// one hour.
+/// Returns `TIMER#<hour>#<digit>`, with an hour since 1970 and one of [`HASH_DIGITS`]: a million records may be due in one hour.
 #[must_use]
 pub fn timer_partition(hour: i64, digit: char) -> String {
     format!("{PREFIX}{hour}#{digit}")

@@ -11,7 +11,7 @@ use crate::error::EngineError;
 
 const SWEEP: &str = "sweep";
 
-/// Whose turn it is to sweep, and how far it has looked at the sites.
+/// Returns the key of the row that says whose turn it is to sweep, and how far the sweep has looked at the sites.
 #[must_use]
 pub fn sweep() -> Key {
     key(format!("{JOB}{SWEEP}"), ALONE)
@@ -51,7 +51,7 @@ impl Turn {
 }
 
 impl SitemapTable {
-    /// Takes the turn; nothing if another sweep has it. A damaged row gives it to nobody.
+    /// Takes the turn. Returns `None` if another sweep has it. A damaged row gives it to nobody.
     pub(crate) async fn begin_turn(&self, now: i64) -> Result<Option<Turn>, EngineError> {
         let token = self.env.token();
         let take = Update::new()

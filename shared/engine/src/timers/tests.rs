@@ -12,8 +12,8 @@ use crate::testing::{NOW, Repeating, clocked, reconciler, records};
 
 const DIGIT: char = '7';
 
-/// A world with so many timers of one digit, each a second or less behind the one before. No record is there any more, so each is
-/// dropped when it is rung.
+/// Returns a world with `timers` timers of one digit, each a second or less behind the one before. No record is there any more, so each
+/// timer is dropped when it is rung.
 async fn world(timers: u32, first: i64) -> (Reconciler, Arc<AtomicI64>) {
     let rows = Repeating::default();
     let ids = (0..).map(|n| format!("r{n}"));
@@ -36,7 +36,7 @@ async fn sweep(reconciler: &Reconciler) -> i64 {
     reconciler.table.cursor().await.unwrap().unwrap()
 }
 
-/// A slice as the row's event makes it. Returns whether another follows.
+/// Runs a slice as the row's event does. Returns whether another follows.
 async fn slice(reconciler: &Reconciler) -> bool {
     let until = reconciler.env.deadline(super::SLICE);
     let outcomes = reconciler.go_on_ringing(&[DIGIT], until).await;

@@ -58,7 +58,7 @@ impl Actions {
         self.push(key, action);
     }
 
-    /// `fresh` says that the entry is written into a slot of the counter's.
+    /// Adds the actions of a change. `fresh` says that the entry is written into a slot of the counter's.
     pub(super) fn change(&mut self, id: &str, change: &Change, fresh: bool) {
         match change {
             Change::Replace(placement, rendered) => {
@@ -117,7 +117,8 @@ impl Actions {
         self.push(&key, Action::update(&key, update).when(condition));
     }
 
-    /// The row stays as a stub: its version must go on rising, or a segment's stamp could come back.
+    /// Adds the actions that empty an entry's row. The row stays as a stub: its version must go on rising, or a segment's stamp could come
+    /// back.
     fn remove_entry(&mut self, id: &str, placement: &Placement, reuse: Reuse) {
         let update = Update::new()
             .remove("owner")
@@ -141,7 +142,7 @@ fn of_nobody_else(action: Action, id: &str, holding: &Holding) -> Action {
     }
 }
 
-/// That a row is nobody's or this record's.
+/// Returns the condition that a row has no owner or is this record's.
 fn nobodys_or(id: &str) -> Condition {
     Condition::lacks("owner").or(Condition::equals("owner", id))
 }

@@ -42,7 +42,7 @@ pub(super) fn verify(
     fenced.untrue = fenced.ledger != before;
 }
 
-/// Has a ledger say of a row what is true of it.
+/// Corrects what a ledger says of a row.
 fn correct(fenced: &mut Fenced, holding: &Holding, loss: Loss) {
     match (holding, loss) {
         // Written again, in its place. No entry has an empty digest. The audit may have given its slot back meanwhile.

@@ -22,8 +22,8 @@ fn scanning() -> ContentScan {
     }
 }
 
-/// A slice reads the row, and others do their work; the request that had asked for a pass comes once more, since its answer
-/// was lost. The slice that has read the row as it was must not go on with what it knows.
+/// Lets a slice read the row while others do their work. The request that had asked for a pass comes once more, since its answer was lost.
+/// The slice that has read the row as it was must not go on with what it knows.
 #[tokio::test]
 async fn a_slice_loses_to_those_before_it_when_a_request_comes_twice() {
     let repeating = Repeating::default();
@@ -120,7 +120,7 @@ async fn a_site_s_scan_that_is_woken_has_made_no_progress() {
     assert!(table.is_scanning().await.unwrap());
 }
 
-/// A table's page ends at 1 MB: more of it may follow in the same partition.
+/// Checks that the rest of a partition is found. A table's page ends at 1 MB: more of it may follow in the same partition.
 #[tokio::test]
 async fn what_is_left_out_is_found_behind_a_page_that_was_cut() {
     let table = Repeating::default().engine();

@@ -95,7 +95,7 @@ impl Sums {
         }
     }
 
-    /// As a text and the sums' bytes.
+    /// Returns the checksums as a text and the sums' bytes.
     pub(crate) fn store(&self) -> (String, Vec<u8>) {
         let place = serde_json::to_string(&self.place).expect("a place has text keys alone");
         let sums = self.sums.iter().flat_map(|sum| sum.to_le_bytes());
@@ -150,13 +150,13 @@ impl Tally<'_> {
         u64::from_le_bytes(*hash.first_chunk().expect("32 bytes"))
     }
 
-    /// A row or a record says this of a page.
+    /// Adds what a row or a record says of a page.
     pub(super) fn add(&mut self, ledger: &Key, what: &str, said: &str) {
         let hash = self.hash(ledger, what, said);
         self.added.push((sum_of(ledger), hash));
     }
 
-    /// Its ledger does.
+    /// Subtracts what a page's ledger says of it.
     pub(super) fn subtract(&mut self, ledger: &Key, what: &str, said: &str) {
         let hash = self.hash(ledger, what, said);
         self.added.push((sum_of(ledger), hash.wrapping_neg()));

@@ -63,7 +63,7 @@ impl Problem {
         Self::SummaryDiffers,
     ];
 
-    /// Its stable name, for counts and metrics.
+    /// Returns the problem's stable name, for counts and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -363,7 +363,7 @@ fn wrong_shard(
     }
 }
 
-/// [`Suspect::state`] of an object.
+/// Returns the [`Suspect::state`] of an object.
 fn state_of(object: Option<&(ObjectMeta, Bytes)>) -> String {
     object.map_or_else(String::new, |(meta, _)| meta.etag.clone())
 }

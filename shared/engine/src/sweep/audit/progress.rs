@@ -47,7 +47,7 @@ pub enum Reading {
 }
 
 impl AuditProgress {
-    /// Returns what comes next; nothing once it has ended.
+    /// Returns what the audit reads next. Returns `None` once the audit has ended.
     #[must_use]
     pub fn reading(&self) -> Option<Reading> {
         Some(match self.step.as_ref()? {

@@ -90,7 +90,7 @@ impl Audit<'_> {
         Ok((suspects, Some(next)))
     }
 
-    /// Records that have no ledger and should have one, and settings whose site has no row.
+    /// Returns the records that have no ledger and should have one, and the settings whose site has no row.
     async fn look_at_records(&self, ids: &[String]) -> Result<Vec<Suspect>, EngineError> {
         let keys: BTreeSet<Key> = ids.iter().map(|id| keys::ledger(id)).collect();
         let ledgers = self.reconciler.table.rows_with(&keys).await?;
