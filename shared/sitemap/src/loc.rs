@@ -107,7 +107,7 @@ impl Origin {
         Ok(Self::of(&url))
     }
 
-    /// Scheme and host, and the port unless it is the scheme's own: `https://www.example.com`.
+    /// Returns scheme and host, and the port unless it is the scheme's own: `https://www.example.com`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -411,7 +411,7 @@ fn after_scheme(raw: &str) -> Result<&str, LocError> {
     })
 }
 
-/// Percent-encodes what is not yet: an escape stays as it is, a `%` that begins none becomes `%25`.
+/// Encodes what is not percent-encoded yet. An escape stays as it is, and a `%` that begins none becomes `%25`.
 fn encode(rest: &str, out: &mut String) {
     let bytes = rest.as_bytes();
     for (at, &byte) in bytes.iter().enumerate() {

@@ -137,7 +137,7 @@ impl Mapping {
         !self.only.is_empty()
     }
 
-    /// Returns why an item is not a page; `None` if it is one.
+    /// Returns why an item is not a page. Returns `None` if it is one.
     #[must_use]
     pub fn mismatch(&self, item: &Value) -> Option<String> {
         self.only.iter().find_map(|(path, conditions)| {
@@ -280,7 +280,7 @@ impl ExportMapping {
         &self.fields
     }
 
-    /// Returns the id of an item's record; `None` if the mapping does not say one.
+    /// Returns the id of an item's record. Returns `None` if the mapping does not say one.
     ///
     /// # Errors
     ///

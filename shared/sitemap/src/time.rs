@@ -56,8 +56,8 @@ impl Zone {
         }
     }
 
-    /// Unix seconds of a local time. One that the clock skips is read as if it had not been turned; of one that comes twice the
-    /// first is meant.
+    /// Returns the Unix seconds of a local time. A time that the clock skips is read as if the clock had not been turned. Of a time that
+    /// comes twice, the first is meant.
     fn seconds(&self, local: DateTime) -> Result<i64, TimeError> {
         let zoned = local.to_zoned(self.0.clone());
         let zoned = zoned.map_err(|_| TimeError::Range)?;
@@ -151,7 +151,7 @@ impl When {
         }
     }
 
-    /// Unix seconds; of a date those of its midnight in UTC.
+    /// Returns the time in Unix seconds. For a date these are the seconds of its midnight in UTC.
     #[must_use]
     pub fn seconds(self) -> i64 {
         self.seconds
@@ -172,7 +172,7 @@ impl When {
         Self::within(seconds, Precision::Date).ok()
     }
 
-    /// As [`When::at`], but nothing for what is out of range.
+    /// Returns the time as [`When::at`] does. Returns `None` if the time is out of range.
     pub(crate) fn checked_at(seconds: i64) -> Option<Self> {
         Self::within(seconds, Precision::Second).ok()
     }
@@ -224,7 +224,7 @@ fn without_fraction(zone: &str) -> Result<&str, TimeError> {
     Ok(rest)
 }
 
-/// `Z` or `±hh:mm` in seconds, positive east of Greenwich.
+/// Returns the seconds of `Z` or `±hh:mm`, positive east of Greenwich.
 fn offset_seconds(zone: &str) -> Result<i64, TimeError> {
     if zone.is_empty() {
         return Err(TimeError::NoZone);
@@ -245,7 +245,7 @@ fn offset_seconds(zone: &str) -> Result<i64, TimeError> {
     Ok(if bytes[0] == b'-' { -seconds } else { seconds })
 }
 
-/// `Z`, `UTC`, `GMT`, or hours, minutes and seconds with a sign, in seconds, positive east of Greenwich.
+/// Returns the seconds of `Z`, `UTC`, `GMT`, or hours, minutes and seconds with a sign, positive east of Greenwich.
 fn relaxed_offset(text: &str) -> Option<i64> {
     let utc = ["z", "utc", "gmt"];
     if utc.iter().any(|name| text.eq_ignore_ascii_case(name)) {
@@ -279,11 +279,11 @@ fn seconds_since_epoch(utc: DateTime) -> i64 {
     utc.duration_since(EPOCH).as_secs()
 }
 
-/// Year, month and day of a day counted from 0001-01-01, up to the year 9999.
+/// Returns year, month and day of a day counted from 0001-01-01, up to the year 9999.
 ///
-/// The years begin in March, so that the leap day is the last of its year, and divisions are multiplications: Neri and
-/// Schneider, "Euclidean affine functions and their application to calendar algorithms", <https://doi.org/10.1002/spe.3172>.
-/// jiff's own conversion ends a day before the year 9999 does.
+/// The years begin in March, so that the leap day is the last of its year, and divisions are multiplications. The method is from Neri and
+/// Schneider, "Euclidean affine functions and their application to calendar algorithms", <https://doi.org/10.1002/spe.3172>. jiff's own
+/// conversion ends a day before the year 9999 does.
 fn civil(day: u32) -> (u32, u32, u32) {
     const DAYS_BEFORE: u32 = 306; // from 0000-03-01 to 0001-01-01
     const DAYS_PER_ERA: u32 = 146_097; // 400 years
@@ -303,7 +303,8 @@ fn civil(day: u32) -> (u32, u32, u32) {
     }
 }
 
-/// Digits are set where they will stay: a copy right after would wait for each of them.
+/// Appends the template and returns it, to be filled in. Digits are set where they will stay: a copy right after would wait for each of
+/// them.
 fn appended<'a, const N: usize>(out: &'a mut Vec<u8>, template: &[u8; N]) -> &'a mut [u8; N] {
     out.extend_from_slice(template);
     out.last_chunk_mut().expect("it was just appended")

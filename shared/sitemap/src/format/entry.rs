@@ -127,7 +127,7 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// Returns the nearest priority with one decimal; nothing for a number outside 0.0 to 1.0.
+    /// Returns the nearest priority with one decimal. Returns `None` for a number outside 0.0 to 1.0.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then(|| Self {

@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// What a parser reads: each leaf's path and its text, and each link's path and its attributes.
+    /// Returns what a parser reads: each leaf's path and its text, and each link's path and its attributes.
     fn read(xml: &str) -> Vec<(String, String)> {
         let mut reader = Reader::from_str(xml);
         let (mut path, mut leaves, mut text): (Vec<String>, Vec<_>, _) =

@@ -105,7 +105,7 @@ fn text(text: &str) -> String {
     }
 }
 
-/// One line of text as Markdown that shows it as it is.
+/// Returns one line of text as Markdown that shows it as it is.
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for (at, c) in text.char_indices() {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     proptest! {
-        /// As readers of the format take a line apart.
+        /// Takes a line apart as readers of the format do.
         #[test]
         fn a_line_is_one_link_whatever_its_texts(title in any::<String>(), description in any::<String>(), path in "[!-~]{0,20}") {
             let page = Page { title: Some(title), description: Some(description), ..page(&format!("/{path}"), "post") };

@@ -331,7 +331,7 @@ impl<'a> Fields<'a, '_> {
         texts
     }
 
-    /// `{"allow": […]}` or `{"deny": […]}`, or in the schema's words `{"relationship": "allow", list: […]}`. One that is
+    /// Reads `{"allow": […]}` or `{"deny": […]}`, or in the schema's words `{"relationship": "allow", list: […]}`. A restriction that is
     /// wrong in part is left out whole: half a list would allow what it denies.
     fn restriction(
         &mut self,

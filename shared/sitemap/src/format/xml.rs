@@ -78,7 +78,7 @@ pub fn escape(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&text.as_bytes()[copied..]);
 }
 
-/// As [`escape`], for a URL. Sitemaps are little else, and of what is markup a [`Loc`] has `&` and `'` alone.
+/// Appends a URL as [`escape`] appends a text. Sitemaps are little else, and of what is markup a [`Loc`] has `&` and `'` alone.
 pub fn escape_loc(loc: &Loc, out: &mut Vec<u8>) {
     let mut rest = loc.as_str().as_bytes();
     while let Some(at) = memchr::memchr2(b'&', b'\'', rest) {

@@ -270,7 +270,7 @@ fn serde_checks_what_it_reads() {
     assert!(serde_json::from_str::<Loc>("\"a.example\"").is_err());
 }
 
-/// What RFC 3986, appendix A, allows in a path and a query: `pchar`, `/` and `?`.
+/// Returns whether RFC 3986, appendix A, allows a text in a path and a query: `pchar`, `/` and `?`.
 fn is_rfc_3986(rest: &str) -> bool {
     let bytes = rest.as_bytes();
     let is_escape = |at: usize| {

@@ -335,7 +335,7 @@ impl Reader {
         }
     }
 
-    /// Whether a field takes the values that the mapping itself gives.
+    /// Checks whether a field accepts the values that the mapping itself gives. Notes a problem for each value that the field refuses.
     fn try_out(&mut self, place: &str, field: &str, source: &Source) {
         match source {
             Source::Constant(value) => {

@@ -45,7 +45,7 @@ pub enum KeyValue {
 }
 
 impl KeyType {
-    /// DynamoDB's name of it.
+    /// Returns DynamoDB's name of the type.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl KeyType {
 }
 
 impl KeyValue {
-    /// Its type.
+    /// Returns the value's type.
     #[must_use]
     pub fn key_type(&self) -> KeyType {
         match self {

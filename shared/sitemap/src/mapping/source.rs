@@ -159,7 +159,7 @@ fn written(steps: &[String]) -> String {
 }
 
 impl Path {
-    /// Finds the value at the path, without its prefix; `None` if it is missing or null.
+    /// Finds the value at the path, without its prefix. Returns `None` if it is missing or null.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl Path {
 }
 
 impl Source {
-    /// The paths that begin in the item itself.
+    /// Adds the paths that begin in the item itself to `paths`.
     pub(super) fn paths<'s>(&'s self, paths: &mut Vec<&'s Path>) {
         match self {
             Self::Path(path)

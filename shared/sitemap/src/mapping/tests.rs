@@ -12,7 +12,7 @@ fn mapping(fields: Value) -> Mapping {
     Mapping::parse(&text).unwrap()
 }
 
-/// What a field becomes of an item, or the problem that its record has, with `!` if it closes.
+/// Checks what a field becomes of an item, or the problem that its record has, with `!` if the problem closes.
 #[track_caller]
 fn check(source: Value, field: &str, item: Value, expected: Result<Value, &str>) {
     let (content, problems) = mapping(json!({field: source})).content(&item);

@@ -26,7 +26,7 @@ impl Rendered {
     }
 }
 
-/// 16 hex digits of the SHA-256 of the texts.
+/// Returns 16 hex digits of the SHA-256 of the texts.
 pub(super) fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut hasher = Sha256::new();
     texts.into_iter().for_each(|text| hasher.update(text));

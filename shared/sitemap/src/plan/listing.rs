@@ -32,7 +32,7 @@ pub(super) struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// What follows from its being listed.
+    /// Adds what follows from the page's being listed.
     pub(super) fn fill(&self, after: &mut Ledger, wanted: &mut Wanted, due: &mut Vec<i64>) {
         let Self {
             record,
@@ -91,7 +91,7 @@ impl Listing<'_> {
         })
     }
 
-    /// Whether its readers would see a change, and what follows from one.
+    /// Notes whether the page's readers would see a change, and adds what follows from one.
     fn remember_change(&self, lastmod: Option<When>, after: &mut Ledger, wanted: &mut Wanted) {
         let Self {
             record,

@@ -41,7 +41,7 @@ fn planned(record: Option<&ContentRecord>, ledger: &Ledger, claim: Claim) -> Pla
     plan("post/1", &Inputs::of(&page(record, &site), ledger, &claim))
 }
 
-/// The ledger after a record was first placed in the first slot.
+/// Returns the ledger after a record was first placed in the first slot.
 fn placed(record: &ContentRecord) -> Ledger {
     let mut plan = planned(Some(record), &Ledger::default(), Claim::Free);
     let series: Vec<Series> = plan.needs_slots().cloned().collect();
@@ -55,7 +55,7 @@ fn placed(record: &ContentRecord) -> Ledger {
     plan.ledger.unwrap()
 }
 
-/// The names of the changes, sorted: `+Claim` for a row that is written, `-Claim` for one that is deleted.
+/// Returns the names of the changes, sorted: `+Claim` for a row that is written, `-Claim` for one that is deleted.
 fn names(plan: &Plan) -> Vec<String> {
     let name = |change: &Change| {
         let name = format!("{change:?}");
@@ -300,7 +300,7 @@ struct Given {
     first_load: bool,
 }
 
-/// The plan of a record on a site with these settings; what stands in the ledger was placed by the same.
+/// Returns the plan of a record on a site with these settings. The ledger's entries were placed with the same settings.
 fn planned_on(
     settings: Value,
     fields: Value,

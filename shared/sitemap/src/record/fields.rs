@@ -259,7 +259,8 @@ impl<'a> Fields<'a> {
         videos
     }
 
-    /// Reads a language code; `None` if it is invalid. One whose region does not exist is a problem, and still names a language.
+    /// Reads a language code. Returns `None` if it is invalid. A code whose region does not exist is a problem, and still names a
+    /// language.
     pub(super) fn language(&mut self, field: &str) -> Option<String> {
         let text = self.text(field)?;
         self.language_code(field, text)

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::fields::MAX_PROBLEMS;
 use super::*;
 
-/// The problems of an otherwise good record with these fields, `!` before those that close it.
+/// Returns the problems of an otherwise good record with these fields, with `!` before those that close it.
 fn problems(fields: Value) -> Vec<String> {
     let mut item = json!({"type": "post", "url": "https://www.example.com/a"});
     item.as_object_mut()

@@ -199,7 +199,7 @@ impl SiteSettings {
         self.robots = if opens { robots::disallow_all() } else { lines };
     }
 
-    /// Without a type that it may list there is no llms.txt. What else is wrong costs its own field alone.
+    /// Reads the settings of llms.txt. Without a type that it may list there is no llms.txt. Any other error costs its own field alone.
     fn set_llms(&mut self, value: &Value) -> Result<(), String> {
         let fields = value
             .as_object()

@@ -263,7 +263,7 @@ impl SiteSettings {
         }
     }
 
-    /// Positions of a series' shards that are given to new entries.
+    /// Returns the number of positions in a series' shards that are given to new entries.
     #[must_use]
     pub fn capacity(&self, series: &str) -> u32 {
         match self.kind_of(series) {

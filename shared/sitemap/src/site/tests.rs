@@ -339,7 +339,7 @@ fn a_private_type_closes_its_own_series_alone() {
     assert_ne!(settings.series_of("news-pages").name, "news-pages");
 }
 
-/// Names that are likely to meet: a few roots, with suffixes.
+/// Returns names that are likely to meet: a few roots, with suffixes.
 fn names() -> impl Strategy<Value = String> {
     let root = prop_oneof![
         3 => prop::sample::select(vec!["news", "video", "wp", "a"]).prop_map(str::to_owned),

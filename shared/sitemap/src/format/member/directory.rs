@@ -170,10 +170,9 @@ impl Directory {
         self.blocks().map(|(_, block)| u64::from(block.size)).sum()
     }
 
-    /// 32 lower-case hex digits, equal for equal documents, whatever their stamps and epoch.
+    /// Returns 32 lower-case hex digits that are equal for equal documents, whatever their stamps and epoch.
     ///
-    /// Documents that are equal but cut into segments at different places differ in it, which costs a reader one
-    /// needless download.
+    /// Equal documents that are cut into segments at different places have different digests, which costs a reader one needless download.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
@@ -195,7 +194,7 @@ impl Directory {
             .chain(std::iter::once((Part::Epilogue, self.epilogue)))
     }
 
-    /// CRC-32 and size of the document, as gzip's trailer has them.
+    /// Returns the CRC-32 and the size of the document, as gzip's trailer has them.
     pub(super) fn trailer(&self) -> [u8; TRAILER_BYTES] {
         let mut whole = Hasher::new();
         for (_, block) in self.blocks() {

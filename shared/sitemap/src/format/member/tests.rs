@@ -76,7 +76,7 @@ fn gunzip(bytes: &[u8]) -> Vec<u8> {
     document
 }
 
-/// All that must hold for a built member.
+/// Checks all that must hold for a built member.
 #[track_caller]
 fn check(frame: &Frame, rows: &[Rows], built: &Built) {
     let document = document(frame, rows);
@@ -313,7 +313,7 @@ fn foreign_files_are_not_ours() {
     }
 }
 
-/// A file whose directory is consistent in itself but not with the blocks.
+/// Returns a file whose directory is consistent in itself but not with the blocks.
 fn with_directory(built: &Built, change: impl FnOnce(&mut Directory)) -> Vec<u8> {
     let start = payload_offset(&built.bytes).unwrap();
     let mut directory = built.directory.clone();
@@ -407,7 +407,7 @@ fn a_block_that_ends_the_stream_early_is_detected() {
     assert_eq!(member.verify(), Err(damaged(Part::Segment(0))));
 }
 
-/// A file with these deflated bytes in its only segment's place, which is said to hold `content`.
+/// Returns a file with these deflated bytes in its only segment's place, which is said to hold `content`.
 fn with_block(built: &Built, content: &[u8], deflated: &[u8]) -> Vec<u8> {
     let start = payload_offset(&built.bytes).unwrap();
     let segment = start + built.directory.prolog.length as usize;

@@ -130,7 +130,7 @@ impl Reader {
         prefixes.unwrap_or_default()
     }
 
-    /// What is cut from the values of a template, by their names in it.
+    /// Reads what is cut from the values of a template, by their names in it.
     pub(super) fn cut_in_template(&mut self, place: &str, value: &Value, template: &mut Template) {
         for (name, value) in self.object(place, value).into_iter().flatten() {
             let place = within(place, name);
