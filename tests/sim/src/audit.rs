@@ -34,7 +34,7 @@ impl Rows {
         keys.map(|(pk, sk)| Key { pk, sk })
     }
 
-    /// Those whose partition key begins so: partition key, sort key, attributes.
+    /// Returns the rows whose partition key begins with `prefix`: partition key, sort key, attributes.
     fn of<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str, &'a Row)> {
         let rows = self.0.iter().map(|((pk, sk), row)| (&**pk, &**sk, row));
         rows.filter(move |(pk, ..)| pk.starts_with(prefix))
@@ -117,7 +117,7 @@ pub fn audit(
     Ok((truth, tally))
 }
 
-/// The kind of a row with this partition key.
+/// Returns the kind of a row with this partition key.
 pub fn kind(pk: &str) -> &str {
     pk.split('#').next().unwrap_or_default()
 }
@@ -135,7 +135,7 @@ pub fn check<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Resul
     }
 }
 
-/// As [`check`], of sets: what differs is told.
+/// Compares two sets as [`check`] does, and reports what differs.
 ///
 /// # Errors
 ///
@@ -154,12 +154,12 @@ pub fn same<T: Ord + Debug>(
     }
 }
 
-/// An error's text.
+/// Returns an error's text.
 pub fn text_of(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// A site's row says what its record does, and holds nothing up.
+/// Checks that a site's row says what its record does, and holds nothing up.
 fn settings(row: &Row, oracle: &Oracle, site: usize) -> Result<(), String> {
     let what = format!("{} {}", row["pk"], row["settings"]);
     check(&what, &row.get("hold"), &None)?;

@@ -31,7 +31,7 @@ pub struct Outcome {
     pub violation: Option<String>,
 }
 
-/// A case of a seed.
+/// Draws a case of a seed.
 #[must_use]
 pub fn drawn(seed: u64, case: u64) -> Case {
     let mut bytes = [0; 32];

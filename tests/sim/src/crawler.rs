@@ -12,7 +12,7 @@ pub use crate::document::{Entry, Response, gunzip};
 
 /// The sites as the public sees them.
 pub trait Public: Send + Sync + 'static {
-    /// The answer to a request for a site's document.
+    /// Returns the answer to a request for a site's document.
     fn request<'a>(
         &'a self,
         site: &'a str,
@@ -36,37 +36,37 @@ impl fmt::Debug for Crawler {
 }
 
 impl Crawler {
-    /// A crawler of `site`.
+    /// Returns a crawler of `site`.
     #[must_use]
     pub fn new(public: Arc<dyn Public>, site: &str) -> Self {
         let site = site.to_owned();
         Self { public, site }
     }
 
-    /// The same crawler for another site.
+    /// Returns the same crawler for another site.
     #[must_use]
     pub fn of(&self, site: &str) -> Self {
         Self::new(Arc::clone(&self.public), site)
     }
 
-    /// GET with gzip accepted.
+    /// Sends a GET that accepts gzip.
     pub async fn get(&self, path: &str) -> Response {
         self.request(Method::GET, path, &[(ACCEPT_ENCODING.as_str(), "gzip")])
             .await
     }
 
-    /// Any request.
+    /// Sends any request.
     pub async fn request(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
         let answer = self.public.request(&self.site, method, path, headers);
         answer.await
     }
 
-    /// The index: locs with their lastmods, in order.
+    /// Returns the lines of the index: locs with their lastmods, in order.
     pub async fn index(&self) -> Vec<(String, Option<String>)> {
         self.get("/sitemap_index.xml").await.index()
     }
 
-    /// Every page that the index leads to, by loc: what video and news sitemaps say of it beside is left out.
+    /// Returns every page that the index leads to, by loc. What video and news sitemaps also say of a page is left out.
     ///
     /// # Panics
     ///
@@ -77,12 +77,12 @@ impl Crawler {
         pages.map(|((_, loc), entry)| (loc, entry)).collect()
     }
 
-    /// Every entry that the index leads to, by its kind (empty for a page, `video`, `news`) and loc.
+    /// Returns every entry that the index leads to, by its kind (empty for a page, `video`, `news`) and loc.
     ///
     /// # Panics
     ///
-    /// If a listed sitemap is missing, empty or malformed, if it mixes kinds, if a loc is listed twice in one kind, or if
-    /// the index's lastmod is not the newest entry's.
+    /// If a listed sitemap is missing, empty or malformed, if it mixes kinds, or if a loc is listed twice in one kind. Also if the index's
+    /// lastmod is not the newest entry's.
     pub async fn all(&self) -> BTreeMap<(&'static str, String), Entry> {
         let mut all = BTreeMap::new();
         for (sitemap, lastmod) in self.index().await {
@@ -106,7 +106,7 @@ impl Crawler {
         all
     }
 
-    /// The entries of one sitemap, in order.
+    /// Returns the entries of one sitemap, in order.
     pub async fn urlset(&self, path: &str) -> Vec<(String, Entry)> {
         self.get(path).await.urlset(path)
     }

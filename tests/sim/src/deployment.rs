@@ -48,7 +48,7 @@ pub const PLAIN: Deployment = Deployment {
 };
 
 impl Deployment {
-    /// When the clock audits.
+    /// Returns when the clock audits.
     #[must_use]
     pub fn audit_times(&self) -> AuditTimes {
         AuditTimes {
@@ -61,7 +61,7 @@ impl Deployment {
         }
     }
 
-    /// What one index may hold.
+    /// Returns how much one index may hold.
     #[must_use]
     pub fn index_limits(&self) -> IndexLimits {
         IndexLimits {
@@ -85,7 +85,7 @@ pub const PARTS: [fn(&mut Deployment); 9] = [
     |deployment| deployment.audits = false,
 ];
 
-/// Any deployment.
+/// Returns a strategy for any deployment.
 pub fn deployment() -> impl Strategy<Value = Deployment> {
     let index_lines = prop_oneof![1 => Just(PLAIN.index_lines), 1 => 2..5_u32];
     let block_lines = prop_oneof![1 => Just(PLAIN.block_lines), 2 => 1..4_u32];
@@ -119,7 +119,7 @@ pub fn deployment() -> impl Strategy<Value = Deployment> {
         )
 }
 
-/// Any [`Deployment::audits`].
+/// Returns a strategy for any [`Deployment::audits`].
 pub fn audits() -> impl Strategy<Value = bool> {
     prop::bool::weighted(0.125)
 }

@@ -23,11 +23,11 @@ pub struct Response {
 }
 
 impl Response {
-    /// An answer with this body, which is decoded if its Content-Encoding says so.
+    /// Returns an answer with this body, which is decoded if its Content-Encoding says so.
     ///
     /// # Panics
     ///
-    /// If it cannot be.
+    /// If the body cannot be decoded.
     #[must_use]
     pub fn new(status: StatusCode, headers: HeaderMap, sent: Bytes) -> Self {
         let gzip = headers
@@ -46,7 +46,7 @@ impl Response {
         }
     }
 
-    /// A header's text; empty if there is none.
+    /// Returns a header's text, which is empty if there is no such header.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
         self.headers
@@ -54,11 +54,11 @@ impl Response {
             .map_or("", |value| value.to_str().expect("text"))
     }
 
-    /// The lines of an index: locs with their lastmods, in order.
+    /// Returns the lines of an index: locs with their lastmods, in order.
     ///
     /// # Panics
     ///
-    /// If it is none.
+    /// If the document is not an index.
     #[must_use]
     pub fn index(&self) -> Vec<(String, Option<String>)> {
         assert_eq!(self.status, 200, "the index is there");
@@ -75,11 +75,11 @@ impl Response {
         sitemaps.into_iter().map(line).collect()
     }
 
-    /// The entries of the sitemap at `path`, in order.
+    /// Returns the entries of the sitemap at `path`, in order.
     ///
     /// # Panics
     ///
-    /// If it is none.
+    /// If the document is not a sitemap.
     #[must_use]
     pub fn urlset(&self, path: &str) -> Vec<(String, Entry)> {
         assert_eq!(self.status, 200, "{path} is there");
@@ -128,7 +128,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Empty for a page, `video` or `news` for what such a sitemap says of one.
+    /// Returns the kind of the entry: empty for a page, `video` or `news` for what such a sitemap says of a page.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         let mut prefixes = self.elements.iter().filter_map(|name| name.split_once(':'));
@@ -158,7 +158,7 @@ pub fn gunzip(bytes: &[u8]) -> Vec<u8> {
     decoded
 }
 
-/// The leaves of each `item` in a `root`: name and text, in order. Anything else in the document is a failure.
+/// Returns the leaves of each `item` in a `root`: name and text, in order. Anything else in the document is a failure.
 fn elements(document: &[u8], root: &str, item: &str) -> Vec<Vec<(String, String)>> {
     assert!(
         document.starts_with(b"<?xml"),

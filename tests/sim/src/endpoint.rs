@@ -26,7 +26,7 @@ const TAKEN: [u16; 2] = [200, 202];
 const REFUSED: [u16; 3] = [400, 403, 422];
 const LATER: [u16; 4] = [429, 429, 500, 503];
 
-/// The key of a site whose record has one.
+/// Returns the key of a site whose record has one.
 #[must_use]
 pub fn key_of(site: &str) -> String {
     format!("key-of-{}", site.replace('.', "-"))
@@ -62,7 +62,7 @@ struct State {
 }
 
 impl Endpoint {
-    /// An endpoint that was told of nothing.
+    /// Returns an endpoint that was not notified of anything yet.
     #[must_use]
     pub fn new(sim: Sim) -> Self {
         let state = Arc::default();
@@ -121,7 +121,7 @@ impl Endpoint {
         }
     }
 
-    /// When a change of an address, in its normal form, was last noted, however it was spelled; in Unix seconds.
+    /// Returns when a change of an address, in its normal form, was last noted, however it was spelled. The time is in Unix seconds.
     #[must_use]
     pub fn noted(&self, address: &str) -> Option<i64> {
         self.lock().noted.get(address).copied()
@@ -139,19 +139,19 @@ impl Endpoint {
         std::mem::take(&mut self.lock().hidden)
     }
 
-    /// The last request of a site, if it was refused.
+    /// Returns the last request of a site. Returns `None` if that was not refused.
     #[must_use]
     pub fn refused(&self, host: &str) -> Option<Refused> {
         self.lock().refused.get(host).copied()
     }
 
-    /// When a request of a site was last taken, in Unix seconds.
+    /// Returns when a request of a site was last taken, in Unix seconds.
     #[must_use]
     pub fn taken(&self, host: &str) -> Option<i64> {
         self.lock().taken.get(host).copied()
     }
 
-    /// Requests that were taken or refused.
+    /// Returns the number of requests that were taken or refused.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.lock().requests
@@ -162,7 +162,7 @@ impl Endpoint {
         self.lock().always = status;
     }
 
-    /// The status of the next answer; none if there will be no answer.
+    /// Returns the status of the next answer. Returns `None` if there will be no answer.
     fn status(&self) -> Option<u16> {
         if let Some(status) = self.lock().always {
             return Some(status);
@@ -241,7 +241,7 @@ fn later(reason: &str, after: Option<i64>) -> Answer {
     Answer::Later { reason, after }
 }
 
-/// A request's host and URLs. It is as IndexNow asks for: else this panics.
+/// Reads a request's host and URLs. Panics if the request is not as IndexNow asks for.
 fn read(json: &str) -> (String, Vec<String>) {
     let request: Value = serde_json::from_str(json).expect("JSON");
     let host = request["host"].as_str().expect("a host").to_owned();

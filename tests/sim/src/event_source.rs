@@ -76,7 +76,7 @@ impl State {
         self.shards.len() - 1
     }
 
-    /// The stream shard and the lane that take in what has this hash.
+    /// Returns the stream shard and the lane that take in what has this hash.
     fn place(&self, hash: u64) -> (usize, usize) {
         let below = |hash: u64, limit: usize| usize::try_from(hash % limit as u64).unwrap_or(0);
         let at = below(hash, self.roots * self.factor);
@@ -90,7 +90,7 @@ impl State {
         (shard, lane)
     }
 
-    /// Whether all that came before a stream shard's records is handled.
+    /// Returns whether all that came before a stream shard's records is handled.
     fn is_begun(&self, shard: usize) -> bool {
         self.shards[shard].parent.is_none_or(|parent| {
             let lanes = &self.shards[parent].lanes;
@@ -100,7 +100,7 @@ impl State {
 }
 
 impl Stream {
-    /// A stream of so many stream shards, each read in as many lanes as the mapping says.
+    /// Returns a stream of `shards` stream shards, each read in as many lanes as the mapping says.
     #[must_use]
     pub fn new(sim: Sim, shards: usize, mapping: &Mapping) -> Self {
         let mut state = State {
@@ -146,7 +146,7 @@ impl Stream {
         }
     }
 
-    /// Records that are not handled yet.
+    /// Returns the number of records that are not handled yet.
     #[must_use]
     pub fn waiting(&self) -> usize {
         let state = self.lock();
@@ -163,7 +163,7 @@ impl Stream {
         }
     }
 
-    /// Records that were given up and not handed over again.
+    /// Returns the number of records that were given up and not handed over again.
     #[must_use]
     pub fn failures(&self) -> usize {
         let failures = self.failures.lock();
@@ -266,7 +266,7 @@ impl Reader {
         }
     }
 
-    /// The lane's state.
+    /// Passes the lane's state to `look`.
     fn with_lane<T>(&self, look: impl FnOnce(&mut Lane) -> T) -> T {
         let (shard, lane) = self.at;
         look(&mut self.stream.lock().shards[shard].lanes[lane])
@@ -428,7 +428,7 @@ impl Drop for Place {
 }
 
 impl Invoker {
-    /// Calls functions of which so many runs end somewhere, so many at a time.
+    /// Returns an invoker that runs up to `limit` functions at a time. The share `runs` of the runs end somewhere.
     #[must_use]
     pub fn new(sim: Sim, runs: f64, limit: usize) -> Self {
         Self {
@@ -441,12 +441,12 @@ impl Invoker {
         }
     }
 
-    /// The same with functions that stop at random then.
+    /// Returns the same invoker with functions that stop at random during this time.
     pub(crate) fn with_stops(self, stops: Spell) -> Self {
         Self { stops, ..self }
     }
 
-    /// The same with functions of which many stand still for a time that their limits allow.
+    /// Returns the same invoker with functions of which many stand still for a time that their limits allow.
     pub(crate) fn with_stalls(self, stalls: bool) -> Self {
         Self { stalls, ..self }
     }
@@ -455,7 +455,7 @@ impl Invoker {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for a run; `None` if there are as many as there may be.
+    /// Returns room for a run. Returns `None` if there are as many runs as there may be.
     #[must_use]
     pub fn place(&self) -> Option<Place> {
         let mut runs = self.lock();
@@ -467,7 +467,7 @@ impl Invoker {
         Some(Place(self.clone()))
     }
 
-    /// What runs were until now. The longest is looked for again from now on.
+    /// Returns what runs were until now. The longest is looked for again from now on.
     #[must_use]
     pub fn runs(&self) -> Runs {
         let mut runs = self.lock();
@@ -502,8 +502,8 @@ impl Invoker {
         answer
     }
 
-    /// Runs a function within its time limit; `None` if it gave no answer. So many of the runs end somewhere, or stand still
-    /// somewhere for a time, after which they go on.
+    /// Runs a function within its time limit. Returns `None` if it gave no answer. The share `rate` of the runs end somewhere, or
+    /// stand still somewhere for a time, after which they go on.
     async fn falter<T: Send + 'static>(
         &self,
         rate: f64,

@@ -28,7 +28,7 @@ pub(crate) struct Spell {
 }
 
 impl Spell {
-    /// One that has not begun.
+    /// Returns a spell that has not begun.
     pub(crate) fn of(length: Duration) -> Self {
         let begin = Arc::new(AtomicU64::new(u64::MAX));
         Self { begin, length }
@@ -82,7 +82,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// So many of all calls fail, each way as often as any other.
+    /// Returns faults of the share `rate` of all calls, which fail each way as often as any other.
     #[must_use]
     pub fn new(sim: Sim, rate: f64) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Faults {
         }
     }
 
-    /// The same of a service that is replaced at other times.
+    /// Returns the same faults of a service that is replaced at other times.
     #[must_use]
     pub(crate) fn of_another(self) -> Self {
         let replaced = Arc::default();
@@ -105,12 +105,12 @@ impl Faults {
         self.replaced.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often the service was replaced.
+    /// Returns how often the service was replaced.
     pub(crate) fn replaced(&self) -> u64 {
         self.replaced.load(Ordering::Relaxed)
     }
 
-    /// The same with a service that will be out of order for a time, which is drawn.
+    /// Returns the same faults of a service that will be out of order for a time, which is drawn.
     #[must_use]
     pub fn with_outage(self) -> Self {
         let begin = Duration::from_secs(self.sim.below(LATEST_OUTAGE));
@@ -120,17 +120,17 @@ impl Faults {
         self.out_of_order(outage)
     }
 
-    /// The same with a service that is out of order then.
+    /// Returns the same faults of a service that is out of order during this time.
     pub(crate) fn out_of_order(self, outage: Spell) -> Self {
         Self { outage, ..self }
     }
 
-    /// Whether a fault strikes that is as likely as a failing call.
+    /// Returns whether a fault strikes that is as likely as a failing call.
     pub(crate) fn happens(&self) -> bool {
         self.strikes(self.rate)
     }
 
-    /// Whether a transaction meets another of one of its items.
+    /// Returns whether a transaction meets another of one of its items.
     pub(crate) fn conflicts(&self) -> bool {
         self.strikes(self.rate / 4.0)
     }
@@ -143,8 +143,8 @@ impl Faults {
         happens
     }
 
-    /// What becomes of a call, and whether the client tries it again, as it does with most that fail: what was done is done
-    /// once more then.
+    /// Draws what becomes of a call, and whether the client tries it again, as it does with most calls that fail. Then what was done is
+    /// done once more.
     pub(crate) fn draw(&self) -> (Fate, bool) {
         if self.outage.is_on(&self.sim) {
             self.sim.note_fault();
@@ -163,13 +163,13 @@ impl Faults {
         (fate, self.sim.below(OUTLASTING) != 0)
     }
 
-    /// The client's pause before it tries again.
+    /// Waits for the client's pause before it tries again.
     pub(crate) async fn pause(&self) {
         let millis = self.sim.below(1_000);
         self.sim.sleep(Duration::from_millis(millis)).await;
     }
 
-    /// A call's way to the service, or back.
+    /// Waits for a call's way to the service, or back.
     pub(crate) async fn way(&self) {
         let micros = self.micros();
         self.sim.sleep(Duration::from_micros(micros)).await;
@@ -190,7 +190,7 @@ impl Faults {
         self.sim.sleep(PATIENCE).await;
     }
 
-    /// The way of a request that is late: it arrives before its caller gives up, or long after.
+    /// Waits for the way of a request that is late. It arrives before its caller gives up, or long after.
     pub(crate) async fn late(&self) {
         let seconds = 1 + self.sim.below(LATEST);
         self.sim.sleep(Duration::from_secs(seconds)).await;

@@ -315,7 +315,7 @@ pub const DEFAULT: Settings = Settings {
 };
 
 impl Settings {
-    /// The types whose pages its llms.txt lists, in the order of its sections.
+    /// Returns the types whose pages the site's llms.txt lists, in the order of its sections.
     #[must_use]
     pub fn llms_kinds(&self) -> Vec<usize> {
         match self.llms {
@@ -327,7 +327,7 @@ impl Settings {
 }
 
 impl Page {
-    /// How many parts of it may be listed: of an archive the first alone.
+    /// Returns how many parts of the page may be listed: of an archive the first alone.
     pub fn listed_parts(&self) -> u32 {
         if self.archive.is_some() {
             1
@@ -336,13 +336,13 @@ impl Page {
         }
     }
 
-    /// Whether it is in a translation group: then its own alternates do not count.
+    /// Returns whether the page is in a translation group: then its own alternates do not count.
     #[must_use]
     pub fn is_grouped(&self) -> bool {
         self.group.is_some() && self.language.is_some()
     }
 
-    /// The codes of its language, and of that of its news.
+    /// Returns the codes of the page's language, and of that of its news.
     #[must_use]
     pub fn language_codes(&self) -> Option<(String, String)> {
         let of = self.language?;
@@ -542,12 +542,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Any history that is short enough to happen over HTTP.
+/// Returns a strategy for any history that is short enough to happen over HTTP.
 pub fn history() -> impl Strategy<Value = History> {
     with_steps(STEPS)
 }
 
-/// Any history.
+/// Returns a strategy for any history.
 pub fn any_history() -> impl Strategy<Value = History> {
     prop_oneof![
         64 => with_steps(SHORT_STEPS),
@@ -626,8 +626,8 @@ const BESIDE: Beside = Beside {
     in_line: false,
 };
 
-/// A few records of one site, to which the same few states come again and again: what a slow run has read is true once more
-/// after it was not, and several runs are about the same rows.
+/// Returns a strategy for a few records of one site, to which the same few states come again and again. What a slow run has read is true
+/// once more after it was not, and several runs are about the same rows.
 fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = History> {
     let at_home = |page: Page| Page {
         site: 0,
@@ -708,7 +708,7 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
     })
 }
 
-/// Any of these steps, so often beside the others.
+/// Returns a strategy for any of these steps, each with this weight beside the others.
 fn weighted(
     steps: impl IntoIterator<Item = (u32, BoxedStrategy<Step>)>,
 ) -> impl Strategy<Value = Step> {
@@ -716,7 +716,7 @@ fn weighted(
     Union::new_weighted(steps.collect())
 }
 
-/// A page beside a crowd of so many, in the same sitemaps.
+/// Returns a strategy for a page beside a crowd of `crowd` pages, in the same sitemaps.
 fn beside(crowd: usize) -> impl Strategy<Value = Page> {
     page().prop_map(move |page| Page {
         archive: None,
@@ -730,8 +730,8 @@ fn beside(crowd: usize) -> impl Strategy<Value = Page> {
     })
 }
 
-/// Sitemaps of one page each, which come and go: the index has many lines, and blocks of them. So many damages come beside
-/// twenty other steps.
+/// Returns a strategy for sitemaps of one page each, which come and go. The index has many lines, and blocks of them. Beside twenty other
+/// steps there are `damages` damages.
 fn in_many_sitemaps(damages: u32) -> impl Strategy<Value = History> {
     let settings = Settings {
         capacity: 1,
@@ -767,7 +767,8 @@ fn in_many_sitemaps(damages: u32) -> impl Strategy<Value = History> {
     })
 }
 
-/// A page changes twice, and something is lost before what the second change has left is done. Then everything is compared.
+/// Returns a strategy in which a page changes twice, and something is lost before what the second change has left is done. Then everything
+/// is compared.
 fn lost_after_edits() -> impl Strategy<Value = History> {
     let page = || {
         page().prop_map(|page| Page {
@@ -798,7 +799,8 @@ fn lost_after_edits() -> impl Strategy<Value = History> {
     })
 }
 
-/// A sitemap of two segments, both of which change: their events come in different lanes, so that several runs publish it.
+/// Returns a strategy for a sitemap of two segments, both of which change. Their events come in different lanes, so that several runs
+/// publish it.
 fn in_two_segments() -> impl Strategy<Value = History> {
     let pages = prop::collection::vec(beside(FULL_SEGMENT), FEW_STATES);
     (pages, SHORT_STEPS).prop_flat_map(move |(pages, count)| {
@@ -822,8 +824,8 @@ fn in_two_segments() -> impl Strategy<Value = History> {
     })
 }
 
-/// A page's second part waits for an address that another page leaves. So it is called, and meanwhile its record loses that part
-/// and has it again for a moment.
+/// Returns a strategy in which a page's second part waits for an address that another page leaves. So the part is called, and meanwhile its
+/// record loses that part and has it again for a moment.
 fn called_part() -> impl Strategy<Value = History> {
     let holds = |state| {
         let page = Page {
@@ -853,7 +855,7 @@ fn called_part() -> impl Strategy<Value = History> {
     })
 }
 
-/// Something is lost or damaged.
+/// Returns a strategy in which something is lost or damaged.
 fn loss() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => any::<usize>().prop_map(Step::LoseRow),
@@ -878,7 +880,7 @@ pub(crate) const MEMBER: Page = Page {
     ..PAGE
 };
 
-/// A large crowd comes, some of it leaves and comes back, and much else happens between.
+/// Returns a strategy in which a large crowd comes, some of it leaves and comes back, and much else happens between.
 fn beside_a_large_crowd(count: Range<usize>, page: Page) -> impl Strategy<Value = History> {
     let settings = Settings {
         capacity: LARGE_CAPACITY,
@@ -907,7 +909,7 @@ fn beside_a_large_crowd(count: Range<usize>, page: Page) -> impl Strategy<Value 
     })
 }
 
-/// A thousand sitemaps of one page each would take too long.
+/// Returns the step with a large capacity: a thousand sitemaps of one page each would take too long.
 fn with_room(step: Step) -> Step {
     match step {
         Step::Site(site, Some(settings)) => {
@@ -925,7 +927,7 @@ fn with_room(step: Step) -> Step {
 }
 
 impl Step {
-    /// Whether it is left out before the functions start, while nothing is published.
+    /// Returns whether the step is left out before the functions start, while nothing is published.
     #[must_use]
     pub const fn needs_functions(&self) -> bool {
         matches!(
@@ -940,21 +942,21 @@ impl Step {
 }
 
 impl History {
-    /// How many of its steps are done.
+    /// Returns how many of the history's steps are done.
     pub(crate) fn done(&self) -> usize {
         let (loaded, rest) = self.steps.split_at(self.loaded);
         let loaded = loaded.iter().filter(|step| !step.needs_functions());
         loaded.count() + rest.len()
     }
 
-    /// Whether it says what items of the user's own table mean.
+    /// Returns whether the history says what items of the user's own table mean.
     pub fn deploys(&self) -> bool {
         self.steps
             .iter()
             .any(|step| matches!(step, Step::Deploy(_)))
     }
 
-    /// The history without some of its steps.
+    /// Returns the history without some of its steps.
     pub fn without(&self, range: Range<usize>) -> Self {
         let mut steps = self.steps.clone();
         let loaded = (0..self.loaded)

@@ -42,7 +42,7 @@ struct State {
 }
 
 impl Latency {
-    /// Nothing is measured.
+    /// Returns a latency that measures nothing yet.
     #[must_use]
     pub fn new(sim: Sim) -> Self {
         let state = Arc::default();
@@ -78,7 +78,7 @@ impl Latency {
         }));
     }
 
-    /// The sums of the versions of each segment's rows.
+    /// Returns the sums of the versions of each segment's rows.
     pub(crate) fn stamps(&self) -> Stamps {
         self.lock().stamps.clone()
     }
@@ -88,13 +88,13 @@ impl Latency {
         self.lock().stamps = stamps;
     }
 
-    /// A record changes now: its row will.
+    /// Notes that a record changes now: its row will.
     pub fn change(&self, id: &str) {
         let now = self.sim.elapsed();
         self.lock().changed.entry(id.to_owned()).or_insert(now);
     }
 
-    /// A row has changed.
+    /// Notes that a row has changed.
     pub(crate) fn note(&self, change: &Change<'_>) {
         if !self.lock().is_on {
             return;
@@ -120,7 +120,7 @@ impl Latency {
         }
     }
 
-    /// A sitemap was published.
+    /// Notes that a sitemap was published.
     fn look(&self, shard: &ShardId, bytes: &[u8]) {
         let member = Member::parse(bytes).expect("a member of ours");
         let now = self.sim.elapsed();
@@ -142,7 +142,7 @@ impl Latency {
         }
     }
 
-    /// How long the changes took that were published since this was last asked, the quickest first, and how many wait.
+    /// Returns how long the changes took that were published since the last call, the quickest first, and how many wait.
     #[must_use]
     pub fn take(&self) -> (Vec<Duration>, usize) {
         let mut state = self.lock();

@@ -128,7 +128,7 @@ async fn is_found_by_the_clock(run: &Run, what: &str) {
     );
 }
 
-/// Has the audit repair what was lost, and compares everything.
+/// Lets the audit repair what was lost, and compares everything.
 pub(crate) async fn is_made_good(run: &mut Run, what: &str) {
     run.lost = true;
     if let Err(violation) = run.rest().await {
@@ -141,7 +141,7 @@ pub(crate) fn name(item: &Item) -> String {
     format!("{} {}", text("pk"), text("sk"))
 }
 
-/// The row of this name, as it is by now: an earlier repair may have changed it.
+/// Returns the row of this name, as it is by now: an earlier repair may have changed it.
 async fn row(run: &Run, called: &str) -> Option<Item> {
     let items = run.world.items().await;
     items.into_iter().find(|item| name(item) == called)
@@ -163,7 +163,7 @@ fn each_row_that_is_lost_is_made_good() {
     });
 }
 
-/// What is marked shows in nothing else: a feed that is old may be waiting for its time, and so may a notice.
+/// Loses marks, which show in nothing else: a feed that is old may be waiting for its time, and so may a notice.
 #[test]
 fn a_mark_that_is_lost_is_made_good() {
     const HANDLED: Duration = Duration::from_secs(25);
@@ -197,7 +197,7 @@ fn a_mark_that_is_lost_is_made_good() {
     });
 }
 
-/// Neither a page nor an object leads to its row.
+/// Loses the row and the objects of a site, so that neither a page nor an object leads to the row.
 #[test]
 fn the_lost_row_of_a_site_with_nothing_but_settings_is_made_good() {
     in_a_full_world(async |mut run| {
@@ -252,7 +252,7 @@ fn each_attribute_that_is_lost_or_damaged_is_made_good() {
     });
 }
 
-/// Of a ledger that is otherwise sound: its rows are there, and it does not know of them.
+/// Removes things from a ledger that is otherwise sound: its rows are there, and it does not know of them.
 #[test]
 fn each_thing_that_a_ledger_has_forgotten_is_made_good() {
     in_a_full_world(async |mut run| {

@@ -104,7 +104,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(violations > 0))
 }
 
-/// The most memory that this process has had, in kilobytes; 0 where the system does not say.
+/// Returns the most memory that this process has had, in kilobytes, and 0 where the system does not say.
 fn peak_kilobytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

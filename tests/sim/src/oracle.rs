@@ -125,7 +125,7 @@ pub struct Entry {
 }
 
 impl Oracle {
-    /// A world without content that begins now.
+    /// Returns a world without content that begins now.
     #[must_use]
     pub fn new(now: i64) -> Self {
         Self {
@@ -144,7 +144,7 @@ impl Oracle {
         self.begun + hours * 3_600
     }
 
-    /// A page as it is edited now.
+    /// Returns a page as it is edited now.
     pub fn edited(&self, page: Page) -> Page {
         let changed = match page.changed {
             Changed::Ago(hours) => Changed::Hour((self.now - self.begun) / 3_600 - hours),
@@ -161,23 +161,23 @@ impl Oracle {
         };
     }
 
-    /// What a site goes by; nothing if it is none.
+    /// Returns the settings that apply to a site. Returns `None` if the site has neither a record nor defaults.
     fn settings(&self, site: usize) -> Option<Settings> {
         self.settings[site].or((site < KNOWN).then_some(DEFAULT))
     }
 
-    /// Whether anything of a site may be seen.
+    /// Returns whether anything of a site may be seen.
     pub fn is_public(&self, site: usize) -> bool {
         self.settings(site).is_some_and(|settings| settings.public)
     }
 
-    /// Whether search engines are told of the site's changes.
+    /// Returns whether search engines are notified of the site's changes.
     pub fn is_told(&self, site: usize) -> bool {
         let settings = self.settings(site);
         settings.is_some_and(|settings| settings.public && settings.told)
     }
 
-    /// What a page shows of which search engines are told when it changes.
+    /// Returns what a page shows of which search engines are notified when it changes.
     #[must_use]
     pub fn shown(&self, id: &str, listed: &Listed) -> String {
         let page = &self.pages[id];
@@ -192,7 +192,7 @@ impl Oracle {
         )
     }
 
-    /// The images of a page, as far as its record's mapping says.
+    /// Returns the images of a page, as far as its record's mapping says.
     fn images(&self, id: &str, page: &Page) -> Vec<String> {
         if self.pictured || source::key(id).is_none() {
             records::images(page)
@@ -201,13 +201,13 @@ impl Oracle {
         }
     }
 
-    /// Whether the first of the site's indexes lists the others.
+    /// Returns whether the first of the site's indexes lists the others.
     pub fn is_cascaded(&self, site: usize) -> bool {
         let settings = self.settings(site);
         settings.is_some_and(|settings| settings.cascaded)
     }
 
-    /// Entries and bytes that a sitemap of the site may have.
+    /// Returns how many entries and bytes a sitemap of the site may have.
     pub fn limits(&self, site: usize) -> (usize, usize) {
         let Some(Settings {
             capacity, tight, ..
@@ -223,14 +223,14 @@ impl Oracle {
         (capacity as usize, bytes)
     }
 
-    /// Whether a page may be listed at some time.
+    /// Returns whether a page may be listed at some time.
     fn is_open(&self, page: &Page) -> bool {
         let settings = self.settings(page.site);
         settings.is_some_and(|settings| settings.public && settings.hidden != Some(page.kind))
             && page.state == State::Listed
     }
 
-    /// Whether a page may be listed, as far as it alone says so.
+    /// Returns the settings of a page's site. Returns `None` if the page may not be listed, as far as it alone says so.
     fn eligible(&self, page: &Page) -> Option<Settings> {
         let settings = self.settings(page.site)?;
         let eligible = self.is_open(page)
@@ -239,13 +239,13 @@ impl Oracle {
         eligible.then_some(settings)
     }
 
-    /// The term whose pages decide about an archive. One that may not be listed whatever they are asks for none.
+    /// Returns the term whose pages decide about an archive. An archive that may not be listed, whatever they are, asks for none.
     pub fn archive(&self, page: &Page) -> Option<Term> {
         self.eligible(page)?;
         Some(term(page.site, page.archive?))
     }
 
-    /// Entries that a sitemap of a series may have.
+    /// Returns how many entries a sitemap of a series may have.
     pub fn series_limit(&self, site: usize, series: &str) -> usize {
         let (entries, _) = self.limits(site);
         let named = self.settings(site).map(|settings| SERIES[settings.series]);
@@ -255,7 +255,7 @@ impl Oracle {
         }
     }
 
-    /// What must be so, with what was found.
+    /// Returns what must be so, with what was found.
     ///
     /// # Errors
     ///
@@ -351,7 +351,7 @@ impl Oracle {
         Ok(truth)
     }
 
-    /// The llms.txt that a site must have; nothing if it must have none.
+    /// Returns the llms.txt that a site must have. Returns `None` if it must have none.
     #[must_use]
     pub fn llms(&self, site: usize, truth: &Truth) -> Option<String> {
         let settings = self.settings(site).filter(|settings| settings.public)?;
@@ -382,7 +382,7 @@ impl Oracle {
         Some(text)
     }
 
-    /// When a page that is not to come last changed.
+    /// Returns when a page last changed. Returns `None` if that is still to come.
     fn lastmod(&self, page: &Page) -> Option<When> {
         let at = self.last_change(page);
         at.filter(|at| at.seconds() <= self.now)
@@ -393,7 +393,7 @@ impl Oracle {
         modified.or(page.from.map(|from| When::at(self.at(from))))
     }
 
-    /// Until when a page is news, if it is by now.
+    /// Returns until when a page is news. Returns `None` if it is not news by now.
     fn news_until(&self, page: &Page) -> Option<i64> {
         let settings = self.settings(page.site)?;
         if !page.news && settings.news != Some(page.kind) {
@@ -409,7 +409,7 @@ impl Oracle {
         until.filter(|until| *until > self.now)
     }
 
-    /// When time alone may next change something of a page.
+    /// Returns when time alone may next change something of a page.
     pub fn due(&self, page: &Page, listed: bool) -> Option<i64> {
         if !self.is_open(page) {
             return None;
@@ -428,12 +428,12 @@ impl Oracle {
         due.flatten().filter(|at| *at > self.now).min()
     }
 
-    /// Whether a change of that time still stands in the feed.
+    /// Returns whether a change of that time is still in the feed.
     pub fn is_recent(&self, at: i64) -> bool {
         self.now < at + RECENT_HOURS * 3_600
     }
 
-    /// Whether a change of that time may still stand in it: each feed is published once a day.
+    /// Returns whether a change of that time may still be in the feed: each feed is published once a day.
     pub fn may_be_fed(&self, at: i64) -> bool {
         self.now < at + (RECENT_HOURS + ROUND_HOURS) * 3_600
     }

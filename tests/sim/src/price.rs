@@ -27,7 +27,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What it costs.
+    /// Returns what the usage costs.
     #[must_use]
     pub fn dollars(&self) -> f64 {
         self.written as f64 * WRITE_UNIT

@@ -21,7 +21,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct SimPublic(SiteFront);
 
 impl SimPublic {
-    /// The front over this bucket.
+    /// Returns the front over this bucket.
     #[must_use]
     pub fn new(sim: &Sim, objects: Arc<dyn Objects>) -> Self {
         let process = Arc::new(Process(sim.clone()));

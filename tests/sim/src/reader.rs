@@ -85,7 +85,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// A board that says of no site what may be seen.
+    /// Returns a board that says of no site what may be seen.
     #[must_use]
     pub fn new(env: Env) -> Self {
         let view = View {
@@ -110,7 +110,7 @@ impl Board {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What may be seen of a site.
+    /// Returns what may be seen of a site.
     fn view(&self, site: usize) -> View {
         self.views()[site]
     }
@@ -143,7 +143,7 @@ impl Board {
         }
     }
 
-    /// How often the reader looked at all sites, and for how long it saw the slowest move.
+    /// Returns how often the reader looked at all sites, and for how long it saw the slowest move.
     pub fn seen(&self) -> (u64, Duration) {
         *self.looks()
     }
@@ -189,7 +189,7 @@ impl<P> fmt::Debug for Reader<P> {
 }
 
 impl<P: Public> Reader<P> {
-    /// A reader that has seen nothing yet.
+    /// Returns a reader that has seen nothing yet.
     pub fn new(public: P, env: Env, pace: Pace, board: Arc<Board>) -> Self {
         Self {
             public,
@@ -207,7 +207,7 @@ impl<P: Public> Reader<P> {
         }
     }
 
-    /// The same that reads every index that robots.txt names, and those that an index lists.
+    /// Returns the same reader, which reads every index that robots.txt names, and those that an index lists.
     #[must_use]
     pub fn guided(self) -> Self {
         let is_guided = true;
@@ -281,7 +281,7 @@ impl<P: Public> Reader<P> {
         self.bound(site, passing);
     }
 
-    /// The sitemaps that a site lists, each once: in its first index, and if the reader is guided in the others.
+    /// Returns the sitemaps that a site lists, each once: in its first index, and if the reader is guided in the others.
     async fn sitemaps(
         &mut self,
         site: usize,
@@ -314,7 +314,7 @@ impl<P: Public> Reader<P> {
         sitemaps
     }
 
-    /// What is listed and not there is lost, or emptied so long ago as to be gone.
+    /// Checks that what is listed and missing is lost, or was emptied so long ago that it no longer exists.
     fn must_be_excused(&self, site: usize, before: View, what: &str) {
         let now = self.board.view(site);
         let excused = now.leaps != before.leaps || now.seen == Seen::Broken;
@@ -344,7 +344,7 @@ impl<P: Public> Reader<P> {
         }
     }
 
-    /// The document at a path; nothing if there is none.
+    /// Returns the document at a path. Returns `None` if there is none.
     async fn get(&mut self, site: usize, path: &str) -> Option<Arc<Read>> {
         let encoding = if self.looks.is_multiple_of(IDENTITY) {
             "identity"
@@ -377,7 +377,7 @@ impl<P: Public> Reader<P> {
         }
     }
 
-    /// One ETag, the same bytes; the same bytes, one ETag; and time goes on.
+    /// Checks that one ETag means the same bytes, that the same bytes have one ETag, and that time goes on.
     fn validate(&mut self, what: String, response: &Response) {
         let bytes = digest_of(&response.sent);
         let tag = response.header("etag").to_owned();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// The site of the tests.
 pub const SITE: &str = "www.example.com";
 
-/// A published post at a path of the site, last changed on a day of January 2026.
+/// Returns a published post at a path of the site, last changed on a day of January 2026.
 #[must_use]
 pub fn post(path: &str, day: u32) -> Value {
     json!({
@@ -14,7 +14,7 @@ pub fn post(path: &str, day: u32) -> Value {
     })
 }
 
-/// A record with some fields changed.
+/// Returns a record with some fields changed.
 #[must_use]
 pub fn with(record: &Value, fields: Value) -> Value {
     let mut record = record.clone();
@@ -25,7 +25,7 @@ pub fn with(record: &Value, fields: Value) -> Value {
     record
 }
 
-/// The site's settings with these fields.
+/// Returns the site's settings with these fields.
 #[must_use]
 pub fn settings(fields: Value) -> Value {
     with(

@@ -16,7 +16,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("releases")
 }
 
-/// A row in DynamoDB's JSON.
+/// Returns a row in DynamoDB's JSON.
 fn json_of(item: &Item) -> Json {
     let attribute = |value: &Value| match value {
         Value::Text(text) => json!({"S": text}),

@@ -209,7 +209,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A deployment in which nothing has happened yet, and whose functions do not run.
+    /// Returns a deployment in which nothing has happened yet, and whose functions do not run.
     pub(crate) fn new(sim: &Sim, options: Options, deployment: Deployment) -> Self {
         let oracle = Oracle {
             index_lines: deployment.index_lines as usize,
@@ -413,7 +413,7 @@ impl Run {
         Ok(())
     }
 
-    /// Has an audit like the clock's repair what was lost.
+    /// Lets an audit like the clock's repair what was lost.
     async fn repair(&self) -> Result<(), String> {
         let mut left = Vec::new();
         for _ in 0..REPAIRS {
@@ -431,7 +431,7 @@ impl Run {
         Err(format!("never repaired: {left:#?}"))
     }
 
-    /// Has the endpoint take or refuse all that is left to tell: nothing is kept back, and a refusal is shown.
+    /// Lets the endpoint take or refuse all notices that are left: nothing is kept back, and a refusal is shown.
     pub(crate) async fn notify(&mut self) -> Result<(), String> {
         let Some(endpoint) = self.world.endpoint().cloned() else {
             return Ok(());
@@ -486,7 +486,7 @@ impl Run {
         self.rest().await
     }
 
-    /// What an audit finds. The clock's own may run beside it and give back slots: then what follows from that is waited for.
+    /// Returns what an audit finds. The clock's own audit may run beside it and give back slots: then it waits for what follows from that.
     async fn found_by_an_audit(&self) -> Result<Vec<Finding>, String> {
         let mut findings = Vec::new();
         for _ in 0..LOOKS {
@@ -564,7 +564,7 @@ impl Run {
     }
 }
 
-/// What a site's row is to say if this is the site's record; nothing if that depends on what it says.
+/// Returns the settings that a site's row must have if this is the site's record. Returns `None` if that depends on what the row says.
 fn said(site: usize, record: Option<&Json>) -> Option<SiteSettings> {
     let host = SITES[site];
     match record {

@@ -102,7 +102,7 @@ impl Wake for Waking {
 }
 
 impl Sim {
-    /// A runtime whose randomness comes from this seed.
+    /// Returns a runtime whose randomness comes from this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(Arc::new(Mutex::new(State {
@@ -245,13 +245,13 @@ impl Sim {
         }
     }
 
-    /// The time since the beginning.
+    /// Returns the time since the beginning.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         Duration::from_micros(self.lock().now)
     }
 
-    /// Unix seconds.
+    /// Returns the time in Unix seconds.
     #[must_use]
     pub fn now(&self) -> i64 {
         let state = self.lock();
@@ -261,13 +261,13 @@ impl Sim {
         BEGINNING + passed + state.ahead
     }
 
-    /// Has the clock stand at the world's beginning, but for its leaps.
+    /// Stops the clock at the world's beginning, but for its leaps.
     #[cfg(test)]
     pub(crate) fn stop_clock(&self) {
         self.lock().stands_still = true;
     }
 
-    /// Has the clock leap: all that runs finds that much time has passed.
+    /// Makes the clock leap: all that runs finds that much time has passed.
     pub fn leap(&self, seconds: i64) {
         self.lock().ahead += seconds;
     }
@@ -288,19 +288,19 @@ impl Sim {
         }
     }
 
-    /// Any number.
+    /// Returns any number.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.lock().next_random()
     }
 
-    /// A number below `limit`, which is not 0.
+    /// Returns a number below `limit`, which is not 0.
     #[must_use]
     pub fn below(&self, limit: u64) -> u64 {
         self.lock().below(limit)
     }
 
-    /// Whether something happens that happens with this probability.
+    /// Returns whether something happens that happens with this probability.
     #[must_use]
     pub fn happens(&self, probability: f64) -> bool {
         if probability <= 0.0 {
@@ -327,20 +327,20 @@ impl Sim {
         self.lock().faults += 1;
     }
 
-    /// The digest of all that was noted.
+    /// Returns the digest of all that was noted.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.lock().digest
     }
 
-    /// How many calls were made, and how many faults struck.
+    /// Returns how many calls were made, and how many faults struck.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         let state = self.lock();
         (state.calls, state.faults)
     }
 
-    /// What the engine takes from this world.
+    /// Returns what the engine takes from this world.
     #[must_use]
     pub fn env(&self) -> Env {
         Env::new(self.clone())
@@ -369,7 +369,7 @@ impl Environment for Sim {
 }
 
 impl State {
-    /// SplitMix64 (<https://doi.org/10.1145/2714064.2660195>).
+    /// Returns the next number of SplitMix64 (<https://doi.org/10.1145/2714064.2660195>).
     fn next_random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.random)
@@ -381,7 +381,7 @@ impl State {
     }
 }
 
-/// A digest of a value: the same in each process, which the standard hasher's is not.
+/// Returns a digest of a value. It is the same in each process, which the standard hasher's is not.
 #[must_use]
 pub fn digest_of(value: &impl Hash) -> u64 {
     let mut digest = Digest(0);

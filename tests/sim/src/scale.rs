@@ -61,7 +61,7 @@ enum Aim {
 }
 
 impl Figure {
-    /// Whether it is what it should be, or misses that by no more than this part of it.
+    /// Returns whether the figure is what it should be, or misses that by no more than this part of it.
     #[must_use]
     pub fn is_within(&self, slack: f64) -> bool {
         match self.aim {
@@ -210,7 +210,7 @@ impl Left {
     }
 }
 
-/// The scenarios of these names, or all, to be run at the same time or one after another.
+/// Returns the scenarios of these names, or all, to be run at the same time or one after another.
 #[must_use]
 pub fn jobs(size: Size, names: &[String]) -> Vec<Job> {
     let is_wanted =
@@ -302,7 +302,7 @@ where
     })
 }
 
-/// A page's record, as it is after so many edits.
+/// Returns a page's record, as it is after `edit` edits.
 fn page(host: &str, n: usize, edit: u64) -> Json {
     // Five tags of a fifth as many as there are pages, as a blog has them.
     let tags: Vec<String> = (0..5)
@@ -312,19 +312,19 @@ fn page(host: &str, n: usize, edit: u64) -> Json {
         "title": format!("Page {n}"), "modified_at": modified(edit)})
 }
 
-/// The n-th of many sites.
+/// Returns the host of the n-th of many sites.
 fn host(n: usize) -> String {
     format!("s{n}.example.com")
 }
 
-/// A site's record with one setting.
+/// Returns a site's record with one setting.
 fn settings(host: &str, name: &str, value: Json) -> Json {
     let mut record = json!({"id": format!("site/{host}"), "type": "site"});
     record[name] = value;
     record
 }
 
-/// When a page was edited for this time.
+/// Returns when a page was edited for this time.
 fn modified(edit: u64) -> String {
     When::at(1_780_000_000 + i64::try_from(edit).unwrap_or(0)).to_string()
 }
@@ -376,12 +376,12 @@ impl Scene {
         }
     }
 
-    /// Calls so far.
+    /// Returns the number of calls so far.
     fn calls(&self) -> u64 {
         self.sim.counts().0
     }
 
-    /// Calls since there were so many, of so many pages.
+    /// Returns the number of calls for each of `pages` pages since there were `before` calls.
     fn calls_a_page(&self, before: u64, pages: usize) -> f64 {
         (self.calls() - before) as f64 / pages as f64
     }
@@ -390,7 +390,7 @@ impl Scene {
         self.world.units()[1][0]
     }
 
-    /// Of both tables.
+    /// Returns the units read of both tables.
     fn read(&self) -> u64 {
         self.world.units().iter().map(|[_, read]| read).sum()
     }
@@ -404,7 +404,7 @@ impl Scene {
         Ok(())
     }
 
-    /// How long changes took, of those that were made since this was last asked. All must be published.
+    /// Notes how long the changes took that were made since the last call. All must be published.
     fn latencies(&mut self, what: &str, aims: [f64; 3]) {
         let (taken, left) = self.world.latency.take();
         let at = |percent: usize| {
@@ -500,12 +500,12 @@ impl Scene {
         Ok(())
     }
 
-    /// Entries of a site's sitemaps.
+    /// Returns the number of entries in a site's sitemaps.
     async fn listed(&self, host: &str) -> u64 {
         self.entries(host).await.iter().sum()
     }
 
-    /// Entries of each of a site's sitemaps.
+    /// Returns the number of entries in each of a site's sitemaps.
     async fn entries(&self, host: &str) -> Vec<u64> {
         let bucket = self.world.bucket();
         let mut entries = Vec::new();

@@ -31,7 +31,7 @@ const SAME: [&str; 11] = [
 /// Fields that stand in a map.
 const NESTED: [&str; 4] = ["modified_at", "terms", "language", "translation_group"];
 
-/// The table, and what its items mean. Where they are not pictured, the mapping says nothing of images.
+/// Returns the table, and what its items mean. If `pictured` is false, the mapping says nothing of images.
 ///
 /// # Panics
 ///
@@ -60,7 +60,7 @@ pub fn source(pictured: bool) -> SourceTable {
     SourceTable::new(TABLE.to_owned(), &mapping.to_string()).expect("a mapping")
 }
 
-/// The table's primary key.
+/// Returns the table's primary key.
 #[must_use]
 pub fn schema() -> Schema {
     let attribute = |name: &str, key_type| KeyAttribute {
@@ -73,14 +73,14 @@ pub fn schema() -> Schema {
     ])
 }
 
-/// The id of the record of this name, if it is an item of the table: those with odd numbers are.
+/// Returns the id of the record of this name. Returns `None` if it is not an item of the table: those with odd numbers are.
 #[must_use]
 pub fn id(name: &str) -> Option<String> {
     let number: u32 = name.get(1..)?.parse().ok()?;
     (number % 2 == 1).then(|| format!("@{name}/{number}"))
 }
 
-/// The primary key of an id's item; nothing if it is no item of the table.
+/// Returns the primary key of an id's item. Returns `None` if it is not an item of the table.
 #[must_use]
 pub fn key(id: &str) -> Option<Value> {
     let (name, number) = id.strip_prefix('@')?.split_once('/')?;
@@ -88,7 +88,7 @@ pub fn key(id: &str) -> Option<Value> {
     Some(json!({"pk": name, "sk": number}))
 }
 
-/// A record as an item. One that is not published is no page at all.
+/// Returns a record as an item. A record that is not published is no page at all.
 #[must_use]
 pub fn item(key: &Value, record: &Value) -> Value {
     let mut item = key.clone();

@@ -60,7 +60,7 @@ struct Asked {
 }
 
 impl SimTable {
-    /// This table.
+    /// Returns a table over this one, with these faults and this throughput.
     #[must_use]
     pub fn new(table: MemoryTable, faults: Faults, throughput: Throughput) -> Self {
         Self {
@@ -71,13 +71,13 @@ impl SimTable {
         }
     }
 
-    /// The same whose writes are looked at.
+    /// Returns the same table, whose writes are looked at.
     #[must_use]
     pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
         Self { watch, ..self }
     }
 
-    /// The digest of a partition key.
+    /// Returns the digest of a partition key.
     fn partition(&self, key: &Item) -> u64 {
         digest_of(&key.get(self.table.partition_name()))
     }
@@ -90,7 +90,7 @@ impl SimTable {
         }
     }
 
-    /// What an item's write costs: of the item before, or as it will be about.
+    /// Returns what an item's write costs: of the item before, or as it will be about.
     fn write_cost(&self, key: &Item, bytes: usize) -> (u64, u64) {
         let bytes = bytes.max(self.table.bytes_of(key));
         (self.partition(key), cost(Kind::Write, bytes))
@@ -177,7 +177,7 @@ impl SimTable {
     }
 }
 
-/// The answer to a call for which there is no throughput left. A client tries a transaction no more.
+/// Returns the answer to a call for which there is no throughput left. A client does not try a transaction again.
 fn too_many(operation: &'static str, actions: usize) -> TableError {
     if operation == TRANSACTION {
         let mut reasons = vec![Reason::Innocent; actions];
@@ -190,7 +190,7 @@ fn too_many(operation: &'static str, actions: usize) -> TableError {
     }
 }
 
-/// What an update writes, about.
+/// Returns about how many bytes an update writes.
 fn update_bytes(update: &Update) -> usize {
     let values = update.set.iter().chain(&update.set_missing);
     values.map(|(name, value)| name.len() + value.bytes()).sum()
@@ -200,7 +200,7 @@ fn item_cost(item: &Item) -> u64 {
     cost(Kind::Read, item.bytes())
 }
 
-/// A page is read as one.
+/// Returns the cost of a page, which is read as one.
 fn page_cost(page: &Page) -> u64 {
     cost(Kind::Read, page.items.iter().map(Item::bytes).sum())
 }
@@ -389,7 +389,7 @@ impl Table for SimTable {
 }
 
 impl SimObjects {
-    /// This bucket.
+    /// Returns a bucket over this one, with these faults.
     #[must_use]
     pub fn new(objects: MemoryObjects, faults: Faults) -> Self {
         Self {
@@ -400,7 +400,7 @@ impl SimObjects {
         }
     }
 
-    /// The same whose puts are looked at.
+    /// Returns the same bucket, whose puts are looked at.
     #[must_use]
     pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
         Self { watch, ..self }
@@ -413,7 +413,7 @@ impl SimObjects {
         [self.asked.puts.load(Ordering::Relaxed) - lost, lost]
     }
 
-    /// Requests so far, by their price: PUT and LIST, GET and HEAD.
+    /// Returns the number of requests so far, by their price: PUT and LIST, GET and HEAD.
     #[must_use]
     pub fn requests(&self) -> [u64; 2] {
         let Asked {

@@ -70,7 +70,7 @@ impl Template {
     }
 }
 
-/// What a value is unless somebody says otherwise: of a reference to a parameter, the parameter's default.
+/// Returns a value as it is by default: of a reference to a parameter, the parameter's default.
 #[must_use]
 pub fn by_default<'t>(template: &'t Value, value: &'t Value) -> &'t Value {
     match value {
@@ -82,7 +82,7 @@ pub fn by_default<'t>(template: &'t Value, value: &'t Value) -> &'t Value {
     }
 }
 
-/// How a stream is read whose function has this time limit.
+/// Returns how a stream is read whose function has this time limit.
 fn mapping(template: &Value, properties: &Value, timeout: Duration) -> Mapping {
     assert_eq!(
         properties["MaximumRetryAttempts"].as_i64(),

@@ -45,7 +45,7 @@ pub(crate) struct Load {
     pub(crate) keys: Vec<(u64, u64)>,
 }
 
-/// The halves of units of an item.
+/// Returns the halves of units of an item.
 pub(crate) fn cost(kind: Kind, bytes: usize) -> u64 {
     bytes.div_ceil(UNIT_BYTES[kind as usize]).max(1) as u64 * HALVES
 }
@@ -105,7 +105,7 @@ impl Growth {
         self.peak = self.peak.max(self.taken);
     }
 
-    /// Units a second, of a table that took so many when it was new.
+    /// Returns the units a second of a table that took `new` when it was new.
     fn limit(self, new: u64) -> u64 {
         new.max(2 * self.before / HALVES / PEAK_SECONDS)
     }
@@ -123,7 +123,7 @@ impl Used {
 }
 
 impl Throughput {
-    /// The throughput of a new table, of which others use all but one part of so many.
+    /// Returns the throughput of a new table, of which others use all but one part in `divisor`.
     #[must_use]
     pub fn new(sim: Sim, divisor: u64) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl Throughput {
         }
     }
 
-    /// How far the table has grown.
+    /// Returns how far the table has grown.
     pub(crate) fn growth(&self) -> [Growth; 2] {
         self.lock().growth
     }
@@ -149,12 +149,12 @@ impl Throughput {
         self.lock().growth[kind as usize].before = units / 2 * HALVES * PEAK_SECONDS;
     }
 
-    /// The same with a table of which a tenth of its throughput is left then.
+    /// Returns the same throughput, of which a tenth is left during this time.
     pub(crate) fn with_throttled(self, throttled: Spell) -> Self {
         Self { throttled, ..self }
     }
 
-    /// What is left of so many units a second.
+    /// Returns what is left of this many units a second.
     fn left(&self, units: u64) -> u64 {
         match self.throttled.is_on(&self.sim) {
             true => units / 10,
@@ -162,7 +162,7 @@ impl Throughput {
         }
     }
 
-    /// Units a second of a partition key.
+    /// Returns the units a second of a partition key.
     fn of_key(&self, kind: usize) -> u64 {
         self.left(KEY_UNITS[kind] / self.divisor)
     }
@@ -171,19 +171,19 @@ impl Throughput {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls that were too many.
+    /// Returns the number of calls that were too many.
     #[must_use]
     pub fn throttled(&self) -> u64 {
         self.lock().throttled
     }
 
-    /// Units taken so far: written and read.
+    /// Returns the units taken so far: written and read.
     #[must_use]
     pub fn taken(&self) -> [u64; 2] {
         self.lock().taken.map(|halves| halves / HALVES)
     }
 
-    /// Whether a call is taken: nothing is used up that it needs.
+    /// Returns whether a call is taken: nothing is used up that it needs.
     pub(crate) fn admits(&self, load: &Load) -> bool {
         let now = self.now();
         let kind = load.kind as usize;

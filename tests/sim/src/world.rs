@@ -92,7 +92,7 @@ pub enum Trouble {
 }
 
 impl Options {
-    /// No call and no run fails.
+    /// Returns options under which no call and no run fails.
     #[must_use]
     pub fn sound(shards: usize) -> Self {
         let (calls, runs) = (0.0, 0.0);
@@ -160,7 +160,7 @@ pub struct World {
 }
 
 impl World {
-    /// A deployment without content, whose functions do not run yet.
+    /// Returns a deployment without content, whose functions do not run yet.
     #[must_use]
     pub fn new(sim: &Sim, options: Options, deployment: Deployment) -> Self {
         let of_content = |mapping| Mapping {
@@ -296,7 +296,7 @@ impl World {
         }
     }
 
-    /// What is there now, at rest, for other worlds of the same deployment.
+    /// Returns what is there now, at rest, for other worlds of the same deployment.
     #[must_use]
     pub fn share(&self) -> Shared {
         let objects = MemoryObjects::default();
@@ -323,7 +323,7 @@ impl World {
         self.latency.begin_with(shared.stamps.clone());
     }
 
-    /// What the options name is in trouble from now on, for an hour.
+    /// Puts what the options name in trouble from now on, for an hour.
     pub fn begin_trouble(&self) {
         self.trouble.begin(self.sim.elapsed());
     }
@@ -373,7 +373,7 @@ impl World {
         self.streams[stream].connect(self.mappings[stream], faults, splits, invoker, function);
     }
 
-    /// Has `sweep` called from now on.
+    /// Calls `sweep` from now on, as the clock does.
     pub(crate) fn begin_clock(&self) {
         let [_, _, sweeps] = self.functions.clone();
         let sim = self.sim.clone();
@@ -441,7 +441,7 @@ impl World {
         true
     }
 
-    /// The sites as the public sees them.
+    /// Returns the sites as the public sees them.
     #[must_use]
     pub fn public(&self) -> SimPublic {
         let faults = Faults::new(self.sim.clone(), 0.0);
@@ -449,7 +449,7 @@ impl World {
         SimPublic::new(&self.sim, Arc::new(objects))
     }
 
-    /// The tables as the functions have them, the content's first, and the bucket.
+    /// Returns the tables as the functions have them, the content's first, and the bucket.
     #[cfg(test)]
     pub(crate) fn ports(&self) -> ([Arc<dyn Table>; 2], Arc<dyn Objects>) {
         let tables = [(&self.content, 0), (&self.sitemap, 1)];
@@ -460,7 +460,7 @@ impl World {
         (tables, Arc::new(self.bucket.clone()))
     }
 
-    /// The same as they are, with calls that take no time.
+    /// Returns the tables and the bucket as they are, with calls that take no time.
     #[cfg(test)]
     pub(crate) fn memory(&self) -> ([MemoryTable; 2], MemoryObjects) {
         let tables = [self.content.clone(), self.sitemap.clone()];
@@ -477,31 +477,30 @@ impl World {
         self.operator = operator;
     }
 
-    /// The operator's code.
+    /// Returns the operator's code.
     #[cfg(test)]
     pub(crate) fn operator(&self) -> &Regenerator {
         &self.operator
     }
 
-    /// Whether every event of the content is handled.
+    /// Returns whether every event is handled and no scan goes on.
     #[cfg(test)]
     pub(crate) fn is_ingested(&self) -> bool {
         self.streams[0].waiting() == 0
     }
 
-    /// Whether every event is handled and no scan goes on.
     #[cfg(test)]
     pub(crate) async fn is_handled(&self) -> bool {
         self.streams.iter().all(|stream| stream.waiting() == 0) && !self.is_scanning().await
     }
 
-    /// Where search engines are told of changes.
+    /// Returns the endpoint where search engines are notified of changes.
     #[must_use]
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
     }
 
-    /// What is known of the last tries to tell search engines of a site's changes.
+    /// Returns what is known of the last tries to notify search engines of a site's changes.
     ///
     /// # Errors
     ///
@@ -511,20 +510,20 @@ impl World {
         pause.map_err(|error| error.to_string())
     }
 
-    /// Calls of tables and of functions that were too many.
+    /// Returns the number of calls of tables and of functions that were too many.
     #[must_use]
     pub fn throttled(&self) -> [u64; 2] {
         let tables = self.throughput.iter().map(Throughput::throttled);
         [tables.sum(), self.invoker.runs().throttled]
     }
 
-    /// What the functions' runs were; the longest since this was last asked.
+    /// Returns what the functions' runs were, and the longest since the last call.
     #[must_use]
     pub fn runs(&self) -> Runs {
         self.invoker.runs()
     }
 
-    /// The scan of all content that goes on, and the scans of sites, as their rows say.
+    /// Returns the scan of all content that goes on, and the scans of sites, as their rows say.
     ///
     /// # Errors
     ///
@@ -540,13 +539,13 @@ impl World {
         Ok((content.filter(ContentScan::is_active), sites))
     }
 
-    /// The version of the rendering in which a site is published.
+    /// Returns the version of the rendering in which a site is published.
     pub async fn render_version(&self, host: &str) -> Option<u32> {
         let row = self.operator.reconciler.table.site(host).await;
         row.expect("the operator's own calls").map(|row| row.render)
     }
 
-    /// The file that lists a record's page, if any does.
+    /// Returns the file that lists a record's page. Returns `None` if no file does.
     pub async fn sitemap_of(&self, id: &str) -> Option<String> {
         let ledger = self
             .operator
@@ -560,7 +559,7 @@ impl World {
         Some(keys::ShardId { series, n }.object().file_name())
     }
 
-    /// Feeds that the next sweeps have published.
+    /// Returns the number of feeds that the next sweeps publish.
     async fn waiting_feeds(&self) -> usize {
         let marks = self.operator.reconciler.table.marks(Mark::Feed).await;
         marks.expect("the operator's own calls").len()
@@ -571,25 +570,25 @@ impl World {
         table.is_scanning().await.expect("the operator's own calls")
     }
 
-    /// Records that were given up.
+    /// Returns the number of records that were given up.
     #[must_use]
     pub fn given_up(&self) -> usize {
         self.streams.iter().map(Stream::failures).sum()
     }
 
-    /// Units written and read so far, of the content and of the sitemap table.
+    /// Returns the units written and read so far, of the content and of the sitemap table.
     #[must_use]
     pub fn units(&self) -> [[u64; 2]; 2] {
         [0, 1].map(|table| self.throughput[table].taken())
     }
 
-    /// Objects that the functions put so far, and puts that were lost to another.
+    /// Returns the number of objects that the functions put so far, and of puts that were lost to another.
     #[must_use]
     pub fn puts(&self) -> [u64; 2] {
         self.bucket.puts()
     }
 
-    /// What the functions asked AWS for so far.
+    /// Returns what the functions asked AWS for so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let units = self.units();
@@ -602,13 +601,13 @@ impl World {
         }
     }
 
-    /// The objects in the bucket, as they are stored.
+    /// Returns the objects in the bucket, as they are stored.
     #[must_use]
     pub fn bucket(&self) -> MemoryObjects {
         self.objects.clone()
     }
 
-    /// The id of the record of this name.
+    /// Returns the id of the record of this name.
     #[must_use]
     pub fn id(&self, name: &str) -> String {
         let id = source::id(name).filter(|_| self.source.is_some());
@@ -626,7 +625,7 @@ impl World {
         put.await.expect("a record that the table takes");
     }
 
-    /// Has the sitemap table take so many write units a second from now on.
+    /// Grows the sitemap table, which takes this many write units a second from now on.
     pub(crate) fn grow_to(&self, units: u64) {
         self.throughput[1].grow_to(Kind::Write, units);
     }
@@ -641,12 +640,12 @@ impl World {
         delete.await.expect("a delete");
     }
 
-    /// The rows of the sitemap table, as they are stored.
+    /// Returns the rows of the sitemap table, as they are stored.
     pub async fn items(&self) -> Vec<Item> {
         self.items_that(|_| true).await
     }
 
-    /// Those of them that are wanted: all rows of a large site take as much memory again.
+    /// Returns the rows that are wanted: all rows of a large site take as much memory again.
     pub async fn items_that(&self, is_wanted: impl Fn(&Item) -> bool) -> Vec<Item> {
         let (mut items, mut after) = (Vec::new(), None);
         loop {
@@ -663,7 +662,7 @@ impl World {
         }
     }
 
-    /// The rows of the sitemap table.
+    /// Returns the rows of the sitemap table, with their attributes as texts.
     pub async fn rows(&self) -> Rows {
         let items = self.items().await;
         let rows = items.iter().map(|item| {
@@ -673,7 +672,7 @@ impl World {
         Rows(rows.collect())
     }
 
-    /// The objects in the bucket.
+    /// Returns the objects in the bucket.
     pub async fn published(&self) -> Published {
         let mut published = BTreeMap::new();
         for host in SITES {
@@ -776,7 +775,7 @@ impl World {
         }
     }
 
-    /// Has what was just written not count as the functions' work.
+    /// Forgets what was just written, so that it does not count as the functions' work.
     fn forget_writes(&self) {
         if let Some(watch) = &self.watch {
             watch.forget();
@@ -790,7 +789,7 @@ impl World {
         }
     }
 
-    /// Notes the settings that a site's row should have from now on; `None` if they depend on its earlier ones.
+    /// Notes the settings that a site's row should have from now on. They are `None` if they depend on its earlier ones.
     pub fn site_says(&self, site: usize, settings: Option<&SiteSettings>) {
         if let Some(watch) = &self.watch {
             let text = settings.map(|settings| serde_json::to_string(settings).expect("JSON"));
@@ -853,11 +852,11 @@ impl World {
         is_any
     }
 
-    /// What the clock's next call would do, without faults.
+    /// Sweeps as the clock's next call would, without faults.
     ///
     /// # Errors
     ///
-    /// If it fails.
+    /// If the sweep fails.
     pub async fn sweep(&self) -> Result<(), String> {
         let Regenerator {
             reconciler,
@@ -897,7 +896,7 @@ impl World {
         Err("sweeps of the clock's run all the time".to_owned())
     }
 
-    /// How far the audit is that the clock's calls do.
+    /// Returns how far the audit is that the clock's calls do.
     pub async fn clocks_audit(&self) -> Option<AuditProgress> {
         let audit = self.operator.reconciler.table.audit().await;
         audit.expect("the operator's own calls")
@@ -912,8 +911,8 @@ impl World {
         self.audit_from(beginning(self.sim.now()), repair).await
     }
 
-    /// The same as the clock does it: only what is suspected is looked at. If it does not repair, each page is a slice of
-    /// its own; an audit of the clock's must not be under way then, for it would go on with the slices.
+    /// Audits as the clock does it: only what is suspected is looked at. If it does not repair, each page is a slice of its own. An audit
+    /// of the clock's must not be under way then, for it would go on with the slices.
     ///
     /// # Errors
     ///
@@ -959,7 +958,7 @@ impl World {
     }
 }
 
-/// What a function's next run is.
+/// Returns what a function's next run is.
 fn deployed(function: &Mutex<Arc<Regenerator>>) -> Arc<Regenerator> {
     Arc::clone(&function.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -991,7 +990,7 @@ fn regenerator(
     }
 }
 
-/// A row's attributes as texts.
+/// Returns a row's attributes as texts.
 fn row(item: &Item) -> Row {
     let attributes = item.iter();
     attributes
@@ -1005,7 +1004,7 @@ fn row(item: &Item) -> Row {
         .collect()
 }
 
-/// A record as an item.
+/// Returns a record as an item.
 fn item(record: &Json) -> Item {
     let fields = record.as_object().expect("records are objects");
     let fields = fields.iter();
@@ -1037,7 +1036,7 @@ fn value(json: &Json) -> Value {
     }
 }
 
-/// A sitemap with the stamps and counts of this one, whose first segment has other addresses.
+/// Returns a sitemap with the stamps and counts of this one, whose first segment has other addresses.
 fn with_other_addresses(sitemap: &Member<'_>, frame: &Frame) -> Built {
     let first = sitemap.directory().segments.first();
     let xml = sitemap.inflated(Part::Segment(0)).unwrap_or_default();
@@ -1052,7 +1051,7 @@ fn with_other_addresses(sitemap: &Member<'_>, frame: &Frame) -> Built {
     splice(sitemap, frame, &(0..).zip(other).collect())
 }
 
-/// A digest of rows and objects.
+/// Returns a digest of rows and objects.
 #[must_use]
 pub fn digest(rows: &Rows, published: &Published) -> u64 {
     let mut digest = 0;

@@ -39,7 +39,7 @@ impl Framing {
         }
     }
 
-    /// Whether the pages of a series are listed in others, too.
+    /// Returns whether the pages of a series are listed in others, too.
     fn repeats(&self, series: &str) -> bool {
         ["video_series", "news_series"]
             .iter()
@@ -72,8 +72,8 @@ struct Line {
     repeats: bool,
 }
 
-/// A site's objects are what they would be if they were built from the rows now, and the summaries say so. Returns how many
-/// indexes the site needs.
+/// Checks that a site's objects are what they would be if they were built from the rows now, and that the summaries say so. Returns how
+/// many indexes the site needs.
 pub(super) fn objects(
     objects: &Objects,
     rows: &Rows,
@@ -183,7 +183,7 @@ pub(super) fn objects(
     Ok(needed as u64)
 }
 
-/// The feed has the changes of two days that there are rows of, the newest first, and perhaps some that have just become older.
+/// Checks that the feed has the changes of two days that there are rows of, the newest first. It may have some that have just become older.
 fn feed(objects: &Objects, rows: &Rows, oracle: &Oracle, host: &str) -> Result<(), String> {
     let site = host.to_owned();
     let feed = text(objects, &ObjectKey::Feed { site })?;
@@ -216,7 +216,7 @@ fn feed(objects: &Objects, rows: &Rows, oracle: &Oracle, host: &str) -> Result<(
     check(&format!("the feed of {host}"), &recent, &changes)
 }
 
-/// llms.txt has the newest pages, or nothing on a site that wants none.
+/// Checks that llms.txt has the newest pages, or that a site that wants none has none.
 fn llms(objects: &Objects, host: &str, expected: Option<String>) -> Result<(), String> {
     let key = ObjectKey::Llms {
         site: host.to_owned(),
@@ -234,7 +234,7 @@ fn between<'a>(xml: &'a str, element: &str) -> Option<&'a str> {
     Some(rest.split_once(&format!("</{element}>"))?.0)
 }
 
-/// robots.txt and the site file. `named` is how many indexes robots.txt names, and `None` if the site is private.
+/// Checks robots.txt and the site file. `named` is how many indexes robots.txt names, and `None` if the site is private.
 fn site_files(
     objects: &Objects,
     host: &str,
@@ -264,7 +264,7 @@ fn site_files(
 }
 
 impl Indexes {
-    /// The lines of each index: so many each, and before them those of the first of a cascade.
+    /// Returns the lines of each index, `most` lines each. The first index of a cascade lists the other indexes before its own lines.
     fn documents(&self, host: &str, most: usize, cascaded: bool) -> Vec<Vec<Line>> {
         let mut documents: Vec<_> = self.lines.chunks(most).map(<[_]>::to_vec).collect();
         if documents.is_empty() {
@@ -299,7 +299,7 @@ fn index_file(n: usize) -> String {
     }
 }
 
-/// What an index says for people.
+/// Returns what an index says for people.
 fn counted(lines: &[Line], n: usize, of: usize) -> String {
     let counts = lines.iter().map(|line| match line.repeats {
         true => format!("[{}]", line.urls),
@@ -311,14 +311,14 @@ fn counted(lines: &[Line], n: usize, of: usize) -> String {
     )
 }
 
-/// A line of an index.
+/// Returns a line of an index.
 fn line(host: &str, file: &str, newest: Option<When>) -> String {
     let lastmod = newest.map(|at| format!("<lastmod>{at}</lastmod>"));
     let lastmod = lastmod.unwrap_or_default();
     format!("<sitemap><loc>https://{host}/{file}</loc>{lastmod}</sitemap>\n")
 }
 
-/// An index of these lines, cut as these segments are.
+/// Returns an index of these lines, cut as these segments are.
 fn index(lines: &[Line], cuts: &[SegmentInfo], epoch: u64, frame: Frame) -> Expected {
     let mut builder = Builder::new(&frame, epoch);
     let (mut left, mut xml) = (lines.iter(), String::new());
@@ -341,7 +341,7 @@ fn index(lines: &[Line], cuts: &[SegmentInfo], epoch: u64, frame: Frame) -> Expe
     Expected { built, frame, xml }
 }
 
-/// A shard of these rows.
+/// Returns a shard of these rows.
 fn shard(
     rows: &Rows,
     series: &Series,
@@ -384,7 +384,7 @@ fn shard(
     })
 }
 
-/// An object is these bytes, its metadata describe them, and whoever inflates it reads this text.
+/// Checks that an object is these bytes, that its metadata describe them, and that inflating it gives this text.
 fn same(objects: &Objects, object: &ObjectKey, expected: &Expected) -> Result<(), String> {
     let (meta, bytes) = find(objects, object)?;
     let mut document = String::new();

@@ -19,9 +19,8 @@ type Place = (String, String, u32, u32);
 /// The ledgers of pages, by record and part.
 type Ledgers = BTreeMap<PagePart, Ledger>;
 
-/// Ledgers are those of the records, and all that has an owner is what they and the oracle say: entries, claims,
-/// waiters, timers, archives and their pages, translations, and what stands in the feed. What must be listed is
-/// returned.
+/// Checks that the ledgers are those of the records, and that all that has an owner is what they and the oracle say. That is entries,
+/// claims, waiters, timers, archives and their pages, translations, and the changes in the feed. Returns what must be listed.
 pub(super) fn records(
     rows: &Rows,
     oracle: &Oracle,
@@ -72,7 +71,7 @@ pub(super) fn records(
     Ok(truth)
 }
 
-/// Whether a row is one that a page's ledger knows.
+/// Returns whether a row is one that a page's ledger knows.
 fn has_owner(rows: &Rows, key: &Key) -> bool {
     match RowKey::parse(&key.pk, &key.sk) {
         Some(RowKey::Entry(..)) => rows.get(key).is_some_and(|row| row.contains_key("xml")),
@@ -86,13 +85,13 @@ fn has_owner(rows: &Rows, key: &Key) -> bool {
     }
 }
 
-/// Whether it is a row of the feed that will go by itself.
+/// Returns whether a row is one of the feed that will go by itself.
 fn is_over(key: &Key, oracle: &Oracle) -> bool {
     let feed = RowKey::parse(&key.pk, &key.sk);
     matches!(feed, Some(RowKey::Feed(_, at, _)) if !oracle.is_recent(at))
 }
 
-/// The ledgers, one for each part of each page.
+/// Returns the ledgers, one for each part of each page.
 fn ledgers(
     rows: &Rows,
     oracle: &Oracle,
@@ -131,7 +130,7 @@ fn ledgers(
     Ok(ledgers)
 }
 
-/// What is placed is what must be listed, to the letter.
+/// Checks that what is placed is what must be listed, to the letter.
 fn entries(rows: &Rows, truth: &Truth, tally: &mut Tally) -> Result<(), String> {
     let (mut found, mut expected) = (BTreeMap::new(), BTreeMap::new());
     let entries = rows.of(prefix::SEGMENT);
@@ -170,8 +169,8 @@ fn entries(rows: &Rows, truth: &Truth, tally: &mut Tally) -> Result<(), String> 
     same("entries", &set(found), &set(expected))
 }
 
-/// The rows there must be beside the entries. Which changes stand in the feed is not decided by a history: a change that
-/// is found by the scan, or while a site is not published yet, is news to nobody.
+/// Returns the rows that must exist beside the entries. A history does not decide which changes are in the feed. A change that is found by
+/// the scan, or while a site is not published yet, is news to nobody.
 fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<Key>, String> {
     let mut wanted = BTreeSet::new();
     for ((site, loc), claimants) in &truth.claimants {
@@ -225,7 +224,7 @@ fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<
     Ok(wanted)
 }
 
-/// What rows say beside their keys: whose translation they are, and where what has changed is.
+/// Checks what rows say beside their keys: whose translation they are, and the address of what has changed.
 fn relations(rows: &Rows, oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<(), String> {
     for ((id, part), listed) in &truth.listed {
         let name = keys::page(id, *part);
@@ -250,7 +249,7 @@ fn relations(rows: &Rows, oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> 
     Ok(())
 }
 
-/// The place of an entry's row.
+/// Returns the place of an entry's row.
 fn place(pk: &str, sk: &str) -> Result<Place, String> {
     let read = || {
         let mut parts = pk.strip_prefix(prefix::SEGMENT)?.split('#');
@@ -262,7 +261,7 @@ fn place(pk: &str, sk: &str) -> Result<Place, String> {
     read().ok_or_else(|| format!("{pk} {sk} is no entry's key"))
 }
 
-/// What search engines are to be told of is on sites that have ever had them told.
+/// Checks that notices for search engines are of sites that have ever notified them.
 pub(super) fn notices(rows: &Rows, oracle: &Oracle) -> Result<(), String> {
     let is_pause = |pk: &str, sk: &str| RowKey::parse(pk, sk) == Some(RowKey::NoticePause);
     let notices = rows.of(prefix::NOTICE);
@@ -280,7 +279,7 @@ pub(super) fn notices(rows: &Rows, oracle: &Oracle) -> Result<(), String> {
     Ok(())
 }
 
-/// No free slot is taken, no entry is beyond its shard's capacity, and there is no row of another kind.
+/// Checks that no free slot is taken, that no entry is beyond its shard's capacity, and that there is no row of another kind.
 pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(), String> {
     let mut free = BTreeSet::new();
     for (pk, sk, _) in rows.of(prefix::FREE) {

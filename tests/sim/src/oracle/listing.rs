@@ -15,7 +15,7 @@ const SITE_NEWS_LANGUAGE: &str = "en";
 const TAGS: &str = "tag";
 
 impl Oracle {
-    /// What is listed of a page: itself, its videos, and itself as news. `members` are those of its translation group.
+    /// Returns what is listed of a page: itself, its videos, and itself as news. `members` are those of its translation group.
     pub fn entries(
         &self,
         id: &str,
@@ -67,7 +67,7 @@ impl Oracle {
         entries
     }
 
-    /// The videos of a page that are not over.
+    /// Returns the videos of a page that are not over.
     fn films(&self, page: &Page) -> String {
         let tags = TERMS.into_iter().enumerate();
         let tags: String = tags
@@ -99,7 +99,7 @@ impl Oracle {
         }
     }
 
-    /// A page as news; nothing if it or its site does not say all that it takes.
+    /// Returns a page as news. Returns `None` if the page or its site does not say all that news require.
     fn news(&self, page: &Page, settings: &Settings) -> Option<String> {
         let name = publication(settings.publication?);
         let own = page.language_codes().map(|(_, news)| news);
@@ -117,8 +117,8 @@ impl Oracle {
     }
 }
 
-/// The name of the series of a type. Of the names that only differ in how often `-pages` is at their end, the reserved ones
-/// go to no type, and the types have the others in order.
+/// Returns the name of the series of a type. Some names differ only in how often `-pages` is at their end. Of those, the reserved ones go
+/// to no type, and the types have the others in order.
 fn series_of(kind: &str, reserved: [&str; 3]) -> String {
     let root = kind.trim_end_matches("-pages");
     let place = (kind.len() - root.len()) / "-pages".len();
@@ -127,7 +127,7 @@ fn series_of(kind: &str, reserved: [&str; 3]) -> String {
     free.nth(place).expect("there is no end of them")
 }
 
-/// The links of a page to its translations and itself: nothing if it is not its language's page, or alone.
+/// Returns the links of a page to its translations and itself. They are empty if it is not its language's page, or alone.
 fn links(id: &str, members: &BTreeMap<&str, Translation>) -> String {
     let mut languages: BTreeMap<String, (&str, &Translation)> = BTreeMap::new();
     let mut default = None;
@@ -150,7 +150,7 @@ fn links(id: &str, members: &BTreeMap<&str, Translation>) -> String {
     listed.chain(default).collect()
 }
 
-/// The links of a page that is in no group to the alternates that it names: none if that is itself alone.
+/// Returns the links of a page that is in no group to the alternates that it names. They are empty if the page names itself alone.
 fn own_links(page: &Page) -> String {
     if page.alternates == Alternates::Itself {
         return String::new();

@@ -25,7 +25,7 @@ const OTHER_LANGUAGE: &str = "https://elsewhere.example/de";
 /// The language of the sites that have one.
 const SITE_LANGUAGE: &str = "en-GB";
 
-/// A page's URL, as its record says it.
+/// Returns a page's URL, as its record says it.
 fn url(page: &Page) -> String {
     let name = match page.spelling {
         Spelling::Raw => "pü",
@@ -39,12 +39,12 @@ fn url(page: &Page) -> String {
     }
 }
 
-/// A page's URL as it is published: with all that must be encoded, and else as its record spells it.
+/// Returns a page's URL as it is published: with all that must be encoded, and else as its record spells it.
 pub(super) fn loc(page: &Page) -> String {
     url(page).replace('ü', "%C3%BC")
 }
 
-/// The canonical URL that a page names: itself, in another spelling, unless another page is meant.
+/// Returns the canonical URL that a page names: itself, in another spelling, unless another page is meant.
 fn canonical(page: &Page) -> Option<String> {
     let spelled = |spelling| Some(url(&Page { spelling, ..*page }));
     match (page.state, page.spelling) {
@@ -55,13 +55,13 @@ fn canonical(page: &Page) -> Option<String> {
     }
 }
 
-/// The address of a part, which all spellings share; nothing if it is not of the site.
+/// Returns the address of a part, which all spellings share. Returns `None` if it is not of the site.
 pub(super) fn address(page: &Page, part: u32, settings: &Settings) -> Option<String> {
     let spelling = Spelling::Raw;
     part_loc(&Page { spelling, ..*page }, part, settings)
 }
 
-/// The URL of a part, as it is published; nothing if it is not of the site.
+/// Returns the URL of a part, as it is published. Returns `None` if it is not of the site.
 pub(super) fn part_loc(page: &Page, part: u32, settings: &Settings) -> Option<String> {
     let loc = loc(page);
     if part == 1 {
@@ -75,7 +75,7 @@ pub(super) fn part_loc(page: &Page, part: u32, settings: &Settings) -> Option<St
     }
 }
 
-/// What a page is in its translation group, if it is in one.
+/// Returns what a page is in its translation group. Returns `None` if it is in no group.
 pub(super) fn translation(page: &Page, loc: &str) -> Option<(String, Translation)> {
     let (group, (language, _)) = page.group.zip(page.language_codes())?;
     let translation = Translation {
@@ -86,7 +86,7 @@ pub(super) fn translation(page: &Page, loc: &str) -> Option<(String, Translation
     Some((GROUPS[group].to_owned(), translation))
 }
 
-/// The alternates that a page names, with their codes.
+/// Returns the alternates that a page names, with their codes.
 pub(super) fn alternates(page: &Page) -> Vec<(&'static str, String)> {
     let itself = ("en", loc(page));
     let other = ("de", OTHER_LANGUAGE.to_owned());
@@ -98,7 +98,7 @@ pub(super) fn alternates(page: &Page) -> Vec<(&'static str, String)> {
     }
 }
 
-/// When a page says that it was modified, in a world of this beginning.
+/// Returns when a page says that it was modified, in a world of this beginning.
 pub(super) fn modified(page: &Page, begun: i64) -> Option<When> {
     match page.changed {
         Changed::Day(day) => When::parse(&format!("2026-01-{day:02}")).ok(),
@@ -121,7 +121,7 @@ pub(super) fn images(page: &Page) -> Vec<String> {
 }
 
 impl Oracle {
-    /// The record of a page.
+    /// Returns the record of a page.
     pub fn record(&self, id: &str, page: &Page) -> Value {
         let text = |hours| When::at(self.at(hours)).to_string();
         let mut terms: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -177,7 +177,7 @@ impl Oracle {
         })
     }
 
-    /// The record of a site.
+    /// Returns the record of a site.
     pub fn site_record(site: usize, settings: &Settings) -> Value {
         let mut types: BTreeMap<&str, Value> = BTreeMap::new();
         let mut set = |kind: usize, field: Value| {
@@ -217,7 +217,7 @@ impl Oracle {
     }
 }
 
-/// The name under which news are published.
+/// Returns the name under which news are published.
 pub(super) fn publication(number: u32) -> String {
     format!("The Lantern {number}")
 }

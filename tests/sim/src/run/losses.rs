@@ -121,7 +121,7 @@ impl Run {
     }
 }
 
-/// The fields of a ledger's body.
+/// Returns the fields of a ledger's body.
 fn forgettable(item: &Item) -> Vec<String> {
     let is_ledger = item
         .text("pk")

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Aim, EDITS_A_SECOND, Scene, id, page};
 use crate::history::SITES;
 
-/// A loaded site of which pages are edited all the time.
+/// Edits pages of a loaded site all the time.
 pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
     // On a site of a million pages for ten minutes.
     let seconds = (scene.pages as u64 / 1_000).clamp(120, 600);
@@ -30,7 +30,7 @@ pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// A loaded site of which one page is edited at a time: what that costs.
+/// Edits one page of a loaded site at a time, and notes what that costs.
 pub(super) async fn change(mut scene: Scene) -> Result<Scene, String> {
     const EDITS: u32 = 100;
     // Long enough for a change to be published before the next one, and some within a minute: they share the feed.
@@ -80,7 +80,7 @@ pub(super) async fn change(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// A tenth of the pages is deleted and comes again.
+/// Deletes a tenth of the pages, which then come again.
 pub(super) async fn import_again(mut scene: Scene) -> Result<Scene, String> {
     let (host, again) = (SITES[0], scene.pages / 10);
     for n in 0..again {

@@ -8,8 +8,8 @@ use sitemap::time::When;
 use super::{Aim, HARMLESS, NEW_TABLE_WRITES, Scene, id, page};
 use crate::history::SITES;
 
-/// A tenth of the pages goes within one minute, while another site is edited; of few pages more, so that it takes longer than
-/// the way of the first one.
+/// Lets a tenth of the pages go within one minute, while another site is edited. Of few pages more go, so that it takes longer than the way
+/// of the first one.
 pub(super) async fn due(mut scene: Scene) -> Result<Scene, String> {
     const HOUR: i64 = 3_600;
     // From a sweep to the next one, which finds all of them.
@@ -60,8 +60,8 @@ pub(super) async fn due(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// All pages are there before their time, and appear as fast as a million of them in an hour, on a sitemap table that takes 12,000
-/// write units a second.
+/// Puts all pages before their time. They appear as fast as a million of them in an hour, on a sitemap table that takes 12,000 write units
+/// a second.
 pub(super) async fn appear(mut scene: Scene) -> Result<Scene, String> {
     const PAGES_AN_HOUR: usize = 1_000_000;
     // Seconds: of few pages more than two sweeps.
@@ -100,7 +100,7 @@ pub(super) async fn appear(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Nothing happens on many small sites.
+/// Waits while nothing happens on many small sites.
 pub(super) async fn idle(mut scene: Scene) -> Result<Scene, String> {
     const MINUTES: u32 = 30;
     const MINUTE: Duration = Duration::from_secs(60);
@@ -122,7 +122,7 @@ pub(super) async fn idle(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// The daily audit of a site that is sound, while a page changes each second.
+/// Watches the daily audit of a site that is sound, while a page changes each second.
 pub(super) async fn audit(mut scene: Scene) -> Result<Scene, String> {
     const LOOK_EVERY: Duration = Duration::from_secs(1);
     const A_DAY: i64 = 86_400;

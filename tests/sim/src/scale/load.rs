@@ -16,7 +16,7 @@ use crate::history::SITES;
 /// Pages of a site where there are many.
 const PAGES_OF_A_SITE: usize = 200;
 
-/// All pages of one site are there before the functions.
+/// Puts all pages of one site before the functions begin, and follows the scan.
 pub(super) async fn load(mut scene: Scene) -> Result<Scene, String> {
     let pages = scene.pages;
     scene.put_pages(SITES[0], pages).await;
@@ -24,7 +24,7 @@ pub(super) async fn load(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// The same of many sites.
+/// Puts all pages of many sites before the functions begin, and follows the scan.
 pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Scene, String> {
     let pages = scene.pages;
     scene
@@ -34,7 +34,7 @@ pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// A small site comes, and another one gets new settings, while a large one is scanned.
+/// Adds a small site, and gives another one new settings, while a large one is scanned.
 pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Scene, String> {
     const NEW: usize = 10;
     // So many that they are scanned for longer than all of this takes.
@@ -85,7 +85,7 @@ pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// A small site comes while a large one is loaded for the first time.
+/// Adds a small site while a large one is loaded for the first time.
 pub(super) async fn beside_a_first_load(mut scene: Scene) -> Result<Scene, String> {
     const NEW: usize = 10;
     let new = "new.example.com";
@@ -125,7 +125,7 @@ pub(super) async fn beside_a_first_load(mut scene: Scene) -> Result<Scene, Strin
     Ok(scene)
 }
 
-/// Pages become drafts while their site is loaded.
+/// Turns pages into drafts while their site is loaded.
 pub(super) async fn edits_while_loading(mut scene: Scene) -> Result<Scene, String> {
     const DRAFTS: usize = 50;
     let (host, pages) = (SITES[0], scene.pages);
@@ -162,7 +162,7 @@ pub(super) async fn edits_while_loading(mut scene: Scene) -> Result<Scene, Strin
 }
 
 impl Scene {
-    /// Whether all of many sites are published by this release.
+    /// Returns whether all of many sites are published by this release.
     async fn are_rendered(&self) -> bool {
         for n in 0..self.pages / PAGES_OF_A_SITE {
             if self.world.render_version(&host(n)).await != Some(RENDER_VERSION) {
@@ -173,7 +173,7 @@ impl Scene {
     }
 }
 
-/// Many sites were rendered by an earlier release; a page changes ten times a second.
+/// Renders many sites anew that an earlier release had rendered, while a page changes ten times a second.
 pub(super) async fn new_version(mut scene: Scene) -> Result<Scene, String> {
     const PAUSE: Duration = Duration::from_millis(100);
     // Edits.

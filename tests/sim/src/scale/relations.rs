@@ -9,7 +9,7 @@ use crate::history::SITES;
 const SIZES: [(&str, usize); 2] = [(SITES[0], 1), (SITES[1], 2)];
 
 impl Scene {
-    /// What pages cost of which there were first so many, then twice as many: in calls a page.
+    /// Compares what pages cost, in calls a page, of a first number of pages and of twice as many.
     fn is_linear(&mut self, what: &str, costs: [f64; 2]) {
         let [one, two] = costs;
         self.figure(&format!("{what}: calls a page"), one, "", Aim::Counted);
@@ -18,7 +18,7 @@ impl Scene {
     }
 }
 
-/// Many records have one address, and get their own.
+/// Gives many records one address, and then their own.
 pub(super) async fn one_address(mut scene: Scene) -> Result<Scene, String> {
     let many = scene.pages / 20;
     scene.world.begin();
@@ -47,7 +47,7 @@ pub(super) async fn one_address(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// A tag is taken off many pages.
+/// Takes a tag off many pages.
 pub(super) async fn tag_off(mut scene: Scene) -> Result<Scene, String> {
     let many = scene.pages / 20;
     scene.world.begin();
@@ -84,7 +84,7 @@ pub(super) async fn tag_off(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Full groups of translations whose members have parts; one member of each gets another address.
+/// Fills groups of translations whose members have parts, and gives one member of each another address.
 pub(super) async fn groups(mut scene: Scene) -> Result<Scene, String> {
     const MEMBERS: usize = 200;
     const PARTS: usize = 20;
@@ -124,7 +124,7 @@ pub(super) async fn groups(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// A page in many parts comes, changes and goes, while others are edited.
+/// Adds, changes and removes a page in many parts, while others are edited.
 pub(super) async fn parts(mut scene: Scene) -> Result<Scene, String> {
     const MOST: usize = 1_000;
     let host = SITES[2];
@@ -164,7 +164,7 @@ pub(super) async fn parts(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// A type whose records have parts is hidden, listed, and hidden again by the site's settings.
+/// Hides a type whose records have parts, lists it, and hides it again by the site's settings.
 pub(super) async fn hidden_parts(mut scene: Scene) -> Result<Scene, String> {
     const PARTS: usize = 20;
     // As many as a scan reads at a time, at most.

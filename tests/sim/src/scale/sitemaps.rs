@@ -13,7 +13,7 @@ use crate::document::gunzip;
 use crate::history::SITES;
 
 impl Scene {
-    /// The texts of a site's indexes.
+    /// Returns the texts of a site's indexes.
     async fn indexes(&self, host: &str) -> Vec<String> {
         let bucket = self.world.bucket();
         let mut texts = Vec::new();
@@ -27,14 +27,14 @@ impl Scene {
     }
 }
 
-/// What an index says of a sitemap.
+/// Returns the lastmod that an index has of a sitemap.
 fn lastmod<'a>(index: &'a str, sitemap: &str) -> Option<&'a str> {
     let (_, line) = index.split_once(&format!("/{sitemap}</loc>"))?;
     let (_, rest) = line.split_once("<lastmod>")?;
     rest.split_once('<').map(|(lastmod, _)| lastmod)
 }
 
-/// Sitemaps of two entries each, in several indexes, of which one changes each second.
+/// Publishes sitemaps of two entries each, in several indexes, of which one changes each second.
 pub(super) async fn many_sitemaps(mut scene: Scene) -> Result<Scene, String> {
     const ENTRIES: usize = 2;
     const SECONDS: u64 = 60;
@@ -106,7 +106,7 @@ pub(super) async fn many_sitemaps(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Entries of 3 KB fill sitemaps to their limit of bytes before that of entries.
+/// Fills sitemaps with entries of 3 KB, which reach the limit of bytes before that of entries.
 pub(super) async fn large_entries(mut scene: Scene) -> Result<Scene, String> {
     const IMAGES: usize = 30;
     let (host, pages) = (SITES[0], scene.pages / 20);
@@ -141,7 +141,7 @@ pub(super) async fn large_entries(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// One sitemap of many segments, whose rows come by as many stream shards.
+/// Publishes one sitemap of many segments, whose rows come by as many stream shards.
 pub(super) async fn one_sitemap(mut scene: Scene) -> Result<Scene, String> {
     const SECONDS: u64 = 60;
     let (host, pages) = (SITES[0], (scene.pages / 20).max(10_000));
