@@ -27,7 +27,7 @@ impl Storable for Answer {
 }
 
 impl Answer {
-    /// The service's error of this code to a request.
+    /// Returns the service's error of this code to a request.
     pub(crate) fn error(request: &HttpRequest, status: u16, code: &str) -> Self {
         let body = if is_dynamodb(request) {
             dynamodb_error(code, json!({}))
@@ -39,7 +39,7 @@ impl Answer {
         Self { status, body }
     }
 
-    /// A transaction that is cancelled since another one is at its last item.
+    /// Returns the answer to a transaction that is cancelled since another one is at its last item.
     pub(crate) fn cancelled(request: &HttpRequest) -> Result<Self, BoxError> {
         let input: Value = serde_json::from_slice(request.body().bytes().unwrap_or_default())?;
         let actions = input["TransactItems"].as_array().map_or(0, Vec::len);
@@ -52,7 +52,7 @@ impl Answer {
         Ok(Self { status: 400, body })
     }
 
-    /// As a response.
+    /// Returns the answer as a response.
     pub(crate) fn response(&self) -> Result<HttpResponse, BoxError> {
         let body = SdkBody::from(self.body.as_str());
         Ok(HttpResponse::new(self.status.try_into()?, body))
@@ -67,12 +67,12 @@ fn dynamodb_error(code: &str, with: Value) -> String {
     error.to_string()
 }
 
-/// Whether a request goes to DynamoDB, not to S3.
+/// Returns whether a request goes to DynamoDB, not to S3.
 pub(crate) fn is_dynamodb(request: &HttpRequest) -> bool {
     request.headers().contains_key(TARGET)
 }
 
-/// What a request asks for: an operation of DynamoDB (`Query`) or a method of S3 (`PUT`).
+/// Returns what a request asks for: an operation of DynamoDB (`Query`) or a method of S3 (`PUT`).
 pub(crate) fn operation(request: &HttpRequest) -> &str {
     match request.headers().get(TARGET) {
         Some(target) => target.rsplit('.').next().unwrap_or(target),
@@ -80,7 +80,7 @@ pub(crate) fn operation(request: &HttpRequest) -> &str {
     }
 }
 
-/// Whether a request to DynamoDB says this in its body, or one to S3 in its address.
+/// Returns whether a request to DynamoDB has this text in its body, or one to S3 in its address.
 pub(crate) fn mentions(request: &HttpRequest, text: &str) -> bool {
     if is_dynamodb(request) {
         String::from_utf8_lossy(request.body().bytes().unwrap_or_default()).contains(text)

@@ -66,7 +66,7 @@ struct Recorded {
 }
 
 impl Calls {
-    /// What was done.
+    /// Returns what was done.
     ///
     /// # Panics
     ///
@@ -250,7 +250,7 @@ fn table_name(input: &Value) -> Option<&str> {
     input["TableName"].as_str()
 }
 
-/// An action on the item whose key is in this member.
+/// Returns the action on the item whose key is in this member.
 fn item_action(name: &str, input: &Value) -> Option<Action> {
     let key = input.get("Key").or_else(|| input.get("Item"))?;
     on_table(name, table_name(input)?, key)
@@ -264,13 +264,13 @@ fn on_table(name: &str, table: &str, key: &Value) -> Option<Action> {
     }
 }
 
-/// The query of a partition.
+/// Returns the query of a partition.
 fn queried(input: &Value) -> Option<Action> {
     let pk = queried_partition(input)?;
     Some(dynamodb("Query", table_name(input)?, Some(leading(pk)?)))
 }
 
-/// The partition key that a query's input asks for.
+/// Returns the partition key that a query's input asks for.
 fn queried_partition(input: &Value) -> Option<&str> {
     let condition = input["KeyConditionExpression"].as_str()?;
     let (name, rest) = condition.split_once(" = ")?;

@@ -84,7 +84,7 @@ const OF_A_PUT: [Fault; 3] = [
     Fault::Failed(412, "PreconditionFailed"),
 ];
 
-/// The faults that an operation of DynamoDB or a method of S3 may meet.
+/// Returns the faults that an operation of DynamoDB or a method of S3 may meet.
 fn faults_of(operation: &str) -> Vec<Fault> {
     let (service, own): (&[Fault], &[Fault]) = match operation {
         "PUT" => (&OF_S3, &OF_A_PUT),
@@ -135,7 +135,7 @@ struct State {
 }
 
 impl Chaos {
-    /// Each fault with this probability, for each call that may meet it.
+    /// Returns chaos in which each fault has this probability, for each call that may meet it.
     #[must_use]
     pub fn seeded(seed: u64, probability: f64) -> Self {
         let state = State {
@@ -149,7 +149,7 @@ impl Chaos {
         }
     }
 
-    /// As an interceptor of the functions' clients.
+    /// Returns an interceptor for the functions' clients.
     #[must_use]
     pub fn interceptor(&self) -> SharedInterceptor {
         SharedInterceptor::new(self.clone())
@@ -160,19 +160,19 @@ impl Chaos {
         self.state.lock().expect("not poisoned").lifted = true;
     }
 
-    /// Faults so far.
+    /// Returns the number of faults so far.
     #[must_use]
     pub fn injected(&self) -> u64 {
         self.faults().values().sum()
     }
 
-    /// Faults so far, by name.
+    /// Returns the number of faults so far, by name.
     #[must_use]
     pub fn faults(&self) -> BTreeMap<&'static str, u64> {
         self.state.lock().expect("not poisoned").injected.clone()
     }
 
-    /// A number from 0 to 1, by xorshift.
+    /// Returns a number from 0 to 1, by xorshift.
     fn draw(&self) -> f64 {
         let mut state = self.state.lock().expect("not poisoned");
         let mut x = state.random;

@@ -14,7 +14,7 @@ pub struct Fuse {
 }
 
 impl Default for Fuse {
-    /// A fuse that never blows.
+    /// Returns a fuse that never blows.
     fn default() -> Self {
         Self {
             left: Arc::new(AtomicI64::new(i64::MAX)),
@@ -23,7 +23,7 @@ impl Default for Fuse {
 }
 
 impl Fuse {
-    /// As an interceptor of the functions' clients.
+    /// Returns an interceptor for the functions' clients.
     #[must_use]
     pub fn interceptor(&self) -> SharedInterceptor {
         SharedInterceptor::new(self.clone())
@@ -40,7 +40,7 @@ impl Fuse {
         self.left.swap(i64::MAX, Ordering::SeqCst) < 0
     }
 
-    /// Whether it has blown.
+    /// Returns whether the fuse has blown.
     #[must_use]
     pub fn blown(&self) -> bool {
         self.left.load(Ordering::SeqCst) < 0

@@ -47,7 +47,7 @@ const SETTLES: Duration = Duration::from_secs(180);
 /// Times that [`World::drop_sitemap_table`] begins again: a sweep comes once a second.
 const DROPS: u32 = 20;
 
-/// The functions' state, for calls by hand, with these clients.
+/// Returns the functions' state, for calls by hand, with these clients.
 #[must_use]
 pub fn functions(aws: &Aws, clock: &Clock) -> Regenerator {
     let env = clock.env();
@@ -77,12 +77,12 @@ pub struct World {
 }
 
 impl World {
-    /// A stack on which nothing was ever loaded.
+    /// Starts a stack on which nothing was ever loaded.
     pub async fn start() -> Self {
         Self::with(Options::default(), &[]).await
     }
 
-    /// A stack that finds these records in its content table.
+    /// Starts a stack that finds these records in its content table.
     pub async fn with(options: Options, records: &[Value]) -> Self {
         let mut world = Self::idle(options).await;
         for record in records {
@@ -93,7 +93,7 @@ impl World {
         world
     }
 
-    /// A stack whose functions do not run yet.
+    /// Starts a stack whose functions do not run yet.
     pub async fn idle(options: Options) -> Self {
         let clock = options.clock.clone();
         let started = within("the stack to start", Stack::start(options));
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// What an operator's commands look at.
+    /// Returns what an operator's commands look at.
     #[must_use]
     pub fn target(&self) -> Target {
         Target {
@@ -172,13 +172,13 @@ impl World {
         self.stack.check_panics().expect("no function panics");
     }
 
-    /// What is listed, by loc: waits first.
+    /// Waits until the stack has settled, and returns what is listed, by loc.
     pub async fn listed(&self) -> BTreeMap<String, Entry> {
         self.settle().await;
         self.crawler.entries().await
     }
 
-    /// The paths of what is listed, in order: waits first.
+    /// Waits until the stack has settled, and returns the paths of what is listed, in order.
     pub async fn paths(&self) -> Vec<String> {
         let prefix = format!("https://{SITE}");
         self.listed()
@@ -188,7 +188,7 @@ impl World {
             .collect()
     }
 
-    /// The names of the sitemaps that the index lists: waits first.
+    /// Waits until the stack has settled, and returns the names of the sitemaps that the index lists.
     pub async fn sitemaps(&self) -> Vec<String> {
         self.settle().await;
         let name = |(loc, _): (String, _)| loc.rsplit('/').next().unwrap_or_default().to_owned();
@@ -265,7 +265,7 @@ impl World {
         panic!("after {DROPS} tries the sitemap table still has a site's row");
     }
 
-    /// The items of the sitemap table whose partition key begins so, by key.
+    /// Returns the items of the sitemap table whose partition key begins with `prefix`, by key.
     pub async fn rows(&self, prefix: &str) -> BTreeMap<(String, String), BTreeMap<String, String>> {
         let mut rows = BTreeMap::new();
         let scan = self
@@ -292,7 +292,7 @@ impl World {
         rows
     }
 
-    /// Why a record's page is left out, by the name of the reason.
+    /// Returns why a record's page is left out, by the name of the reason.
     pub async fn refusal(&self, id: &str) -> Option<String> {
         self.settle().await;
         let ledger = self.stack.reconciler.table.ledger(id).await.expect("read");

@@ -31,31 +31,31 @@ pub struct Poison {
 }
 
 impl Poison {
-    /// The service will never take a request that names this.
+    /// Returns a poison with which the service never takes a request that names this.
     #[must_use]
     pub fn for_good(names: &str) -> Self {
         Self::new(FOR_GOOD, None, names)
     }
 
-    /// The service will never take a request of this operation of DynamoDB that names this.
+    /// Returns a poison with which the service never takes a request of this operation of DynamoDB that names this.
     #[must_use]
     pub fn for_good_in(operation: &'static str, names: &str) -> Self {
         Self::new(FOR_GOOD, Some(operation), names)
     }
 
-    /// The service fails whenever a request names this.
+    /// Returns a poison with which the service fails whenever a request names this.
     #[must_use]
     pub fn passing(names: &str) -> Self {
         Self::new(PASSING, None, names)
     }
 
-    /// The service fails whenever a request of this operation of DynamoDB or method of S3 names this.
+    /// Returns a poison with which the service fails whenever a request of this operation of DynamoDB or method of S3 names this.
     #[must_use]
     pub fn passing_in(operation: &'static str, names: &str) -> Self {
         Self::new(PASSING, Some(operation), names)
     }
 
-    /// No permission for this operation of DynamoDB on what this names.
+    /// Returns a poison that denies permission for this operation of DynamoDB on what this names.
     #[must_use]
     pub fn denied_in(operation: &'static str, names: &str) -> Self {
         Self::new(DENIED, Some(operation), names)
@@ -71,13 +71,13 @@ impl Poison {
         }
     }
 
-    /// As an interceptor of the functions' clients.
+    /// Returns an interceptor for the functions' clients.
     #[must_use]
     pub fn interceptor(&self) -> SharedInterceptor {
         SharedInterceptor::new(self.clone())
     }
 
-    /// Calls that failed so far.
+    /// Returns the number of calls that failed so far.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failed.load(Ordering::SeqCst)

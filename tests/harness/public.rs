@@ -23,7 +23,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// The sites that are served at this endpoint.
+    /// Returns the sites that are served at this endpoint.
     #[must_use]
     pub fn at(endpoint: &str) -> Self {
         let client = Client::builder(TokioExecutor::new()).build_http();
@@ -31,7 +31,7 @@ impl Http {
         Self { client, endpoint }
     }
 
-    /// A crawler of a site.
+    /// Returns a crawler of a site.
     #[must_use]
     pub fn crawler(&self, site: &str) -> Crawler {
         Crawler::new(Arc::new(self.clone()), site)

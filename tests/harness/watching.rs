@@ -29,7 +29,7 @@ pub struct Watching {
 }
 
 impl Watching {
-    /// At this level.
+    /// Counts what there is at this level.
     pub fn at(monitoring: Monitoring) -> Self {
         let metrics = metrics::ALL
             .iter()
@@ -60,7 +60,7 @@ impl Watching {
         watching
     }
 
-    /// Dollars a month.
+    /// Returns the price in dollars a month.
     pub fn dollars(&self) -> f64 {
         let count = |number: usize| f64::from(u32::try_from(number).expect("a small number"));
         count(self.metrics) * METRIC
@@ -69,7 +69,7 @@ impl Watching {
     }
 }
 
-/// The rows of `docs/COSTS.md`.
+/// Returns the rows of `docs/COSTS.md`.
 pub fn table() -> String {
     let mut table = "| `Monitoring` | alarms | metrics that they look at | metrics of Waymark's own | dashboards | all |\n|---|---|---|---|---|---|\n".to_owned();
     for monitoring in Monitoring::ALL {
@@ -88,7 +88,7 @@ pub fn table() -> String {
     table
 }
 
-/// The resources of the nested template that are made at a level, by name.
+/// Returns the resources of the nested template that are made at a level, by name.
 pub fn resources(monitoring: Monitoring) -> Mapping {
     let [main, nested]: [Value; 2] =
         [MAIN, NESTED].map(|text| serde_norway::from_str(text).expect("a template"));
@@ -102,7 +102,7 @@ pub fn resources(monitoring: Monitoring) -> Mapping {
         .collect()
 }
 
-/// Whether a resource or an output of a template is there at a level.
+/// Returns whether a resource or an output of a template is there at a level.
 pub fn is_made(template: &Value, resource: &Value, monitoring: Monitoring) -> bool {
     let condition = &resource["Condition"];
     assert!(!resource["Type"].is_null() || !resource["Value"].is_null());
@@ -114,7 +114,7 @@ pub fn is_made(template: &Value, resource: &Value, monitoring: Monitoring) -> bo
         })
 }
 
-/// Whether a condition on the level holds.
+/// Returns whether a condition on the level holds.
 fn holds(condition: &Value, monitoring: Monitoring) -> bool {
     let text = |value: &Value| match value {
         Value::Tagged(reference) if reference.tag == "!Ref" => {
