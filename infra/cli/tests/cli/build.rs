@@ -38,7 +38,7 @@ fn build(folder: &Path, content: &str, out: &str) {
     assert_eq!(outcome.status, 0, "{}{}", outcome.output, outcome.errors);
 }
 
-/// The files of a folder and of its folders, but for the builds' own.
+/// Returns the files of a folder and of its folders, but for the builds' own.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -62,7 +62,7 @@ fn sample(folder: &Path) {
     fs::write(folder.join("sample.jsonl"), sample.output).unwrap();
 }
 
-/// The `<url>` elements of sitemaps, sorted, by series.
+/// Returns the `<url>` elements of sitemaps, sorted, by series.
 fn entries(files: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<String>> {
     let mut series: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, bytes) in files {
@@ -142,7 +142,7 @@ fn the_sample_passes_the_check_and_is_the_same_twice() {
     assert_eq!(outcome.status, 0, "{}{}", outcome.output, outcome.errors);
 }
 
-/// Pages of a site without settings, more than one sitemap takes.
+/// Returns pages of a site without settings, more than one sitemap takes.
 fn pages(count: usize) -> String {
     let page = |n: usize| {
         let day = 1 + n % 28;
@@ -320,7 +320,7 @@ fn the_documentation_shows_what_the_command_prints() {
     }
 }
 
-/// Slots follow arrival in the local stack, so entries are compared as a set, by series.
+/// Compares entries as a set, by series: in the local stack, slots follow arrival.
 #[cfg(feature = "serve")]
 #[test]
 fn the_local_stack_publishes_the_same_entries_byte_for_byte() {

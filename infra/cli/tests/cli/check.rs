@@ -38,7 +38,7 @@ fn serve(answer: impl Fn(&str, &str, &mut TcpStream) + Send + Sync + 'static) ->
     })
 }
 
-/// A client that has left is no failure of the server's.
+/// Sends a response. A client that has left is no failure of the server's.
 fn send(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
     drop(respond(stream, status, headers, body));
 }
@@ -113,7 +113,7 @@ fn waymark_in(folder: &str, arguments: &[&str]) -> Outcome {
     }
 }
 
-/// The rules that a check of a target finds, each once, and its status.
+/// Returns the rules that a check of a target finds, each once, and its status.
 fn rules(target: &str, more: &[&str]) -> (Vec<String>, i32) {
     let usual = [
         "--format",

@@ -22,7 +22,7 @@ fn waymark(folder: &Path, arguments: &[&str]) -> String {
     outcome.output
 }
 
-/// The build that the guide checks.
+/// Writes the build that the guide checks.
 fn build(folder: &Path) {
     const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
     const NS: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
@@ -58,7 +58,7 @@ fn build(folder: &Path) {
     );
 }
 
-/// Without how long it took.
+/// Returns the text without how long it took.
 fn timeless(text: &str) -> String {
     let line = |line: &str| match line.rsplit_once(" in ") {
         Some((before, after)) if after.contains(" s") => before.to_owned(),
@@ -107,7 +107,7 @@ fn examples_have_the_output_that_is_shown() {
     }
 }
 
-/// The guide's indented blocks.
+/// Returns the guide's indented blocks.
 fn indented(guide: &str) -> Vec<String> {
     let mut blocks = vec![String::new()];
     for line in guide.lines() {

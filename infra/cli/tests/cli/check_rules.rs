@@ -27,7 +27,7 @@ const TOGETHER: usize = 4;
 
 type Fault = (&'static str, fn(&mut Site));
 
-/// The rules that a check of a site finds.
+/// Returns the rules that a check of a site finds.
 fn rules(site: &Site, more: &[&str]) -> BTreeSet<String> {
     let target = format!("{}/", site.origin);
     rules_of(&target, more)
@@ -38,7 +38,7 @@ fn rules_of(target: &str, more: &[&str]) -> BTreeSet<String> {
     counts.as_object().unwrap().keys().cloned().collect()
 }
 
-/// What a check of a target reports.
+/// Returns what a check of a target reports.
 fn report(target: &str, more: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_waymark"))

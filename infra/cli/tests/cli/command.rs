@@ -66,7 +66,7 @@ impl Running {
         }
     }
 
-    /// The lines of its output up to the one that begins so.
+    /// Returns the lines of the command's output up to the one that begins with `beginning`.
     fn lines_to(&self, beginning: &str) -> Vec<String> {
         let mut lines = Vec::new();
         while !lines
@@ -92,7 +92,7 @@ impl Running {
         );
     }
 
-    /// Its status, the rest of its output, and its messages.
+    /// Waits for the command to end. Returns its status, the rest of its output, and its messages.
     fn end(mut self) -> (ExitStatus, String, String) {
         let began = Instant::now();
         let status = loop {
@@ -127,12 +127,12 @@ fn port_of(line: &str) -> String {
         .to_owned()
 }
 
-/// The status line and the body of a GET.
+/// Returns the status line and the body of the answer to a GET.
 fn get(port: &str, host: &str, path: &str) -> (String, String) {
     answer("GET", port, host, path)
 }
 
-/// The status line and the body of a request's answer.
+/// Returns the status line and the body of a request's answer.
 fn answer(method: &str, port: &str, host: &str, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -170,7 +170,7 @@ fn without_a_stack_the_port_and_the_remedy_are_named_at_once() {
     }
 }
 
-/// `tests/whole/template` holds the template's version to the crates'.
+/// Checks the version's commit and template: `tests/whole/template` holds the template's version to the crates'.
 #[test]
 fn the_version_names_the_commit_of_a_release_and_the_template() {
     let built = match option_env!("WAYMARK_COMMIT") {
@@ -248,7 +248,7 @@ fn a_reader_that_goes_is_no_error_and_a_full_device_is() {
     }
 }
 
-/// Whether this test, and so every process that it starts, runs under `nohup`. Only Linux says so.
+/// Returns whether this test, and so every process that it starts, runs under `nohup`. Only Linux says so.
 fn hangups_are_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -325,7 +325,7 @@ fn the_first_run_says_that_the_samples_mistakes_are_meant() {
     assert_eq!(count("malformed lines"), "0");
 }
 
-/// Content of two sites with all that can be wrong with a line.
+/// Returns content of two sites with all that can be wrong with a line.
 fn content() -> String {
     let page = |id: &str, url: &str, more: &str| {
         format!(r#"{{"id": "{id}", "type": "post", "url": "{url}"{more}}}"#)

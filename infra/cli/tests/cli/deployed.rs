@@ -56,7 +56,7 @@ fn stacks() -> Stacks {
     ]
 }
 
-/// The command, where everything of AWS is the double.
+/// Returns the command, where everything of AWS is the double.
 fn waymark(double: &Double, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_waymark"));
     command.args(arguments).stdin(Stdio::null()).env_clear();
@@ -72,7 +72,7 @@ fn waymark(double: &Double, arguments: &[&str]) -> Command {
     command
 }
 
-/// The status, and what was written to stdout and to stderr.
+/// Runs the command. Returns its status, and what it wrote to stdout and to stderr.
 fn ended(mut command: Command) -> (Option<i32>, String, String) {
     let output = command.output_in_time();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
@@ -83,7 +83,7 @@ fn ended(mut command: Command) -> (Option<i32>, String, String) {
     )
 }
 
-/// Nothing but one line on stderr, which begins so, and status 2.
+/// Checks that the command writes one line alone to stderr, which begins with `waymark: ` and `expected`, and that its status is 2.
 #[track_caller]
 fn one_line(command: Command, expected: &str) {
     let asked = format!("{command:?}");

@@ -63,7 +63,7 @@ fn site(folder: &Path, sitemaps: &[(&str, &[Page<'_>])]) {
 const IMAGE: &str =
     "<image:image><image:loc>https://www.example.com/a.jpg</image:loc></image:image>";
 
-/// The two sides that the documentation shows.
+/// Returns the two sides that the documentation shows.
 fn sides() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     site(
@@ -363,7 +363,7 @@ fn foreign_text_does_not_reach_the_terminal_as_it_is() {
     }
 }
 
-/// Pages of one site as two systems write them, and what else is in their entries.
+/// Returns pages of one site as two systems write them, and what else is in their entries.
 fn spellings() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let image =
@@ -509,7 +509,7 @@ fn what_is_read_but_odd_is_told_and_what_lists_nothing_is_not_compared() {
     }
 }
 
-/// Many differences, each told once, whatever fits into memory: what is sorted on disk is the sorter's own test.
+/// Checks that each of many differences is reported once, whatever fits into memory. What is sorted on disk is the sorter's own test.
 #[test]
 fn each_of_many_differences_is_told_once() {
     let folder = tempfile::tempdir().unwrap();

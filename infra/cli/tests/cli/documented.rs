@@ -25,7 +25,7 @@ pub(crate) fn check(page: &str) {
     check_with(page, &[]);
 }
 
-/// The same with options that the page leaves out.
+/// Runs each command that a page shows, with options that the page leaves out.
 #[track_caller]
 pub(crate) fn check_with(page: &str, more: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -44,18 +44,18 @@ impl Double {
         Self { url, asked, purged }
     }
 
-    /// What was asked of CloudFront since the last look: method and path, and the body.
+    /// Returns what was asked of CloudFront since the last look: method and path, and the body.
     pub(crate) fn purged(&self) -> Vec<(String, String)> {
         std::mem::take(&mut self.purged.lock().expect("not poisoned"))
     }
 
-    /// The signatures of what was asked of CloudFormation since the last look.
+    /// Returns the signatures of what was asked of CloudFormation since the last look.
     pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.asked.lock().expect("not poisoned"))
     }
 }
 
-/// Outputs or parameters as CloudFormation writes them.
+/// Returns outputs or parameters as CloudFormation writes them.
 pub(crate) fn members(kind: &str, pairs: &[(&str, &str)]) -> String {
     let member = |(key, value): &(&str, &str)| {
         let value = value.replace('&', "&amp;").replace('"', "&quot;");
@@ -127,7 +127,7 @@ fn answer(
     )
 }
 
-/// CloudFront's answers, as its API reference shows them.
+/// Returns CloudFront's answer to a request, as its API reference shows it.
 fn invalidate(request: &str, is_signed: bool) -> (u16, String) {
     let state = |state: &str| {
         format!(

@@ -35,7 +35,7 @@ fn waymark(arguments: &[&str]) -> Command {
     command
 }
 
-/// Records, report, status.
+/// Runs an import, and returns its records, report and status.
 fn import(arguments: &[&str]) -> (Vec<Value>, Value, i32) {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report.json");
@@ -61,7 +61,7 @@ fn write(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The counts of what is told by reason.
+/// Returns the counts of what is reported by reason.
 fn counts(tallies: &Value) -> BTreeMap<String, u64> {
     let tallies = tallies.as_object().unwrap();
     let count = |tally: &Value| tally["count"].as_u64().unwrap();
@@ -78,7 +78,7 @@ fn expected<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// The record with this id.
+/// Returns the record with this id.
 #[track_caller]
 fn find<'r>(records: &'r [Value], id: &str) -> &'r Value {
     let found = records.iter().find(|record| record["id"] == id);

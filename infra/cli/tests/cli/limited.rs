@@ -11,7 +11,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// What ends within a limit, or fails its test.
 pub(crate) trait Limited {
-    /// The status, and what was written to stdout and stderr, of which only what is piped is read.
+    /// Returns the status, and what was written to stdout and stderr, of which only what is piped is read.
     fn output_in_time(self) -> Output;
 }
 

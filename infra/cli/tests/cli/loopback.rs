@@ -22,7 +22,7 @@ impl Request {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// Empty if there is none.
+    /// Returns a header's text, which is empty if there is none.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }

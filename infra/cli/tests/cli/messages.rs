@@ -34,7 +34,7 @@ mod errors;
 use content::{loc_errors, mapping_rows, record_rows, refusals, settings_rows, time_errors};
 use errors::{command_errors, store_errors};
 
-/// A table of the page. Code spans keep what messages quote from being read as markup.
+/// Writes a table of the page. Code spans keep what messages quote from being read as markup.
 fn table(out: &mut String, heads: [&str; 2], rows: impl IntoIterator<Item = [String; 2]>) {
     writeln!(out, "| {} | {} |\n|---|---|", heads[0], heads[1]).unwrap();
     for [left, right] in rows {
@@ -56,7 +56,7 @@ fn section(out: &mut String, head: &str, text: &str) {
     writeln!(out, "## {head}\n\n{text}\n").unwrap();
 }
 
-/// What the command says of a wrong use, with the command.
+/// Returns what the command says of a wrong use, with the command.
 fn usage() -> Vec<[String; 2]> {
     let commands: &[&[&str]] = &[
         &["status", "--region", "eu-central-1"],

@@ -16,7 +16,7 @@ use crate::double::{Double, REGION, members};
 use crate::loopback::{Loopback, respond};
 use crate::site::serve;
 
-/// A double of S3, with path-style addresses: one bucket, `b`, whose objects these are.
+/// Serves a double of S3, with path-style addresses: one bucket, `b`, whose objects these are.
 fn s3(objects: Vec<(String, String, &'static str)>) -> String {
     Loopback::bind().serve(move |request, stream| {
         let path = request.path();
@@ -45,12 +45,12 @@ fn s3(objects: Vec<(String, String, &'static str)>) -> String {
     })
 }
 
-/// The counts of findings, the status, and what was written.
+/// Runs a check. Returns the counts of findings, the status, and what was written.
 fn check(s3: &str, cloudformation: &str, arguments: &[&str]) -> (Value, Option<i32>, String) {
     check_without("", s3, cloudformation, arguments)
 }
 
-/// The same, where one of AWS's variables is not set.
+/// Runs a check as [`check`] does, where one of AWS's variables is not set.
 fn check_without(
     variable: &str,
     s3: &str,
@@ -63,7 +63,7 @@ fn check_without(
     (json["counts"].clone(), status, text)
 }
 
-/// The status, and what was written.
+/// Runs the command. Returns its status, and what was written.
 fn waymark(
     variable: &str,
     s3: &str,

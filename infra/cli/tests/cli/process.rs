@@ -78,7 +78,7 @@ fn ended(mut command: Command) -> (ExitStatus, String, String) {
     (status, all(out), all(err))
 }
 
-/// A stack that runs, and its ports: DynamoDB's and S3's.
+/// Starts a stack, and returns it with its ports: DynamoDB's and S3's.
 fn serve(arguments: &[&str]) -> (Process, [String; 2]) {
     let mut command = waymark(&["serve"]);
     command.args(["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]);
@@ -87,7 +87,7 @@ fn serve(arguments: &[&str]) -> (Process, [String; 2]) {
     (process, ports)
 }
 
-/// A stack that runs, its ports, and what it writes to stderr.
+/// Starts a stack, and returns it with its ports and what it writes to stderr.
 fn serving(mut command: Command) -> (Process, [String; 2], Receiver<String>) {
     let mut process = Process(command.spawn().expect("it starts"));
     let out = lines(process.0.stdout.take().expect("piped"));
@@ -275,7 +275,7 @@ fn a_folder_for_state_may_have_a_file_called_lock_and_an_empty_object() {
     assert!(!err.contains("it is empty"), "{err}");
 }
 
-/// The command's JSON.
+/// Parses the command's JSON.
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }

@@ -34,7 +34,7 @@ fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap()
 }
 
-/// The verbs that `--help` lists.
+/// Returns the verbs that `--help` lists.
 fn verbs() -> BTreeSet<String> {
     let help = waymark(&["--help"]);
     let (_, commands) = help.split_once("\nCommands:\n").unwrap();
@@ -46,7 +46,7 @@ fn verbs() -> BTreeSet<String> {
     verbs
 }
 
-/// What stands behind `begin` in a text, up to the first character that no verb has.
+/// Returns the texts behind each `begin`, up to the first character that no verb has.
 fn named(text: &str, begin: &str) -> BTreeSet<String> {
     let rest = text.split(begin).skip(1);
     let end = |rest: &str| {

@@ -72,7 +72,7 @@ fn page(path: &str, lastmod: &str, rest: &str) -> (String, Option<String>, Strin
 }
 
 impl Site {
-    /// A sound site that will be served at this origin.
+    /// Returns a sound site that will be served at this origin.
     fn new(origin: &str, now: i64) -> Self {
         let link = |language: &str, path: &str| {
             format!(
@@ -135,7 +135,7 @@ impl Site {
         }
     }
 
-    /// The sitemap at this place.
+    /// Returns the sitemap at this place.
     pub(crate) fn urlset(&self, at: usize) -> String {
         let mut xml = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"{SITEMAP}\"{EXTENSIONS}>\n"
@@ -271,7 +271,7 @@ impl Site {
     }
 }
 
-/// A site that is served until the test's process ends. `change` is told the origin in the site.
+/// Serves a site until the test's process ends. `change` is told the origin in the site.
 pub(crate) fn serve(change: impl FnOnce(&mut Site)) -> Arc<Site> {
     let server = Loopback::bind();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

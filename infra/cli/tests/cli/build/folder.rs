@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{AT, LIMIT, OWN, files, pages};
 use crate::limited::{Limited as _, Outcome, waymark};
 
-/// Pages of a site, of which some are drafts.
+/// Returns pages of a site, of which some are drafts.
 pub(super) fn content(host: &str, pages: &[(&str, &str)]) -> String {
     let line = |(id, status): &(&str, &str)| {
         let url = format!("https://{host}/{id}");
@@ -34,7 +34,7 @@ pub(super) fn build(folder: &Path, options: &[&str]) -> Outcome {
     )
 }
 
-/// A build that succeeds, and what it says on stderr.
+/// Runs a build that succeeds, and returns what it says on stderr.
 pub(super) fn built(folder: &Path, content: &str, options: &[&str]) -> String {
     fs::write(folder.join("content.jsonl"), content).unwrap();
     let outcome = build(folder, options);
@@ -42,7 +42,7 @@ pub(super) fn built(folder: &Path, content: &str, options: &[&str]) -> String {
     outcome.errors
 }
 
-/// A build that is refused, after which all is as it was, and what it says.
+/// Runs a build that is refused, after which all is as it was, and returns what it says.
 pub(super) fn refused(folder: &Path, content: &str, options: &[&str]) -> String {
     fs::write(folder.join("content.jsonl"), content).unwrap();
     let out = folder.join("out");
@@ -61,7 +61,7 @@ pub(super) fn refused(folder: &Path, content: &str, options: &[&str]) -> String 
     outcome.errors
 }
 
-/// What the builds say that they have made.
+/// Returns what the builds say that they have made.
 pub(super) fn manifest(out: &Path) -> Vec<String> {
     let Ok(text) = fs::read(out.join(OWN).join("files.json")) else {
         return Vec::new();

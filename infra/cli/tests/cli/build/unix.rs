@@ -10,7 +10,7 @@ use super::folder::{build, built, content, manifest, refused};
 use super::{AT, OWN, files, pages};
 use crate::limited::Limited as _;
 
-/// A build of which no file may be longer than some 512-byte blocks, as on a disk that is full.
+/// Runs a build of which no file may be longer than `blocks` 512-byte blocks, as on a disk that is full.
 fn limited(folder: &Path, before: &str, blocks: u32) -> std::process::Output {
     let script = format!(
         "{before}ulimit -f {blocks} && exec \"$0\" build content.jsonl --out out --at \"$1\""

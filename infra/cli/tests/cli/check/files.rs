@@ -151,7 +151,7 @@ fn rules_are_listed_and_explained() {
     assert_eq!(waymark(&[]).status, 2);
 }
 
-/// What is open, of what has no name any more in this folder.
+/// Returns whether the process has a file open that has no name any more in this folder.
 #[cfg(target_os = "linux")]
 fn unnamed(process: u32, folder: &std::path::Path) -> bool {
     let files = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();

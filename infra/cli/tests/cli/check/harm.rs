@@ -12,7 +12,7 @@ use crate::limited::waymark as run;
 /// What stands where nobody should look.
 const SECRET: &str = "s3cret-of-the-network";
 
-/// A server of the network: how often it was asked, and its origin.
+/// Starts a server of the network. Returns how often it was asked, and its origin.
 fn inside() -> (Arc<AtomicU64>, String) {
     let asked = Arc::new(AtomicU64::new(0));
     let count = asked.clone();
@@ -28,7 +28,7 @@ fn inside() -> (Arc<AtomicU64>, String) {
     (asked, origin)
 }
 
-/// A site that names addresses of the network in each way that it has.
+/// Serves a site that names addresses of the network in each way that it has.
 fn site(way: &'static str, inside: String) -> String {
     serve(move |path, origin, stream| {
         let inside = match way {

@@ -40,7 +40,7 @@ fn link(site: &Site, language: &str, path: &str) -> String {
     format!("<xhtml:link rel=\"alternate\" hreflang=\"{language}\" href=\"{origin}{path}\"/>")
 }
 
-/// The origin of a sound site on another host.
+/// Serves a sound site on another host, and returns its origin.
 fn elsewhere(change: impl FnOnce(&mut Site)) -> String {
     serve(change).origin.replace("127.0.0.1", "localhost")
 }

@@ -114,7 +114,7 @@ fn archives_have_other_addresses_if_the_user_says_so() {
     assert_eq!(soup["url"], "https://www.lantern.example/topics/soup");
 }
 
-/// What becomes of an example: the ids of its records, how many would be listed, and what is not imported.
+/// Imports an example and returns its records. Checks their ids, how many would be listed, and what is not imported.
 #[track_caller]
 fn example<const N: usize, const M: usize>(
     file: &str,

@@ -13,7 +13,7 @@ use crate::import::{NAMESPACES, errors, import, waymark};
 use crate::limited::Limited as _;
 use crate::loopback::{Loopback, respond};
 
-/// A site as Yoast makes it: by name its sitemaps, three of them of posts.
+/// Returns a site as Yoast makes it: by name its sitemaps, three of them of posts.
 fn yoast(origin: &str) -> BTreeMap<String, String> {
     let style = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><?xml-stylesheet type=\"text/xsl\" \
         href=\"//www.example.com/wp-content/plugins/wordpress-seo/css/main-sitemap.xsl\"?>\n";
@@ -112,7 +112,7 @@ fn a_site_is_read_over_http_by_its_robots() {
     );
 }
 
-/// The addresses that an index and its sitemaps list, by the sitemap's name.
+/// Returns the addresses that an index and its sitemaps list, by the sitemap's name.
 #[cfg(feature = "serve")]
 fn listed(files: &dyn Fn(&str) -> String) -> BTreeMap<String, BTreeSet<String>> {
     let locs = |xml: &str| -> Vec<String> {

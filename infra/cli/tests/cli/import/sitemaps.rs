@@ -507,7 +507,7 @@ fn a_site_with_http_needs_its_settings() {
     assert_eq!(records[1]["base_url"], "http://www.example.com");
 }
 
-/// The most memory that a process had, in KiB.
+/// Returns the most memory that a process had, in KiB.
 #[cfg(target_os = "linux")]
 fn peak(process: &mut std::process::Child) -> u64 {
     let mut most = 0;

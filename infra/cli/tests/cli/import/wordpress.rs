@@ -96,7 +96,7 @@ fn read(head: &str, posts: &[Post<'_>], options: &[&str]) -> (Vec<Value>, Value)
     (records, report)
 }
 
-/// What is behind the address of the site in the addresses of the records of a type.
+/// Returns what is behind the address of the site in the addresses of the records of a type.
 fn paths<'r>(records: &'r [Value], type_name: &str) -> Vec<&'r str> {
     let records = records.iter().filter(|record| record["type"] == type_name);
     let urls = records.map(|record| record["url"].as_str().unwrap());

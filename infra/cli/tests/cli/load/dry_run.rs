@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::limited::Limited as _;
 use crate::load::waymark;
 
-/// What a dry run says and what a stack then lists: pages, parts, and those left out by reason.
+/// Compares what a dry run says and what a stack then lists: pages, parts, and those left out by reason.
 #[track_caller]
 fn foretold(file: &Path) {
     let file = file.to_str().unwrap();

@@ -13,7 +13,7 @@ use sitemap::time::{TimeError, When};
 
 use super::{HOST, URL, code};
 
-/// Why a page is excluded, and what to do about it.
+/// Returns why a page is excluded, and what to do about it.
 pub(super) fn refusals() -> Vec<(Refusal, &'static str)> {
     let loc = Loc::parse_any("https://www.example.com/b").unwrap();
     let at = When::parse("2030-01-02T03:04:05Z").unwrap();
@@ -75,7 +75,7 @@ pub(super) fn time_errors() -> Vec<TimeError> {
     })
 }
 
-/// Bad values of each field of a record, in the order of the reference.
+/// Returns bad values of each field of a record, in the order of the reference.
 fn bad_fields() -> Vec<Value> {
     let long = "x".repeat(201);
     let many = |count: usize, value: Value| Value::from(vec![value; count]);
@@ -147,7 +147,7 @@ fn bad_fields() -> Vec<Value> {
     ]
 }
 
-/// The texts of many values are long.
+/// Returns a text cut to 160 characters: the texts of many values are long.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(160) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -190,7 +190,7 @@ pub(super) fn record_rows() -> Vec<[String; 2]> {
     rows
 }
 
-/// What is wrong with each field of a site's settings.
+/// Returns what is wrong with each field of a site's settings.
 pub(super) fn settings_rows() -> Vec<[String; 2]> {
     let bad = [
         json!({"id": "site/www.example.com", "types": {}}),
@@ -255,7 +255,7 @@ pub(super) fn settings_rows() -> Vec<[String; 2]> {
     rows
 }
 
-/// What is wrong with mappings, and with what mappings make of items.
+/// Returns what is wrong with mappings, and with what mappings make of items.
 pub(super) fn mapping_rows() -> Vec<[String; 2]> {
     let with = |fields: Value| {
         let mut all = json!({"type": {"constant": "post"}, "url": {"template": "https://www.example.com/{slug}"}});

@@ -43,7 +43,7 @@ pub(super) fn store_errors() -> Vec<EngineError> {
     })
 }
 
-/// The variants with messages of their own; those that pass another error on are left out.
+/// Returns the messages of the variants with messages of their own. Those that pass another error on are left out.
 pub(super) fn command_errors() -> Vec<String> {
     let (name, region) = ("waymark".to_owned(), "eu-central-1".to_owned());
     let mut errors = Vec::new();
