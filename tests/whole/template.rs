@@ -140,7 +140,7 @@ fn the_tables_are_the_local_stacks() {
         );
         let expires = properties["TimeToLiveSpecification"]["AttributeName"].as_str();
         let may_expire = table == "SitemapTable";
-        assert_eq!(expires, may_expire.then_some(engine::feed::EXPIRES));
+        assert_eq!(expires, may_expire.then_some(engine::rows::feed::EXPIRES));
         let schema = properties["KeySchema"].as_sequence().unwrap();
         let schema: Vec<_> = schema
             .iter()

@@ -270,7 +270,7 @@ fn of_failures(waiting: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use engine::scans::{ContentScan, Pass, Step};
+    use engine::rows::scan::{ContentScan, Pass, Step};
     use serde_json::json;
 
     use super::clock::ago;

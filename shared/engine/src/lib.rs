@@ -24,8 +24,5 @@ mod testing;
 pub mod timers;
 
 pub use env::{Deadline, Env, Environment};
-pub use reconcile::ledgers;
+pub use rows::keys;
 pub use rows::table::SitemapTable;
-pub use rows::{
-    feed, keys, notice as notices, scan as scans, site as sites, slot as slots, summary as segments,
-};

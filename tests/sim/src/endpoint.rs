@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use engine::keys::{self, ALONE};
-use engine::notices::Refused;
+use engine::rows::notice::Refused;
 use engine::sweep::notices::{Answer, SearchEngines, TIMEOUT};
 use futures::future::BoxFuture;
 use serde_json::Value;

@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use engine::scans::Step;
+use engine::rows::scan::Step;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use objects::{ObjectKey, Objects, all_sites};

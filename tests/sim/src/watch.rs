@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use engine::SitemapTable;
 use engine::keys::{self, ALONE, Key, RowKey, prefix};
-use engine::ledgers::rows_of;
-use engine::scans::{ContentScan, Pass, SiteStep, Step};
-use engine::sites::{Hold, SiteRow};
+use engine::rows::holding::rows_of;
+use engine::rows::scan::{ContentScan, Pass, SiteStep, Step};
+use engine::rows::site::{Hold, SiteRow};
 use engine::sweep::AuditTimes;
 use engine::sweep::audit::AuditProgress;
 use flate2::read::GzDecoder;

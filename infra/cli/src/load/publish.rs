@@ -9,7 +9,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use engine::error::EngineError;
-use engine::sites::Hold;
+use engine::rows::site::Hold;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 use sitemap::site::{SITE_ID_PREFIX, SITE_TYPE, SiteSettings};

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use engine::error::EngineError;
 use engine::reconcile::Reconciler;
-use engine::scans::{Pass, SiteStep, Step};
-use engine::slots::shards_of;
+use engine::rows::scan::{Pass, SiteStep, Step};
+use engine::rows::series::shards_of;
 use local::stack::{Reading, Stack};
 use objects::Objects;
 

@@ -1,7 +1,7 @@
 //! The progress of scans.
 
 use engine::error::EngineError;
-use engine::scans::{self, ContentScan, SiteStep, Step};
+use engine::rows::scan::{self, ContentScan, SiteStep, Step};
 use serde::Serialize;
 use sitemap::time::When;
 
@@ -73,7 +73,7 @@ impl Scan {
     }
 }
 
-pub(super) fn site_scan(host: String, scan: Result<scans::SiteScan, EngineError>) -> SiteScan {
+pub(super) fn site_scan(host: String, scan: Result<scan::SiteScan, EngineError>) -> SiteScan {
     match scan {
         Ok(scan) => readable(host, &scan),
         Err(error) => SiteScan {
@@ -87,7 +87,7 @@ pub(super) fn site_scan(host: String, scan: Result<scans::SiteScan, EngineError>
     }
 }
 
-fn readable(host: String, scan: &scans::SiteScan) -> SiteScan {
+fn readable(host: String, scan: &scan::SiteScan) -> SiteScan {
     let (step, last, said) = match &scan.step {
         SiteStep::LeftOut { after: None } | SiteStep::LeftOutAgain { after: None } => (
             "left_out",

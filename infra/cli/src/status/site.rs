@@ -1,8 +1,8 @@
 //! A site's state and its problems.
 
 use engine::error::EngineError;
-use engine::notices::{PAGE, Pause};
-use engine::sites::{Hold, SiteRow};
+use engine::rows::notice::{PAGE, Pause};
+use engine::rows::site::{Hold, SiteRow};
 use engine::sweep::notices::refusal_reason;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
@@ -311,7 +311,7 @@ fn indexnow((waiting, more_waiting): (u64, bool), pause: Option<Pause>, now: i64
 
 #[cfg(test)]
 mod tests {
-    use engine::notices::Refused;
+    use engine::rows::notice::Refused;
     use serde_json::json;
 
     use super::*;
@@ -374,7 +374,7 @@ mod tests {
                     tries: 0,
                     until: 8,
                     refused: None,
-                    sent: Some(engine::notices::Sent { urls: 3, at: 8 }),
+                    sent: Some(engine::rows::notice::Sent { urls: 3, at: 8 }),
                 }),
                 "  IndexNow: last took 3 URLs at 1970-01-01T00:00:08+00:00 (42 s ago)\n",
             ),

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use engine::error::EngineError;
 use engine::keys;
-use engine::sites::SiteRow;
+use engine::rows::site::SiteRow;
 use engine::sweep::audit::{Audit, AuditProgress, AuditStep, Finding, Problem, beginning, sifting};
 use objects::{ObjectKey, all_sites};
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::keys::{self, Key, Mark, RowKey, prefix};
-use engine::ledgers::rows_of;
+use engine::rows::holding::rows_of;
 use sitemap::plan::Ledger;
 
 use super::{Rows, Tally, check, same, text_of};

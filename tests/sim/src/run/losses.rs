@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::keys::{self, ALONE, Key, RowKey, ShardId, prefix};
-use engine::ledgers::rows_of;
+use engine::rows::holding::rows_of;
 use serde_json::Value as Json;
 use sitemap::plan::Ledger;
 use table::Item;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::keys::prefix;
-use engine::scans::Step;
+use engine::rows::scan::Step;
 use futures::FutureExt;
 use objects::{ObjectKey, Objects};
 use serde_json::json;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::content::NO_SOURCE;
-use engine::feed::EXPIRES;
 use engine::keys;
 use engine::regenerate::feed::FEED_PERIOD;
-use engine::sites::Hold;
+use engine::rows::feed::EXPIRES;
+use engine::rows::site::Hold;
 use objects::ObjectKey;
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -57,7 +57,7 @@ async fn changed(world: &World, path: &str, seconds_ago: i64, fields: &[(&str, &
         summary: text("summary"),
         published: text("published").map(|at| When::parse(&at).unwrap()),
     };
-    let row = engine::feed::row(NOW - seconds_ago, &format!("post{path}"), &item);
+    let row = engine::rows::feed::row(NOW - seconds_ago, &format!("post{path}"), &item);
     world.put_row(row).await;
 }
 

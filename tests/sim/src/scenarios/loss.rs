@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use engine::keys::prefix;
-use engine::slots::Room;
+use engine::rows::series::Room;
 use engine::sweep::audit::{Finding, Problem};
 use engine::sweep::sweep;
 use serde_json::json;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use engine::content::NO_SOURCE;
 use engine::keys::{self, Mark};
 use engine::reconcile::{KnownSites, Reconciler};
-use engine::sites::Hold;
+use engine::rows::site::Hold;
 use engine::sweep::notices::{Answer, SearchEngines};
 use engine::sweep::sweep;
 use futures::channel::oneshot;

@@ -3,9 +3,10 @@
 mod site;
 
 use engine::keys::{self, ShardId, claim};
-use engine::ledgers::Commit;
-use engine::segments::Summary;
-use engine::slots::{Offer, Room};
+use engine::reconcile::ledgers::Commit;
+use engine::rows::series::Room;
+use engine::rows::slot::Offer;
+use engine::rows::summary::Summary;
 use serde_json::json;
 use sitemap::plan::{
     Address, Change, Claim, Holding, Ledger, Placement, Plan, Rendered, Reuse, Series, Slot,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::scans::Step;
-use engine::sites::Hold;
+use engine::rows::scan::Step;
+use engine::rows::site::Hold;
 
 use super::{Bench, day, index, object, says};
 use crate::records::SITE;

@@ -1,8 +1,8 @@
 //! A site's row, and the rows of its scans.
 
 use engine::content::NO_SOURCE;
-use engine::scans::{ContentScan, Pass, SiteStep, Step};
-use engine::sites::{Hold, SiteRow};
+use engine::rows::scan::{ContentScan, Pass, SiteStep, Step};
+use engine::rows::site::{Hold, SiteRow};
 use sitemap::site::{SiteSettings, Stylesheet};
 
 use crate::records::SITE;
