@@ -108,7 +108,7 @@ impl Bucket {
         Fetched::of(self.read(path, limit, judged).await)
     }
 
-    /// Reads the document of this path, as [`Client::read`](super::fetch::Client::read) does.
+    /// Reads the document of this path, as [`Client::read`](super::client::Client::read) does.
     pub async fn read<T: Send + 'static>(
         &self,
         path: &str,

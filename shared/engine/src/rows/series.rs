@@ -97,7 +97,9 @@ impl Extent {
     }
 }
 
-/// Returns every shard of a site with its object's path, in the order of the paths. These are the shards that slots were given of, and
+/// Returns every shard of a site with its object's path, in the order of the paths.
+///
+/// These are the shards that slots were given of, and
 /// those that have an object, which may be of a table that was dropped.
 ///
 /// # Errors
