@@ -353,13 +353,16 @@ fn same(a: &Path, b: &Path) -> io::Result<bool> {
 mod tests {
     use super::*;
 
+    /// How long a lock is waited for that nobody has any more. A process that another test starts has a copy of each open file from
+    /// its fork to its exec, and so the lock, too.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
     #[tokio::test]
     async fn a_lock_is_waited_for_within_a_limit_and_ends_with_its_holder() {
         let root = tempfile::tempdir().unwrap();
-        let wait = Duration::from_millis(200);
-        let open = async || Disk::open(root.path(), |_| true, wait).await;
-        let first = open().await.unwrap();
-        let error = open().await.unwrap_err();
+        let open = async |wait| Disk::open(root.path(), |_| true, wait).await;
+        let first = open(PATIENCE).await.unwrap();
+        let error = open(Duration::from_millis(200)).await.unwrap_err();
         assert!(
             matches!(&error, BuildError::Locked { folder, .. } if folder == root.path()),
             "{error}"
@@ -367,7 +370,7 @@ mod tests {
         // The one that gave up has taken nothing of the other's.
         assert!(first.aside(0).parent().is_some_and(Path::is_dir));
         drop(first);
-        let mut second = open().await.unwrap();
+        let mut second = open(PATIENCE).await.unwrap();
         second.stage("a".to_owned()).unwrap();
         // Where its name is taken already, a file is not created.
         fs::write(second.aside(1), "mine").unwrap();
@@ -380,9 +383,7 @@ mod tests {
         for (ignores_case, pruned) in [(true, vec![]), (false, vec!["Post-sitemap.xml"])] {
             let root = tempfile::tempdir().unwrap();
             let build = async |name: &str| {
-                let mut disk = Disk::open(root.path(), |_| true, Duration::ZERO)
-                    .await
-                    .unwrap();
+                let mut disk = Disk::open(root.path(), |_| true, PATIENCE).await.unwrap();
                 disk.ignores_case = ignores_case;
                 disk.stage(name.to_owned()).unwrap();
                 disk.publish(false, true).unwrap()

@@ -74,8 +74,10 @@ impl List {
         // The names of the columns.
         rows.next()?;
         loop {
+            let before = rows.line();
+            let row = rows.next();
             let number = rows.line();
-            match rows.next() {
+            match row {
                 Ok(None) => return Ok(list),
                 Ok(Some(cells)) if cells.iter().all(String::is_empty) => {}
                 Ok(Some(cells)) => match cells.get(column).map(|cell| cell.trim()) {
@@ -83,7 +85,7 @@ impl List {
                     Some(cell) => list.add(number, cell)?,
                 },
                 // Behind a line that cannot be read comes the next one, unless the file itself cannot be.
-                Err(error) if rows.line() > number => list.refuse(number, error),
+                Err(error) if number > before => list.refuse(number, error),
                 Err(error) => return Err(error),
             }
         }

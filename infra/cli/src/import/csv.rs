@@ -3,6 +3,7 @@
 use std::io::{self, BufRead};
 
 use check::document::input::Input;
+use csv_core::ReadRecordResult;
 use serde_json::{Map, Value};
 use sitemap::time::{When, Zone};
 
@@ -18,6 +19,9 @@ use super::writer::{Id, Sink};
 
 /// Columns of one table.
 const MAX_COLUMNS: usize = 10_000;
+/// Bytes and cells of a row for which there is room from the beginning.
+const ROW_BYTES: usize = 4 * 1024;
+const ROW_CELLS: usize = 64;
 /// What separates cells: the first line says which.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 /// The zone in which a day ends last.
@@ -48,12 +52,12 @@ pub(super) fn read(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Option<Strin
         )));
     }
     loop {
-        let line = rows.input.line();
         let cells = match rows.next() {
             Ok(Some(cells)) => cells,
             Ok(None) => return Ok(None),
-            Err(error) => return Ok(Some(format!("line {line}: {error}"))),
+            Err(error) => return Ok(Some(format!("line {}: {error}", rows.line()))),
         };
+        let line = rows.line();
         if cells.iter().all(String::is_empty) {
             continue;
         }
@@ -195,83 +199,103 @@ fn is_past(text: &str, now: i64) -> bool {
 /// The rows of a table.
 pub(crate) struct Rows<'a> {
     input: Input<'a>,
-    separator: u8,
+    reader: csv_core::Reader,
+    /// The line at which the last row begins.
+    line: u64,
+    /// The bytes of a row's cells, one cell after the other, and where each ends.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
 }
 
 impl<'a> Rows<'a> {
+    /// Reads which separator the first line has most of.
     pub(crate) fn new(mut input: Input<'a>) -> Self {
         let first = input.head(HEAD_BYTES).split(|byte| *byte == b'\n').next();
         let first = first.unwrap_or_default();
         let count = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
         let separator = SEPARATORS.into_iter().rev().max_by_key(count);
+        let separator = separator.unwrap_or(b',');
         Self {
-            separator: separator.unwrap_or(b','),
             input,
+            reader: csv_core::ReaderBuilder::new().delimiter(separator).build(),
+            line: 1,
+            bytes: vec![0; ROW_BYTES],
+            ends: vec![0; ROW_CELLS],
         }
     }
 
-    /// Returns the number of the line at which the next row begins, from 1.
-    pub(crate) fn line(&mut self) -> u64 {
-        self.input.line()
+    /// Returns the number of the line at which the last row begins, from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
     }
 
-    /// Reads the next row. Returns `None` at the end.
+    /// Reads the next row that is not blank. Returns `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// If the table cannot be read, or the row is none: then the next row can be read.
     pub(crate) fn next(&mut self) -> io::Result<Option<Vec<String>>> {
-        let (mut cells, mut cell) = (Vec::new(), Vec::new());
-        let mut line = Vec::new();
+        self.skip_breaks()?;
+        self.line = self.input.line();
         self.input.begin_piece();
-        if self.input.read_until(b'\n', &mut line)? == 0 {
-            return Ok(None);
-        }
-        let mut at = 0;
-        // A cell begins; it may be quoted, and then go on over lines.
+        let (mut bytes, mut cells) = (0, 0);
+        let (mut is_begun, mut is_cut) = (false, false);
         loop {
-            let quoted = line.get(at) == Some(&b'"');
-            if quoted {
-                at += 1;
-                loop {
-                    match line.get(at) {
-                        Some(b'"') if line.get(at + 1) == Some(&b'"') => {
-                            cell.push(b'"');
-                            at += 2;
-                        }
-                        Some(b'"') => {
-                            at += 1;
-                            break;
-                        }
-                        Some(byte) => {
-                            cell.push(*byte);
-                            at += 1;
-                        }
-                        None => {
-                            line.clear();
-                            at = 0;
-                            if self.input.read_until(b'\n', &mut line)? == 0 {
-                                return Err(io::Error::other(
-                                    "a cell's quotation mark is not closed",
-                                ));
-                            }
-                        }
-                    }
+            let available = self.input.fill_buf()?;
+            let is_end = available.is_empty();
+            // A break ends the last row, unless a cell of it is still quoted.
+            let text = if is_end { b"\n" } else { available };
+            if is_end && !is_begun {
+                return Ok(None);
+            }
+            is_begun = true;
+            let (result, read, written, ended) =
+                (self.reader).read_record(text, &mut self.bytes[bytes..], &mut self.ends[cells..]);
+            if !is_end {
+                self.input.consume(read);
+            }
+            (bytes, cells) = (bytes + written, cells + ended);
+            match result {
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => return Ok(None),
+                ReadRecordResult::InputEmpty if is_end => {
+                    return Err(io::Error::other("a cell's quotation mark is not closed"));
                 }
-            }
-            while let Some(byte) = line.get(at).filter(|byte| **byte != self.separator) {
-                if !matches!(byte, b'\r' | b'\n') {
-                    cell.push(*byte);
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull => self.bytes.resize(2 * self.bytes.len(), 0),
+                // The rest of the row is read, and not kept.
+                ReadRecordResult::OutputEndsFull if cells > MAX_COLUMNS => {
+                    (cells, is_cut) = (0, true)
                 }
-                at += 1;
+                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
             }
-            let text = String::from_utf8(std::mem::take(&mut cell));
-            cells.push(text.map_err(|_| io::Error::other("it is not UTF-8"))?);
-            if cells.len() > MAX_COLUMNS {
-                return Err(io::Error::other(format!(
-                    "it has more than {MAX_COLUMNS} columns"
-                )));
+        }
+        if is_cut || cells > MAX_COLUMNS {
+            let text = format!("it has more than {MAX_COLUMNS} columns");
+            return Err(io::Error::other(text));
+        }
+        let mut begin = 0;
+        let mut row = Vec::with_capacity(cells);
+        for end in &self.ends[..cells] {
+            let cell = std::str::from_utf8(&self.bytes[begin..*end]);
+            row.push(
+                cell.map_err(|_| io::Error::other("it is not UTF-8"))?
+                    .to_owned(),
+            );
+            begin = *end;
+        }
+        Ok(Some(row))
+    }
+
+    fn skip_breaks(&mut self) -> io::Result<()> {
+        loop {
+            let available = self.input.fill_buf()?;
+            let is_break = |byte: &&u8| matches!(**byte, b'\r' | b'\n');
+            let count = available.iter().take_while(is_break).count();
+            if count == 0 {
+                return Ok(());
             }
-            if line.get(at) != Some(&self.separator) {
-                return Ok(Some(cells));
-            }
-            at += 1;
+            self.input.consume(count);
         }
     }
 }
@@ -315,7 +339,35 @@ mod tests {
 
     #[test]
     fn a_quotation_mark_that_is_not_closed_ends_the_table() {
-        let error = rows("a,b\n1,\"x\n2,y\n").unwrap_err();
-        assert_eq!(error, "a cell's quotation mark is not closed");
+        for text in ["a,b\n1,\"x\n2,y\n", "a,b\n1,\"x", "\""] {
+            let error = rows(text).unwrap_err();
+            assert_eq!(error, "a cell's quotation mark is not closed", "{text}");
+        }
+    }
+
+    #[test]
+    fn blank_lines_are_no_rows_and_the_last_row_needs_no_break() {
+        let found = rows("\n\na,b\r\n\r\n\"\",\n1\"2,3").unwrap();
+        assert_eq!(found, [["a", "b"], ["", ""], ["1\"2", "3"]]);
+        assert_eq!(rows("").unwrap(), Vec::<Vec<String>>::new());
+        assert_eq!(rows("\"\"").unwrap(), [[""]]);
+    }
+
+    #[test]
+    fn behind_a_row_that_is_none_comes_the_next() {
+        let wide = ",".repeat(MAX_COLUMNS);
+        let text = format!("a\n\n{wide}\n\"long\n{}\",b\nc", "x".repeat(20_000));
+        let mut rows = Rows::new(super::super::open(Cursor::new(text), u64::MAX).unwrap());
+        assert_eq!(rows.next().unwrap().unwrap(), ["a"]);
+        let error = rows.next().unwrap_err().to_string();
+        assert_eq!(
+            (rows.line(), &*error),
+            (3, "it has more than 10000 columns")
+        );
+        assert_eq!(rows.next().unwrap().unwrap()[0].len(), 20_005);
+        assert_eq!(rows.line(), 4);
+        assert_eq!(rows.next().unwrap().unwrap(), ["c"]);
+        assert_eq!(rows.line(), 6);
+        assert!(rows.next().unwrap().is_none());
     }
 }
