@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 
 use crate::check::names;
 use crate::check::robots::{Came, over_http};
-use crate::fetch::client::Client;
+use crate::fetch::client::{Client, is_absent};
 
 pub(crate) mod command;
 mod csv;
@@ -210,12 +210,7 @@ fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
         let url = format!("{origin}{name}");
         let opened = match opener.url_if_any(&url) {
             Ok(opened) => opened,
-            // S3 refuses so what it does not have.
-            Err(none)
-                if none
-                    .status
-                    .is_some_and(|status| (400..500).contains(&status) && status != 429) =>
-            {
+            Err(none) if none.status.is_some_and(is_absent) => {
                 continue;
             }
             // It may be the one that lists all pages.

@@ -1,6 +1,5 @@
 //! Parsers for the values of options that more than one verb uses.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
@@ -54,7 +53,7 @@ pub(crate) fn url(text: &str) -> Option<Result<Loc>> {
     let (scheme, _) = text.split_once("://")?;
     let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
     let url = is_scheme.then(|| Loc::parse_any(text))?;
-    Some(url.map_err(|error| anyhow!("{}: {error}", without_password(text))))
+    Some(url.map_err(|error| anyhow!("{}: {error}", without_passwords(text))))
 }
 
 /// Removes the user information of URLs from a text that quotes arguments.
@@ -67,7 +66,7 @@ pub fn without_passwords(text: &str) -> String {
         let end = part
             .find([' ', '\'', '"', '\n', '<', '>'])
             .unwrap_or(part.len());
-        let slash = part[..end].find('/').unwrap_or(end);
+        let slash = part[..end].find(['/', '?', '#']).unwrap_or(end);
         let is_host = part[..slash]
             .rsplit_once(':')
             .is_none_or(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
@@ -80,24 +79,6 @@ pub fn without_passwords(text: &str) -> String {
     safe
 }
 
-/// Returns a URL without its user information.
-fn without_password(url: &str) -> Cow<'_, str> {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return Cow::Borrowed(url);
-    };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let port = rest[..end].rsplit_once(':').map_or("", |(_, port)| port);
-    // A password with a slash that is not encoded has no host before it.
-    let end = match port.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => end,
-        false => rest.len(),
-    };
-    match rest[..end].rfind('@') {
-        None => Cow::Borrowed(url),
-        Some(at) => Cow::Owned(format!("{scheme}://…{}", &rest[at..])),
-    }
-}
-
 pub(crate) fn map(text: &str) -> Result<(String, String), String> {
     let (from, to) = text.split_once('=').ok_or("is not A=B")?;
     Ok((origin(from)?, origin(to)?))
@@ -105,7 +86,7 @@ pub(crate) fn map(text: &str) -> Result<(String, String), String> {
 
 pub(crate) fn origin(text: &str) -> Result<String, String> {
     let origin = sitemap::loc::Origin::parse(text);
-    let origin = origin.map_err(|error| format!("{}: {error}", without_password(text)))?;
+    let origin = origin.map_err(|error| format!("{}: {error}", without_passwords(text)))?;
     Ok(origin.as_str().to_owned())
 }
 
@@ -138,7 +119,7 @@ mod tests {
             ),
             ("folder", "folder"),
         ] {
-            assert_eq!(without_password(text), expected);
+            assert_eq!(without_passwords(text), expected);
         }
         let told = "'https://jane:s3cret@a.example=http://b:s3/cret@b.example' for '--map'";
         let safe = "'https://…@a.example=http://…@b.example' for '--map'";

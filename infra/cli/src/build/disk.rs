@@ -353,8 +353,8 @@ fn same(a: &Path, b: &Path) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    /// How long a lock is waited for that nobody has any more. A process that another test starts has a copy of each open file from
-    /// its fork to its exec, and so the lock, too.
+    /// Time that a build waits for a released lock. A process that another test starts has copies of all open files from its fork to
+    /// its exec, and so holds the lock.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     #[tokio::test]

@@ -23,7 +23,7 @@ use super::pages::Pages;
 use crate::check::crawl::MAX_DEPTH;
 use crate::check::{names, robots};
 use crate::fetch::bucket::Bucket;
-use crate::fetch::client::Client;
+use crate::fetch::client::{Client, is_absent};
 use crate::fetch::origin::parts;
 use crate::files;
 use crate::terminal::output::note;
@@ -508,8 +508,7 @@ async fn document(
             reader.client.read(url, limit, listed).await
         }
     };
-    let is_gone = response
-        .is_some_and(|response| (400..500).contains(&response.status) && response.status != 429);
+    let is_gone = response.is_some_and(|response| is_absent(response.status));
     match came {
         Ok(came) => came,
         Err(why) if is_gone => Came::Absent(why),

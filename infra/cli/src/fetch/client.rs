@@ -89,6 +89,11 @@ impl Fetched {
     }
 }
 
+/// Returns whether a status says that there is nothing at an address. S3 refuses so what it does not have; 429 says nothing of it.
+pub(crate) fn is_absent(status: u16) -> bool {
+    (400..500).contains(&status) && status != 429
+}
+
 /// Why there is no body.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{why}")]

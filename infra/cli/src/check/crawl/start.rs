@@ -19,7 +19,7 @@ use crate::check::limits::over;
 use crate::check::names;
 use crate::check::robots::{self, Came, Known};
 use crate::check::target::Target;
-use crate::fetch::client::Client;
+use crate::fetch::client::{Client, is_absent};
 use crate::fetch::origin::{Origin, get, read_file, read_whole};
 
 /// Returns the origin of a target that is a server on this machine. Returns `None` for other targets.
@@ -173,8 +173,7 @@ impl Walk<'_> {
                     if status != Some(404) && failure.is_none() {
                         failure = Some(format!(" ({url}: {})", fetched.failure));
                     }
-                    // Of what was refused nobody knows that it is there: S3 answers so for what is not.
-                    if !status.is_some_and(|status| (400..500).contains(&status) && status != 429) {
+                    if !status.is_some_and(is_absent) {
                         unread.push(format!("{url}: {}", fetched.failure));
                     }
                 }
