@@ -292,9 +292,11 @@ FAULTS = {
         (INDEX, ".count_indexes(site, row.version, row.indexes, needed)",
          ".count_indexes(site, row.version, needed, needed)")],
     "the indexes are put in the wrong order": [
-        (INDEX, "        is <= was\n", "        is > was\n")],
-    "the first index is always put last": [
-        (INDEX, "        is <= was\n", "        is <= was || true\n")],
+        (INDEX, "let next = left.iter().min_by_key(", "let next = left.iter().max_by_key(")],
+    "an index is put before the one that takes its lines": [
+        (INDEX, "(loss(n), ages[**n - 1], **n)", "(ages[**n - 1], **n)")],
+    "what a run that died has left is put in any order": [
+        (INDEX, "(loss(n), ages[**n - 1], **n)", "(loss(n), **n)")],
     "a cascade that gets longer is put first": [
         (INDEX, "order.insert(if lists_fewer { 0 } else { order.len() }, 1);", "order.insert(0, 1);")],
     "a block is put without If-Match": [

@@ -10,7 +10,7 @@
 //! - An index that is no longer needed is published empty. `http` answers 404 for it once no cache can name it.
 //! - Each has a comment that says how many URLs its sitemaps list, by their summaries.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
@@ -19,9 +19,8 @@ use crate::rows::keys::ShardId;
 use crate::rows::site::SiteRow;
 use futures::future::join;
 use objects::{ObjectKey, Put, stamp};
-use sitemap::index::{first_loc, with_counts};
-use sitemap::member::{Builder, Member, Part, Segment, SegmentInfo};
-use sitemap::site::SiteSettings;
+use sitemap::index::{locs, with_counts};
+use sitemap::member::{Builder, Member, Part, Segment};
 use sitemap::stylesheet::index_frame;
 
 use self::blocks::{Block, cut, listed_at};
@@ -140,7 +139,7 @@ impl Regenerator {
         let wanted = stamp(row.epoch, generation);
         let needed = pages.iter().filter(|page| page.lines > 0).count();
         let mut put = 0;
-        for n in order(&row.settings, objects, pages) {
+        for n in order(row, objects, pages) {
             let (page, key) = (
                 &pages[n - 1],
                 ObjectKey::index(&row.settings.host, n as u32),
@@ -180,62 +179,76 @@ impl Regenerator {
     }
 }
 
-/// What an index begins with. Lines are in the order of their sitemaps.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum First {
-    /// Another index: this is a cascade.
-    Index,
-    Sitemap(ShardId),
-    /// It has no lines.
-    Nothing,
-}
-
-impl First {
-    fn of_lines(site: &str, lines: &[u8]) -> Self {
-        match first_loc(lines) {
-            None => Self::Nothing,
-            Some(loc) => listed_at(site, loc).map_or(Self::Index, Self::Sitemap),
-        }
-    }
-
-    /// Of what is stored, and how many lines that has.
-    fn of_object(site: &str, object: Option<&Stored>) -> (Self, u64) {
-        let first = |(_, bytes): &Stored| {
-            let member = Member::parse(bytes).ok()?;
-            let directory = member.directory();
-            let with_lines = |segment: &SegmentInfo| segment.entries > 0;
-            let first = directory.segments.iter().position(with_lines)?;
-            let lines = member.inflated(Part::Segment(first))?;
-            Some((Self::of_lines(site, &lines), directory.entries()))
-        };
-        object.and_then(first).unwrap_or((Self::Nothing, 0))
-    }
-}
-
 /// Returns the numbers of the indexes in the order in which they are put: at each moment every sitemap that stays is in one of
 /// them, and a cascade lists no index that is not there.
 ///
-/// - Of two neighbours the one that gets lines from the other goes first. What they list now decides, not how much: others publish
-///   at the same time, so an object may be older than the next one. If such a one would be put, that put is lost.
-/// - A cascade goes last, or first if it lists fewer.
-fn order(settings: &SiteSettings, objects: &[Option<Stored>], pages: &[Page]) -> Vec<usize> {
-    let site = &settings.host;
-    let was = objects
-        .iter()
-        .map(|object| First::of_object(site, object.as_ref()));
-    let is = pages.iter().map(|page| First::of_lines(site, &page.xml));
-    let firsts: Vec<_> = was.zip(is).collect();
-    let is_after_next = |_: &usize, next: &usize| {
-        let ((was, _), is) = &firsts[next - 1];
-        is <= was
-    };
-    let numbers: Vec<usize> = (1..=pages.len()).collect();
-    let runs = numbers.chunk_by(is_after_next);
-    let mut order: Vec<usize> = runs.flat_map(|run| run.iter().rev().copied()).collect();
-    if let Some(((was, lines), First::Index)) = firsts.first() {
-        let lists_fewer = *was == First::Index && u64::from(pages[0].lines) < *lines;
+/// - An index goes before those that list now what it is to list, also if it lists that already. What the others list decides, not
+///   how much. Others publish at the same time, so an object may be older than the next one: its put is lost then.
+/// - A run that died has left some indexes as it put them and some as they were before. Each of two may list what the other
+///   is to list. Then the one goes first whose sitemaps are in others too: of several the oldest, since what newer ones list remains.
+///   If there is none, a sitemap is in no index until its own is put.
+/// - A cascade goes last, or first if it lists fewer indexes than before.
+fn order(row: &SiteRow, objects: &[Option<Stored>], pages: &[Page]) -> Vec<usize> {
+    if pages.len() == 1 {
+        return vec![1];
+    }
+    // Of each sitemap the index that is to list it, and those that do.
+    let mut sitemaps = BTreeMap::<&str, (usize, BTreeSet<usize>)>::new();
+    for (n, page) in (1..).zip(pages) {
+        sitemaps.extend(locs(&page.xml).map(|loc| (loc, (n, BTreeSet::new()))));
+    }
+    let (mut ages, mut indexes_before) = (Vec::new(), 0);
+    for (n, object) in (1..).zip(objects) {
+        let (age, lines) = stored(row, object.as_ref()).unwrap_or_default();
+        for loc in locs(&lines) {
+            if let Some((_, listed_in)) = sitemaps.get_mut(loc) {
+                listed_in.insert(n);
+            }
+        }
+        ages.push(age);
+        if n == 1 {
+            indexes_before = indexes_in(row, &lines);
+        }
+    }
+    let moves: BTreeSet<_> = sitemaps.into_values().collect();
+    let mut left: BTreeSet<usize> = (1..=pages.len()).collect();
+    let mut order = Vec::new();
+    loop {
+        // Whether its put takes a sitemap off that is not where it is to be; and if so, off the last index that lists it.
+        let loss = |n: &usize| {
+            let moves = moves.iter();
+            let held = moves.filter(|(to, by)| by.contains(n) && to != n && left.contains(to));
+            let is_elsewhere = |by: &BTreeSet<_>| by.iter().any(|m| m != n && left.contains(m));
+            held.map(|(_, by)| !is_elsewhere(by)).max()
+        };
+        let next = left.iter().min_by_key(|n| (loss(n), ages[**n - 1], **n));
+        let Some(n) = next.copied() else { break };
+        left.remove(&n);
+        order.push(n);
+    }
+    let indexes = indexes_in(row, &pages[0].xml);
+    if indexes.max(indexes_before) > 0 {
+        let lists_fewer = indexes < indexes_before;
         order.retain(|n| *n != 1);
         order.insert(if lists_fewer { 0 } else { order.len() }, 1);
     }
     order
+}
+
+/// Returns a stored index's lines, and how old they are: its generation, behind all other epochs.
+fn stored(row: &SiteRow, object: Option<&Stored>) -> Option<((bool, u64), Vec<u8>)> {
+    let (_, bytes) = object?;
+    let member = Member::parse(bytes).ok()?;
+    let directory = member.directory();
+    let segments = (0..directory.segments.len()).map(Part::Segment);
+    let lines: Option<Vec<_>> = segments.map(|part| member.inflated(part)).collect();
+    let age = (directory.epoch == row.epoch, directory.generation());
+    Some((age, lines?.concat()))
+}
+
+/// Returns how many other indexes these lines list.
+fn indexes_in(row: &SiteRow, lines: &[u8]) -> usize {
+    let host = &row.settings.host;
+    let others = locs(lines).take_while(|loc| listed_at(host, loc).is_none());
+    others.count()
 }

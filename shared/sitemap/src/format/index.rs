@@ -103,11 +103,11 @@ pub fn last_loc(lines: &[u8]) -> Option<&str> {
     Some(last.split_once("</loc>")?.0)
 }
 
-/// Returns the address in the first of these lines.
-#[must_use]
-pub fn first_loc(lines: &[u8]) -> Option<&str> {
-    let (_, first) = std::str::from_utf8(lines).ok()?.split_once("<loc>")?;
-    Some(first.split_once("</loc>")?.0)
+/// Returns the addresses in these lines.
+pub fn locs(lines: &[u8]) -> impl Iterator<Item = &str> {
+    let lines = std::str::from_utf8(lines).unwrap_or_default();
+    let behind = lines.split("<loc>").skip(1);
+    behind.filter_map(|rest| Some(rest.split_once("</loc>")?.0))
 }
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
         let mut out = b"<sitemap><loc>another</loc></sitemap>\n".to_vec();
         let before = out.len();
         render(&line, &mut out);
-        assert_eq!(first_loc(&out[before..]), Some(line.loc));
+        assert_eq!(Vec::from_iter(locs(&out)), ["another", line.loc]);
         assert_eq!(last_loc(&out), Some(line.loc));
         assert_eq!(String::from_utf8_lossy(&out[before..]), expected);
     }

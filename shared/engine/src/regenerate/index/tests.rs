@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sitemap::index::{COUNTS_BYTES, Count};
 use sitemap::plan::Series;
-use sitemap::site::MAX_BYTES;
+use sitemap::site::{MAX_BYTES, SiteSettings};
 use table::{Item, Table, Update};
 
 use super::lines::Line;
@@ -246,7 +246,15 @@ fn a_cascade_lists_the_others_first_if_there_are_any() {
 /// Puts the indexes one after another: no sitemap that stays is in none of them meanwhile, and nothing is listed that is not there.
 #[track_caller]
 fn check_order(before: &[&[u32]], after: &[&[u32]], expected: &[usize]) {
-    let settings = row(&json!({})).settings;
+    let before: Vec<_> = before.iter().map(|numbers| (1, *numbers)).collect();
+    check_order_of(&before, after, expected);
+}
+
+/// The same of indexes that are not of one generation.
+#[track_caller]
+fn check_order_of(before: &[(u64, &[u32])], after: &[&[u32]], expected: &[usize]) {
+    let row = row(&json!({}));
+    let settings = &row.settings;
     // Numbers above a hundred are indexes.
     let lines = |numbers: &[u32]| {
         let mut page = Page::default();
@@ -256,16 +264,16 @@ fn check_order(before: &[&[u32]], after: &[&[u32]], expected: &[usize]) {
                 Some(n) => ObjectKey::index(HOST, n),
                 None => shards("post", *n, 1).into_keys().last().unwrap().object(),
             };
-            line.set(&settings, &key, None, Count::default());
+            line.set(settings, &key, None, Count::default());
             page.add(&line);
         }
         page
     };
-    let object = |numbers: &&[u32]| {
+    let object = |(stamp, numbers): &(u64, &[u32])| {
         let page = lines(numbers);
-        let mut builder = Builder::new(&index_frame(&settings), 1);
+        let mut builder = Builder::new(&index_frame(settings), row.epoch);
         builder.push(&Segment {
-            stamp: 1,
+            stamp: *stamp,
             entries: page.lines,
             newest: None,
             xml: &page.xml,
@@ -280,13 +288,14 @@ fn check_order(before: &[&[u32]], after: &[&[u32]], expected: &[usize]) {
     };
     let objects: Vec<Option<Stored>> = before.iter().map(object).collect();
     let pages: Vec<Page> = after.iter().map(|numbers| lines(numbers)).collect();
-    let order = order(&settings, &objects, &pages);
+    let order = order(&row, &objects, &pages);
     assert_eq!(order, expected, "{before:?} {after:?}");
-    let mut now = before.to_vec();
+    let before: Vec<_> = before.iter().map(|(_, numbers)| *numbers).collect();
+    let mut now = before.clone();
     let all = |lists: &[&[u32]]| BTreeSet::from_iter(lists.concat());
     for n in order {
         now[n - 1] = after[n - 1];
-        for stays in all(before).intersection(&all(after)) {
+        for stays in all(&before).intersection(&all(after)) {
             assert!(all(&now).contains(stays), "{before:?} {after:?}: {stays}");
         }
         for n in all(&now).into_iter().filter_map(|n| n.checked_sub(101)) {
@@ -299,8 +308,8 @@ fn check_order(before: &[&[u32]], after: &[&[u32]], expected: &[usize]) {
 #[test]
 fn every_sitemap_stays_in_an_index_while_they_are_put() {
     // Some come: the others are pushed on.
-    check_order(&[&[1, 2], &[3]], &[&[1, 2], &[3, 4]], &[2, 1]);
-    check_order(&[&[2, 3], &[4], &[]], &[&[1, 2], &[3, 4], &[]], &[3, 2, 1]);
+    check_order(&[&[1, 2], &[3]], &[&[1, 2], &[3, 4]], &[1, 2]);
+    check_order(&[&[2, 3], &[4], &[]], &[&[1, 2], &[3, 4], &[]], &[2, 1, 3]);
     // Some go: the others move up.
     check_order(
         &[&[1, 2], &[3, 4], &[5]],
@@ -311,7 +320,7 @@ fn every_sitemap_stays_in_an_index_while_they_are_put() {
     check_order(
         &[&[1, 2], &[3, 4], &[]],
         &[&[2, 3], &[4, 5], &[6]],
-        &[1, 3, 2],
+        &[1, 2, 3],
     );
     check_order(
         &[&[2, 3], &[4, 5], &[6]],
@@ -323,15 +332,35 @@ fn every_sitemap_stays_in_an_index_while_they_are_put() {
         [&[1, 2], &[3, 4], &[6, 7], &[8]],
         [&[2, 3], &[4, 5], &[6, 7], &[8]],
     );
-    check_order(&before, &after, &[1, 4, 3, 2]);
+    check_order(&before, &after, &[1, 2, 3, 4]);
     // A cascade comes and goes; it gets longer and shorter.
     let plain: [&[u32]; 4] = [&[1, 2], &[3, 4], &[], &[]];
     let cascade: [&[u32]; 4] = [&[102, 103], &[1, 2], &[3, 4], &[]];
     let longer: [&[u32]; 4] = [&[102, 103, 104], &[2, 3], &[4, 5], &[6]];
-    check_order(&plain, &cascade, &[4, 3, 2, 1]);
-    check_order(&cascade, &plain, &[1, 2, 4, 3]);
-    check_order(&cascade, &longer, &[2, 4, 3, 1]);
+    check_order(&plain, &cascade, &[3, 2, 4, 1]);
+    check_order(&cascade, &plain, &[1, 2, 3, 4]);
+    check_order(&cascade, &longer, &[2, 3, 4, 1]);
     check_order(&longer, &cascade, &[1, 3, 2, 4]);
+}
+
+#[test]
+fn every_sitemap_stays_in_an_index_after_a_run_that_died() {
+    // It has put the first alone, which now lists what is behind the second.
+    let died: [(u64, &[u32]); 2] = [(2, &[7, 8]), (1, &[5, 6])];
+    check_order_of(&died, &[&[1, 7], &[8, 9]], &[2, 1]);
+    // The first is to list what the second lists, and the other way round.
+    let died: [(u64, &[u32]); 2] = [(2, &[7, 8]), (1, &[5, 7])];
+    check_order_of(&died, &[&[1, 7], &[8, 9]], &[2, 1]);
+    // And what both are to list is in the oldest and in a newer one.
+    let died: [(u64, &[u32]); 4] = [(2, &[5, 6]), (2, &[7, 8]), (1, &[5, 6]), (1, &[7, 8])];
+    check_order_of(&died, &[&[4, 5], &[6, 7], &[8, 9], &[]], &[3, 2, 4, 1]);
+}
+
+/// An index that others have put since it was read, and the next one was read after that: its put is lost before another's is done.
+#[test]
+fn the_order_does_not_rely_on_an_index_that_may_be_older_than_another() {
+    check_order_of(&[(1, &[2, 3]), (2, &[2, 3])], &[&[1, 2], &[3, 4]], &[1, 2]);
+    check_order_of(&[(2, &[2, 3]), (1, &[2, 3])], &[&[1, 2], &[3, 4]], &[2, 1]);
 }
 
 #[test]
