@@ -1,6 +1,7 @@
 //! The protocols that keep what is published true, over two ports: tables of items and a bucket of objects.
 //!
-//! content → [`ingest`] → [`reconcile`] → sitemap table → [`regenerate`] → bucket, and by the clock [`sweep`].
+//! content → [`ingest`] → [`reconcile`] → sitemap table → [`regenerate`] → bucket, and by the clock [`sweep`]. Where nothing is
+//! placed yet and nobody else writes, [`bulk`] makes the same of all records at once.
 //!
 //! - Reads are consistent. A decision is made by a pure function of `sitemap`, never between two awaits.
 //! - What is written is written under a condition that fails if what was read is no longer so.
@@ -8,6 +9,7 @@
 //! - Time, pauses and randomness come from [`Env`] alone, and nothing is spawned: in a simulated world a history repeats.
 
 mod batch_get;
+pub mod bulk;
 pub mod concurrency;
 pub mod content;
 mod env;

@@ -387,7 +387,7 @@ pub const PAGE: Page = Page {
     alternates: Alternates::None,
 };
 
-fn page() -> impl Strategy<Value = Page> {
+pub(crate) fn page() -> impl Strategy<Value = Page> {
     let hours = || proptest::option::weighted(0.15, HOURS);
     let state = prop_oneof![
         14 => Just(State::Listed),
@@ -473,7 +473,7 @@ fn contents() -> impl Strategy<Value = (bool, Film, bool, Alternates)> {
     (titled, film, news, alternates)
 }
 
-fn settings() -> impl Strategy<Value = Settings> {
+pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     let hidden = proptest::option::weighted(0.2, 0..TYPES.len());
     let public = prop::bool::weighted(0.8);
     let capacity = prop::sample::select(vec![1, 2, 3, 5, 8]);

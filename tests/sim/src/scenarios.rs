@@ -4,6 +4,7 @@
 //! front. Nothing fails here unless a test says so: generated histories are there for faults.
 
 mod archives;
+mod bulk;
 mod calls;
 mod closing;
 mod feed;

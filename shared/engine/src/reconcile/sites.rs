@@ -6,7 +6,7 @@ use futures::future::try_join;
 use serde_json::Value;
 use sitemap::site::{SITE_ID_PREFIX, SiteSettings, is_settings, is_site_host};
 
-use super::reconciler::{Reconciler, TRIES};
+use super::reconciler::{KnownSites, Reconciler, TRIES};
 use crate::error::EngineError;
 use crate::rows::site::{Hold, SiteRow};
 use sitemap::RENDER_VERSION;
@@ -46,14 +46,7 @@ impl Reconciler {
     }
 
     fn settings_of(&self, host: &str, recorded: Option<&Value>) -> Option<SiteSettings> {
-        let settings = match recorded {
-            Some(item) => SiteSettings::parse(host, item),
-            None if self.known.include(host) => SiteSettings::default_for(host),
-            None => return None,
-        };
-        // A host that is no host is no site.
-        let settings = settings.ok();
-        settings.filter(|settings| is_site_host(host) && settings.origin.host() == host)
+        self.known.settings_of(host, recorded)
     }
 
     /// Returns whether a site that is known has no row.
@@ -149,6 +142,20 @@ impl Reconciler {
             what: format!("site {host}"),
             tries: TRIES,
         })
+    }
+}
+
+impl KnownSites {
+    /// Returns what a site's record says, or the defaults of a known site that has none. Returns `None` if the host is no site.
+    pub(crate) fn settings_of(&self, host: &str, recorded: Option<&Value>) -> Option<SiteSettings> {
+        let settings = match recorded {
+            Some(item) => SiteSettings::parse(host, item),
+            None if self.include(host) => SiteSettings::default_for(host),
+            None => return None,
+        };
+        // A host that is no host is no site.
+        let settings = settings.ok();
+        settings.filter(|settings| is_site_host(host) && settings.origin.host() == host)
     }
 }
 

@@ -203,7 +203,7 @@ impl Regenerator {
     }
 
     /// Returns what the metadata of a built member says. The time of change stays while the document does.
-    pub(super) fn member_document(&self, built: &Built, stored: Option<&ObjectMeta>) -> Document {
+    pub(crate) fn member_document(&self, built: &Built, stored: Option<&ObjectMeta>) -> Document {
         let digest = built.directory.digest();
         let stored = stored.and_then(|meta| meta.document.as_ref());
         Document {

@@ -62,10 +62,47 @@ impl Room {
 
 /// Where the counter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Counter {
+pub(crate) struct Counter {
     next: Slot,
     /// Bytes of the entries that it has placed in this shard.
     bytes: u64,
+}
+
+impl Counter {
+    /// Where it begins.
+    pub(crate) const FIRST: Self = Self {
+        next: Slot { n: 1, i: 0 },
+        bytes: 0,
+    };
+
+    /// Takes the slot of an entry of so many bytes: the next one in the shard, or the first of another one.
+    pub(crate) fn take(&mut self, bytes: u64, room: Room, avoid: Option<u32>) -> Slot {
+        let Self { next, bytes: taken } = *self;
+        let is_full = next.i >= room.positions || taken > 0 && taken + bytes > room.bytes;
+        if is_full || Some(next.n) == avoid {
+            let beyond = if Some(next.n + 1) == avoid { 2 } else { 1 };
+            *self = Self {
+                next: Slot {
+                    n: next.n + beyond,
+                    i: 0,
+                },
+                bytes: 0,
+            };
+        }
+        let slot = self.next;
+        self.next.i += 1;
+        self.bytes += bytes;
+        slot
+    }
+
+    /// Returns the row of a series whose shards have given slots up to this number.
+    pub(crate) fn row(&self, series: &Series, positions: u32) -> Item {
+        Item::from(&self::series(series))
+            .with("next_n", self.next.n)
+            .with("next_i", self.next.i)
+            .with("positions", positions)
+            .with("bytes", self.bytes)
+    }
 }
 
 /// How far a series has grown.
@@ -139,24 +176,8 @@ fn take(
     room: Room,
     avoid: Option<u32>,
 ) -> (Vec<Slot>, Counter) {
-    let slots = sizes.iter().map(|bytes| {
-        let Counter { next, bytes: taken } = counter;
-        let is_full = next.i >= room.positions || taken > 0 && taken + bytes > room.bytes;
-        if is_full || Some(next.n) == avoid {
-            let beyond = if Some(next.n + 1) == avoid { 2 } else { 1 };
-            counter = Counter {
-                next: Slot {
-                    n: next.n + beyond,
-                    i: 0,
-                },
-                bytes: 0,
-            };
-        }
-        let slot = counter.next;
-        counter.next.i += 1;
-        counter.bytes += bytes;
-        slot
-    });
+    let slots = sizes.iter();
+    let slots = slots.map(|bytes| counter.take(*bytes, room, avoid));
     (slots.collect(), counter)
 }
 
@@ -279,12 +300,8 @@ impl SitemapTable {
             self.env.backoff(round).await;
             let item = self.item(&key).await?;
             let counter = item.as_ref().map(|item| counter(&key, item)).transpose()?;
-            let first = Counter {
-                next: Slot { n: 1, i: 0 },
-                bytes: 0,
-            };
             let (slots, Counter { next, bytes }) =
-                take(counter.unwrap_or(first), sizes, room, avoid);
+                take(counter.unwrap_or(Counter::FIRST), sizes, room, avoid);
             let reached = slots.iter().map(|slot| slot.i + 1).max().unwrap_or(0);
             let positions = reached.max(item.as_ref().map(extent).unwrap_or_default().positions);
             let update = Update::new()
