@@ -1,42 +1,35 @@
 //! `waymark build`: content published into a folder, without any server.
 //!
 //! ```text
-//! files ─▶ content in memory ─▶ engine, as at a first load ─▶ objects in memory ─▶ front ─▶ folder
-//!         (content)            (world)                                           (folder)
+//! files ─▶ spool on disk ─▶ first load in bulk ─▶ objects in memory ─▶ front ─▶ folder
+//!          (content)        (first_load, world)                       (folder)
 //! ```
 //!
 //! It is the engine of the functions over the tables and the bucket in memory, and the front answers for each file as it would
 //! answer a crawler. Nothing is decided or rendered here.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
-
-use crate::content::{Loaded, Source, read};
-use crate::terminal::progress::{Progress, Unit};
+use crate::content::{Loaded, Source, Spool};
 
 pub(crate) mod command;
 mod disk;
 mod error;
+mod first_load;
 mod folder;
 mod site;
+mod threads;
 mod world;
 
 pub use error::BuildError;
+pub(crate) use first_load::Keeps;
 pub use folder::{Out, Written};
 pub use site::{Hosts, Site, some};
 pub use world::World;
 
-/// Records that are reconciled together, as in the scan of a first load.
-const BATCH: usize = 250;
-
 /// Content that was read, and is not published yet.
 #[derive(Debug)]
-pub struct Content {
-    world: World,
-    /// Settings' ids, and the others in the order of the input.
-    settings: Vec<String>,
-    pages: Vec<String>,
-    seen: HashSet<u64>,
+pub(crate) struct Content {
+    spool: Spool,
+    now: i64,
 }
 
 impl Content {
@@ -44,14 +37,10 @@ impl Content {
     ///
     /// # Errors
     ///
-    /// If the tables in memory refuse to begin.
-    pub async fn begin(now: i64) -> Result<Self, BuildError> {
-        Ok(Self {
-            world: World::begin(now).await?,
-            settings: Vec::new(),
-            pages: Vec::new(),
-            seen: HashSet::new(),
-        })
+    /// If there can be no temporary file.
+    pub(crate) fn begin(now: i64) -> Result<Self, BuildError> {
+        let spool = Spool::new()?;
+        Ok(Self { spool, now })
     }
 
     /// Reads a source. Of two records with one id the later one replaces the first, in its place.
@@ -59,56 +48,19 @@ impl Content {
     /// # Errors
     ///
     /// If it cannot be read.
-    pub async fn read(&mut self, source: &Source) -> Result<Loaded, BuildError> {
-        let Self {
-            world,
-            settings,
-            pages,
-            seen,
-        } = self;
-        let loaded = read(source, |record| {
-            let mut hasher = DefaultHasher::new();
-            record.id.hash(&mut hasher);
-            world.put(&record.value)?;
-            if seen.insert(hasher.finish()) {
-                let ids = if record.is_settings {
-                    &mut *settings
-                } else {
-                    &mut *pages
-                };
-                ids.push(record.id);
-            }
-            Ok(())
-        });
-        Ok(loaded.await?)
+    pub(crate) fn read(&mut self, source: &Source) -> Result<(), BuildError> {
+        Ok(self.spool.add(source)?)
     }
 
-    /// Publishes it in memory.
+    /// Publishes it in memory. Returns also what reading came to.
     ///
     /// # Errors
     ///
     /// If the engine fails.
-    pub async fn publish(self) -> Result<World, BuildError> {
-        let Self {
-            mut world,
-            settings,
-            pages,
-            seen,
-        } = self;
-        drop(seen);
-        world.settle(&settings).await?;
-        let total = pages.len() as u64;
-        let mut progress = Progress::begin("placing pages", Unit::Things("records"), Some(total));
-        let mut done = 0;
-        for batch in pages.chunks(BATCH) {
-            world.place(batch).await?;
-            done += batch.len() as u64;
-            progress.reach(done);
-        }
-        drop((progress, pages));
-        let progress = Progress::begin("publishing", Unit::Things("records"), Some(total));
-        world.publish().await?;
-        drop(progress);
-        Ok(world)
+    pub(crate) async fn publish(self, keeps: Keeps) -> Result<(World, Loaded), BuildError> {
+        let mut world = World::begin(self.now).await?;
+        let load = || first_load::load(&mut world, &self.spool, keeps);
+        let loaded = tokio::task::block_in_place(load)?;
+        Ok((world, loaded))
     }
 }

@@ -10,13 +10,16 @@ pub(crate) mod attributes;
 pub mod forecast;
 mod lines;
 mod outcome;
-mod records;
+mod plain_item;
 pub mod sample;
 mod source;
+mod spool;
 
 pub(crate) use lines::{BATCH, Counted, Item, Line, Lined, Parsed, id_of, read_lines};
 pub use lines::{CONCURRENCY, MAX_KEY_BYTES};
+pub(crate) use lines::{RecordLine, read_record, too_long};
 pub(crate) use outcome::WHOLE_LINE;
 pub use outcome::{LineProblem, Loaded, NoRecords};
-pub use records::{Record, read};
+pub(crate) use plain_item::{item, refusal};
 pub use source::{LoadError, SAMPLE_NAME, STDIN_NAME, Source};
+pub(crate) use spool::{Spool, SpooledLine};

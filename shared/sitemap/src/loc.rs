@@ -202,11 +202,16 @@ impl Loc {
     /// Returns the URL, if it is written already as it would be written: most are, and parsing takes twenty times as long. What
     /// this does not know is left to the parser.
     fn plain(raw: &str) -> Option<Self> {
+        Self::plain_host(raw).map(|_| Self(raw.to_owned()))
+    }
+
+    /// Returns the host of such a URL. It has no port.
+    pub(crate) fn plain_host(raw: &str) -> Option<&str> {
         let scheme = ["https://", "http://"];
         let rest = scheme.iter().find_map(|scheme| raw.strip_prefix(scheme))?;
         let (host, path) = rest.split_once('/')?;
         let plain = raw.len() <= MAX_LOC_BYTES && is_plain_host(host) && is_plain_path(path);
-        plain.then(|| Self(raw.to_owned()))
+        plain.then_some(host)
     }
 
     fn within_limit(url: Url) -> Result<Self, LocError> {

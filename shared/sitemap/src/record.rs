@@ -226,6 +226,9 @@ impl ContentRecord {
 
 /// Returns the host, and port if it is not the scheme's own, of an absolute URL.
 fn host_of(url: &str) -> Option<String> {
+    if let Some(host) = Loc::plain_host(url) {
+        return Some(host.to_owned());
+    }
     let url = url::Url::parse(url).ok()?;
     let host = url.host_str()?;
     Some(match url.port() {

@@ -10,9 +10,9 @@ use clap::Args;
 use serde::Serialize;
 use sitemap::time::When;
 
-use crate::build::{BuildError, Content, Out, Site, Written, some};
+use crate::build::{BuildError, Content, Keeps, Out, Site, Written, some};
+use crate::content::Source;
 use crate::content::args::{show_problems, source};
-use crate::content::{Loaded, Source};
 use crate::status::exclusions::LeftOut;
 use crate::terminal::output::{Format, Output, note};
 use crate::terminal::text::counted;
@@ -67,17 +67,17 @@ impl Build {
     /// written.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         let now = self.at.unwrap_or_else(|| Clock::system().now());
-        let mut content = Content::begin(now).await?;
-        let mut loaded = Loaded::default();
+        let mut content = Content::begin(now)?;
         let sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();
         for source in &sources {
-            loaded.add(content.read(source).await?);
+            content.read(source)?;
         }
+        let keeps = Keeps::LeftOut(self.left_out.unwrap_or(0));
+        let (world, loaded) = content.publish(keeps).await?;
         show_problems(&loaded.problems);
         if let Some(none) = loaded.no_records(&sources, "build - --out DIR") {
             return Err(BuildError::from(none).into());
         }
-        let world = content.publish().await?;
         let out = Out {
             folder: self.out,
             per_site: self.per_site,
@@ -85,7 +85,7 @@ impl Build {
             prune: self.prune,
         };
         let written = world.write(&out).await?;
-        let left_out = LeftOut::of(world.reconciler(), self.left_out.unwrap_or(0)).await?;
+        let left_out = world.left_out();
         if output.format() == Format::Text {
             for site in &written.sites {
                 output.line(line(site))?;
@@ -102,7 +102,7 @@ impl Build {
                 records: loaded.distinct(),
                 malformed: loaded.malformed,
                 written: &written,
-                left_out: &left_out,
+                left_out,
             })?;
         }
         say_left(&written, &out);

@@ -32,8 +32,6 @@ const CSS: &[&str] = &[CSS_PATH];
 const XSL: &[&str] = &[XSL_PATH, VIDEO_XSL_PATH, NEWS_XSL_PATH, "/sitemap-view.css"];
 /// How long a build waits for another that writes into the same folder. Writing alone is locked, not reading and placing.
 const WAIT: Duration = Duration::from_secs(60);
-/// Ledgers read at a time.
-const PAGE: u32 = 1_000;
 
 /// Where and how a build is written.
 #[derive(Clone, Debug, Default)]
@@ -169,33 +167,12 @@ impl World {
     /// is refused, unless no other host has either.
     async fn hosts(&self) -> Result<Hosts, BuildError> {
         let all = all_sites(&*self.objects()).await?;
-        let mut found: BTreeMap<String, (u64, Option<String>)> = BTreeMap::new();
-        if all.len() > 1 {
-            let table = &self.reconciler().table;
-            let mut after = None;
-            loop {
-                let scanned = table.ledgers(after.as_ref(), PAGE).await?;
-                let listed = scanned.ledgers.into_iter();
-                for (page, ledger) in listed.filter(|(_, ledger)| !ledger.placed.is_empty()) {
-                    let (count, example) = found.entry(ledger.site).or_default();
-                    *count += 1;
-                    let is_first = example.as_ref().is_none_or(|example| page < *example);
-                    if is_first {
-                        *example = Some(page);
-                    }
-                }
-                after = scanned.next;
-                if after.is_none() {
-                    break;
-                }
-            }
-        }
-        let has = |host: &String| found.contains_key(host) || self.settled().contains(host);
+        let has = |host: &String| self.listed.contains_key(host) || self.settled.contains(host);
         let is_any = all.iter().any(has);
         let hosts = all.into_iter().filter(|host| !is_any || has(host));
         let hosts: Vec<String> = hosts.collect();
         let described = hosts.into_iter().map(|host| {
-            let pages = found.remove(&host).unwrap_or_default();
+            let pages = self.listed.get(&host).cloned().unwrap_or_default();
             (host, pages)
         });
         Ok(Hosts(described.collect()))
@@ -203,7 +180,7 @@ impl World {
 
     /// Lists the paths of a site, in the order in which they are written.
     async fn files(&self, site: &mut Site) -> Result<Vec<File>, BuildError> {
-        let (objects, table) = (self.objects(), &self.reconciler().table);
+        let (objects, table) = (self.objects(), self.table());
         let settings = table.site(&site.host).await?.map(|row| row.settings);
         let mut files = Vec::new();
         let mut add = |path: String, order| files.push(File { path, order });

@@ -1,18 +1,19 @@
-//! Tables and a bucket in memory, and the engine over them, in the order of a first load.
+//! Tables and a bucket in memory, and the engine over them.
 //!
-//! - A site is on hold until all pages are placed, as at any first load: so nothing is published twice, and no search engine is
-//!   notified.
-//! - Pages are placed in the order in which they come. The scan of all content, which would take them in the table's order, is
-//!   done before there is any.
-//! - One thread does all of it, no time goes by and no number is drawn, so the same content gives the same bytes.
+//! - The scan of all content is done before there is any: all that is placed is placed in bulk, in the order of the input, while the
+//!   sites are on hold.
+//! - What follows from a site's row is published by the engine, as everywhere: its indexes, robots.txt, feed and llms.txt.
+//! - No time goes by and no number is drawn, so the same content gives the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use engine::bulk::{Shard, release};
 use engine::content::Content;
-use engine::keys::{self, Subject};
+use engine::error::EngineError;
+use engine::keys::Subject;
 use engine::metrics::Metrics;
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::index::IndexLimits;
@@ -23,11 +24,12 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use objects::{MemoryObjects, Objects};
 use serde_json::Value as Json;
-use sitemap::record::schema::FIELDS;
-use sitemap::site::host_of_site_id;
-use table::{Item, MemoryTable, Schema, Table, TableError, Value};
+use sitemap::site::SiteSettings;
+use table::{Item, MemoryTable, Schema, Table as _};
 
 use super::error::BuildError;
+use crate::content::item;
+use crate::status::exclusions::LeftOut;
 
 /// Rounds of following changes. A few are needed. More mean that the changes never end, which is a bug.
 const MAX_ROUNDS: usize = 1_000;
@@ -39,11 +41,16 @@ type Changes = Arc<Mutex<BTreeMap<Subject, StreamRecord>>>;
 #[derive(Debug)]
 pub struct World {
     content: MemoryTable,
+    rows: MemoryTable,
     changes: Changes,
     regenerator: Regenerator,
     now: i64,
     /// The hosts that have a record of settings.
-    settled: BTreeSet<String>,
+    pub(super) settled: BTreeSet<String>,
+    /// The sites that have listed pages. Of each: how many, and the first by name.
+    pub(super) listed: BTreeMap<String, (u64, Option<String>)>,
+    /// What is left out.
+    pub(super) left_out: LeftOut,
 }
 
 /// A world without time and chance.
@@ -97,7 +104,7 @@ impl World {
             regenerator: Regenerator {
                 reconciler: Reconciler {
                     content: Content::new(Arc::new(content.clone()), env.clone()),
-                    table: SitemapTable::new(Arc::new(rows), env.clone()),
+                    table: SitemapTable::new(Arc::new(rows.clone()), env.clone()),
                     known: KnownSites::Any,
                     env,
                     metrics: Metrics::default(),
@@ -106,9 +113,12 @@ impl World {
                 limits: IndexLimits::default(),
             },
             content,
+            rows,
             changes,
             now,
             settled: BTreeSet::new(),
+            listed: BTreeMap::new(),
+            left_out: LeftOut::default(),
         };
         let table = &world.regenerator.reconciler.table;
         table.begin_content_scan(None).await?;
@@ -116,64 +126,45 @@ impl World {
         Ok(world)
     }
 
-    /// Writes a record. An error is why the table does not take it.
-    pub(super) fn put(&self, record: &Json) -> Result<(), String> {
-        // Whatever is in memory answers at once.
-        match self.content.put(item(record), None).now_or_never() {
-            Some(Ok(())) => Ok(()),
-            Some(Err(TableError::Refused { message, .. })) => Err(message),
-            Some(Err(error)) => Err(error.to_string()),
-            None => Err("the table in memory does not answer".to_owned()),
-        }
+    /// Writes a record of settings. Records of pages are not kept: nobody reads them again.
+    pub(super) fn put_settings(&self, record: &Json) -> Result<(), BuildError> {
+        let put = self.content.put(item(record), None);
+        at_once(put.map(|put| put.map_err(|error| EngineError::from(error).into())))
     }
 
-    /// Takes over settings.
-    pub(super) async fn settle(&mut self, ids: &[String]) -> Result<(), BuildError> {
-        for id in ids {
-            if let Some(host) = host_of_site_id(id) {
-                self.settled.insert(host.to_owned());
-                self.regenerator.reconciler.reconcile_site(host).await?;
-            }
-        }
-        self.place(ids).await
+    /// Writes a row, of which nothing is to follow.
+    pub(super) fn put_row(&self, row: Item) -> Result<(), BuildError> {
+        let put = self.rows.put(row, None);
+        at_once(put.map(|put| put.map_err(|error| EngineError::from(error).into())))
     }
 
-    /// Reconciles records, as the scan of a first load does.
-    pub(super) async fn place(&self, ids: &[String]) -> Result<(), BuildError> {
-        let pages: Vec<String> = ids.iter().map(|id| keys::page(id, 1)).collect();
-        let outcomes = self.regenerator.reconciler.reconcile_quietly(&pages).await;
-        for (id, outcome) in ids.iter().zip(outcomes) {
-            match outcome {
-                // As everywhere: it holds up no other.
-                Err(error) if error.is_permanent() => {
-                    crate::terminal::output::note(format!(
-                        "waymark: {id} cannot be listed: {error}"
-                    ));
-                }
-                outcome => drop(outcome?),
-            }
-        }
-        Ok(())
+    /// Returns the epoch of a known site. Makes the site, on hold, if there is none.
+    pub(super) fn epoch(&self, host: &str) -> Result<Option<u64>, BuildError> {
+        let site = self.regenerator.reconciler.ensure_site(host);
+        let row = at_once(site.map(|row| row.map_err(BuildError::from)))?;
+        Ok(row.map(|row| row.epoch))
     }
 
-    /// Publishes all that was placed.
-    pub(super) async fn publish(&self) -> Result<(), BuildError> {
-        // First what pages are to each other, while their sites are on hold.
-        self.follow(|subject| {
-            !matches!(
-                subject,
-                Subject::Segment(..)
-                    | Subject::Summary(_)
-                    | Subject::Site(_)
-                    | Subject::SiteScan(_)
-            )
-        })
-        .await?;
-        // A site's scan publishes every shard, from rows that it reads after this.
+    /// Publishes a sitemap.
+    pub(super) fn publish_shard(
+        &self,
+        shard: &Shard,
+        site: &SiteSettings,
+        epoch: u64,
+    ) -> Result<(), BuildError> {
+        let publish = shard.publish(&self.regenerator, site, epoch);
+        at_once(publish.map(|published| published.map_err(BuildError::from)))
+    }
+
+    /// Releases these sites, of which all sitemaps are published, and publishes what else they have.
+    pub(super) async fn publish(&self, sites: &[Arc<SiteSettings>]) -> Result<(), BuildError> {
+        for site in sites {
+            let table = &self.regenerator.reconciler.table;
+            release(table, &site.host, self.now).await?;
+        }
+        // What follows from pages' rows is placed already.
         self.lock()
-            .retain(|subject, _| !matches!(subject, Subject::Segment(..)));
-        self.follow(|subject| matches!(subject, Subject::SiteScan(_)))
-            .await?;
+            .retain(|subject, _| matches!(subject, Subject::Site(_)));
         self.follow(|_| true).await
     }
 
@@ -200,10 +191,10 @@ impl World {
         Err(BuildError::Stuck(self.lock().len()))
     }
 
-    /// Returns the reconciler, which has the tables.
+    /// Returns the sitemap table.
     #[must_use]
-    pub fn reconciler(&self) -> &Reconciler {
-        &self.regenerator.reconciler
+    pub fn table(&self) -> &SitemapTable {
+        &self.regenerator.reconciler.table
     }
 
     /// Returns the bucket.
@@ -212,9 +203,10 @@ impl World {
         self.regenerator.objects.clone()
     }
 
-    /// Returns the hosts that have a record of settings.
-    pub(super) fn settled(&self) -> &BTreeSet<String> {
-        &self.settled
+    /// Returns what is left out, if that was counted.
+    #[must_use]
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     pub(super) fn now(&self) -> i64 {
@@ -222,27 +214,8 @@ impl World {
     }
 }
 
-/// Converts a record to an item. A known field name takes no memory.
-fn item(record: &Json) -> Item {
-    let fields = record.as_object().into_iter().flatten();
-    let field = |(name, field): (&String, &Json)| {
-        let known = FIELDS.iter().find(|known| known.name == name);
-        let name = known.map_or_else(|| name.clone().into(), |known| known.name.into());
-        (name, value(field))
-    };
-    fields.map(field).collect()
-}
-
-fn value(json: &Json) -> Value {
-    match json {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => Value::number(number),
-        Json::String(text) => Value::Text(text.clone()),
-        Json::Array(values) => Value::List(values.iter().map(value).collect()),
-        Json::Object(fields) => {
-            let field = |(name, field): (&String, &Json)| (name.clone(), value(field));
-            Value::Map(fields.iter().map(field).collect())
-        }
-    }
+/// Returns the answer of what is in memory, which comes at once.
+fn at_once<T>(answer: impl Future<Output = Result<T, BuildError>>) -> Result<T, BuildError> {
+    let none = || Err(BuildError::Stuck(1));
+    answer.now_or_never().unwrap_or_else(none)
 }

@@ -139,13 +139,13 @@ fn endless(line: &str) -> io::Error {
 }
 
 /// Numbered lines that are not blank, without byte order mark.
-struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     input: Input<'a>,
     number: u64,
 }
 
 impl<'a> Lines<'a> {
-    fn new(reader: impl Read + 'a) -> Self {
+    pub(crate) fn new(reader: impl Read + 'a) -> Self {
         // A line that is too long is refused, and the next is read.
         let input = Input::open(reader, Limits::NONE);
         Self { input, number: 0 }
@@ -157,7 +157,7 @@ impl<'a> Lines<'a> {
     ///
     /// If it cannot be read, or a line has no end within [`MAX_PASSED_BYTES`].
     #[expect(clippy::type_complexity, reason = "a line's number, and what it is")]
-    fn next(&mut self) -> io::Result<Option<(u64, Result<Vec<u8>, Malformed>)>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Result<Vec<u8>, Malformed>)>> {
         loop {
             let mut line = Vec::new();
             let limited = self.input.by_ref().take(MAX_LINE_BYTES + 1);
@@ -174,11 +174,7 @@ impl<'a> Lines<'a> {
                 if passed as u64 == MAX_PASSED_BYTES {
                     return Err(endless(&format!("line {}", self.number)));
                 }
-                let reason = format!(
-                    "the line is longer than {} MiB; DynamoDB takes records of at most 400 KB",
-                    MAX_LINE_BYTES / (1024 * 1024)
-                );
-                return Ok(Some((self.number, Err((WHOLE_LINE.to_owned(), reason)))));
+                return Ok(Some((self.number, Err(too_long()))));
             }
             if !line.trim_ascii().is_empty() {
                 return Ok(Some((self.number, Ok(line))));
@@ -187,9 +183,53 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// Says that a line is too long.
+pub(crate) fn too_long() -> Malformed {
+    whole(format!(
+        "the line is longer than {} MiB; DynamoDB takes records of at most 400 KB",
+        MAX_LINE_BYTES / (1024 * 1024)
+    ))
+}
+
 /// Parses a line. Its error is the field and the reason why the line cannot be loaded.
 fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
-    let whole = |reason: String| (WHOLE_LINE.to_owned(), reason);
+    let (read, typed) = read_typed(line)?;
+    let item = match typed {
+        Some(item) => item,
+        None => serde_dynamo::to_item(&read.value).map_err(|error| whole(error.to_string()))?,
+    };
+    let RecordLine {
+        record,
+        value,
+        problems,
+    } = read;
+    Ok(Parsed {
+        id: record.id.clone(),
+        item,
+        record,
+        value,
+        problems,
+    })
+}
+
+/// A line's record, without the item that a table takes.
+pub(crate) struct RecordLine {
+    pub(crate) record: ContentRecord,
+    pub(crate) value: Value,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Reads the record of a line. Its error is as of a line that is loaded.
+pub(crate) fn read_record(line: &[u8]) -> Result<RecordLine, Malformed> {
+    read_typed(line).map(|(read, _)| read)
+}
+
+fn whole(reason: String) -> Malformed {
+    (WHOLE_LINE.to_owned(), reason)
+}
+
+/// Reads the record of a line, and the item if the line has DynamoDB's types.
+fn read_typed(line: &[u8]) -> Result<(RecordLine, Option<Item>), Malformed> {
     let value: Value = serde_json::from_slice(line).map_err(|error| whole(not_json(&error)))?;
     let object = value
         .as_object()
@@ -214,23 +254,18 @@ fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
         Some(Value::String(id)) if id.starts_with(SOURCE_MARK) => Err(format!(
             "begins with {SOURCE_MARK}: only ids of the items of a table of your own do"
         )),
-        Some(Value::String(id)) => Ok(id.clone()),
+        Some(Value::String(id)) => Ok(id),
         Some(other) => Err(format!("{other} is not text")),
     };
     let id = id.map_err(|reason| ("id".to_owned(), reason))?;
-    let record = ContentRecord::parse(&id, &value);
-    let item = match typed {
-        Some(item) => item,
-        None => serde_dynamo::to_item(&value).map_err(|error| whole(error.to_string()))?,
-    };
-    let problems = problems(&id, &value, &record);
-    Ok(Parsed {
-        id,
-        item,
+    let record = ContentRecord::parse(id, &value);
+    let problems = problems(id, &value, &record);
+    let read = RecordLine {
         record,
         value,
         problems,
-    })
+    };
+    Ok((read, typed))
 }
 
 /// Finds the problems of a record that do not depend on the settings of its site.

@@ -91,12 +91,13 @@ impl Loaded {
         })
     }
 
-    pub(crate) fn note_id(&mut self, id: &str) {
-        self.note_digest(digest(id));
+    /// Notes that a line is a record with this id. Returns whether it is the first.
+    pub(crate) fn note_id(&mut self, id: &str) -> bool {
+        self.ids.insert(digest(id))
     }
 
-    pub(super) fn note_digest(&mut self, digest: u64) {
-        self.ids.insert(digest);
+    pub(super) fn forget_id(&mut self, id: &str) {
+        self.ids.remove(&digest(id));
     }
 
     pub(crate) fn refuse(&mut self, problem: LineProblem) {

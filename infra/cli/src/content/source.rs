@@ -22,6 +22,17 @@ pub enum LoadError {
         /// Why.
         error: io::Error,
     },
+    /// The content cannot be kept in a temporary file.
+    #[error(
+        "failed to keep the content in a temporary file in {}: {error}. Set TMPDIR to a folder with more room",
+        folder.display()
+    )]
+    Spool {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// The table does not take items.
     #[error("failed to write to the content table: {0}")]
     Table(String),

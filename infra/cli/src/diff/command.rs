@@ -16,7 +16,7 @@ use objects::all_sites;
 use sitemap::loc::Origin;
 use sitemap::site::MAX_BYTES;
 
-use crate::build::{Content, World};
+use crate::build::{Content, Keeps, World};
 use crate::content::Source;
 use crate::deployment::args::{Deployed, Located, Purpose, no_deployment};
 use crate::diff::listing::Reader;
@@ -175,7 +175,7 @@ impl Diff {
                     reader.read_table(table, site, false, side, &pages).await?;
                 }
                 What::Records(world, site, _) => {
-                    let table = &world.reconciler().table;
+                    let table = world.table();
                     reader.read_table(table, site, true, side, &pages).await?;
                 }
             }
@@ -260,14 +260,14 @@ impl Diff {
             Named::Target(target) => return Ok(What::Target(target)),
             Named::Records(file) => file,
         };
-        let mut content = Content::begin(Clock::system().now()).await?;
-        let loaded = content.read(&Source::File(file.clone())).await?;
+        let mut content = Content::begin(Clock::system().now())?;
+        content.read(&Source::File(file.clone()))?;
+        let (world, loaded) = content.publish(Keeps::Rows).await?;
         if let Some(problem) = loaded.problems.iter().find(|problem| problem.closes) {
             note(format!(
                 "{problem}, so that this record is compared as not listed"
             ));
         }
-        let world = content.publish().await?;
         let sites = all_sites(&*world.objects())
             .await
             .map_err(EngineError::from)?;

@@ -6,6 +6,7 @@ use engine::content::RESERVED_ID;
 use engine::error::EngineError;
 use engine::keys;
 use engine::reconcile::Reconciler;
+use engine::rows::ledger::duplicate_of;
 use serde::{Serialize, Serializer};
 use sitemap::plan::Ledger;
 
@@ -115,7 +116,8 @@ impl LeftOut {
                 if found.shows(&ledger, examples) {
                     ledger.refused = table.refusal(&page, &ledger).await?;
                 }
-                found.count(&page, ledger, examples);
+                // A ledger without anything may be a fence's token alone, as a crash leaves it.
+                found.add(&page, &ledger, !ledger.placed.is_empty(), examples);
             }
             after = scanned.next;
             if after.is_none() {
@@ -129,32 +131,54 @@ impl LeftOut {
         Ok(found)
     }
 
+    /// Counts a page by its ledger. Returns whether it became an example of its reason.
+    pub(crate) fn add(
+        &mut self,
+        page: &str,
+        ledger: &Ledger,
+        is_listed: bool,
+        examples: usize,
+    ) -> bool {
+        let Some((name, reason)) = &ledger.refused else {
+            if is_listed {
+                match keys::page_parts(page) {
+                    (_, 1) => self.listed += 1,
+                    _ => self.parts += 1,
+                }
+                if !ledger.notes.is_empty() {
+                    self.incomplete.add(examples, page, ledger.notes.clone());
+                }
+            }
+            return false;
+        };
+        let pages = self.reasons.entry(name.clone()).or_default();
+        pages.add(examples, page, vec![reason.clone()]);
+        pages.examples.contains_key(page)
+    }
+
+    /// Returns whether a page is an example of this reason.
+    pub(crate) fn has(&self, reason: &str, page: &str) -> bool {
+        let pages = self.reasons.get(reason);
+        pages.is_some_and(|pages| pages.examples.contains_key(page))
+    }
+
+    /// Says of examples which page has their address.
+    pub(crate) fn name_owners(&mut self, owners: &BTreeMap<String, String>) {
+        for pages in self.reasons.values_mut() {
+            for (page, said) in &mut pages.examples {
+                if let Some(owner) = owners.get(page) {
+                    *said = vec![duplicate_of(owner)];
+                }
+            }
+        }
+    }
+
     /// Returns whether a page becomes one of the examples of its reason.
     fn shows(&self, ledger: &Ledger, examples: usize) -> bool {
         let pages =
             |(name, _): &(String, String)| self.reasons.get(name).map_or(0, |pages| pages.count);
         let before = ledger.refused.as_ref().map(pages);
         before.is_some_and(|before| before < examples as u64)
-    }
-
-    fn count(&mut self, page: &str, ledger: Ledger, examples: usize) {
-        match ledger.refused {
-            Some((name, reason)) => {
-                let pages = self.reasons.entry(name).or_default();
-                pages.add(examples, page, vec![reason]);
-            }
-            // A fence's token alone, as a crash leaves it.
-            None if ledger.placed.is_empty() => {}
-            None => {
-                match keys::page_parts(page) {
-                    (_, 1) => self.listed += 1,
-                    _ => self.parts += 1,
-                }
-                if !ledger.notes.is_empty() {
-                    self.incomplete.add(examples, page, ledger.notes);
-                }
-            }
-        }
     }
 
     /// Counts the pages and parts that are left out.
@@ -230,7 +254,7 @@ mod tests {
             (keys::page("l", 2), listed(&[])),
             (keys::page("fence", 1), Ledger::default()),
         ] {
-            found.count(&page, ledger, 2);
+            found.add(&page, &ledger, !ledger.placed.is_empty(), 2);
         }
         assert_eq!((found.listed, found.parts, found.total()), (1, 1, 4));
         let expected = [

@@ -59,10 +59,13 @@ pub(super) fn read_series(site: &str, name: &str) -> Option<Series> {
 /// Returns the SHA-256 of a text in lower-case hex.
 #[must_use]
 pub fn sha256_hex(text: &str) -> String {
-    Sha256::digest(text.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    let half = |bytes: Option<&[u8; 16]>| u128::from_be_bytes(bytes.copied().unwrap_or_default());
+    format!(
+        "{:032x}{:032x}",
+        half(hash.first_chunk()),
+        half(hash.last_chunk())
+    )
 }
 
 /// Returns which of [`HASH_DIGITS`] a text belongs to.

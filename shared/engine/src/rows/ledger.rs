@@ -55,6 +55,12 @@ pub(crate) fn ledger_body(ledger: &Ledger) -> String {
     serde_json::to_string(ledger).expect("a ledger has text keys alone")
 }
 
+/// Says which page has the address that another page waits for.
+#[must_use]
+pub fn duplicate_of(owner: &str) -> String {
+    format!("record {owner} has the same address")
+}
+
 #[expect(
     clippy::missing_errors_doc,
     reason = "all fail alike: see the type's documentation"
@@ -108,7 +114,7 @@ impl SitemapTable {
         if let (Some((_, reason)), Some(address)) = (&mut refused, &ledger.waits)
             && let Claim::Other(owner) = self.claim(address, page).await?
         {
-            *reason = format!("record {owner} has the same address");
+            *reason = duplicate_of(&owner);
         }
         Ok(refused)
     }

@@ -30,8 +30,9 @@ impl Rendered {
 pub(super) fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut hasher = Sha256::new();
     texts.into_iter().for_each(|text| hasher.update(text));
-    let hash = hasher.finalize();
-    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    let hash: [u8; 32] = hasher.finalize().into();
+    let first = hash.first_chunk().copied().unwrap_or_default();
+    format!("{:016x}", u64::from_be_bytes(first))
 }
 
 /// What the feed says of a page that has changed.

@@ -16,6 +16,9 @@ use crate::time::When;
 /// transaction's 4 MB.
 pub const MAX_ENTRY_BYTES: usize = 300 * 1024;
 
+/// Bytes of most entries: a place for them is made once.
+const USUAL_ENTRY_BYTES: usize = 384;
+
 impl Listing<'_> {
     /// Renders the page's entries; what of them does not fit, or cannot be written, is noted.
     pub(super) fn render(
@@ -154,6 +157,14 @@ fn page_entry<'a>(
     alternates: &'a [Alternate],
     notes: &mut Vec<String>,
 ) -> Rendered {
+    let whole = rendered(&Entry {
+        images,
+        alternates,
+        ..page
+    });
+    if whole.xml.len() <= MAX_ENTRY_BYTES {
+        return whole;
+    }
     let mut room = MAX_ENTRY_BYTES - rendered(&page).xml.len();
     let bytes = alternates.iter().map(entry::alternate_len).sum::<usize>();
     let alternates = if bytes <= room {
@@ -191,7 +202,7 @@ fn note_unfit(what: &str, given: usize, kept: usize, notes: &mut Vec<String>) {
 }
 
 fn rendered(entry: &Entry<'_>) -> Rendered {
-    let mut xml = Vec::new();
+    let mut xml = Vec::with_capacity(USUAL_ENTRY_BYTES);
     entry::render(entry, &mut xml);
     // The renderer writes ASCII locs and escaped text, from strings: this cannot fail, and if it did nothing is lost.
     let xml = String::from_utf8(xml)

@@ -39,7 +39,13 @@ fn a_build_that_fails_or_is_killed_leaves_all_as_it_was_and_the_next_one_succeed
         mode("content.jsonl"),
         "others may read what is published"
     );
-    fs::write(folder.join("content.jsonl"), pages(3_000)).unwrap();
+    // Few bytes of content, and a sitemap of many.
+    let parts = pages(1).replace(r#""type""#, r#""pages":1000,"type""#);
+    let large = pages(10)
+        + &parts
+            .replace("post/0", "parts")
+            .replace(".com/0/", ".com/parts/");
+    fs::write(folder.join("content.jsonl"), &large).unwrap();
     // The signal of such a limit is ignored, so that a write fails; and then it kills.
     let failed = limited(folder, "trap '' XFSZ; ", 100);
     let said = String::from_utf8(failed.stderr).unwrap();
@@ -60,12 +66,28 @@ fn a_build_that_fails_or_is_killed_leaves_all_as_it_was_and_the_next_one_succeed
     assert_eq!((files(&out), manifest(&out)), (before, list));
     // Even if the rest of an older version is there.
     fs::write(out.join("post-sitemap.xml.part"), "<urlset").unwrap();
-    built(folder, &pages(3_000), &[]);
+    built(folder, &large, &[]);
     assert!(!out.join(OWN).join("new").exists());
     let mut all = files(&out);
     assert_eq!(all.remove("post-sitemap.xml.part").unwrap(), b"<urlset");
     super::build(folder, "content.jsonl", "alone");
     assert_eq!(all, files(&folder.join("alone")));
+}
+
+#[test]
+fn content_that_cannot_be_kept_in_a_temporary_file_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("content.jsonl"), pages(3_000)).unwrap();
+    let failed = limited(folder, "trap '' XFSZ; ", 100);
+    let said = String::from_utf8(failed.stderr).unwrap();
+    assert_eq!(failed.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("failed to keep the content in a temporary file in ")
+            && said.contains("TMPDIR"),
+        "{said}"
+    );
+    assert!(!folder.join("out").exists());
 }
 
 #[test]

@@ -1,0 +1,387 @@
+//! The first load of all content, in bulk: see [`engine::bulk`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engine::bulk::{Owner, Page, Placer, Planned, Planner, Shard, Store, Survey, rows_of};
+use engine::keys;
+use engine::reconcile::KnownSites;
+use engine::rows::llms;
+use sitemap::llms::MAX_LLMS_PAGES;
+use sitemap::plan::Change;
+use sitemap::record::{ContentRecord, Problem};
+use sitemap::site::{SiteSettings, host_of_site_id};
+use table::Item;
+
+use super::error::BuildError;
+use super::threads::{in_order, threads};
+use super::world::World;
+use crate::content::{
+    LineProblem, LoadError, Loaded, RecordLine, Spool, SpooledLine, WHOLE_LINE, read_record,
+    refusal, too_long,
+};
+use crate::status::exclusions::LeftOut;
+use crate::terminal::progress::{Progress, Unit};
+
+/// Lines that a thread gets at a time.
+const LINES: usize = 256;
+/// Sitemaps that wait to be compressed: each has its text in memory.
+const SHARDS_AHEAD: usize = 2;
+/// The reason of pages whose address another page has.
+const DUPLICATE: &str = "duplicate";
+
+/// What is kept beside what is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// Counts of what is left out, with so many examples a reason.
+    LeftOut(usize),
+    /// The rows of all pages.
+    Rows,
+}
+
+/// Publishes all content in the world's memory.
+pub(super) fn load(world: &mut World, spool: &Spool, keeps: Keeps) -> Result<Loaded, BuildError> {
+    let mut recorded = BTreeMap::new();
+    for (id, (_, record)) in &spool.settings {
+        if let Some(host) = host_of_site_id(id) {
+            world.put_settings(record)?;
+            world.settled.insert(host.to_owned());
+            recorded.insert(host.to_owned(), record.clone());
+        }
+    }
+    let mut planner = Planner::new(world.now(), KnownSites::Any, recorded);
+    if spool.depends {
+        let mut survey = Survey::default();
+        each(spool, &planner, "looking at pages", |line| {
+            if let Ok(ReadRecord {
+                planned: Some(planned),
+                ..
+            }) = line.read
+            {
+                survey.see(&planner, planned);
+            }
+            Ok(())
+        })?;
+        planner = survey.finish(planner);
+    }
+    let mut loaded = spool.loaded.clone();
+    let sites = place(world, spool, &planner, keeps, &mut loaded)?;
+    futures::executor::block_on(world.publish(&sites))?;
+    Ok(loaded)
+}
+
+/// Places the pages and publishes their sitemaps. Returns the sites.
+fn place(
+    world: &mut World,
+    spool: &Spool,
+    planner: &Planner,
+    keeps: Keeps,
+    loaded: &mut Loaded,
+) -> Result<Vec<Arc<SiteSettings>>, BuildError> {
+    let failure = Mutex::new(None);
+    let (send, receive) = sync_channel::<Full>(SHARDS_AHEAD);
+    let receive = Mutex::new(receive);
+    let taken = std::thread::scope(|scope| {
+        let compress = || {
+            loop {
+                let next = receive
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .recv();
+                let Ok(Full { shard, site, epoch }) = next else {
+                    return;
+                };
+                if let Err(error) = world.publish_shard(&shard, &site, epoch) {
+                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    failure.get_or_insert(error);
+                }
+            }
+        };
+        for _ in 0..threads() {
+            scope.spawn(compress);
+        }
+        let mut taking = Taking {
+            world,
+            keeps,
+            epochs: BTreeMap::new(),
+            full: send,
+            llms: BTreeMap::new(),
+            taken: Taken::default(),
+        };
+        let mut placer = Placer::default();
+        for (id, (at, record)) in &spool.settings {
+            // Only those under a wrong id leave anything behind.
+            let planned = planner.plan(ContentRecord::parse(id, record), *at);
+            placer.place(planner, planned, &mut taking)?;
+        }
+        each(spool, planner, "placing pages", |line| {
+            let planned = note(line, spool, loaded);
+            match planned {
+                Some(planned) => placer.place(planner, planned, &mut taking),
+                None => Ok(()),
+            }
+        })?;
+        let series = placer.finish(&mut taking)?;
+        if keeps == Keeps::Rows {
+            for row in series {
+                world.put_row(row)?;
+            }
+        }
+        for row in taking.llms.into_values().flat_map(BTreeMap::into_values) {
+            world.put_row(row)?;
+        }
+        Ok::<_, BuildError>(taking.taken)
+    });
+    let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let Taken {
+        mut left_out,
+        listed,
+        owners,
+    } = taken?;
+    left_out.name_owners(&owned_by(spool, owners)?);
+    (world.left_out, world.listed) = (left_out, listed);
+    let sites = planner.sites();
+    for site in &sites {
+        world.epoch(&site.host)?;
+    }
+    Ok(sites)
+}
+
+/// A line that was read.
+struct LineRead {
+    at: u64,
+    number: u64,
+    read: Result<ReadRecord, ((String, String), Vec<u8>)>,
+}
+
+struct ReadRecord {
+    problems: Vec<Problem>,
+    /// Where the line is that counts, if several lines have the id.
+    last: Option<u64>,
+    /// Unless it is a site's settings, or was planned at an earlier line.
+    planned: Option<Planned>,
+}
+
+/// Reads and plans each line on several threads, and gives what was read to `take` in order.
+fn each(
+    spool: &Spool,
+    planner: &Planner,
+    what: &str,
+    mut take: impl FnMut(LineRead) -> Result<(), BuildError>,
+) -> Result<(), BuildError> {
+    let mut progress = Progress::begin(what, Unit::Things("records"), Some(spool.lines));
+    let mut lines = spool.read()?;
+    let chunks = std::iter::from_fn(|| {
+        let chunk: Result<Vec<SpooledLine>, LoadError> = lines.by_ref().take(LINES).collect();
+        match chunk {
+            Ok(chunk) if chunk.is_empty() => None,
+            chunk => Some(chunk.map_err(BuildError::from)),
+        }
+    });
+    let read = |chunk: Vec<SpooledLine>| -> Result<Vec<LineRead>, LoadError> {
+        let lines = chunk.into_iter();
+        lines.map(|line| read_line(line, spool, planner)).collect()
+    };
+    let (mut done, mut planned) = (0, BTreeSet::new());
+    in_order(threads(), chunks, read, |chunk| {
+        for mut line in chunk? {
+            if let Ok(ReadRecord {
+                last: Some(last),
+                planned: plan,
+                ..
+            }) = &mut line.read
+                && plan.is_some()
+                && !planned.insert(*last)
+            {
+                *plan = None;
+            }
+            take(line)?;
+            done += 1;
+        }
+        progress.reach(done);
+        Ok(())
+    })
+}
+
+fn read_line(line: SpooledLine, spool: &Spool, planner: &Planner) -> Result<LineRead, LoadError> {
+    let SpooledLine { at, number, bytes } = line;
+    let read = |bytes: &[u8]| {
+        if bytes.is_empty() {
+            return Err(too_long());
+        }
+        let read = read_record(bytes)?;
+        match refusal(&read.value, bytes.len()) {
+            None => Ok(read),
+            Some(reason) => Err((WHOLE_LINE.to_owned(), reason)),
+        }
+    };
+    let read = match read(&bytes) {
+        Err(malformed) => Err((malformed, bytes)),
+        Ok(RecordLine {
+            record, problems, ..
+        }) => {
+            let last = spool.last(&record);
+            let other = last.filter(|last| *last != at);
+            let is_settings = match last {
+                Some(_) => spool.settings.contains_key(&record.id),
+                None => record.is_settings(),
+            };
+            let counts = match other {
+                _ if is_settings => None,
+                None => Some(record),
+                Some(other) => read_record(&spool.line(other)?)
+                    .ok()
+                    .map(|read| read.record),
+            };
+            Ok(ReadRecord {
+                problems,
+                last,
+                planned: counts.map(|record| planner.plan(record, last.unwrap_or(at))),
+            })
+        }
+    };
+    Ok(LineRead { at, number, read })
+}
+
+/// Notes what was read. Returns the plan if there is one.
+fn note(line: LineRead, spool: &Spool, loaded: &mut Loaded) -> Option<Planned> {
+    let problem = |field, reason, closes| LineProblem {
+        file: spool.source(line.at).to_owned(),
+        line: line.number,
+        field,
+        reason,
+        closes,
+    };
+    match line.read {
+        Ok(ReadRecord {
+            problems, planned, ..
+        }) => {
+            loaded.records += 1;
+            let problems = problems.into_iter();
+            let problems = problems.map(|one| problem(one.field, one.reason, one.closes));
+            loaded.problems.extend(problems);
+            planned
+        }
+        Err(((field, reason), bytes)) => {
+            spool.is_malformed(&bytes, loaded);
+            loaded.refuse(problem(field, reason, true));
+            None
+        }
+    }
+}
+
+/// Returns the names of the pages that have these pages' addresses.
+fn owned_by(
+    spool: &Spool,
+    owners: BTreeMap<String, Owner>,
+) -> Result<BTreeMap<String, String>, BuildError> {
+    let named = owners.into_iter().map(|(page, Owner { at, part })| {
+        let record = read_record(&spool.line(at)?).ok().map(|read| read.record);
+        let id = record.map(|record| record.id).unwrap_or_default();
+        Ok((page, keys::page(&id, part)))
+    });
+    named.collect()
+}
+
+/// A sitemap that is complete.
+struct Full {
+    shard: Shard,
+    site: Arc<SiteSettings>,
+    epoch: u64,
+}
+
+/// What is known when all pages are placed.
+#[derive(Default)]
+struct Taken {
+    left_out: LeftOut,
+    listed: BTreeMap<String, (u64, Option<String>)>,
+    /// Of pages that are examples of [`DUPLICATE`], who has their address.
+    owners: BTreeMap<String, Owner>,
+}
+
+/// Takes what is placed.
+struct Taking<'w> {
+    world: &'w World,
+    keeps: Keeps,
+    epochs: BTreeMap<String, u64>,
+    full: SyncSender<Full>,
+    /// The newest pages that a site's llms.txt may list, by their sort keys.
+    llms: BTreeMap<String, BTreeMap<String, Item>>,
+    taken: Taken,
+}
+
+impl Store for Taking<'_> {
+    type Error = BuildError;
+
+    fn keeps_rows(&self) -> bool {
+        self.keeps == Keeps::Rows
+    }
+
+    fn page(&mut self, page: &Page<'_>) -> Result<(), BuildError> {
+        let Some(ledger) = &page.plan.ledger else {
+            return Ok(());
+        };
+        let examples = match self.keeps {
+            Keeps::LeftOut(examples) => examples,
+            Keeps::Rows => {
+                for row in rows_of(page.name, page.plan, "") {
+                    self.world.put_row(row)?;
+                }
+                return Ok(());
+            }
+        };
+        let Taken {
+            left_out,
+            listed,
+            owners,
+        } = &mut self.taken;
+        if left_out.add(page.name, ledger, page.is_listed, examples)
+            && let Some(owner) = page.owner
+        {
+            owners.insert(page.name.to_owned(), owner);
+            if owners.len() > 2 * examples {
+                owners.retain(|page, _| left_out.has(DUPLICATE, page));
+            }
+        }
+        if page.is_listed {
+            if !listed.contains_key(&ledger.site) {
+                listed.insert(ledger.site.clone(), (0, None));
+            }
+            if let Some((count, first)) = listed.get_mut(&ledger.site) {
+                *count += 1;
+                if first.as_deref().is_none_or(|first| page.name < first) {
+                    *first = Some(page.name.to_owned());
+                }
+            }
+        }
+        for change in &page.plan.changes {
+            let Change::Llms(item) = change else { continue };
+            let row = llms::row(page.name, item);
+            let newest = self.llms.entry(item.site.clone()).or_default();
+            newest.insert(row.text("sk").unwrap_or_default().to_owned(), row);
+            if newest.len() > MAX_LLMS_PAGES {
+                newest.pop_first();
+            }
+        }
+        Ok(())
+    }
+
+    fn shard(&mut self, site: &Arc<SiteSettings>, shard: Shard) -> Result<(), BuildError> {
+        let epoch = match self.epochs.get(&site.host) {
+            Some(epoch) => *epoch,
+            None => {
+                let epoch = self.world.epoch(&site.host)?.ok_or(BuildError::Stuck(1))?;
+                self.epochs.insert(site.host.clone(), epoch);
+                epoch
+            }
+        };
+        let site = site.clone();
+        // Its threads end with the sender alone.
+        let full = Full { shard, site, epoch };
+        self.full.send(full).map_err(|_| BuildError::Stuck(1))
+    }
+}
