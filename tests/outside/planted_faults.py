@@ -271,7 +271,7 @@ FAULTS = {
          "            let there = self.objects.head(&key).await?;\n"
          "            match self.put(&key, body, &document, there.as_ref()).await? {\n")],
     "the summaries are read before the indexes' objects": [
-        (INDEX, "            // They come before the rows that decide.\n",
+        (INDEX, "            // The objects are read before the rows.\n",
          "            let summaries = table.summaries(site).await?;\n"),
         (INDEX, "            let summaries = table.summaries(site).await?;\n            let mut pages",
          "            let mut pages")],

@@ -1,14 +1,14 @@
-//! Reads of many items.
+//! Batched reads of items.
 
 use table::{Item, MAX_BATCH_KEYS, Name, Table};
 
 use crate::env::Env;
 use crate::error::EngineError;
 
-/// Rounds for keys that a table left for another call.
+/// Calls for one batch: a table may leave keys for another call.
 const BATCH_ROUNDS: u32 = 10;
 
-/// Returns the items with these keys that exist, whole or the attributes that are wanted, in no order. The keys differ.
+/// Returns the items with these keys that exist, in no order, whole or only the wanted attributes. The keys must differ.
 pub(crate) async fn batch_get(
     table: &dyn Table,
     env: &Env,

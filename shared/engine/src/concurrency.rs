@@ -1,4 +1,4 @@
-//! Requests under way at the same time.
+//! Concurrent requests.
 
 use futures::stream::{self, StreamExt};
 

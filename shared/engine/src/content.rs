@@ -1,7 +1,7 @@
-//! The truth, which Waymark only reads: its own content table, and beside it, if there is one, a table of the user's.
+//! The content, which Waymark only reads: its own table, and optionally one of the user's tables.
 //!
-//! A record's id says which of the two it is in: one of the user's table begins with
-//! [`SOURCE_MARK`]. Readers of records need not know more.
+//! The id of a record says which of the two tables has it: ids of the user's table begin with [`SOURCE_MARK`]. Readers of records
+//! need not know more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,17 +29,17 @@ pub use self::reading::ScanPage;
 pub use self::source::SourceTable;
 pub use crate::rows::site::NO_SOURCE;
 
-/// Why a record of the own table whose id begins with [`SOURCE_MARK`] is left out.
+/// The reason for excluding a record of the own table whose id begins with [`SOURCE_MARK`].
 pub const RESERVED_ID: &str =
     "id: begins with @, as only the ids of another table's items do: give the record another id";
-/// What stands before a cursor of the own table that could else be taken for one of the user's.
+/// Prefix of a cursor of the own table that could otherwise be taken for a cursor of the user's table.
 const OWN_CURSOR: char = '=';
 
-/// The content: Waymark's own table, and perhaps one of the user's.
+/// The content: Waymark's own table, and optionally one of the user's tables.
 ///
 /// # Errors
 ///
-/// Its methods fail if a call of a table fails. A malformed record is no error: its problems are part of what is returned.
+/// Its methods fail if a call of a table fails. A malformed record is not an error: the result contains its problems.
 #[derive(Clone, Debug)]
 pub struct Content {
     own: Arc<dyn Table>,
@@ -55,7 +55,7 @@ impl Content {
         Self { own, source, env }
     }
 
-    /// Returns the same with a table of the user's beside it.
+    /// Returns the same content with a table of the user's added.
     #[must_use]
     pub fn with_source(self, mapped: SourceTable, table: Arc<dyn Table>) -> Self {
         let source = Some(Source { table, mapped });
@@ -81,7 +81,8 @@ impl Content {
         Ok(item.and_then(|item| source.mapped.mapping().mismatch(&item)))
     }
 
-    /// Returns whether the own table has a record whose id begins as only those of the user's table may. No function reads it.
+    /// Returns whether the own table has a record whose id has the prefix reserved for the user's table. No function reads such a
+    /// record.
     ///
     /// # Errors
     ///
@@ -90,7 +91,7 @@ impl Content {
         Ok(id.starts_with(SOURCE_MARK) && self.own_item(id).await?.is_some())
     }
 
-    /// Returns the records of the own table that have such an id, each with its address if it has one. Reads the whole table.
+    /// Returns the records of the own table with such a reserved id, each with its address if it has one. Reads the whole table.
     ///
     /// # Errors
     ///
@@ -187,25 +188,26 @@ impl Content {
         Some(id.to_owned())
     }
 
-    /// Returns whether a stream record is of a table whose key is not the one that is known of it: nothing can be done about it
-    /// until that is mended.
+    /// Returns whether a stream record's key does not have the attributes that the mapping expects. Such a record cannot be
+    /// handled until the mapping is corrected.
     pub fn is_misfit(&self, record: &StreamRecord) -> bool {
         let source = self.source_of(record);
         source.is_some_and(|source| source.id_of_item(&record.key).is_none())
     }
 
-    /// Returns the user's table, if a stream record is of it.
+    /// Returns the user's table if a stream record comes from it.
     fn source_of(&self, record: &StreamRecord) -> Option<&SourceTable> {
         self.source().filter(|source| source.name() == record.table)
     }
 
-    /// Returns whether the record with this id may be an item that is no page and never was: a table may hold other things too.
+    /// Returns whether this id may be that of an item that is not a page and never was. The user's table may contain other items
+    /// too.
     pub fn may_be_foreign(&self, id: &str) -> bool {
         let source = self.source.as_ref().filter(|_| id.starts_with(SOURCE_MARK));
         source.is_some_and(|source| source.mapped.mapping().is_selective())
     }
 
-    /// Returns which table of the user's there is, and how it is read: another one calls for a look at every record.
+    /// Returns a digest of the user's table and its mapping. If it changes, every record has to be reconciled again.
     pub fn revision(&self) -> &str {
         self.source().map_or(NO_SOURCE, SourceTable::revision)
     }
@@ -221,7 +223,7 @@ impl Content {
         Ok(self.own_item(id).await?.map(value))
     }
 
-    /// Returns the raw values of those of these items that exist in the stack's own table, by id, read consistently.
+    /// Returns the raw values of these items of Waymark's own table that exist, by id, read consistently.
     pub async fn items(
         &self,
         ids: impl IntoIterator<Item = &str>,
@@ -233,7 +235,7 @@ impl Content {
         Ok(items.collect())
     }
 
-    /// Returns the records of these ids that exist, read consistently.
+    /// Returns the records with these ids that exist, read consistently.
     pub async fn records(
         &self,
         ids: &[String],
@@ -252,14 +254,14 @@ impl Content {
         Ok(records)
     }
 
-    /// Returns up to `limit` records from a place on, in the tables' own order, one table after the other. A page may be empty
+    /// Returns up to `limit` records from a cursor on, in the tables' own order, one table after the other. A page may be empty
     /// before the end.
     pub async fn scan(&self, from: Option<&str>, limit: u32) -> Result<ScanPage, EngineError> {
         self.scan_for(from, limit, &OUTLINES).await
     }
 
-    /// Returns records as [`Content::scan`] does, with all of each record. The records are not read consistently: callers look again at
-    /// what they find in them.
+    /// Returns complete records in pages, as [`Content::scan`] does. The records are not read consistently, so callers check
+    /// again what they find.
     pub async fn scan_records(
         &self,
         from: Option<&str>,
@@ -278,14 +280,14 @@ impl Content {
             (Some(source), Some(after)) if after.starts_with(SOURCE_MARK) => {
                 source.scan(after, limit, reading).await
             }
-            // The user's table has gone since the cursor was written.
+            // The cursor is of the user's table, which was removed since.
             (None, Some(after)) if after.starts_with(SOURCE_MARK) => Ok(ScanPage {
                 records: Vec::new(),
                 next: None,
             }),
             (source, from) => {
                 let mut page = self.scan_own(from, limit, reading).await?;
-                // No key is empty: the mark alone is the beginning.
+                // No key is empty, so the mark alone is the cursor of the beginning.
                 let beginning = source.as_ref().map(|_| SOURCE_MARK.to_string());
                 page.next = page.next.or(beginning);
                 Ok(page)

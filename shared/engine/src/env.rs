@@ -1,6 +1,6 @@
-//! What the engine takes from outside beside tables and bucket: the time, pauses and randomness.
+//! The inputs of the engine besides tables and bucket: time, pauses and randomness.
 //!
-//! All of it comes through [`Env`], so a simulated world can give it: then a history repeats from its seed.
+//! All of them come through [`Env`], so that a simulated world can provide them and repeat a history from its seed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
-/// Where the time, pauses and randomness come from.
+/// The source of time, pauses and randomness.
 pub trait Environment: fmt::Debug + Send + Sync {
     /// Returns the time in Unix seconds. It may go back.
     fn now(&self) -> i64;
@@ -19,15 +19,15 @@ pub trait Environment: fmt::Debug + Send + Sync {
     /// Ends after this time.
     fn sleep(&self, pause: Duration) -> BoxFuture<'static, ()>;
 
-    /// Returns any number.
+    /// Returns a random number.
     fn random(&self) -> u64;
 }
 
-/// An [`Environment`]. Cloning shares it.
+/// A shared [`Environment`]. Clones use the same one.
 #[derive(Clone, Debug)]
 pub struct Env(Arc<dyn Environment>);
 
-/// A moment up to which new work is begun.
+/// The moment after which no new work is begun.
 #[derive(Clone, Debug)]
 pub struct Deadline {
     env: Env,
@@ -35,7 +35,7 @@ pub struct Deadline {
 }
 
 impl Env {
-    /// Returns what the engine takes from this environment.
+    /// Returns an `Env` that uses this environment.
     #[must_use]
     pub fn new(environment: impl Environment + 'static) -> Self {
         Self(Arc::new(environment))
@@ -73,21 +73,21 @@ impl Env {
         }
     }
 
-    /// Returns any number.
+    /// Returns a random number.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.0.random()
     }
 
-    /// Returns a number below `limit`; 0 if that is 0.
+    /// Returns a random number below `limit`, or 0 if `limit` is 0.
     #[must_use]
     pub fn below(&self, limit: u64) -> u64 {
-        // The upper half of the product: each number about as often as any other.
+        // The upper half of the product is almost uniformly distributed.
         let product = u128::from(self.random()) * u128::from(limit);
         u64::try_from(product >> 64).unwrap_or(0)
     }
 
-    /// Returns a token that no other run has: 128 random bits.
+    /// Returns a token of 128 random bits, which no other run has.
     #[must_use]
     pub fn token(&self) -> String {
         format!("{:016x}{:016x}", self.random(), self.random())
@@ -103,7 +103,7 @@ impl Env {
 }
 
 impl Deadline {
-    /// Returns whether it has passed.
+    /// Returns whether the deadline has passed.
     #[must_use]
     pub fn has_passed(&self) -> bool {
         self.env.elapsed() >= self.until

@@ -1,4 +1,4 @@
-//! What can go wrong between a function and its tables or bucket.
+//! Errors of calls of the tables and the bucket.
 
 use objects::ObjectError;
 use table::TableError;
@@ -6,7 +6,7 @@ use table::TableError;
 /// An error that a caller may act on. Lost races are not errors: the calls that can lose say so in their results.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The service answered with an error, or did not answer, after the client's own retries.
+    /// The service answered with an error or not at all, after the client's own retries.
     #[error("{operation} failed: {message}")]
     Service {
         /// The API call, for example `GetItem`.
@@ -14,7 +14,7 @@ pub enum EngineError {
         /// The service's code and message, or the transport's.
         message: String,
     },
-    /// The service will never accept the request: it names a value that DynamoDB or S3 do not take.
+    /// The service will never accept the request, because of a value that DynamoDB or S3 does not allow.
     #[error("{operation} was refused: {message}")]
     Refused {
         /// The API call.
@@ -22,39 +22,40 @@ pub enum EngineError {
         /// The service's reason.
         message: String,
     },
-    /// An item or an object of ours that does not read as what its key says. Derived state: the audit rebuilds it.
+    /// A row or an object of Waymark's is invalid. It is derived state, so the audit rebuilds it.
     #[error("{what} is damaged: {message}")]
     Damaged {
-        /// The primary key or the object key.
+        /// The primary key or the object's key.
         what: String,
-        /// What is wrong with it.
+        /// The problem.
         message: String,
     },
-    /// Other writers won every try. The event is delivered again.
+    /// Other writers won every try. The stream delivers the event again.
     #[error("failed to write {what}: other writers were faster {tries} times in a row")]
     Contended {
-        /// What was being written.
+        /// The name of the row or object that was to be written.
         what: String,
-        /// How often.
+        /// The number of tries.
         tries: u32,
     },
-    /// The run's time was over before it was begun. The event is delivered again.
+    /// The run's time was over before this work began. The stream delivers the event again.
     #[error("no time was left for {what}: it comes again")]
     Late {
-        /// What was to be done.
+        /// The name of the work that was not begun.
         what: String,
     },
 }
 
 impl EngineError {
-    /// Returns whether trying again cannot help. The handler of a batch logs such an error and goes on: it must not hold up the
-    /// other records.
+    /// Returns whether the error is permanent, so that a retry cannot help. The handler of a batch logs a permanent error and
+    /// continues with the other records.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Damaged { .. })
     }
 
-    /// Returns the same failure for a record of the batch that it may not be about: to be tried again, whatever it was.
+    /// Returns the error for another record of the batch, which may not have caused it. The result is never permanent, so that
+    /// the record is retried.
     pub(crate) fn passing(&self) -> Self {
         Self::Service {
             operation: "reconcile",
@@ -62,7 +63,7 @@ impl EngineError {
         }
     }
 
-    /// Returns the same error for another record that it has failed too.
+    /// Returns the same error for another record that failed with it.
     pub(crate) fn shared(&self) -> Self {
         match self {
             Self::Service { operation, message } => Self::Service {

@@ -1,8 +1,8 @@
-//! Handles changes of content records, also of the user's own table: it reconciles them.
+//! Handles changes of content records, also of the user's table, by reconciling them.
 //!
 //! - An event says where to look, never what to do: only its key is read.
-//! - A record that cannot be listed is no failure: its ledger has the reason. A record that the tables can never take, or whose rows
-//!   are damaged, is logged and acknowledged. Trying it again would only hold up the others.
+//! - A record that cannot be listed is not a failure: its ledger has the reason. A permanent error, such as a refused value or a
+//!   damaged row, is logged and acknowledged, because a retry would only delay the other records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,17 +17,17 @@ use crate::stream::{Batch, Handled, StreamRecord};
 use sitemap::site::host_of_site_id;
 use tracing::{error, info, warn};
 
-/// How long a batch goes on beginning new records: well below the function's time limit, also when tables throttle.
+/// The time in which a batch begins new records: well below the function's time limit, even if the tables throttle.
 const SLICE: Duration = Duration::from_secs(15);
 /// Records that are reconciled together.
 const AT_A_TIME: usize = 100;
-/// Ledgers that are read at the same time.
+/// Ledgers that are read concurrently.
 const CONCURRENCY: usize = 16;
 
 /// Handles a batch of a content table's stream.
 pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handled {
     let batch = Batch::of(records, |record| reconciler.content.id_of(record));
-    // A table's key never changes: the mapping is wrong, and a deployment will mend that. Until then the stream waits.
+    // A table's key never changes, so the mapping is wrong. The stream waits until a deployment corrects it.
     let misfits = records.iter();
     let misfits = misfits.filter(|record| reconciler.content.is_misfit(record));
     if let count @ 1.. = misfits.count() as u64 {
@@ -83,8 +83,8 @@ pub async fn ingest(reconciler: &Reconciler, records: &[StreamRecord]) -> Handle
     batch.response(failed)
 }
 
-/// Takes over the settings of a batch, and returns the records for which that is to be tried again. They come first: the batch's
-/// own records are then planned with them.
+/// Applies the settings of a batch, and returns the settings records to retry. Settings are applied first, so that the other
+/// records of the batch are planned with them.
 async fn take_settings<'b>(
     reconciler: &Reconciler,
     batch: &'b Batch<String>,
@@ -106,7 +106,7 @@ async fn take_settings<'b>(
     failed
 }
 
-/// Returns the records of a batch without those that a scan will reconcile and those that are no pages.
+/// Returns the records of a batch, except those that a scan will reconcile and those that are not pages.
 async fn to_reconcile(reconciler: &Reconciler, batch: &Batch<String>) -> Vec<String> {
     let ids: Vec<String> = batch.subjects().cloned().collect();
     let ids = match left_to_scan(reconciler, &ids).await {
@@ -125,7 +125,7 @@ async fn to_reconcile(reconciler: &Reconciler, batch: &Batch<String>) -> Vec<Str
     }
 }
 
-/// Reconciles records, as many as there is time for, and returns their outcomes in their order.
+/// Reconciles records until the time is over. Returns the outcomes of those that were begun, in their order.
 async fn reconcile(
     reconciler: &Reconciler,
     ids: &[String],
@@ -142,11 +142,11 @@ async fn reconcile(
     outcomes
 }
 
-/// Returns the ids whose items are no pages and have nothing placed.
+/// Returns the ids whose items are not pages and have nothing placed.
 ///
-/// In a table that holds users and orders too, most events are theirs, and a fence for each would be two writes. The item is read
-/// before the ledger, so a run that fences later reads an item that is no older. A run that has fenced already may have read an older
-/// item and be about to place it. So a ledger with nothing but a fence counts too.
+/// In a table that also contains users and orders, most events are about those, and a fence for each would cost two writes. The
+/// item is read before the ledger, so a run that fences later reads an item that is no older. A run that has fenced already may
+/// have read an older item and be about to place it. So the result excludes ids whose ledger has only a fence.
 async fn foreign(reconciler: &Reconciler, ids: &[String]) -> Result<BTreeSet<String>, EngineError> {
     let (content, table) = (&reconciler.content, &reconciler.table);
     let suspects = ids.iter().filter(|id| content.may_be_foreign(id));
@@ -158,7 +158,7 @@ async fn foreign(reconciler: &Reconciler, ids: &[String]) -> Result<BTreeSet<Str
     let no_pages = suspects.iter().filter(|id| !records.contains_key(*id));
     let ledgers = no_pages.map(|id| async move { (id, table.highest_part(id).await) });
     let ledgers = concurrently(CONCURRENCY, ledgers).await;
-    // One that cannot be read is the reconcile's to deal with.
+    // The reconcile handles a ledger that cannot be read.
     let unplaced = ledgers
         .into_iter()
         .filter(|(_, highest)| matches!(highest, Ok(0)));
@@ -167,8 +167,8 @@ async fn foreign(reconciler: &Reconciler, ids: &[String]) -> Result<BTreeSet<Str
 
 /// Returns the records that the scan of all content will reconcile: those of sites on hold, if its pass has not begun.
 ///
-/// The scan will read the records as these events left them, or newer ones. Without this, many records of a first load would be
-/// reconciled twice.
+/// The scan will read the records as they were after these events, or newer. Without this function, many records of a first load
+/// would be reconciled twice.
 async fn left_to_scan(
     reconciler: &Reconciler,
     ids: &[String],

@@ -1,11 +1,11 @@
-//! The protocols that keep what is published true, over two ports: tables of items and a bucket of objects.
+//! The protocols that keep the published files correct, on two ports: tables of items and a bucket of objects.
 //!
 //! content → [`ingest`] → [`reconcile`] → sitemap table → [`regenerate`] → bucket, and by the clock [`sweep`]. Where nothing is
 //! placed yet and nobody else writes, [`bulk`] makes the same of all records at once.
 //!
 //! - Reads are consistent. A decision is made by a pure function of `sitemap`, never between two awaits.
-//! - What is written is written under a condition that fails if what was read is no longer so.
-//! - Lost races are results, not errors; an error is a service that fails or derived state that is damaged.
+//! - Every write has a condition that fails if the rows it is based on have changed.
+//! - A lost race is a result, not an error. An error is a failed service or damaged derived state.
 //! - Time, pauses and randomness come from [`Env`] alone, and nothing is spawned: in a simulated world a history repeats.
 
 mod batch_get;

@@ -1,4 +1,4 @@
-//! What the functions count, for CloudWatch: one line of its embedded metric format an invocation.
+//! The functions' metrics for CloudWatch: one line of its embedded metric format per invocation.
 //!
 //! - A line is a JSON object on standard output (<https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>).
 //!   It does not go through `tracing`, whose JSON would put it inside a field, where CloudWatch does not look.
@@ -7,10 +7,10 @@
 //!   `level` for one of level INFO
 //!   (<https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html>): a function whose
 //!   `ApplicationLogLevel` is above that has no metrics.
-//! - There is one dimension, the stack. Every further value of a dimension makes another set of metrics, each of which is
-//!   paid for: a site's own numbers are in the log.
-//! - A metric is written only where an alarm or a dashboard reads it ([`Monitoring`]): each is paid for in every hour in
-//!   which it has a value.
+//! - There is one dimension, the stack. Every further value of a dimension would make another set of metrics that costs money.
+//!   Numbers of single sites are in the log.
+//! - A metric is written only where an alarm or a dashboard reads it ([`Monitoring`]): each costs money for every hour in which
+//!   it has a value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub const DIMENSION: &str = "Stack";
 /// Metrics of one line (the format's specification).
 pub const MAX_METRICS: usize = 100;
 
-/// What a metric is measured in, by CloudWatch's names.
+/// The unit of a metric, by CloudWatch's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Count,
@@ -35,16 +35,16 @@ enum Unit {
     Seconds,
 }
 
-/// What becomes of several values of one invocation.
+/// How several values of one invocation are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keeps {
-    /// They are added up. Zero is not written.
+    /// The sum is written, unless it is zero.
     Sum,
-    /// The highest is written, also if it is zero.
+    /// The highest value is written, even if it is zero.
     Highest,
 }
 
-/// A metric. Its name is fixed: alarms and the dashboard name it.
+/// A metric. Its name is fixed, because alarms and the dashboard refer to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
     name: Cow<'static, str>,
@@ -73,25 +73,25 @@ impl Metric {
     }
 }
 
-/// Entries inserted or written anew in a slot. An entry that moves is written once and removed once.
+/// Entries inserted or rewritten in a slot. An entry that moves is written once and removed once.
 pub const ENTRIES_WRITTEN: Metric = Metric::count("EntriesWritten");
 /// Entries removed.
 pub const ENTRIES_REMOVED: Metric = Metric::count("EntriesRemoved");
-/// The same two, of released sites only: on a first load nothing is published until its end.
+/// Entries written or removed of released sites only, because a first load publishes nothing until its end.
 ///
 /// Each of these changes must be followed by [`INDEXES_PUBLISHED`] or [`INDEXES_SKIPPED`] within a minute.
 pub const LISTING_CHANGES: Metric = Metric::count("ListingChanges");
 /// Reconciles that changed something, by any function.
 pub const RECORDS_CHANGED: Metric = Metric::count("RecordsChanged");
-/// Reconciles that found everything as it should be.
+/// Reconciles that changed nothing.
 pub const RECORDS_UNCHANGED: Metric = Metric::count("RecordsUnchanged");
-/// Reconciles that can never succeed: the record is acknowledged, and what is listed of it stays as it is.
+/// Reconciles that failed with a permanent error. The record is acknowledged, and its listing stays as it is.
 pub const RECORDS_IMPOSSIBLE: Metric = Metric::count("RecordsImpossible");
-/// Reconciles that failed and are tried again.
+/// Reconciles that failed and are retried.
 pub const RECORDS_FAILED: Metric = Metric::count("RecordsFailed");
 /// Shards put.
 pub const SHARDS_PUBLISHED: Metric = Metric::count("ShardsPublished");
-/// Shards whose object already was what its rows say.
+/// Shards whose object was already up to date.
 pub const SHARDS_SKIPPED: Metric = Metric::count("ShardsSkipped");
 /// Segments deflated and spliced between others that were copied. A shard that is built whole has none.
 pub const SEGMENTS_SPLICED: Metric = Metric::count("SegmentsSpliced");
@@ -99,33 +99,33 @@ pub const SEGMENTS_SPLICED: Metric = Metric::count("SegmentsSpliced");
 pub const BYTES_PUBLISHED: Metric = Metric::new("BytesPublished", Unit::Bytes, Keeps::Sum);
 /// Indexes put.
 pub const INDEXES_PUBLISHED: Metric = Metric::count("IndexesPublished");
-/// Indexes whose object already was what its rows say.
+/// Indexes whose object was already up to date.
 pub const INDEXES_SKIPPED: Metric = Metric::count("IndexesSkipped");
-/// Changed rows that could not be followed now, and are tried again.
+/// Changed rows whose handling failed and is retried.
 pub const CHANGES_FAILED: Metric = Metric::count("ChangesFailed");
-/// Changed rows that can never be followed: acknowledged, and what is published stays as it is.
+/// Changed rows whose handling failed with a permanent error. They are acknowledged, and the published files stay as they are.
 pub const CHANGES_IMPOSSIBLE: Metric = Metric::count("ChangesImpossible");
-/// From a content record's change to its rows' commit, the longest of an invocation.
+/// Seconds from a content record's change to the commit of its rows. The longest of an invocation.
 pub const RECONCILE_SECONDS: Metric = Metric::seconds("ReconcileSeconds");
-/// From the change of a shard's first row to its put, the longest of an invocation.
+/// Seconds from the change of a shard's first row to its put. The longest of an invocation.
 pub const PUBLISH_SECONDS: Metric = Metric::seconds("PublishSeconds");
-/// From the change of a shard's summary to the index's put, the longest of an invocation.
+/// Seconds from the change of a shard's summary to the index's put. The longest of an invocation.
 pub const INDEX_SECONDS: Metric = Metric::seconds("IndexSeconds");
 /// URLs that search engines were notified of.
 pub const NOTICES_SENT: Metric = Metric::count("NoticesSent");
-/// URLs that IndexNow refuses for good.
+/// URLs that IndexNow refused permanently.
 pub const NOTICES_REFUSED: Metric = Metric::count("NoticesRefused");
-/// What the audit has found, except harmless findings.
+/// Findings of the audit, except harmless ones.
 pub const FINDINGS_FOUND: Metric = Metric::count("FindingsFound");
-/// Findings that the audit repaired, or had `regenerate` repair.
+/// Findings that the audit repaired itself or through `regenerate`.
 pub const FINDINGS_REPAIRED: Metric = Metric::count("FindingsRepaired");
-/// Bodies that broke off after their status was sent.
+/// Bodies that failed after their status was sent.
 pub const BODIES_BROKEN: Metric = Metric::count("BodiesBroken");
-/// Batches that wait in the failure bucket. A level, written by each sweep: without a value there was no sweep, or the
-/// bucket could not be listed.
+/// Batches that wait in the failure bucket. Each sweep writes this level. A missing value means that there was no sweep, or that
+/// the bucket could not be listed.
 pub const FAILURES_WAITING: Metric = Metric::new("FailuresWaiting", Unit::Count, Keeps::Highest);
 
-/// All but those of [`refused`].
+/// All metrics except those of [`refused`].
 pub const ALL: [&Metric; 24] = [
     &ENTRIES_WRITTEN,
     &ENTRIES_REMOVED,
@@ -153,7 +153,7 @@ pub const ALL: [&Metric; 24] = [
     &FAILURES_WAITING,
 ];
 
-/// Those that the alarms of [`Monitoring::Basic`] read.
+/// The metrics that the alarms of [`Monitoring::Basic`] read.
 pub const BASIC: [&Metric; 4] = [
     &LISTING_CHANGES,
     &RECORDS_IMPOSSIBLE,
@@ -161,15 +161,15 @@ pub const BASIC: [&Metric; 4] = [
     &FAILURES_WAITING,
 ];
 
-/// How much of a deployment is watched: the template's parameter `Monitoring`.
+/// The template's parameter `Monitoring`: which alarms, dashboard and metrics a deployment has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Monitoring {
     /// Every alarm and the dashboard. All metrics are written.
     #[default]
     Full,
-    /// Alarms on what loses changes or stops publishing. [`BASIC`] alone is written.
+    /// Only alarms on lost changes and failed publishing. Only [`BASIC`] is written.
     Basic,
-    /// No alarms and no dashboard. No metric is written.
+    /// No alarms and no dashboard. No metrics are written.
     None,
 }
 
@@ -198,7 +198,7 @@ impl Monitoring {
     }
 }
 
-/// The name of no level.
+/// A name that is not a monitoring level.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not full, basic or none")]
 pub struct UnknownMonitoring(String);
@@ -212,8 +212,8 @@ impl FromStr for Monitoring {
     }
 }
 
-/// Returns the metric `Refused.<name of the refusal>`. It counts pages that came to be left out for this reason. A page that was already
-/// left out is not counted again.
+/// Returns the metric `Refused.<name of the refusal>`. It counts pages that became excluded for this reason. A page that was
+/// already excluded is not counted again.
 #[must_use]
 pub fn refused(reason: &str) -> Metric {
     Metric {
@@ -222,12 +222,12 @@ pub fn refused(reason: &str) -> Metric {
     }
 }
 
-/// Where lines go.
+/// The output for lines.
 type Sink = Box<dyn Fn(&str) + Send + Sync>;
 
-/// What was noted since the last line. Cloning shares it.
+/// The values noted since the last line. Clones share them.
 ///
-/// The default forgets everything.
+/// The default drops every value.
 #[derive(Clone, Default)]
 pub struct Metrics(Option<Arc<Inner>>);
 
@@ -246,8 +246,8 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Returns metrics of the stack of this name. Their lines go to `sink`: those that this level reads. Nothing is written for a stack
-    /// without a name: a dimension may not be empty.
+    /// Returns metrics of the stack with this name. `sink` gets their lines, which contain only the metrics of this level. A
+    /// stack without a name gets no lines, because a dimension may not be empty.
     #[must_use]
     pub fn of(
         stack: &str,
@@ -265,7 +265,7 @@ impl Metrics {
         })))
     }
 
-    /// Returns whether a value of this metric would be written. Measuring one takes a call at times.
+    /// Returns whether a value of this metric would be written. Callers ask because measuring a value may cost a call.
     #[must_use]
     pub fn writes(&self, metric: &Metric) -> bool {
         self.0
@@ -289,14 +289,14 @@ impl Metrics {
         };
     }
 
-    /// Notes the seconds from a time to `now`, both in Unix seconds: none if the former's clock is ahead.
+    /// Notes the seconds from `since` to `now`, both in Unix seconds. Notes 0 if the clock of `since` was ahead.
     pub fn note_since(&self, metric: &Metric, since: Option<i64>, now: i64) {
         if let Some(since) = since {
             self.note(metric, u64::try_from(now - since).unwrap_or(0));
         }
     }
 
-    /// Writes what was noted, and forgets it. `now` is in Unix seconds.
+    /// Writes the noted values, and drops them. `now` is in Unix seconds.
     pub fn emit(&self, now: i64) {
         let Some(inner) = &self.0 else { return };
         let noted =

@@ -1,7 +1,7 @@
-//! Reconcile: make what is placed for a record agree with what is true of it.
+//! Reconcile: makes the rows of a record's pages agree with the record.
 //!
-//! fence → read → plan → commit, and again from the fence if the commit was lost. Records are reconciled in batches:
-//! their reads and the series' counter are shared, their transactions are their own.
+//! fence → read → plan → commit, and again from the fence if the commit was lost. Records are reconciled in batches: they share
+//! their reads and the series' counter, and each has its own transaction.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,22 +31,23 @@ use self::reconciler::{ReconcileOptions, TRIES, Tried};
 
 /// Parts of one page that are reconciled together.
 const PARTS: usize = 100;
-/// Rounds after which a page's ledger is compared with its rows. If a row was lost and another page has it by now, the ledger is
-/// wrong: every commit would fail and hold up the stream or the scan until an audit.
+/// Rounds after which a page's ledger is compared with its rows. If a row was lost and another page has it now, the ledger is
+/// wrong. Then every commit would fail, and delay the stream or the scan until an audit.
 const TRUSTING_TRIES: u32 = 4;
 const _: () = assert!(TRUSTING_TRIES < TRIES);
-/// How long new tries are begun: where all write under one partition key, each takes seconds, and a run has no more time than
-/// its own. What is left comes again.
+/// The time in which new tries are begun. If many pages write under one partition key, a try takes seconds, and a run's time is
+/// limited. The event is delivered again for the rest.
 const TRYING: Duration = Duration::from_secs(10);
-/// Rounds in which a page whose reads or writes failed is tried. What has called for it, a page in a hundred parts or a
-/// member of a large group, is done again as a whole if one fails: with many calls, one always would.
+/// Rounds in which a page is retried after failed reads or writes. Without these retries one failure would repeat the whole
+/// event, which may be about a hundred parts or a large group. With so many calls one always fails.
 const PASSING_TRIES: u32 = 3;
 
 impl Reconciler {
-    /// Reconciles pages, each named by [`keys::page`], and with a record's own page its other parts: for each its outcome,
-    /// in their order. The pages must differ.
+    /// Reconciles pages, each named by [`keys::page`]. With a record's own page its other parts are reconciled too. Returns the
+    /// outcomes in the order of the pages, which must differ.
     ///
-    /// Behind `until`, the parts of no more records are begun but those of the first: these fail with [`EngineError::Late`].
+    /// After `until`, no parts of further records are begun, and these records fail with [`EngineError::Late`]. The first
+    /// record's parts are always begun.
     pub async fn reconcile(
         &self,
         pages: &[String],
@@ -59,7 +60,7 @@ impl Reconciler {
         self.with_parts(pages, options).await
     }
 
-    /// Reconciles pages as [`Reconciler::reconcile`] does, and takes each page out of its slot in this series.
+    /// Reconciles pages as [`Reconciler::reconcile`] does, and moves each page out of its slot in this series.
     pub async fn evict(
         &self,
         pages: &BTreeMap<String, Slot>,
@@ -73,7 +74,8 @@ impl Reconciler {
         self.with_parts(&pages, options).await
     }
 
-    /// Reconciles pages as [`Reconciler::reconcile`] does, and notifies nobody of what changes: the pages themselves did not change.
+    /// Reconciles pages as [`Reconciler::reconcile`] does, but writes no feed row and no notice, because the pages themselves did
+    /// not change.
     pub async fn reconcile_quietly(
         &self,
         pages: &[String],
@@ -85,8 +87,8 @@ impl Reconciler {
         self.with_parts(pages, options).await
     }
 
-    /// Reconciles pages of which rows were lost or are not in their ledgers: for each its outcome, in their order. With
-    /// each come the rows that seem to be its own. Nobody is told of what changes.
+    /// Reconciles pages with lost rows, or with rows that their ledgers do not name. Each page comes with rows that seem to be
+    /// its own. Returns the outcomes in the order of the pages. Changes are not reported to readers or search engines.
     pub async fn repair(
         &self,
         found: &BTreeMap<String, Vec<Key>>,
@@ -100,7 +102,7 @@ impl Reconciler {
         self.with_parts(&pages, options).await
     }
 
-    /// Returns what a reconcile of a page would do at this moment, or `None` if what it needs to know cannot be read.
+    /// Returns the plan that a reconcile of a page would make now. Returns `None` if its inputs cannot be read.
     ///
     /// # Errors
     ///
@@ -127,11 +129,11 @@ impl Reconciler {
         Ok(Some(plan::plan(id, &inputs)))
     }
 
-    /// Returns what a reconcile of a page would do at this moment if nothing were placed for it and nobody had its address.
+    /// Returns the plan that a reconcile of a page would make now if nothing were placed for it and its address were free.
     ///
     /// # Errors
     ///
-    /// If the table fails, or what is read there is damaged.
+    /// If the table fails, or a row that is read is damaged.
     pub(crate) async fn plan_from_nothing(
         &self,
         page: &str,
@@ -158,9 +160,8 @@ impl Reconciler {
         Ok(plan::plan(id, &inputs))
     }
 
-    /// Reconciles pages, then the parts of those that have any, then those again that have fewer than before: what their
-    /// ledgers remember of the others may go when these are cleared. A part that is new is reconciled from its page's own
-    /// ledger on.
+    /// Reconciles pages, then their parts. A page that now has fewer parts is reconciled once more, because its ledger can forget
+    /// the removed parts only after those are cleared. A new part is placed only from the page's own ledger on.
     async fn with_parts(
         &self,
         pages: &[String],
@@ -201,8 +202,8 @@ impl Reconciler {
         outcomes
     }
 
-    /// Reconciles the parts of a record's page, and has its ledger forget those that the record has no longer. Whether
-    /// any of these is left is read again after each fence: a run for what the record was meanwhile may have placed one.
+    /// Reconciles the parts of a record's page, and removes parts from its ledger that the record no longer has. Whether any of
+    /// those still has a row is read again after each fence, because another run with an older record may have placed one.
     async fn follow_parts(
         &self,
         id: &str,
@@ -233,7 +234,7 @@ impl Reconciler {
         })
     }
 
-    /// Reconciles the parts from 2 on, as the outcome of their page's own ledger says.
+    /// Reconciles the parts from 2 on, as the outcome of the page's own ledger requires.
     async fn reconcile_parts(
         &self,
         id: &str,
@@ -258,7 +259,7 @@ impl Reconciler {
                         again: tried.again || part.again,
                         ..tried
                     }),
-                    // One that fails holds up none of the others; one that may succeed decides that all come again.
+                    // All parts are tried, even if one fails. An error that may pass wins, so that all of them are retried.
                     (Err(error), Err(other)) if error.is_permanent() => Err(other),
                     (Err(error), _) | (_, Err(error)) => Err(error),
                 };
@@ -267,7 +268,7 @@ impl Reconciler {
         tried
     }
 
-    /// Runs the rounds of one page.
+    /// Runs the rounds of a single page.
     async fn try_one(
         &self,
         page: &str,

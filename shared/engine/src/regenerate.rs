@@ -1,13 +1,14 @@
-//! What follows from a changed row of the sitemap table: publish what it is part of.
+//! Handles changed rows of the sitemap table: publishes the files that they are part of, and reconciles the records that depend
+//! on them.
 //!
 //! - `SEGMENT#`: the shard ([`shard`]). `INDEX#`: the indexes ([`index`]). `SITE#`: these, robots.txt, site file
-//!   ([`site_files`]), feed and [llms.txt](llms). `FEED#`, and a mark of `JOB#feeds` that was taken off: the feed ([`mod@feed`])
-//!   or llms.txt.
-//! - `TERM#`: the archives of a page that has changed. `GROUP#`: its translations, and who waits for room among them.
+//!   ([`site_files`]), feed and [llms.txt](llms). `FEED#`, and the removal of a mark of `JOB#feeds`: the feed ([`mod@feed`]) or
+//!   llms.txt.
+//! - `TERM#`: the archives of a changed page. `GROUP#`: its translations, and the pages that wait for room among them.
 //! - `LOC#`: the records that wait for an address that its owner gave up. `SCAN#`: the next slice of a site's scan
-//!   ([`site_scan`]). `JOB#`: of the scan of all content ([`content_scan`]), or of due timers.
-//! - Every step reads the truth again and may run twice, late, or beside itself.
-//! - What can never succeed is logged and acknowledged: it must not hold up the rest of the stream.
+//!   ([`site_scan`]). `JOB#`: the next slice of the scan of all content ([`content_scan`]), or of due timers.
+//! - Every step reads the current rows and may run twice, late, or concurrently with itself.
+//! - A permanent error is logged and acknowledged, so that it does not block the rest of the stream.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,33 +40,34 @@ pub use self::regenerator::Regenerator;
 
 use self::regenerator::{CONCURRENT_SITES, SLICE};
 
-/// Shards of one batch that are published at the same time: each holds its compressed bytes in memory.
+/// Shards of one batch that are published concurrently. The compressed bytes of each are in memory.
 const CONCURRENT_SHARDS: usize = 8;
-/// Groups whose records are called at the same time: each record may have many parts.
+/// Groups whose records are reconciled concurrently. Each record may have many parts.
 const CONCURRENT_GROUPS: usize = 8;
-/// Other changes of one batch that are followed at the same time.
+/// Other changes of one batch that are handled concurrently.
 const CONCURRENT_CHANGES: usize = 32;
 
-/// Groups to call: of each from which sort key on, unless earlier calls just go on, and the subjects that say so.
+/// Groups whose records are to be reconciled. Each has the sort key to begin at, or `None` to only continue earlier calls, and
+/// the subjects that ask for it.
 type Groups<'s> = BTreeMap<&'s str, (Option<&'static str>, Vec<&'s Subject>)>;
 
-/// Shards to publish: of each the segments that have changed, and the subjects that say so.
+/// Shards to publish. Each has its changed segments, and the subjects that ask for it.
 type Shards<'s> = BTreeMap<&'s ShardId, (BTreeSet<u32>, Vec<&'s Subject>)>;
 
-/// Indexes to publish: of each site the sitemaps whose summaries have changed, and the subjects that say so.
+/// Indexes to publish. Each site has the sitemaps whose summaries have changed, and the subjects that ask for it.
 type Indexes<'s> = BTreeMap<&'s str, (BTreeSet<&'s ShardId>, Vec<&'s Subject>)>;
 
-/// Returns what a stream record of the sitemap table is about, if anything depends on it: the stream's filter in `template.yaml`
-/// says the same.
+/// Returns the subject of a stream record of the sitemap table, or `None` if nothing depends on the row. The stream's filter in
+/// `template.yaml` must agree.
 #[must_use]
 pub fn subject(record: &StreamRecord) -> Option<Subject> {
     let subject = Subject::of(record.key.text("pk")?, record.key.text("sk")?)?;
     match subject {
-        // Only a claim that was given up calls for anybody: a new one has no waiters that its owner did not refuse.
+        // Only the removal of a claim concerns waiters. A new claim has none that its owner did not refuse.
         Subject::Claim(_, None) => (record.event == EventName::Remove).then_some(subject),
-        // A new waiter waits for nothing but that. One that is written again is where the calls go on.
+        // A new waiter needs nothing. A rewritten waiter is where the calls continue.
         Subject::Claim(_, Some(_)) => (record.event == EventName::Modify).then_some(subject),
-        // The end of the mark says that the time has come.
+        // The removal of the mark means that its time has come.
         Subject::MarkedFeed(_) | Subject::MarkedLlms(_) => {
             (record.event == EventName::Remove).then_some(subject)
         }
@@ -77,7 +79,8 @@ impl Regenerator {
     /// Handles a batch of the sitemap table's stream.
     pub async fn regenerate(&self, records: &[StreamRecord]) -> Handled {
         let batch = Batch::of(records, subject);
-        // From here on: what is published first takes of the time for ringing, which makes events of its own behind these.
+        // The time begins here: publishing uses part of the time for timers, whose reconciles add events of their own to the
+        // stream.
         let ring_until = self.reconciler.env.deadline(timers::SLICE);
         let until = self.reconciler.env.deadline(SLICE);
         let (mut shards, mut groups) = (Shards::new(), Groups::new());
@@ -112,7 +115,7 @@ impl Regenerator {
         )
         .await;
         failed.extend(groups.into_iter().chain(others));
-        // After the shards, so that the summaries they have just written are in the index at once.
+        // After the shards, so that the index includes the summaries that they have just written.
         let (indexes, sites) = join(
             self.publish_indexes_of(indexes, &batch),
             self.follow(sites, &until),
@@ -126,7 +129,7 @@ impl Regenerator {
         batch.response(failed)
     }
 
-    /// Publishes these shards: the subjects that have to come again.
+    /// Publishes these shards. Returns the subjects to retry.
     async fn publish_shards_of<'s>(
         &self,
         shards: Shards<'s>,
@@ -158,7 +161,7 @@ impl Regenerator {
         failed
     }
 
-    /// Publishes the indexes of these sites: the subjects that have to come again.
+    /// Publishes the indexes of these sites. Returns the subjects to retry.
     async fn publish_indexes_of<'s>(
         &self,
         indexes: Indexes<'s>,
@@ -181,7 +184,7 @@ impl Regenerator {
         concurrently(CONCURRENT_CHANGES, publish).await.concat()
     }
 
-    /// Calls the records of these groups: the subjects that have to come again.
+    /// Reconciles the records of these groups. Returns the subjects to retry.
     async fn call_groups_of<'s>(&self, groups: Groups<'s>, until: &Deadline) -> Vec<&'s Subject> {
         let call = groups.into_iter().map(|(pk, (from, subjects))| async move {
             // Boxed: see `follow`.
@@ -194,10 +197,10 @@ impl Regenerator {
         concurrently(CONCURRENT_GROUPS, call).await.concat()
     }
 
-    /// Does what follows from these changes: those that have to come again.
+    /// Handles these changes. Returns the subjects to retry.
     async fn follow<'s>(&self, subjects: Vec<&'s Subject>, until: &Deadline) -> Vec<&'s Subject> {
         let follow = subjects.into_iter().map(|subject| async move {
-            // Boxed: the compiler bounds how deep futures may lie in one another.
+            // Boxed: the compiler limits how deeply futures may be nested.
             let followed = Box::pin(self.other_changed(subject, until)).await;
             self.has_failed(subject, followed).then_some(subject)
         });
@@ -205,7 +208,7 @@ impl Regenerator {
         failed.into_iter().flatten().collect()
     }
 
-    /// Does a slice of the ringing of these timers: those that have to come again.
+    /// Handles a slice of the due timers of these digits. Returns the subjects to retry.
     async fn ring_of<'s>(
         &self,
         timers: Vec<(&'s Subject, char)>,
@@ -221,8 +224,8 @@ impl Regenerator {
         failed.collect()
     }
 
-    /// Does a slice of each of these sites' scans: those that have to come again. One for which no time is left gets an event behind
-    /// what is in the stream by now: a thousand sites that are scanned at once would hold up every edit.
+    /// Runs a slice of each of these sites' scans. Returns the subjects to retry. A scan for which no time is left is rewritten,
+    /// so that its event is behind the present events of the stream. Otherwise a thousand scans at once would delay every edit.
     async fn scan_sites_of<'s>(&self, scans: Vec<(&'s Subject, &'s String)>) -> Vec<&'s Subject> {
         let Reconciler { table, env, .. } = &self.reconciler;
         let until = env.deadline(SLICE);
@@ -245,7 +248,7 @@ impl Regenerator {
         failed.collect()
     }
 
-    /// Returns whether what followed from a change has to come again.
+    /// Logs and counts a failure. Returns whether the change has to be retried.
     fn has_failed(&self, subject: &Subject, followed: Result<(), EngineError>) -> bool {
         let Err(error) = followed else { return false };
         error!(?subject, %error, "a change was not followed");
@@ -262,15 +265,15 @@ impl Regenerator {
         self.note(metric, 1);
     }
 
-    /// Does what follows from a change. Calls of many records begin no new work behind `until`.
+    /// Handles a change. Begins no reconciles of further records after `until`.
     async fn other_changed(&self, subject: &Subject, until: &Deadline) -> Result<(), EngineError> {
         match subject {
-            // These are followed together with others of their kind.
+            // These are handled together with others of their kind.
             Subject::Segment(..) | Subject::SiteScan(_) | Subject::Timers(_) => Ok(()),
             Subject::Summary(_) => Ok(()),
             Subject::Group(_) | Subject::GroupWaiters(_) | Subject::GroupCalls(_) => Ok(()),
             Subject::Site(site) => {
-                // The site file first: a site that has become private is closed by it alone.
+                // The site file first, because it alone closes a site that has become private.
                 self.publish_site_files(site).await?;
                 self.publish_index(site, None).await?;
                 if self.publish_feed(site, true).await? {
@@ -292,7 +295,7 @@ impl Regenerator {
     }
 }
 
-/// Notes that a subject has a group called, from this sort key on.
+/// Adds a group whose records are to be reconciled from this sort key on.
 fn call<'s>(
     groups: &mut Groups<'s>,
     pk: &'s str,

@@ -1,6 +1,6 @@
-//! The rows of the sitemap table: a file a kind, with its key, what it holds, and its reads and writes.
+//! The rows of the sitemap table. Each kind has one file, with its key, body, reads and writes.
 //!
-//! [`key`] has what keys are made of and which kinds there are, `parse` reads any key, [`row`] any row, as the audit does.
+//! [`key`] has the parts of keys and the list of kinds, `parse` reads any key, and [`row`] reads any row, as the audit does.
 //! `table` is what all kinds share.
 
 pub mod audit;

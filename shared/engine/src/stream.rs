@@ -1,25 +1,25 @@
-//! Batches of stream records: what each is about, and the answer that lets the stream go on behind what succeeded.
+//! Batches of stream records: the subject of each, and the answer that says from where the stream delivers again.
 
 use std::collections::BTreeSet;
 
 use table::{Change, Item};
 
-/// What a stream says about one change of an item. The item itself is read again.
+/// A change of an item as the stream reports it. The item itself is read again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamRecord {
     /// The item's primary key.
     pub key: Item,
-    /// What was done to it.
+    /// The kind of the change.
     pub event: EventName,
     /// The name of its table.
     pub table: String,
-    /// Where the record is in its stream; empty if the stream does not say.
+    /// The record's sequence number. Empty if the stream does not say.
     pub sequence_number: String,
     /// When the item was changed, in Unix seconds; 0 if the stream does not say.
     pub at: i64,
 }
 
-/// As the stream of a table in memory tells of it, which has no name and no numbers.
+/// Converts a change of a table in memory, which has no name and no sequence numbers.
 impl From<&Change<'_>> for StreamRecord {
     fn from(change: &Change<'_>) -> Self {
         Self {
@@ -34,25 +34,25 @@ impl From<&Change<'_>> for StreamRecord {
     }
 }
 
-/// What was done to an item, in a stream's words.
+/// The kind of a change, in a stream's words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventName {
-    /// It is new.
+    /// The item is new.
     Insert,
-    /// It was there before.
+    /// The item existed before.
     #[default]
     Modify,
-    /// It is gone.
+    /// The item was deleted.
     Remove,
 }
 
-/// How a batch was handled.
+/// The outcome of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Handled {
-    /// As a whole.
+    /// The whole batch was handled.
     All,
-    /// Up to the record with this sequence number, from which on the stream delivers again.
+    /// The stream delivers again from the record with this sequence number on.
     Before(String),
 }
 
@@ -63,12 +63,12 @@ pub struct Batch<S> {
     subjects: Vec<(S, usize)>,
     /// The sequence numbers of the batch's records.
     sequence_numbers: Vec<String>,
-    /// When they were written, in Unix seconds.
+    /// The times of the changes, in Unix seconds.
     times: Vec<i64>,
 }
 
 impl<S: Clone + Ord> Batch<S> {
-    /// Reads an event. Records that are about nothing are left out: nothing can be done about them.
+    /// Reads a batch. Records without a subject are ignored, because nothing depends on them.
     pub fn of(records: &[StreamRecord], subject: impl Fn(&StreamRecord) -> Option<S>) -> Self {
         let mut seen = BTreeSet::new();
         let mut subjects = Vec::new();
@@ -94,20 +94,20 @@ impl<S: Clone + Ord> Batch<S> {
         self.subjects.iter().map(|(subject, _)| subject)
     }
 
-    /// Returns the answer to the stream when nothing of the batch could be handled.
+    /// Returns the answer to the stream if nothing of the batch could be handled.
     pub fn all_failed(&self) -> Handled {
         self.failed_from(0)
     }
 
     /// Returns the answer that has the stream deliver again from a record on.
     fn failed_from(&self, position: usize) -> Handled {
-        // Without a number the whole batch comes again, which is right.
+        // Without a number the whole batch is delivered again, which is correct.
         let number = self.sequence_numbers.get(position);
         Handled::Before(number.cloned().unwrap_or_default())
     }
 
-    /// Returns when the first record of any of these subjects was written, in Unix seconds rounded down: what came after it for the
-    /// same subject is younger. Returns `None` if the stream does not say.
+    /// Returns the time of the first record of any of these subjects, in Unix seconds rounded down. Later records of the same
+    /// subject are younger. Returns `None` if the stream does not say.
     pub fn oldest<'a>(&self, subjects: impl IntoIterator<Item = &'a S>) -> Option<i64>
     where
         S: 'a,
@@ -123,8 +123,8 @@ impl<S: Clone + Ord> Batch<S> {
             .min()
     }
 
-    /// Returns the answer to the stream when these subjects have failed: it delivers again from the first record of the first of
-    /// them on. Nothing before that record failed, and what succeeded behind it may run twice.
+    /// Returns the answer to the stream if these subjects have failed. The stream delivers again from the first record of the
+    /// first failed subject. Later records that succeeded may be handled twice.
     pub fn response<'a>(&self, failed: impl IntoIterator<Item = &'a S>) -> Handled
     where
         S: 'a,

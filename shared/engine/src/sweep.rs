@@ -1,12 +1,12 @@
-//! What time alone changes, minute by minute.
+//! The work of each minute: changes that come only from the passing of time.
 //!
 //! One sweep at a time, in this order:
 //!
-//! - Records whose time has come are reconciled: a page appears at its `published_at` and goes at its `expires_at`.
-//! - Some sites are looked at, each minute the next ones: one that should have a row gets one, so that a dropped sitemap table
-//!   is rebuilt without an edit. Once a day each one's feed is published again.
-//! - Scans that have stopped are started again.
-//! - Feeds are published whose last change came too soon after the one before.
+//! - Due timers: a page appears at its `published_at` and disappears at its `expires_at`.
+//! - Each minute the next sites are checked: a site that should have a row gets one, so that a dropped sitemap table is rebuilt
+//!   without an edit. Once a day each site's feed is published again.
+//! - Stalled scans are woken.
+//! - Feeds are published that had to wait because of an earlier change.
 //! - Search engines are notified of changed URLs ([`notices`]).
 //! - Once a day, or as often as the deployment says, everything is audited and repaired, in slices ([`audit`]).
 
@@ -31,25 +31,25 @@ use self::audit::{Audit, AuditProgress, Finding};
 use self::notices::{AUDIT_SLICE, SearchEngines};
 pub use crate::rows::turn::TURN_SECONDS;
 
-/// Seconds without progress after which a scan is started again: longer than a slice may take.
+/// Seconds without progress after which a scan is woken. A slice takes less.
 const STALLED_SECONDS: i64 = 900;
 
-/// Sites of one sweep that are looked at, with the next ones each minute.
+/// Sites that one sweep checks. The next sweep checks the next ones.
 const SITES: usize = 100;
-/// How long a sweep goes on mending what is wrong with them.
+/// The time in which a sweep corrects the rows of sites.
 const SITES_SLICE: Duration = Duration::from_secs(10);
-/// Calls of the table under way at the same time.
+/// Concurrent calls of the table.
 const CALLS: usize = 16;
 /// Scans of sites that one sweep looks at. The first of them end before the others are looked at.
 const SITE_SCANS: u32 = 1_000;
-/// Seconds from the beginning of an audit that has repaired something to the next one's, if they are not fewer anyway: a
-/// repair may bring more to light. What it only finds would be found again as often.
+/// Seconds from the beginning of an audit that repaired something to the next audit, unless audits are more frequent anyway. A
+/// repair may reveal more problems. Findings that were not repaired do not shorten the time, because they would be found again.
 const NEXT_AUDIT_PERIOD: i64 = 600;
 
-/// When the clock audits.
+/// The times of the clock's audits.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditTimes {
-    /// From the beginning of an audit to the beginning of the next. What an audit finds has no event, so nothing else finds it
+    /// The time from the beginning of an audit to the beginning of the next. Losses have no event, so nothing else finds them
     /// earlier.
     pub period: Duration,
     /// See [`Audit::second_look`].
@@ -57,17 +57,17 @@ pub struct AuditTimes {
 }
 
 impl AuditTimes {
-    /// [`Self::period`] where nothing else is said: a day.
+    /// The default of [`Self::period`]: a day.
     pub const DAILY: Duration = Duration::from_secs(86_400);
 }
 
-/// Does all that is due. Without `engines`, no search engine is notified. Returns `false` if it did nothing because another sweep is
-/// running.
+/// Does all work that is due. Without `engines`, no search engine is notified. Returns `false` if it did nothing because another
+/// sweep is running.
 ///
 /// # Errors
 ///
-/// The first failure, after everything else was done: one site or record must not stop the clock for the others. The
-/// next run does the rest.
+/// The first failure. All other work was still done, so that one site or record does not stop the clock for the others. The next
+/// run does the rest.
 pub async fn sweep(
     reconciler: &Reconciler,
     objects: &dyn Objects,
@@ -100,18 +100,18 @@ pub async fn sweep(
     failures.into_iter().next().map_or(Ok(true), Err)
 }
 
-/// Rings the timers whose time has come. Without a cursor nobody knows whose has: an audit finds that out.
+/// Handles due timers. Without a cursor it is not known which are due, so an audit is started.
 async fn ring(reconciler: &Reconciler) -> Result<(), EngineError> {
     if let Some(cursor) = reconciler.table.cursor().await? {
         return reconciler.begin_ringing(cursor).await;
     }
     let now = reconciler.env.now();
-    // First, since a sweep may end between both.
+    // The audit first, because a sweep may end between both calls.
     reconciler.table.note_audit(&audit::daily(now)).await?;
     reconciler.table.begin_timers_again(now).await
 }
 
-/// Looks at the next sites that have objects, and at those that the deployment lists.
+/// Checks the next sites that have objects, and those that the deployment lists.
 async fn watch_sites(
     reconciler: &Reconciler,
     objects: &dyn Objects,
@@ -121,7 +121,7 @@ async fn watch_sites(
     if turn.looked_at.is_none() {
         turn.begin_round(reconciler.env.now());
     }
-    // With a page that is not full, the next sweep begins again.
+    // After a page that is not full, the next sweep begins with the first site.
     let last = published.last().filter(|_| published.len() == SITES);
     turn.looked_at = last.cloned();
     let mut hosts = BTreeSet::from_iter(published);
@@ -151,7 +151,7 @@ async fn watch_sites(
     failure.map_or(Ok(()), Err)
 }
 
-/// Returns a site that should have a row has one, which says what it should, and is not on hold without a scan.
+/// Gives a known site its row, corrects the row, and starts a scan if the site is on hold without one.
 async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineError> {
     let Some(row) = reconciler.refresh_site(host).await? else {
         warn!(
@@ -162,7 +162,7 @@ async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineErr
     };
     let table = &reconciler.table;
     if row.hold != Hold::Released && table.site_scan(host).await?.is_none() {
-        // If it was released meanwhile, one more look does no harm.
+        // If the site was released meanwhile, a further scan does no harm.
         let now = reconciler.env.now();
         table.begin_site_scan(host, now).await?;
         warn!(
@@ -173,8 +173,8 @@ async fn watch_site(reconciler: &Reconciler, host: &str) -> Result<(), EngineErr
     Ok(())
 }
 
-/// Asks for a scan of all content if that was never done for the tables that there are now. Writes the rows of scans to which nothing has
-/// happened again: the write is the event for the next slice.
+/// Requests a scan of all content if none was completed for the current tables. Writes the rows of stalled scans again, which is
+/// the event for their next slice.
 async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), EngineError> {
     let Reconciler { table, env, .. } = reconciler;
     let now = env.now();
@@ -182,7 +182,7 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
     let content = table.content_scan().await?;
     match &content {
         Some(scan) if scan.is_active() => {
-            // Not each minute: what wakes it takes the row from the slice that is under way.
+            // Not each minute, because the write makes the running slice lose the row.
             if now - scan.touched() > STALLED_SECONDS {
                 let next = ContentScan {
                     woken: now,
@@ -197,7 +197,7 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
         content => table.begin_content_scan(content.as_ref()).await?,
     }
     for (host, scan) in table.site_scans(None, SITE_SCANS).await? {
-        // What cannot be read is the audit's to mend.
+        // The audit repairs a row that cannot be read.
         if scan.is_ok_and(|scan| now - scan.touched() > STALLED_SECONDS) {
             table.wake_site_scan(&host, now).await?;
             info!(site = host, "the site's scan stood still: it is woken");
@@ -206,7 +206,7 @@ async fn wake_scans(reconciler: &Reconciler, has_sites: bool) -> Result<(), Engi
     Ok(())
 }
 
-/// Ends the marks of the feeds and llms.txt that have waited for their time, so that the files are published.
+/// Deletes the due marks of feeds and llms.txt. The deletions publish the files.
 async fn publish_feeds(reconciler: &Reconciler) -> Result<(), EngineError> {
     let Reconciler { table, env, .. } = reconciler;
     let now = env.now();
@@ -216,7 +216,7 @@ async fn publish_feeds(reconciler: &Reconciler) -> Result<(), EngineError> {
     ended.into_iter().collect()
 }
 
-/// Begins an audit when one is due, and does a slice of the one under way.
+/// Begins an audit if one is due, and runs a slice of the current one.
 async fn go_on_with(audit: &Audit<'_>, period: Duration) -> Result<(), EngineError> {
     let table = &audit.reconciler.table;
     let now = audit.reconciler.env.now();
@@ -225,10 +225,10 @@ async fn go_on_with(audit: &Audit<'_>, period: Duration) -> Result<(), EngineErr
         scan.is_active() && pass.is_none_or(|pass| now - pass.at <= STUCK_SECONDS)
     };
     match table.content_scan().await {
-        // What it has not come to yet would look wrong. One that cannot go on may wait for what the audit mends.
+        // Records that the scan has not reached yet would look wrong. A stalled scan may wait for a repair of the audit.
         Ok(Some(scan)) if moves(&scan) => return Ok(()),
         Ok(Some(_)) => {}
-        // One whose row cannot be read is the audit's to mend.
+        // The audit repairs a row that cannot be read.
         Ok(None) | Err(EngineError::Damaged { .. }) => {}
         Err(error) => return Err(error),
     }
@@ -245,7 +245,7 @@ async fn go_on_with(audit: &Audit<'_>, period: Duration) -> Result<(), EngineErr
             }
             audit::daily(now)
         }
-        // Nothing is there yet that could have been lost.
+        // Nothing exists yet that could be lost.
         None => AuditProgress {
             step: None,
             ..audit::daily(now)
@@ -265,7 +265,7 @@ async fn go_on_with(audit: &Audit<'_>, period: Duration) -> Result<(), EngineErr
             break Ok(());
         }
     };
-    // What a slice has done counts, also if something in it failed.
+    // The progress of a slice is kept, even if a part of it failed.
     audit.save(&progress).await?;
     outcome
 }

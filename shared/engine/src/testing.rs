@@ -20,17 +20,17 @@ use crate::regenerate::Regenerator;
 use crate::regenerate::index::IndexLimits;
 use crate::rows::table::SitemapTable;
 
-/// Time stands still, or goes on whenever somebody asks for it, and random numbers count on.
+/// An environment whose time is constant, or advances whenever it is read. Its random numbers count up.
 #[derive(Debug, Default)]
 struct Still {
     random: AtomicU64,
     asked: AtomicU32,
     step: Duration,
-    /// Seconds by which the clock has gone on.
+    /// Seconds by which the clock has advanced.
     clock: Arc<AtomicI64>,
 }
 
-/// What the clock shows at first.
+/// The initial time of the clock, in Unix seconds.
 pub(crate) const NOW: i64 = 1_800_000_000;
 
 impl Environment for Still {
@@ -51,12 +51,12 @@ impl Environment for Still {
     }
 }
 
-/// Returns a world in which it does.
+/// Returns an environment whose time is constant.
 pub(crate) fn still() -> Env {
     Env::new(Still::default())
 }
 
-/// Returns a world in which so much time goes by whenever somebody asks for it.
+/// Returns an environment whose elapsed time advances by `step` whenever it is read.
 pub(crate) fn stepping(step: Duration) -> Env {
     Env::new(Still {
         step,
@@ -64,7 +64,7 @@ pub(crate) fn stepping(step: Duration) -> Env {
     })
 }
 
-/// Returns a world whose clock has gone on by so many seconds.
+/// Returns an environment whose clock has advanced by `clock` seconds.
 pub(crate) fn clocked(clock: Arc<AtomicI64>) -> Env {
     Env::new(Still {
         clock,
@@ -75,27 +75,27 @@ pub(crate) fn clocked(clock: Arc<AtomicI64>) -> Env {
 /// A key and the condition of its delete.
 type Delete = (Item, Option<Condition>);
 
-/// A table in memory that keeps the last transaction and the last delete, to do them once more, may leave an update
-/// unanswered, and may do another writer's update before one.
+/// A table in memory that keeps the last transaction and the last delete, so that a test can repeat them. It may also leave an
+/// update unanswered, and execute another writer's update before one.
 #[derive(Clone, Debug)]
 pub(crate) struct Repeating {
-    /// What is in it.
+    /// The actual table.
     pub(crate) table: MemoryTable,
     /// The last transaction.
     pub(crate) last: Arc<Mutex<Vec<Action>>>,
     /// The last delete.
     pub(crate) deleted: Arc<Mutex<Option<Delete>>>,
-    /// Whether the next update is on its way when its sender gives up.
+    /// Whether the sender of the next update gives up while it is under way.
     pub(crate) is_held: Arc<AtomicBool>,
-    /// The update that is on its way.
+    /// The update that is still under way.
     pub(crate) held: Arc<Mutex<Option<(Item, Update)>>>,
-    /// What another writer updates just before the next update.
+    /// Another writer's update that is executed just before the next one.
     pub(crate) overtaking: Arc<Mutex<Option<(Item, Update)>>>,
-    /// What happens just before the next transaction.
+    /// The action that is executed just before the next transaction.
     pub(crate) before_commit: Arc<Mutex<Happening>>,
 }
 
-/// What happens at a moment.
+/// An action of a test, executed once.
 #[derive(Default)]
 pub(crate) struct Happening(pub(crate) Option<BoxFuture<'static, ()>>);
 
@@ -120,7 +120,7 @@ impl Default for Repeating {
 }
 
 impl Repeating {
-    /// Returns the engine's view of it.
+    /// Returns the engine's view of the table.
     pub(crate) fn engine(&self) -> SitemapTable {
         SitemapTable::new(Arc::new(self.clone()), still())
     }
@@ -188,12 +188,12 @@ impl Table for Repeating {
     }
 }
 
-/// Returns a content table with nothing in it.
+/// Returns an empty content table.
 pub(crate) fn records() -> MemoryTable {
     MemoryTable::new(Schema::of_texts(&["id"]))
 }
 
-/// Returns what reconciles these records.
+/// Returns a reconciler of these records.
 pub(crate) fn reconciler(records: MemoryTable, table: SitemapTable, env: Env) -> Reconciler {
     Reconciler {
         content: Content::new(Arc::new(records), env.clone()),
@@ -204,7 +204,7 @@ pub(crate) fn reconciler(records: MemoryTable, table: SitemapTable, env: Env) ->
     }
 }
 
-/// Returns what regenerates from these rows, into a bucket in memory.
+/// Returns a regenerator of these rows, with a bucket in memory.
 pub(crate) fn regenerator(table: SitemapTable, env: Env) -> Regenerator {
     Regenerator {
         reconciler: reconciler(records(), table, env),

@@ -1,8 +1,8 @@
-//! Timers: records that time alone will change, in sixteen partitions an hour.
+//! Timers: records that change only because of the time, in sixteen partitions an hour.
 //!
-//! To *ring* a timer is to reconcile its record. `sweep` rings the timers that are due, for some seconds. For each partition that
-//! has more it writes a row. The row's event makes `regenerate` ring the next slice and write the row again, until no timer is left.
-//! That goes on, too, where many are due before the next sweep: these would wait for it, and be too many for it.
+//! To *ring* a timer is to reconcile its record. `sweep` rings the timers that are due, for some seconds. For each partition with
+//! more due timers it writes a row. The row's event makes `regenerate` ring the next slice and write the row again, until no
+//! timer is left. Slices continue if a full batch is due before the next sweep, because that sweep could not handle them all.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,23 +18,23 @@ use crate::rows::keys::HASH_DIGITS;
 use crate::rows::timer::Rung;
 pub use crate::rows::timer::Timer;
 
-/// Timers of one digit that are read and rung at a time.
+/// Timers of one digit that are read and reconciled at a time.
 const BATCH: u32 = 100;
-/// Digits whose timers `sweep` rings at the same time.
+/// Digits whose timers `sweep` handles concurrently.
 const CONCURRENT_DIGITS: usize = 4;
-/// How long a slice goes on beginning new batches. In `regenerate` that counts from the beginning of its run. Edits whose rows come
-/// behind it in the stream wait so long.
+/// The time in which a slice begins new batches. In `regenerate` it counts from the beginning of the run. Edits that are behind
+/// it in the stream wait for it.
 pub(crate) const SLICE: Duration = Duration::from_secs(1);
-/// How long it does so at least, however late it begins: what is due must not wait for ever behind a busy stream.
+/// The minimum of that time, however late a slice begins, so that due timers make progress even if the stream is busy.
 const LEAST_SLICE: Duration = Duration::from_millis(250);
-/// Seconds without a slice after which `sweep` itself rings the timers again: longer than a function runs.
+/// Seconds without a slice after which `sweep` itself handles the timers again: longer than a function runs.
 const STALLED_SECONDS: i64 = 180;
-/// Seconds from a sweep to the next one, at least. Slices go on where a whole batch of a digit's timers ends within them.
+/// The shortest time in seconds from a sweep to the next one. Slices continue if a whole batch of a digit's timers is due in it.
 const UNTIL_NEXT_SWEEP: i64 = 60;
 
 impl Reconciler {
-    /// Rings the timers that are due, from the cursor's hour on, for a slice, and moves the cursor. What is left is rung in further
-    /// slices by `regenerate`. A digit that has such slices already is passed over here.
+    /// Reconciles the records of due timers from the cursor's hour on, for a slice, and moves the cursor. `regenerate` does the
+    /// rest in further slices. A digit that has such slices already is skipped here.
     pub(crate) async fn begin_ringing(&self, cursor: i64) -> Result<(), EngineError> {
         let ringing = self.table.ringing(&HASH_DIGITS).await?;
         let until = self.env.deadline(SLICE);
@@ -63,7 +63,7 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Rings a slice of the timers that `sweep` has left of these digits, until a deadline. Returns the outcome of each digit.
+    /// Runs a slice of the timers of these digits that `sweep` has left, until a deadline. Returns the outcome of each digit.
     pub(crate) async fn go_on_ringing(
         &self,
         digits: &[char],
@@ -71,8 +71,8 @@ impl Reconciler {
     ) -> Vec<Result<(), EngineError>> {
         let until = until.at_least(LEAST_SLICE);
         let mut outcomes = Vec::new();
-        // One after the other: each stream shard does so, and together they use what the table takes. With more at a time, edits
-        // would find nothing left of that.
+        // One digit after the other. All stream shards do so concurrently, and together they use the capacity of the table. With
+        // more concurrency, none would be left for edits.
         for digit in digits {
             outcomes.push(self.go_on_ringing_one(*digit, &until).await);
         }
@@ -95,7 +95,7 @@ impl Reconciler {
         table.advance_ringing(digit, Some(&ringing), rung).await
     }
 
-    /// Rings the timers of a digit that are due, from the cursor's hour on, for a slice.
+    /// Reconciles the records of a digit's due timers, from the cursor's hour on, for a slice.
     async fn ring(&self, cursor: i64, digit: char, until: &Deadline) -> Result<Rung, EngineError> {
         let now = self.env.now();
         let (this_hour, soon) = (now.div_euclid(3_600), now + UNTIL_NEXT_SWEEP);
@@ -124,7 +124,7 @@ impl Reconciler {
         failure.map_or(Ok(Rung { hour, more }), Err)
     }
 
-    /// Reconciles the records of timers. Keeps the first failure that will pass: it holds the cursor.
+    /// Reconciles the records of timers. Returns the first temporary failure, which keeps the cursor from moving.
     async fn ring_all(
         &self,
         timers: &[Timer],
@@ -134,7 +134,7 @@ impl Reconciler {
         let ids: Vec<String> = ids.into_iter().cloned().collect();
         for (id, outcome) in ids.iter().zip(self.reconcile(&ids, None).await) {
             match outcome {
-                // No ledger knows of a timer that is still there when nothing is to be done.
+                // If nothing had to be done, no ledger names the timer.
                 Ok(Reconciled::Unchanged) => {
                     for timer in timers.iter().filter(|timer| timer.id == *id) {
                         self.table.drop_timer(timer).await?;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-/// The texts between `begin` and `end` of `source`.
+/// Returns the text between `begin` and `end` of `source`.
 fn between<'s>(source: &'s str, begin: &str, end: &str) -> &'s str {
     let (_, rest) = source.split_once(begin).expect(begin);
     rest.split_once(end).expect(end).0
 }
 
-/// `RowUnknown` of `row_unknown`.
+/// Returns the name of a variant: `RowUnknown` for `row_unknown`.
 fn variant(name: &str) -> String {
     let words = name.split('_');
     words

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use sitemap::mapping::{Number, binary};
 use table::{Item, Value as Attribute};
 
-/// Returns an item as JSON. A binary attribute has no JSON: it becomes an object that no field accepts, so that an unknown one is
-/// ignored and a known one is reported. What lies beside it in a map or a list stays what it is: it may decide whether a page is
+/// Returns an item as JSON. A binary attribute becomes an object that no field accepts, so that it is ignored in an unknown field
+/// and reported in a known one. Other values of the same map or list are unaffected, because they may decide whether a page is
 /// listed.
 pub(super) fn value(item: Item) -> Value {
     let field = |(name, attribute): (table::Name, Attribute)| (name.into_owned(), json(attribute));
@@ -29,8 +29,8 @@ fn json(attribute: Attribute) -> Value {
     }
 }
 
-/// Returns a number as JSON. A whole number that no integer holds is a text of its digits: as a `f64` it would be another number,
-/// and such numbers are ids.
+/// Returns a number as JSON. A whole number that fits no integer type becomes a text of its digits: such numbers are ids, and a
+/// `f64` would change them.
 fn json_number(number: &str) -> Value {
     let text = Number::parse(number).map_or_else(|| number.to_owned(), |number| number.text());
     let integer = text.parse::<i64>().map(Value::from);

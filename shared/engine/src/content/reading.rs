@@ -1,25 +1,25 @@
-//! What is read of the tables' items.
+//! The results of scans, and how scans read items.
 
 use serde_json::Value;
 use sitemap::mapping::Mapping;
 use sitemap::record::{ContentRecord, Outline};
 
-/// A page of the content: of each record its id and, unless more is asked for, its outline.
+/// A page of the content: the id of each record with its outline, or with `T` if more was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanPage<T = Outline> {
     /// The records.
     pub records: Vec<(String, T)>,
-    /// Where the next page begins; nothing at the end.
+    /// The cursor of the next page. `None` at the end.
     pub next: Option<String>,
 }
 
-/// What a scan takes of each item, and how it reads it.
+/// Which part of an item a scan reads, and how it parses the item.
 pub(super) struct Reading<T> {
-    /// Whether all of an item is read, and not consistently.
+    /// Whether whole items are read. Such reads are not consistent.
     pub(super) whole: bool,
-    /// Of a record of the own table.
+    /// Parses a record of the own table.
     pub(super) own: fn(&str, &Value) -> T,
-    /// Of one of the user's table; nothing of what is no page.
+    /// Parses a record of the user's table. Returns `None` if the item is not a page.
     pub(super) mapped: fn(&Mapping, &str, &Value) -> Option<T>,
 }
 

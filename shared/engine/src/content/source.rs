@@ -1,4 +1,4 @@
-//! A table of the user's own whose items are content: read through a field mapping, and never written.
+//! A table of the user's whose items are content. It is read through a field mapping, and never written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::env::Env;
 use crate::error::EngineError;
 use crate::rows::keys::sha256_hex;
 
-/// Hex digits of a revision: two mappings of one deployment do not share 64 bits.
+/// Hex digits of a revision. With 64 bits, two mappings of one deployment do not collide.
 const REVISION_DIGITS: usize = 16;
 
-/// A table of the user's own, and what its items mean.
+/// A table of the user's, with the mapping of its items.
 #[derive(Clone, Debug)]
 pub struct SourceTable {
     name: String,
@@ -26,16 +26,16 @@ pub struct SourceTable {
     revision: String,
 }
 
-/// What a table is, as DynamoDB describes it.
+/// A table's key and stream, as DynamoDB describes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// Its primary key: names and types, the partition key first.
+    /// The names and types of the primary key, partition key first.
     pub key: Vec<(String, String)>,
-    /// The ARN of its stream, if that is on.
+    /// The ARN of its stream. `None` if the stream is off.
     pub stream: Option<String>,
 }
 
-/// The user's table, and what it is.
+/// The user's table: the port, and its description.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) table: Arc<dyn Table>,
@@ -47,10 +47,10 @@ impl SourceTable {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the mapping.
+    /// All problems of the mapping.
     pub fn new(name: String, mapping: &str) -> Result<Self, MappingError> {
         let parsed = Mapping::parse(mapping)?;
-        // White space and the order of names say nothing.
+        // White space and the order of names do not affect the revision.
         let canonical = serde_json::from_str(mapping).unwrap_or(Value::Null);
         let mut revision = sha256_hex(&format!("{name}\n{canonical}"));
         revision.truncate(REVISION_DIGITS);
@@ -67,7 +67,7 @@ impl SourceTable {
         &self.name
     }
 
-    /// Returns what its items mean.
+    /// Returns the mapping of its items.
     #[must_use]
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
@@ -77,7 +77,7 @@ impl SourceTable {
         &self.revision
     }
 
-    /// Returns the id of the record that an item, or its key, is. Returns `None` if it has no such key.
+    /// Returns the record id of an item or of its key. Returns `None` if the key attributes are missing.
     pub(super) fn id_of_item(&self, item: &Item) -> Option<String> {
         let value = |name: &str| match item.get(name)? {
             Attribute::Text(text) => Some(KeyValue::Text(text.clone())),
@@ -88,15 +88,15 @@ impl SourceTable {
         self.id(value)
     }
 
-    /// Returns the id of an item's record and the item as JSON, as [`Content`](crate::content::Content) reads them; no id if it has
-    /// no such key.
+    /// Returns the record id of an item, and the item as JSON, as [`Content`](crate::content::Content) reads them. The id is
+    /// `None` if the key attributes are missing.
     #[must_use]
     pub fn read(&self, item: Item) -> (Option<String>, Value) {
         (self.id_of_item(&item), value(item))
     }
 
     fn id(&self, value: impl Fn(&str) -> Option<KeyValue>) -> Option<String> {
-        // A key of another type would fail the request that asks for it, and for a hundred others.
+        // A key of another type would fail the whole request, with the up to a hundred other keys in it.
         let typed = |attribute: &KeyAttribute| {
             value(&attribute.name).filter(|value| value.key_type() == attribute.key_type)
         };
@@ -120,8 +120,8 @@ impl SourceTable {
         names.zip(values).collect()
     }
 
-    /// Returns the primary keys of these ids, each once: a request that names an item twice is refused as a whole, and an id that
-    /// was made of another table's key may spell a number otherwise than this table does.
+    /// Returns the primary keys of these ids, without duplicates. DynamoDB refuses a request that names an item twice, and ids
+    /// from an older mapping may spell the same number differently.
     fn keys_of(&self, ids: &[&String]) -> Vec<Item> {
         let mut asked = BTreeSet::new();
         let mut is_new = |values: &Vec<KeyValue>| {
@@ -142,8 +142,8 @@ impl Source {
         Ok(self.table.get(key).await?.map(value))
     }
 
-    /// Returns the records of these ids that exist and are pages. Of an item only what the mapping takes is sent: the text of an
-    /// article may be hundreds of kilobytes.
+    /// Returns the records with these ids that exist and are pages. Only the mapped attributes are requested, because the text of
+    /// an article may have hundreds of kilobytes.
     pub(super) async fn records(
         &self,
         env: &Env,
@@ -196,7 +196,7 @@ impl Source {
 }
 
 impl Description {
-    /// Returns what of a mapping does not fit the table; `stream` is the ARN of the stream that is to be read, if one was given.
+    /// Returns the differences between the mapping and the table. `stream` is the ARN of the stream to read, if one was given.
     #[must_use]
     pub fn misfits(&self, mapping: &Mapping, stream: Option<&str>) -> Vec<String> {
         let mapped = mapping.key().iter();

@@ -1,4 +1,4 @@
-//! Ledgers, claims and entries: what a reconcile reads and the one transaction in which it writes.
+//! Ledgers, claims and entries: the rows that a reconcile reads, and the one transaction in which it writes them.
 
 use std::collections::BTreeSet;
 
@@ -18,22 +18,22 @@ mod actions;
 mod fenced;
 mod verify;
 
-/// Rows that one repair adds to those that the ledger knows, so that it stays one transaction. The next audit adds the
-/// next rows.
+/// The most rows that one repair adds to those that the ledger names, so that they fit into one transaction. The next audit adds
+/// further rows.
 const MAX_STRAYS: usize = 10;
-/// Tries of a transaction that was throttled or that conflicts with another. One more costs less than a new round, which fences and reads
-/// again.
+/// Tries of a transaction that was throttled or that conflicts with another one. A further try costs less than a new round, which
+/// fences and reads again.
 const COMMIT_TRIES: u32 = 5;
 
-/// How a commit ended.
+/// The outcome of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Commit {
-    /// Everything is written.
+    /// Everything was written.
     Done,
-    /// Nothing is written, because another run or page has the fence, a slot or the claim by now. Start again.
+    /// Nothing was written, because another run or page took the fence, a slot or the claim. Start again.
     Lost {
-        /// The offers whose slots hold another page's entry.
+        /// The offers whose slots contain another page's entry.
         occupied: Vec<Offer>,
     },
 }
@@ -43,23 +43,23 @@ pub enum Commit {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Puts a fresh token into the page's ledger and returns what it holds. Must precede every other read.
+    /// Puts a fresh token into the page's ledger and returns the ledger. Must precede every other read.
     pub async fn fence(&self, id: &str) -> Result<Fenced, EngineError> {
         let key = keys::ledger(id);
         let (token, item) = self.fence_row(&key, None).await?.unwrap_or_default();
         Ok(Fenced::new(token, read_ledger(&key, &item)?))
     }
 
-    /// Puts a fresh token into the ledger as [`SitemapTable::fence`] does, and then compares the ledger with the rows. The ledger loses
-    /// what the rows do not confirm. `found` are rows that seem to be the record's; the ledger takes in those that are. A ledger that
-    /// cannot be read counts as lost.
+    /// Puts a fresh token into the ledger as [`SitemapTable::fence`] does, and then verifies the ledger. Rows that do not exist
+    /// are removed from it. `found` are rows that seem to be the record's, and those that are get added. A ledger that cannot be
+    /// read counts as lost.
     pub async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, EngineError> {
         let key = keys::ledger(id);
         let (token, item) = self.fence_row(&key, None).await?.unwrap_or_default();
         let mut fenced = match read_ledger(&key, &item) {
             Ok(ledger) => Fenced::new(token, ledger),
             Err(_) => {
-                // Only what was read: a request that arrives late must not delete a ledger that was written since.
+                // Conditional on the body that was read: a request that arrives late must not delete a newer ledger.
                 let damaged = Condition::equals("body", item.text("body").unwrap_or_default());
                 self.delete_if(&key, damaged).await?;
                 self.fence(id).await?
@@ -115,7 +115,7 @@ impl SitemapTable {
             match self.transact(actions.clone()).await? {
                 Transacted::Done => return Ok(Commit::Done),
                 Transacted::Failed(failed) => break failed,
-                // The plan holds for as long as the token does, which the transaction checks.
+                // The plan is valid as long as the token is, and the transaction checks the token.
                 Transacted::Contended if tries < COMMIT_TRIES => {
                     tries += 1;
                     self.env.backoff(tries).await;

@@ -1,4 +1,4 @@
-//! What a reconcile needs to know, and how it ends.
+//! The inputs and outcomes of a reconcile.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::metrics::Metrics;
 use crate::rows::keys::Key;
 use crate::rows::table::SitemapTable;
 
-/// Times a record is started again from its fence before its event is left to be delivered again.
+/// Rounds of a record in one run. After these the stream delivers its event again.
 pub(super) const TRIES: u32 = 8;
 
-/// Which sites there are beside those that have a record.
+/// Which sites exist in addition to those with a settings record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnownSites {
-    /// Any host is a site.
+    /// Every host is a site.
     Any,
-    /// These hosts.
+    /// Only these hosts.
     Only(Vec<String>),
 }
 
@@ -43,16 +43,16 @@ impl KnownSites {
     }
 }
 
-/// How a page's reconcile ended.
+/// The outcome of a page's reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reconciled {
-    /// Nothing was to be done.
+    /// Nothing had to be done.
     Unchanged,
-    /// What was placed for it has changed.
+    /// The page's rows have changed.
     Changed,
 }
 
-/// Both tables, and what a reconcile needs to know beside them.
+/// Both tables, and the other inputs of a reconcile.
 #[derive(Clone, Debug)]
 pub struct Reconciler {
     /// The content.
@@ -63,35 +63,35 @@ pub struct Reconciler {
     pub known: KnownSites,
     /// The time, pauses and randomness.
     pub env: Env,
-    /// Where what was done is counted.
+    /// The metrics of reconciles.
     pub metrics: Metrics,
 }
 
-/// How pages are reconciled.
+/// Options of a reconcile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReconcileOptions<'a> {
-    /// A slot that its owner has to leave, by page, and its series.
+    /// The series and, by page, the slot that the page has to leave. `None` if no page has to move.
     pub(super) evict: Option<(&'a Series, &'a BTreeMap<String, Slot>)>,
-    /// Rows that seem to be a page's own: the rows are believed, and not the ledger.
+    /// By page, rows that seem to be the page's own. If set, the rows are trusted, and not the ledger.
     pub(super) found: Option<&'a BTreeMap<String, Vec<Key>>>,
-    /// Whether the ledgers may be wrong: they are compared with the rows.
+    /// Whether the ledgers may be wrong, so that they are compared with the rows.
     pub(super) verify_ledger: bool,
-    /// Whether changes are not reported: no row of the feed, no notice.
+    /// Whether changes are not reported: no feed row and no notice.
     pub(super) quiet: bool,
-    /// When no more records' parts are begun: a record may have a thousand.
+    /// When no parts of further records are begun. A record may have a thousand parts. `None` for no limit.
     pub(super) until: Option<&'a Deadline>,
-    /// The fence that this run has put on the own ledger of the page whose parts are reconciled.
+    /// The token that this run has put into the page's own ledger. Set while the page's parts are reconciled.
     pub(super) under: Option<&'a str>,
 }
 
-/// How one try for a page ended.
+/// The outcome of one try of a page.
 #[derive(Clone)]
 pub(super) struct Tried {
     pub(super) outcome: Reconciled,
     /// The highest part that may have anything placed.
     pub(super) parts: u32,
-    /// Whether the page's own ledger has to be reconciled again: it remembers a part that the record has no longer, or it
-    /// was no longer under this run's fence when a part was to be placed.
+    /// Whether the page's own ledger has to be reconciled again, because it names a part that the record no longer has, or
+    /// because it was no longer under this run's fence when a part was to be placed.
     pub(super) again: bool,
     /// The fence's token.
     pub(super) token: String,

@@ -15,27 +15,27 @@ use crate::rows::series::Room;
 use crate::rows::site::{Hold, SiteRow};
 use crate::rows::slot::Offer;
 
-/// A page whose plan is made.
+/// A page with its plan.
 struct Planned<'a> {
     page: &'a str,
     fenced: Fenced,
     plan: Plan,
-    /// Whether its page's own ledger has to be reconciled again: [`Tried::again`].
+    /// Whether the page's own ledger has to be reconciled again: see [`Tried::again`].
     again: bool,
-    /// Whether its site is released.
+    /// Whether the page's site is released.
     live: bool,
 }
 
 impl Reconciler {
-    /// Tries each of the pages once, and returns those that lost.
+    /// Tries each of the pages once, and returns those that lost a race.
     pub(super) async fn round<'a>(
         &self,
         pages: &[&'a str],
         options: ReconcileOptions<'_>,
         outcomes: &mut Outcomes<'a>,
     ) -> Vec<&'a str> {
-        // The fence precedes every read, also that of the clock: a run that finds nothing to do writes nothing else, and an
-        // older run, which read an older truth, must not be able to commit after it.
+        // The fence precedes every read, also that of the clock. A run that finds nothing to do writes nothing else. An older run
+        // with older reads must not be able to commit after it.
         let mut fenced = self.fence(pages, options, outcomes).await;
         let now = self.env.now();
         let truth = self.truth(&mut fenced, outcomes).await;
@@ -132,7 +132,8 @@ impl Reconciler {
         plans
     }
 
-    /// Reads the translation groups that pages want to be in, each once: all members of a group are often reconciled together.
+    /// Reads the translation groups that the pages want to join, each group once. Members of a group are often reconciled
+    /// together.
     async fn groups<'p>(
         &self,
         assessed: &'p [Assessed<'_>],
@@ -152,10 +153,11 @@ impl Reconciler {
             .collect()
     }
 
-    /// Withdraws the plans for new parts if this run's fence is no longer on their page's own ledger, which names the parts.
+    /// Withdraws the plans for new parts if this run's fence is no longer on the page's own ledger, which names the parts.
     ///
-    /// A run that has fenced that ledger since may have found no ledger of the new part, and may have made the page forget it. Then
-    /// nothing would look at the part again. The page's ledger is read after the parts' fences, whose rows any later run finds.
+    /// A run that has fenced that ledger since may have found no ledger of the new part, and may have removed it from the page's
+    /// ledger. Then the part would never be reconciled again. The page's ledger is read after the parts are fenced, and any later
+    /// run finds the rows of those fences.
     async fn withdraw_unnamed<'a>(
         &self,
         planned: &mut Vec<Planned<'a>>,
@@ -187,7 +189,7 @@ impl Reconciler {
         });
     }
 
-    /// Places what is planned and commits it; returns the pages that lost.
+    /// Offers slots to the plans and commits them. Returns the pages that lost a race.
     async fn commit_all<'a>(
         &self,
         mut plans: Vec<Planned<'a>>,
@@ -240,8 +242,8 @@ impl Reconciler {
         lost
     }
 
-    /// Returns the pages whose site has got a row or other settings meanwhile. A scan of the site may have passed their new place
-    /// before they were there.
+    /// Returns the pages whose site has got a row or new settings meanwhile. A scan of the site may have passed their new place
+    /// before their rows existed.
     async fn overtaken<'a>(
         &self,
         appearing: BTreeSet<&'a str>,
@@ -311,7 +313,7 @@ impl Reconciler {
         offers.into_iter().flatten().collect()
     }
 
-    /// Applies a plan. Nothing is returned if the race was lost.
+    /// Commits a plan. Returns `None` if the race was lost.
     async fn commit(
         &self,
         planned: &Planned<'_>,
@@ -329,18 +331,18 @@ impl Reconciler {
                 token: fenced.token.clone(),
             })
         };
-        // Without a ledger to keep there is one to delete: at least the fence's own.
+        // If the plan has no ledger, there is a row to delete: at least that of the fence.
         let nothing = plan.is_empty() && fenced.strays.is_empty();
         if nothing && plan.ledger.is_some() {
             return Ok(tried(Reconciled::Unchanged));
         }
         match self.table.commit(page, fenced, plan, offers).await? {
-            // `sweep` may never look for a timer that was written after its time.
+            // `sweep` may never read a timer that was written after its time.
             Commit::Done if planned.is_due(self.env.now()) => Ok(None),
             Commit::Done if nothing => Ok(tried(Reconciled::Unchanged)),
             Commit::Done => Ok(tried(Reconciled::Changed)),
             Commit::Lost { occupied } => {
-                // An occupied slot must not be offered for ever.
+                // Otherwise an occupied slot would be offered again and again.
                 for offer in occupied.iter().filter(|offer| offer.given_back) {
                     self.table.forget_free(offer).await?;
                 }
@@ -351,13 +353,13 @@ impl Reconciler {
 }
 
 impl Planned<'_> {
-    /// Returns whether a part is to have a ledger that had none before the fence.
+    /// Returns whether the plan gives a ledger to a part that had none before the fence.
     fn is_new_part(&self) -> bool {
         let (_, part) = keys::page_parts(self.page);
         part > 1 && self.fenced.new && self.plan.ledger.is_some()
     }
 
-    /// Returns whether the time at which the page is to be looked at again has come.
+    /// Returns whether the page's timer is already due.
     fn is_due(&self, now: i64) -> bool {
         let check_at = self
             .plan
@@ -367,7 +369,7 @@ impl Planned<'_> {
         check_at.is_some_and(|at| at <= now)
     }
 
-    /// Returns whether the plan gives the page a new place, which a scan of the site may already have passed.
+    /// Returns whether the plan gives the page a new place. A scan of the site may have passed that place already.
     fn appears(&self) -> bool {
         let mut changes = self.plan.changes.iter();
         changes.any(|change| {
@@ -378,8 +380,8 @@ impl Planned<'_> {
         })
     }
 
-    /// Makes the plan one that places nothing and deletes the fence's row. Rows that were found stay for the run that starts from the
-    /// page's own ledger.
+    /// Replaces the plan by one that places nothing and deletes the fence's row. Rows that were found stay for the run that
+    /// starts from the page's own ledger.
     fn withdraw(&mut self) {
         self.plan = Plan::default();
         self.fenced.strays.clear();
@@ -388,7 +390,7 @@ impl Planned<'_> {
 }
 
 impl Reconciler {
-    /// Counts what a plan that was committed has changed.
+    /// Counts the changes of a committed plan.
     fn count_changes(&self, planned: &Planned<'_>) {
         let plan = &planned.plan;
         let count = |counted: fn(&Change) -> bool| {

@@ -1,4 +1,4 @@
-//! A site's row made to agree with its record and with the deployment's list.
+//! Keeps a site's row in agreement with its settings record and the deployment's list of sites.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::rows::site::{Hold, SiteRow};
 use sitemap::RENDER_VERSION;
 
 impl Reconciler {
-    /// Returns a site's row. A site that is known and has none gets one, on hold; one whose entries are of an older rendering, or
-    /// were made from other tables or by another mapping, is put on the scan's list.
+    /// Returns a site's row. Creates the row, on hold, if the site is known and has none. Has the site scanned if its entries
+    /// were made by an older rendering, from other tables or by another mapping.
     ///
     /// # Errors
     ///
@@ -28,8 +28,8 @@ impl Reconciler {
                 };
                 let (source, now) = (self.content.revision(), self.env.now());
                 self.table.create_site(&settings, source, now).await?;
-                // The record may have changed since it was read, and the event of that have found no row: once more,
-                // under the row's own fence.
+                // The record may have changed after it was read, and its event may have found no row. So reconcile once more
+                // under the fence of the row.
                 Box::pin(self.reconcile_site(host)).await
             }
         }
@@ -39,7 +39,7 @@ impl Reconciler {
         row.render == RENDER_VERSION && row.source == self.content.revision()
     }
 
-    /// Returns what a site's record says, or the defaults of a known site that has none.
+    /// Returns the settings of a site's record, or the defaults of a known site without a record.
     async fn settings(&self, host: &str) -> Result<Option<SiteSettings>, EngineError> {
         let recorded = self.recorded(host).await?;
         Ok(self.settings_of(host, recorded.as_ref()))
@@ -49,7 +49,7 @@ impl Reconciler {
         self.known.settings_of(host, recorded)
     }
 
-    /// Returns whether a site that is known has no row.
+    /// Returns whether a known site has no row.
     pub(crate) async fn lacks_row(&self, host: &str) -> Result<bool, EngineError> {
         match self.table.site(host).await {
             Ok(None) => Ok(self.settings(host).await?.is_some()),
@@ -58,14 +58,14 @@ impl Reconciler {
         }
     }
 
-    /// Returns a site's record of settings.
+    /// Returns a site's settings record.
     async fn recorded(&self, host: &str) -> Result<Option<Value>, EngineError> {
         let id = format!("{SITE_ID_PREFIX}{host}");
         let item = self.content.item(&id).await?;
         Ok(item.filter(|item| is_settings(&id, item)))
     }
 
-    /// Returns those of these sites that are not as they should be, or on hold.
+    /// Returns the sites whose rows are missing, outdated, or on hold.
     ///
     /// # Errors
     ///
@@ -91,8 +91,7 @@ impl Reconciler {
         Ok(unsettled.map(|(host, _)| host).collect())
     }
 
-    /// Looks whether a site's row still says what its record and the deployment's list do, and mends it. For what no
-    /// event tells of: a changed list.
+    /// Compares a site's row with its record and the deployment's list, and corrects it. A change of that list has no event.
     ///
     /// # Errors
     ///
@@ -108,7 +107,7 @@ impl Reconciler {
         }
     }
 
-    /// Makes a site's row agree with its record. One that is no longer known is private.
+    /// Makes a site's row agree with its record. A site that is no longer known becomes private.
     ///
     /// # Errors
     ///
@@ -117,7 +116,7 @@ impl Reconciler {
         for round in 0..TRIES {
             self.env.backoff(round).await;
             let Some((token, row)) = self.table.fence_site(host).await? else {
-                // Without a record of settings, the first page makes the site.
+                // Without a settings record, the first page creates the site.
                 return if self.recorded(host).await?.is_some() {
                     self.ensure_site(host).await
                 } else {

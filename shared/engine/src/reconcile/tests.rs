@@ -1,4 +1,4 @@
-//! What time and other writers do to a try that is under way.
+//! How the clock and other writers affect a running try.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -30,7 +30,7 @@ async fn a_page_whose_site_has_changed_is_not_done_when_no_time_is_left() {
     let (records, rows) = (records(), Repeating::default());
     write(&records, None).await;
     let pages = [ID.to_owned()];
-    // The site's row, so that it is not the try itself that writes it.
+    // Creates the site's row first, so that the try does not write it.
     let before = reconciler(records.clone(), rows.engine(), still());
     before.ensure_site(HOST).await.unwrap();
     let table = rows.table.clone();

@@ -1,4 +1,4 @@
-//! What is true of the pages of a batch, and what their plans need to know beside that.
+//! The records and sites of a batch, and the other inputs of its plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,13 @@ use crate::error::EngineError;
 use crate::rows::keys;
 use crate::rows::site::SiteRow;
 
-/// Records of one batch whose requests are under way at the same time.
+/// Records of one batch that are read concurrently.
 pub(super) const CONCURRENCY: usize = 16;
 
 /// The rows of sites by host.
 pub(super) type SiteMap = BTreeMap<String, Result<Option<SiteRow>, EngineError>>;
 
-/// What was read for a page's plan beside its record and ledger.
+/// The inputs of a page's plan besides its record and ledger.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
     pub(super) newest: Newest,
@@ -30,17 +30,17 @@ pub(super) struct Read {
     pub(super) left: u32,
 }
 
-/// How the pages of a batch ended so far.
+/// The outcomes of a batch's pages so far.
 pub(super) type Outcomes<'a> = BTreeMap<&'a str, Result<Tried, EngineError>>;
 
-/// What is true of the pages of a batch: their records, and their sites.
+/// The records of a batch and their sites.
 pub(super) struct Truth {
     pub(super) records: BTreeMap<String, ContentRecord>,
     pub(super) sites: SiteMap,
 }
 
 impl Truth {
-    /// Returns a page's site: its record's, or where it was listed if its record is gone.
+    /// Returns a page's site: that of its record, or if the record is gone, the site that listed it.
     pub(super) fn site(
         &self,
         page: &str,
@@ -51,7 +51,7 @@ impl Truth {
             .get(record.map_or(&ledger.site, |record| &record.site))
     }
 
-    /// Returns the site where a page was listed, if its record is on a different one.
+    /// Returns the site that listed a page, if its record now belongs to another site.
     pub(super) fn former(
         &self,
         page: &str,
@@ -77,7 +77,7 @@ impl Truth {
 }
 
 impl Reconciler {
-    /// Reads what is true of the pages. Pages for which that fails leave the batch.
+    /// Reads the records and sites of the pages. Pages for which that fails are removed from the batch.
     pub(super) async fn truth<'a>(
         &self,
         fenced: &mut Vec<(&'a str, Fenced)>,
@@ -86,14 +86,14 @@ impl Reconciler {
         let ids = fenced.iter().map(|(page, _)| keys::page_parts(page).0);
         let ids: BTreeSet<&str> = ids.collect();
         let ids = ids.into_iter().map(str::to_owned);
-        // Apart: where the user's table cannot be read, Waymark's own can.
+        // The tables are read apart, so that own records are still read if the user's table fails.
         let (mapped, own): (Vec<String>, Vec<String>) =
             ids.partition(|id| id.starts_with(SOURCE_MARK));
         let mut records = BTreeMap::new();
         for ids in [own, mapped] {
             match self.content.records(&ids).await {
                 Ok(found) => records.extend(found),
-                // Every record of the table has failed for the same passing reason.
+                // Every record of that table has failed with the same temporary error.
                 Err(error) => fenced.retain(|(page, _)| {
                     let id = keys::page_parts(page).0;
                     let stays = !ids.iter().any(|failed| failed == id);
@@ -120,8 +120,7 @@ impl Reconciler {
         truth
     }
 
-    /// Returns what each page's plan needs to know beside its record and ledger, in the order of the pages. Read after their
-    /// fences.
+    /// Returns the other inputs of each page's plan, in the order of the pages. Read after their fences.
     pub(super) async fn read(
         &self,
         pages: &[(&str, &Assessed<'_>, &Ledger)],
@@ -160,8 +159,8 @@ impl Reconciler {
         listing.zip(left).map(read).collect()
     }
 
-    /// Returns the rows of the records' sites, and of the sites that pages leave. A site that is not known has no row here. The rows
-    /// are read after all fences.
+    /// Returns the rows of the records' sites, and of the sites that pages leave. A site that is not known has no row here. The
+    /// rows are read after all fences.
     async fn sites(
         &self,
         records: &BTreeMap<String, ContentRecord>,
@@ -176,8 +175,8 @@ impl Reconciler {
             if present.contains(site) {
                 return self.ensure_site(site).await;
             }
-            // Only to know whether search engines are notified: a page leaves its site whatever is wrong with that. A
-            // failure that may pass is not ignored, or there would be no notice.
+            // The row only decides whether search engines are notified, so a damaged row does not keep a page from leaving. A
+            // temporary error is returned, because the notice would be lost otherwise.
             match self.table.site(site).await {
                 Err(EngineError::Damaged { .. }) => Ok(None),
                 row => row,

@@ -1,5 +1,5 @@
-//! Calls of records that depend on others: those of a translation group, those that wait for an address, and those of a site that
-//! is scanned.
+//! Reconciles records that depend on other rows: those of a translation group, those that wait for an address, and those of a
+//! site that is scanned.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use crate::env::Deadline;
 use crate::error::EngineError;
 use crate::rows::group::GroupRecords;
 
-/// Pages that are looked at again together, and such batches under way at the same time: while one reads, others write.
+/// Pages in one batch of a scan. Several batches run concurrently, so that one reads while others write.
 pub(super) const BATCH: usize = 250;
 pub(super) const CONCURRENT_BATCHES: usize = 5;
-/// Records of a group that are called at a time, at first: each may have a thousand parts. Then twice as many each time.
+/// Records of a group that are reconciled first, because each may have a thousand parts. Each following batch is twice as large.
 const FIRST_CALLED: usize = 8;
-/// Records that wait for an address and are called at a time, at most.
+/// The most waiting records that are reconciled in one batch.
 const MOST_WAITERS: u32 = 64;
 
 impl Regenerator {
-    /// Reconciles the records that wait for an address until one of them has it: first one, then twice as many each time. All
-    /// at once, each would be offered a slot, and all but one of these would stay a hole. The others go on waiting. `from` is
-    /// where a slice before this one has stopped.
+    /// Reconciles the records that wait for an address until one of them has it: first one, then twice as many each time. If all
+    /// were reconciled at once, each would be offered a slot, and all these slots but one would remain holes. The other records
+    /// keep waiting. `from` is where the previous slice stopped.
     pub(super) async fn hand_over(
         &self,
         claim_pk: &str,
@@ -39,7 +39,7 @@ impl Regenerator {
             if until.has_passed() && table.call_waiter(claim_pk, &next[0]).await? {
                 break;
             }
-            // One that fails keeps the address from nobody: the event will be delivered again for it.
+            // A record that fails does not keep the others from the address. The event is delivered again for it.
             outcome = outcome.and(self.reconcile_all(&next).await);
             let most = MOST_WAITERS.min(2 * next.len() as u32);
             next = table.waiters(claim_pk, Some(last), most).await?;
@@ -47,8 +47,8 @@ impl Regenerator {
         outcome
     }
 
-    /// Reconciles the records of a group in the order of their rows: from this sort key on, and from where earlier calls have
-    /// stopped. What is left at the end of the slice has an event of its own.
+    /// Reconciles the records of a group in the order of their rows, from this sort key on or from where earlier calls stopped.
+    /// What is left at the end of the slice gets an event of its own.
     pub(super) async fn call_group(
         &self,
         group_pk: &str,
@@ -88,12 +88,12 @@ impl Regenerator {
         }
     }
 
-    /// Reconciles records. It passes over those that can never succeed, so that they do not block the others.
+    /// Reconciles records. Logs permanent errors and continues, so that they do not block the other records.
     pub(super) async fn reconcile_all(&self, ids: &[String]) -> Result<(), EngineError> {
         self.reconcile_in_order(ids, None).await.1
     }
 
-    /// Does the same until then, and returns how many are done before the first that has to come again.
+    /// Reconciles records as [`Self::reconcile_all`] does, until a deadline. Returns how many come before the first one to retry.
     async fn reconcile_in_order(
         &self,
         ids: &[String],
@@ -108,8 +108,8 @@ impl Regenerator {
         (ids.len(), Ok(()))
     }
 
-    /// Reconciles pages of which no event tells; with each comes how many parts its record may have. Not they have changed, but
-    /// what their site says of them: no search engine is told.
+    /// Reconciles pages whose site's settings changed, each with the number of parts that its record may have. The pages
+    /// themselves did not change, so no notice is written.
     pub(super) async fn look_again(&self, pages: &[(String, u32)]) -> Result<(), EngineError> {
         let mut batches: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         let mut before = 0;

@@ -1,7 +1,7 @@
 //! The scan of all content: the first load, the rebuild of a dropped table, another mapping.
 //!
-//! It works in slices: the write of a slice's progress is the event for the next one. A slice that runs twice does its work
-//! twice, and only one of them counts. Edits go on meanwhile.
+//! It works in slices: the write of a slice's progress is the event for the next slice. If a slice runs twice, only one run can
+//! write the progress. Edits are handled meanwhile.
 
 use sitemap::record::Outline;
 use tracing::{info, warn};
@@ -14,17 +14,18 @@ use crate::error::EngineError;
 use crate::rows::keys;
 use crate::rows::scan::{ContentScan, Pass, Step};
 
-/// Records read at a time, and pages reconciled, with all parts of each: enough for all batches that are under way together.
+/// Records that are read at a time, and pages that are reconciled at a time with all their parts: enough for all concurrent
+/// batches.
 const PAGE: u32 = (BATCH * CONCURRENT_BATCHES) as u32;
 /// Scans of sites that are read at a time.
 const SITES: u32 = 100;
 
 impl Regenerator {
-    /// Does a slice of what the row says is left.
+    /// Runs the next slice of the scan, as the row says.
     ///
     /// # Errors
     ///
-    /// If a table fails. The row is as it was.
+    /// If a table fails. The row is unchanged then.
     pub async fn scan_content(&self) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
         let Some(before) = table.content_scan().await? else {
@@ -38,7 +39,8 @@ impl Regenerator {
         };
         match before.pass.clone() {
             None if !before.wanted => return Ok(()),
-            // While functions are being replaced, an older one does a slice of tables that it knows nothing of.
+            // During a deployment, functions with different revisions run. A pass of another revision is not continued: a new
+            // pass begins.
             Some(pass) if pass.revision == revision => {
                 next.pass = match pass.step.clone() {
                     Step::Content { after } => Some(self.scan_records(pass, after, &until).await?),
@@ -62,7 +64,7 @@ impl Regenerator {
         if let Some(pass) = &mut next.pass {
             pass.at = self.reconciler.env.now();
         }
-        // If another slice was faster, or a pass was asked for: that write is an event, and what is left is in it.
+        // If another slice was faster, or a pass was requested meanwhile, that write is an event for the rest.
         table.advance_content_scan(&before, &next).await?;
         Ok(())
     }
@@ -101,13 +103,13 @@ impl Regenerator {
         }
     }
 
-    /// Reconciles a page of the records: how many, and the last of the page if there are more.
+    /// Reconciles a page of the records. Returns how many, and the last one if there are more.
     async fn scan_page(&self, after: Option<&str>) -> Result<(u64, Option<String>), EngineError> {
         let content = &self.reconciler.content;
         let mut page = content.scan(after, PAGE).await?;
         let fit = fitting(&page.records, PAGE);
         if fit < page.records.len() {
-            // Read again, because where the next page begins is known of whole pages alone.
+            // Read again, because only whole pages have a cursor for the next page.
             page = content.scan(after, fit as u32).await?;
         }
         let records = page.records.iter();
@@ -117,7 +119,7 @@ impl Regenerator {
         Ok((pages.len() as u64, page.next))
     }
 
-    /// Continues the scans of sites that waited for the content. Returns what is left of the pass, or nothing at the end.
+    /// Continues the scans of sites that waited for the content. Returns the next step of the pass, or `None` at the end.
     async fn scan_sites(
         &self,
         mut pass: Pass,
@@ -143,7 +145,7 @@ impl Regenerator {
                 let slices = concurrently(CONCURRENT_SITES, slices).await;
                 for (host, slice) in hosts.iter().zip(slices) {
                     let Err(error) = slice else { continue };
-                    // It holds up no other: a slice of its own begins where this one did.
+                    // It blocks no other scan: the site's own next slice begins where this one did.
                     warn!(site = host, %error, "a slice of the site's scan failed");
                     let now = self.reconciler.env.now();
                     step_over(host, table.wake_site_scan(host, now).await)?;
@@ -155,7 +157,7 @@ impl Regenerator {
     }
 }
 
-/// Returns how many of these records have no more than so many pages in all; at least one.
+/// Returns how many of these records have at most `most` pages together. Returns at least one.
 fn fitting(records: &[(String, Outline)], most: u32) -> usize {
     let sums = records.iter().scan(0, |sum, (_, outline)| {
         *sum += outline.pages;

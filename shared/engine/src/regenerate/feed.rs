@@ -1,15 +1,16 @@
 //! A site's feed of recent changes.
 //!
-//! Published by the steps of a shard: the object, then the rows, then a put under the object's ETag. But what is put has
-//! no stamp that rises, since the feed's rows are deleted:
+//! Published by the steps of a shard: read the object, then the rows, then put under the object's ETag. But a feed has no stamp
+//! that only rises, because its rows are deleted:
 //!
-//! - Every run puts. If a run stopped because the published feed is right already, a slower run that has read older rows,
-//!   between two changes that undo each other, would pass `If-Match` after it.
-//! - Each put has a fresh token for a stamp, which the bucket stores behind the document: equal documents have different
-//!   S3 ETags, and the slow run fails. The public ETag and Last-Modified follow the document.
+//! - Every run puts. Assume two changes that undo each other, and a slow run that read the rows between them. If a newer run
+//!   skipped its put because the feed is unchanged, the slow run's `If-Match` would still be valid.
+//! - Each put has a fresh token as its stamp, which the bucket stores behind the document. So equal documents have different S3
+//!   ETags, and the slow run's put fails. The public ETag and Last-Modified follow the document.
 //!
-//! The feed of a busy site is long, and each edit calls for it. So once it has changed, the site is marked, and edits do nothing
-//! more until `sweep` takes the mark off a minute later. That is an event, and its run reads what was written before.
+//! The feed of a busy site is long, and each edit asks for it. So once it has changed, the site is marked, and further edits do
+//! not publish it until `sweep` removes the mark a minute later. The removal is an event, whose run reads all rows written
+//! before.
 
 use crate::error::EngineError;
 use crate::rows::keys::{Mark, sha256_hex};
@@ -20,16 +21,16 @@ use sitemap::plan::{FEED_SECONDS, is_over};
 use super::put::{Build, Stored};
 use super::regenerator::Regenerator;
 
-/// Seconds from one change of a feed to the next.
+/// The shortest time in seconds between two changes of a feed.
 pub const FEED_PERIOD: i64 = 60;
 const SECONDS_PER_DAY: i64 = 86_400;
-/// How far the clock of a row's writer may be ahead of ours, in seconds. Near midnight its row is in the next day's partition.
+/// How far the clock of a row's writer may be ahead of ours, in seconds. Near midnight such a row is in the next day's partition.
 const CLOCK_SKEW_SECONDS: i64 = 300;
 
 impl Regenerator {
-    /// Publishes a site's feed: of a site that is private or wants none, an empty one, since an object is never deleted. One that
-    /// has changed within a minute waits, unless it is to be published at once. Says whether the site may have an llms.txt, as
-    /// its row was read for this: so no other call has to be made of a site that never wanted one.
+    /// Publishes a site's feed. A private site, or one that wants no feed, gets an empty one, since an object is never deleted.
+    /// If the feed changed within the last minute, it is only marked, unless `at_once`. Returns whether the site may have an
+    /// llms.txt, because its row is read here anyway.
     ///
     /// # Errors
     ///

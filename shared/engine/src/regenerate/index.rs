@@ -1,14 +1,14 @@
 //! A site's indexes: one, or as many as its sitemaps need.
 //!
-//! - They are published in the steps of a shard: read the objects, then the rows that they are made from, then put under the
-//!   objects' ETags. All have the same stamp: the sum of the version of the site's row and the summaries' generations. It also
-//!   rises in indexes that do not change.
-//! - Where a site has one index and a sitemap changes, only some lines are read and put: see `blocks.rs`.
+//! - They are published in the steps of a shard: read the objects, then their rows, then put under the objects' ETags. All have
+//!   the same stamp: the sum of the version of the site's row and the summaries' generations. It also rises in indexes that do
+//!   not change.
+//! - If a site has one index and a sitemap changes, only some of its lines are read and replaced: see `blocks.rs`.
 //! - The site's row has two counts. `index_objects` rises before a further index is put, so that later runs know of it. `indexes`
-//!   changes after all are put, so that robots.txt names only indexes that exist. Each change is an event, whose run publishes what
-//!   is true then.
+//!   changes after all are put, so that robots.txt names only indexes that exist. Each change is an event, whose run publishes
+//!   the current state.
 //! - An index that is no longer needed is published empty. `http` answers 404 for it once no cache can name it.
-//! - Each has a comment that says how many URLs its sitemaps list, by their summaries.
+//! - Each has a comment with the numbers of URLs that its sitemaps list, taken from their summaries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,8 +40,8 @@ pub use self::lines::IndexLimits;
 const READS: usize = 16;
 
 impl Regenerator {
-    /// Publishes a site's indexes, and says whether any of them was written. `touched` are the sitemaps whose summaries may have
-    /// changed; without them every one is read.
+    /// Publishes a site's indexes. Returns whether any of them was written. `touched` are the sitemaps whose summaries may have
+    /// changed. If it is `None`, every summary is read.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Regenerator {
             site: site.to_owned(),
         };
         let attempt = |(looked_at, mut written)| async move {
-            // They come before the rows that decide.
+            // The objects are read before the rows.
             let keys: Vec<_> = (1..=looked_at).map(|n| ObjectKey::index(site, n)).collect();
             let objects = keys.iter().map(|key| self.objects.get(key));
             let objects = concurrently(READS, objects);
@@ -91,12 +91,12 @@ impl Regenerator {
             if row.index_objects > looked_at {
                 return Ok(Try::Again((row.index_objects, written)));
             }
-            // What the row has reopened, the site file opens before an index lists it. The row's own event does so too,
-            // but the event of a summary may be handled first.
+            // The site file must open a reopened type before an index lists it. The row's own event publishes the site file too,
+            // but a summary's event may be handled first.
             if !site_file.is_some_and(|meta| site_files::is_of(&row, &meta)) {
                 self.publish_site_file(site).await?;
             }
-            // One that the row did not come to count is not needed any more: nobody would empty it.
+            // The row does not count these objects and they are not needed. No later run would empty them.
             objects.truncate(row.index_objects as usize);
             pages.resize(objects.len(), Page::default());
             let generations = summaries.values().map(|summary| summary.generation);
@@ -120,14 +120,14 @@ impl Regenerator {
                 Try::Lost((looked_at, written))
             })
         };
-        // Most sites have one. The row tells of more.
+        // Most sites have one index. The row says if there are more.
         let scope = (1, false);
         self.until_done(&ObjectKey::index(site, 1), scope, attempt)
             .await
     }
 
-    /// Puts the indexes that have another stamp, and says how many. Nothing if one was lost to another publisher. `blocks` are the
-    /// lines of the only one.
+    /// Puts the indexes whose stamp differs. Returns how many, or `None` if another publisher was faster. `blocks` are the lines
+    /// of a site's only index.
     async fn put_pages(
         &self,
         row: &SiteRow,
@@ -179,20 +179,20 @@ impl Regenerator {
     }
 }
 
-/// Returns the numbers of the indexes in the order in which they are put: at each moment every sitemap that stays is in one of
-/// them, and a cascade lists no index that is not there.
+/// Returns the numbers of the indexes in the order of their puts. At each moment, every sitemap that stays is in one of the
+/// indexes, and a cascade lists no index that does not exist.
 ///
-/// - An index goes before those that list now what it is to list, also if it lists that already. What the others list decides, not
-///   how much. Others publish at the same time, so an object may be older than the next one: its put is lost then.
-/// - A run that died has left some indexes as it put them and some as they were before. Each of two may list what the other
-///   is to list. Then the one goes first whose sitemaps are in others too: of several the oldest, since what newer ones list remains.
-///   If there is none, a sitemap is in no index until its own is put.
+/// - An index goes before those that now list the sitemaps it is going to list, even if it lists them already. Other publishers
+///   run at the same time, so an object may be older than the next one: its put is lost then.
+/// - A run that died has left some indexes as it put them and some as they were before. Each of two may list what the other is
+///   going to list. Then the one goes first whose sitemaps are in others too. Of several the oldest goes first, since the lines
+///   of newer ones stay. If there is none, a sitemap is in no index until its own is put.
 /// - A cascade goes last, or first if it lists fewer indexes than before.
 fn order(row: &SiteRow, objects: &[Option<Stored>], pages: &[Page]) -> Vec<usize> {
     if pages.len() == 1 {
         return vec![1];
     }
-    // Of each sitemap the index that is to list it, and those that do.
+    // For each sitemap: the index that is going to list it, and those that list it now.
     let mut sitemaps = BTreeMap::<&str, (usize, BTreeSet<usize>)>::new();
     for (n, page) in (1..).zip(pages) {
         sitemaps.extend(locs(&page.xml).map(|loc| (loc, (n, BTreeSet::new()))));
@@ -214,7 +214,7 @@ fn order(row: &SiteRow, objects: &[Option<Stored>], pages: &[Page]) -> Vec<usize
     let mut left: BTreeSet<usize> = (1..=pages.len()).collect();
     let mut order = Vec::new();
     loop {
-        // Whether its put takes a sitemap off that is not where it is to be; and if so, off the last index that lists it.
+        // Whether this index's put drops a sitemap before its new index is put; and if so, whether no other index lists it.
         let loss = |n: &usize| {
             let moves = moves.iter();
             let held = moves.filter(|(to, by)| by.contains(n) && to != n && left.contains(to));
@@ -235,7 +235,7 @@ fn order(row: &SiteRow, objects: &[Option<Stored>], pages: &[Page]) -> Vec<usize
     order
 }
 
-/// Returns a stored index's lines, and how old they are: its generation, behind all other epochs.
+/// Returns a stored index's lines and their age: its generation. An index of another epoch counts as oldest.
 fn stored(row: &SiteRow, object: Option<&Stored>) -> Option<((bool, u64), Vec<u8>)> {
     let (_, bytes) = object?;
     let member = Member::parse(bytes).ok()?;

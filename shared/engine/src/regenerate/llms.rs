@@ -1,7 +1,7 @@
-//! A site's llms.txt, published as its [feed](super::feed) is: from rows that are deleted, so that every run puts, with a fresh
-//! token for a stamp; and at most once a minute.
+//! A site's llms.txt, published as its [feed](super::feed) is. Its rows are deleted later, so every run puts, with a fresh token
+//! as the stamp, and at most once a minute.
 //!
-//! A site that never wanted one has no object, and costs no call. Of one that wants it no more, the object is empty, since an
+//! A site that never wanted one has no object, and costs no call. If a site no longer wants it, the object is emptied, since an
 //! object is never deleted, and the front does not serve it.
 
 use objects::{Document, ObjectKey};
@@ -14,7 +14,7 @@ use crate::error::EngineError;
 use crate::rows::keys::{Mark, sha256_hex};
 
 impl Regenerator {
-    /// Publishes a site's llms.txt. One that has changed within a minute waits, unless it is to be published at once.
+    /// Publishes a site's llms.txt. If it changed within the last minute, it is only marked, unless `at_once`.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl Regenerator {
             };
             let digest = sha256_hex(&text);
             let document = Document {
-                // Of the put, even if it says the same: rows may change all the time beyond what is listed, and the next
-                // put waits a minute from this time.
+                // The time of the put, even if the text is unchanged. Rows beyond those listed may change all the time, and the
+                // next put waits a minute from this time.
                 changed: now,
                 digest,
                 bytes: text.len() as u64,

@@ -1,8 +1,8 @@
-//! The one loop that publishes: read the stored object, build from what is read after it, put under its ETag.
+//! The one publishing loop: read the stored object, build from rows that are read after it, put under its ETag.
 //!
 //! - The stored object is read first. So a build step never reads rows that are older than the object that it replaces.
-//! - If another publisher was faster, the put is lost. The next try reuses nothing. It waits for a random time first:
-//!   otherwise the same publishers would meet again at each step.
+//! - If another publisher was faster, the put is lost. The next try reuses nothing. It first waits for a random time, so that the
+//!   same publishers do not collide again.
 
 use bytes::Bytes;
 use objects::{Document, ObjectKey, ObjectMeta, Precondition, Put};
@@ -12,23 +12,23 @@ use super::regenerator::Regenerator;
 use crate::error::EngineError;
 use crate::metrics;
 
-/// Tries to publish one object.
+/// Tries for one object.
 const TRIES: u32 = 10;
 
-/// A stored object. Only the body of a shard or an index is read, since only these are spliced. Other bodies are empty here.
+/// A stored object. The body is empty unless it is a shard or an index, because only these are spliced.
 pub(super) type Stored = (ObjectMeta, Bytes);
 
-/// How a try ended.
+/// The outcome of a try.
 pub(super) enum Try<S, T> {
-    /// The object is as it should be.
+    /// The object is up to date.
     Done(T),
-    /// Another try is needed with another scope. It was not lost, so nothing waits.
+    /// Another try with this scope is needed. The try was not lost, so there is no pause.
     Again(S),
-    /// Another publisher was faster.
+    /// Another publisher was faster. The next try has this scope.
     Lost(S),
 }
 
-/// What a build step decides.
+/// The decision of a build step.
 pub(super) enum Build<S, T> {
     /// Put this document.
     Put(Bytes, Document, T),
@@ -39,8 +39,8 @@ pub(super) enum Build<S, T> {
 }
 
 impl Regenerator {
-    /// Reads the stored object, calls `build` with it, and puts what `build` returns. If the object has changed meanwhile,
-    /// all of this begins again. `scope` says what `build` has to read.
+    /// Reads the stored object, calls `build` with it, and puts what `build` returns. If the object has changed meanwhile, it
+    /// starts again. `scope` says what `build` has to read.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Regenerator {
     ///
     /// # Errors
     ///
-    /// If a try fails, or if none of [`TRIES`] was done.
+    /// If a try fails, or if all [`TRIES`] were lost.
     pub(super) async fn until_done<S, T, F>(
         &self,
         key: &ObjectKey,
@@ -108,7 +108,7 @@ impl Regenerator {
         })
     }
 
-    /// Puts an object if it is still the one that was read, and counts it.
+    /// Puts an object if it has not changed since it was read, and counts the put.
     pub(super) async fn put(
         &self,
         key: &ObjectKey,
@@ -134,7 +134,7 @@ impl Regenerator {
         Ok(put)
     }
 
-    /// Returns when the document with this digest last changed: now, unless the stored one is the same document.
+    /// Returns when the document with this digest last changed: now, unless the stored document is the same.
     pub(super) fn changed(&self, digest: &str, stored: Option<&Document>) -> i64 {
         match stored {
             Some(stored) if stored.digest == digest => stored.changed,
@@ -156,7 +156,7 @@ mod tests {
     use crate::env::{Env, Environment};
     use crate::rows::table::SitemapTable;
 
-    /// Pauses take no time and are written down. Random numbers are as large as can be.
+    /// An environment whose pauses take no time and are recorded. Its random numbers are the highest possible.
     #[derive(Clone, Debug, Default)]
     struct Pauses(Arc<Mutex<Vec<Duration>>>);
 
@@ -232,7 +232,7 @@ mod tests {
     #[tokio::test]
     async fn who_loses_again_and_again_waits_longer_each_time_and_gives_up() {
         let pauses = Pauses::default();
-        // The third try is no race.
+        // The third try asks for another scope and is not lost.
         let lose = |tries: u32| async move {
             Ok(match tries {
                 2 => Try::<_, ()>::Again(tries + 1),

@@ -1,4 +1,4 @@
-//! What all that is published needs.
+//! The inputs of publishing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use crate::metrics::Metric;
 use crate::reconcile::Reconciler;
 use crate::rows::site::{Hold, SiteRow};
 
-/// How long a slice of a scan, or of the calls for an address or of a group, goes on beginning new work: edits of the same
-/// stream shard wait for it. Between two slices the stream gathers its batch for a second.
+/// The time in which a slice begins new work. This applies to scans, groups, and pages that wait for an address. Edits of the
+/// same stream shard wait for it. Between two slices the stream gathers its batch for a second.
 pub(super) const SLICE: Duration = Duration::from_secs(6);
-/// Sites whose scans go on at the same time.
+/// Sites whose scans run concurrently.
 pub(super) const CONCURRENT_SITES: usize = 8;
 
-/// The tables, the bucket and the clock.
+/// The tables, the bucket and the limits of indexes.
 #[derive(Clone, Debug)]
 pub struct Regenerator {
     /// Both tables.
     pub reconciler: Reconciler,
     /// The bucket.
     pub objects: Arc<dyn Objects>,
-    /// How much an index may hold.
+    /// The limits of an index.
     pub limits: IndexLimits,
 }
 
@@ -39,20 +39,20 @@ impl Regenerator {
         metrics.note_since(metric, since, env.now());
     }
 
-    /// Returns a site's row, if index, robots.txt and site file may be published: not before a first load is complete, unless they
-    /// are those of a private site.
+    /// Returns a site's row if its index, robots.txt and site file may be published. A site on hold is not published before its
+    /// first load is complete, unless it is private.
     pub(super) async fn released(&self, site: &str) -> Result<Option<SiteRow>, EngineError> {
         let row = self.reconciler.table.site(site).await?;
         Ok(row.filter(|row| row.hold == Hold::Released || !row.settings.public))
     }
 }
 
-/// A failure of a slice behind what it has done: that is kept, and the next slice begins with what has failed.
+/// Logs a failure in the middle of a slice. The finished part is kept, and the next slice begins with the failed part.
 pub(super) fn end_early(error: &EngineError) {
     warn!(%error, "a slice of a scan ends early");
 }
 
-/// Goes on behind what can never succeed, with nothing: one record, shard or site must not hold up the others.
+/// Logs a permanent error and returns `None` for it, so that one record, shard or site does not block the others.
 pub(super) fn step_over<T>(
     what: &str,
     outcome: Result<T, EngineError>,

@@ -1,12 +1,12 @@
 //! Publishing a shard: object, rows, splice, put, summary, in this order.
 //!
-//! - The rows are read after the object, and their versions only rise: what would be written is never older than what
-//!   it would replace, and equal stamps mean equal rows.
+//! - The rows are read after the object, and their versions only rise. So a put is never older than the object it replaces, and
+//!   equal stamps mean equal rows.
 //! - The site's row is read after the object too. The part of the document around the entries depends on its settings, and the
-//!   site gets a new epoch when that part changes. So a run with older settings has the ETag of an earlier epoch, and loses, even if
-//!   the settings changed back meanwhile.
+//!   site gets a new epoch when that part changes. So the put of a run with older settings has the ETag of an earlier epoch and
+//!   fails, even if the settings changed back meanwhile.
 //! - Only the segments named by the events are read, unless there is no object of this epoch to splice on.
-//! - Nothing over a limit is written: entries that do not fit are moved first, and the next event publishes.
+//! - No document over a limit is written. Entries that do not fit are moved first, and the next event publishes the shard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,23 +27,23 @@ use tracing::warn;
 use super::put::{Build, Stored};
 use super::regenerator::Regenerator;
 
-/// Segments read at the same time for a whole build.
+/// Segments that are read concurrently when a shard is built whole.
 const READ_AHEAD: usize = 4;
-/// The segments that may have changed, or `None` if any of them may have.
+/// The segments that may have changed. `None` means all of them.
 type Touched<'a> = Option<&'a BTreeSet<u32>>;
 
 /// The result of publishing a shard.
 struct Published {
     summary: Summary,
-    /// How many segments were spliced in. `None` if the object stays as it was.
+    /// How many segments were spliced in. `None` if the object was not written.
     spliced: Option<u64>,
     /// Whether search engines may have to be notified.
     is_told: bool,
 }
 
 impl Regenerator {
-    /// Publishes a shard, and says whether its object was written. `touched` are the segments that may have changed;
-    /// without them every one is read.
+    /// Publishes a shard. Returns whether its object was written. `touched` are the segments that may have changed. If it is
+    /// `None`, every segment is read.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Regenerator {
             Some(spliced) => self.note(&metrics::SEGMENTS_SPLICED, spliced),
             None => self.note(&metrics::SHARDS_SKIPPED, 1),
         }
-        // Also when nothing was written: a run that wrote the object may have ended before this.
+        // Also if nothing was written, because a run that wrote the object may have died before this step.
         let table = &self.reconciler.table;
         table.summarise(shard, &summary).await?;
         if is_told && touched.is_some() {
@@ -78,9 +78,9 @@ impl Regenerator {
         Ok(spliced.is_some())
     }
 
-    /// Builds a shard's object from its rows, spliced on the stored one if that is of this epoch. Returns `None` if nothing
-    /// was ever placed in the shard, or if its site is not to be published yet. After entries were moved, the next try
-    /// reads all segments: they were in other segments than those of the events.
+    /// Builds a shard's object from its rows, spliced into the stored object if that is of this epoch. Builds nothing if no slot
+    /// of the shard was ever used, or if the site is not published yet. After entries were moved, the next try reads all
+    /// segments, because their old segments may not be among those of the events.
     async fn build_shard<'a>(
         &self,
         shard: &ShardId,
@@ -90,7 +90,7 @@ impl Regenerator {
     ) -> Result<Build<Touched<'a>, Option<Published>>, EngineError> {
         let table = &self.reconciler.table;
         let row = table.site(&shard.series.site).await?;
-        // While the site loads, the scan publishes every shard when its time comes.
+        // While the site is loading, its shards are published later by the scan.
         let Some(site) = row.filter(|row| row.hold != Hold::Loading) else {
             return Ok(Build::Keep(None));
         };
@@ -105,7 +105,7 @@ impl Regenerator {
                     .changed_segments(shard, old.directory(), touched)
                     .await?;
                 if changed.is_empty() {
-                    // The limit may have been lowered since it was published.
+                    // The limit may have been lowered since the shard was published.
                     if self.moved_out(&site, shard, old.directory()).await? {
                         return Ok(Build::Again(None));
                     }
@@ -178,10 +178,10 @@ impl Regenerator {
         Ok(changed)
     }
 
-    /// Moves entries out of a shard whose document is over the site's limit, and says whether it was.
+    /// Moves entries out of a shard whose document is over the site's limit. Returns whether it was.
     ///
-    /// Entries that leave are offered slots of other shards, so the series' counter moves on to the next shard for good. The slots that
-    /// they leave are not given back. So later the shard has to pass on at most one entry for each slot that a removal frees.
+    /// The moved entries are offered slots of other shards, so the series' counter moves on to the next shard permanently. Their
+    /// old slots are not given back. So later the shard has to move at most one entry for each slot that a removal frees.
     async fn moved_out(
         &self,
         site: &SiteRow,
@@ -244,7 +244,7 @@ impl Regenerator {
     }
 }
 
-/// Returns the object as a member that may be spliced on: ours, whole, and of this epoch.
+/// Returns the object as a member that may be spliced. Returns `None` unless it is Waymark's, complete, and of this epoch.
 pub(super) fn readable<'a>(
     key: &ObjectKey,
     meta: &ObjectMeta,

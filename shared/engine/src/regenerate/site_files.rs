@@ -11,7 +11,7 @@ use objects::{Document, MAX_CACHED_SECONDS, ObjectKey, ObjectMeta, SiteFile, sta
 use super::put::{Build, Stored};
 use super::regenerator::Regenerator;
 
-/// Seconds for which an emptied or closed shard, or an index beyond those needed, is still served, empty.
+/// Seconds for which an emptied or closed shard, or an index that is no longer needed, is still served as an empty document.
 const EMPTIED_GRACE_SECONDS: i64 = 2 * 86_400;
 const _: () = assert!(
     EMPTIED_GRACE_SECONDS > MAX_CACHED_SECONDS,
@@ -19,7 +19,7 @@ const _: () = assert!(
 );
 
 impl Regenerator {
-    /// Publishes what follows from a site's settings alone: robots.txt and the site file.
+    /// Publishes the files that depend only on a site's settings: robots.txt and the site file.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl Regenerator {
         self.publish_site_file(site).await
     }
 
-    /// Publishes the site file as the site's row is now or later.
+    /// Publishes the site file from the site's current row.
     pub(crate) async fn publish_site_file(&self, site: &str) -> Result<(), EngineError> {
         let site = site.to_owned();
         self.publish_text(&ObjectKey::SiteFile { site }, site_file)
@@ -70,19 +70,19 @@ impl Regenerator {
     }
 }
 
-/// Returns whether a robots.txt or a site file was made of this row as it is.
+/// Returns whether a robots.txt or a site file was made from the current version of this row.
 pub(super) fn is_of(row: &SiteRow, meta: &ObjectMeta) -> bool {
     let document = meta.document.as_ref();
     document.is_some_and(|document| document.stamp == stamp(row.epoch, row.version))
 }
 
-/// robots.txt: the site's rules, then the indexes.
+/// Returns robots.txt: the site's rules, then the indexes.
 fn robots(row: &SiteRow) -> String {
     if !row.settings.public {
         return "User-agent: *\nDisallow: /\n".to_owned();
     }
     let settings = &row.settings;
-    // The first of a cascade lists the others.
+    // The first index of a cascade lists the others.
     let named = if settings.cascaded_index {
         1
     } else {

@@ -1,14 +1,14 @@
-//! A site's scan reconciles all records that the site lists or leaves out, and then publishes the site.
+//! A site's scan reconciles all records that the site lists or excludes, and then publishes the site.
 //!
-//! The records are found by their rows, one kind after the other. Meanwhile a run with older settings may write rows in a place that
-//! the scan has passed.
+//! The records are found by their rows, one kind after the other. Meanwhile a run with older settings may write rows behind the
+//! scan.
 //!
-//! - A run that gives a record its first row looks at the site once more (`reconcile::round`). If it dies before that, its event is
-//!   delivered again.
-//! - A record that moves from one kind of row to the other is found, because the records that are left out are read before the
-//!   entries and after them.
+//! - A run that gives a record its first row reads the site's row once more (`reconcile::round`). If it dies before that, its
+//!   event is delivered again.
+//! - A record that moves from one kind of row to the other is found, because the excluded records are read before the entries and
+//!   again after them.
 //!
-//! The model of scans has a counter-example for each step that would be missing.
+//! The model of scans has a counter-example for each omitted step.
 
 use std::collections::BTreeSet;
 
@@ -24,32 +24,32 @@ use crate::rows::scan::{Segment, SiteStep};
 use crate::rows::series::shards_of;
 use crate::rows::site::Hold;
 
-/// Records that are read at a time of those that are left out, at first and at most: each may have a thousand parts. A slice reads
-/// twice as many each time.
+/// Excluded records that are read at first and at most at a time, because each may have a thousand parts. A slice doubles the
+/// number each time.
 const FIRST_READ: u32 = 64;
 const MOST_READ: u32 = 1_000;
 /// Segments whose owners are read at a time.
 const SEGMENTS: usize = 2;
 
-/// What comes next, or why nothing was done.
+/// The outcome of a part of a step: what comes next.
 type Went = Result<Next, EngineError>;
 
-/// What comes after a part of the work.
+/// What comes after a part of a step.
 enum Next {
     /// This step.
     Step(SiteStep),
-    /// The same step, which has to wait for the scan of all content.
+    /// The same step again, after the scan of all content.
     Wait,
     /// Nothing: the site is published.
     Done,
 }
 
 impl Regenerator {
-    /// Does a slice of what a site's scan has left.
+    /// Runs the next slice of a site's scan.
     ///
     /// # Errors
     ///
-    /// If a table or the bucket fails before anything was done. The row is as it was.
+    /// If a table or the bucket fails before anything was done. The row is unchanged then.
     pub async fn scan_site(&self, host: &str, until: &Deadline) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
         let Some(before) = table.site_scan(host).await? else {
@@ -61,7 +61,7 @@ impl Regenerator {
             match self.scan_more(host, &step, most, until).await {
                 Ok(Next::Done) => break None,
                 Ok(Next::Step(next)) => step = next,
-                // What is written would only be an event for the same again.
+                // Writing the same step would only make another event for it.
                 Ok(Next::Wait) if step == before.step => return Ok(()),
                 Ok(Next::Wait) => break Some(&step),
                 Err(error) if step == before.step => return Err(error),
@@ -75,13 +75,13 @@ impl Regenerator {
             }
             most = MOST_READ.min(2 * most);
         };
-        // If the site is scanned from the beginning by now, that write is an event.
+        // If the scan was restarted meanwhile, the write of that is an event.
         let now = self.reconciler.env.now();
         table.advance_site_scan(host, &before, next, now).await?;
         Ok(())
     }
 
-    /// Does the next part of a step: of the records that are left out, so many.
+    /// Runs the next part of a step. `most` is the number of excluded records to read.
     async fn scan_more(&self, host: &str, step: &SiteStep, most: u32, until: &Deadline) -> Went {
         if self.waits_for_content(host).await? {
             return Ok(Next::Wait);
@@ -112,7 +112,7 @@ impl Regenerator {
         }
     }
 
-    /// Returns whether a site is on hold and all content has to be scanned first. What that scan reconciles need not be reconciled
+    /// Returns whether a site is on hold and has to wait for the scan of all content, so that its records are not reconciled
     /// twice.
     async fn waits_for_content(&self, host: &str) -> Result<bool, EngineError> {
         let table = &self.reconciler.table;
@@ -129,7 +129,7 @@ impl Regenerator {
         Ok(true)
     }
 
-    /// Reconciles the next records that the site leaves out: the last of them, nothing at the end.
+    /// Reconciles the next excluded records. Returns the last of them, or `None` at the end.
     async fn scan_left_out(
         &self,
         host: &str,
@@ -143,7 +143,7 @@ impl Regenerator {
         Ok(last.cloned())
     }
 
-    /// Reconciles the owners of the next entries: the last segment of these, nothing at the end.
+    /// Reconciles the owners of the next entries. Returns the last segment, or `None` at the end.
     async fn scan_entries(
         &self,
         host: &str,
@@ -160,7 +160,7 @@ impl Regenerator {
             .map(|(shard, segment)| table.owners(shard, *segment));
         let mut pages = BTreeSet::new();
         for owners in concurrently(SEGMENTS, owners).await {
-            // Its parts come with a record's own page.
+            // A record's own page includes its parts.
             let ids = owners?;
             let ids = ids.iter().map(|owner| keys::page_parts(&owner.id).0);
             pages.extend(ids.map(|id| (keys::page(id, 1), 1)));
@@ -171,26 +171,26 @@ impl Regenerator {
         Ok(last.map(|(shard, segment)| place(shard, *segment)))
     }
 
-    /// Publishes a site's sitemaps behind a path, and releases the site if it is on hold.
+    /// Publishes a site's sitemaps after a path, and releases the site if it is on hold.
     ///
     /// # Errors
     ///
     /// If the first of them fails, or the release.
     async fn publish_site(&self, site: &str, after: Option<String>, until: &Deadline) -> Went {
         let table = &self.reconciler.table;
-        // From now on, what changes is published by its own event.
+        // From now on, each change is published by its own event.
         table
             .move_hold(site, Hold::Loading, Hold::Publishing)
             .await?;
         let Some(row) = step_over(site, table.site(site).await)?.flatten() else {
             return Ok(Next::Done);
         };
-        // If the site was published all along, so were the changes. Only what new settings forbid is left to do.
+        // A released site has published all its changes. Only the closing of shards by new settings is left to do.
         let unread = BTreeSet::new();
         let touched = (row.hold == Hold::Released).then_some(&unread);
         let mut done = after.clone();
         let up_to = |after| Ok(Next::Step(SiteStep::Publish { after }));
-        // Paths come in order, so all up to the last one are done.
+        // Paths are in order, so all up to the last one are done.
         for (path, shard) in shards_of(table, &*self.objects, site).await? {
             if after.as_ref().is_some_and(|after| path <= *after) {
                 continue;

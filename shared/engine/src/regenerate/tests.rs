@@ -1,4 +1,4 @@
-//! What a slice leaves for the next one.
+//! What remains for the next slice.
 
 use sitemap::loc::Loc;
 use sitemap::plan::{Address, Change, Holding, Ledger, Plan};
@@ -11,7 +11,7 @@ use crate::rows::table::SitemapTable;
 use crate::stream::{EventName, Handled, StreamRecord};
 use crate::testing::{Repeating, regenerator, stepping, still};
 
-/// The waiter that is called to go on: the one whose row was written again.
+/// Returns the waiter at which the calls continue, whose row was written again.
 async fn called(table: &SitemapTable, claim_pk: &str) -> Option<Item> {
     let rows = table.partition(claim_pk).await.unwrap();
     rows.into_iter()
@@ -27,7 +27,7 @@ async fn the_calls_for_an_address_go_on_in_slices_until_nobody_waits() {
     let address = Address { site, loc };
     let rows = Repeating::default();
     let table = rows.engine();
-    // Their records are gone by now, so none of them takes the address.
+    // Their records do not exist any more, so none of them takes the address.
     for n in 0..WAITERS {
         let id = format!("r{n}");
         let fenced = table.fence(&id).await.unwrap();
@@ -48,7 +48,7 @@ async fn the_calls_for_an_address_go_on_in_slices_until_nobody_waits() {
         key: Item::from(&claim),
         ..StreamRecord::default()
     };
-    // A slice's time is over after two batches of it.
+    // The time of a slice is enough for two batches.
     let regenerator = regenerator(rows.engine(), stepping(SLICE / 2));
     let mut slices = 1;
     loop {
@@ -72,7 +72,7 @@ async fn the_calls_for_an_address_go_on_in_slices_until_nobody_waits() {
     assert!(table.waiters(&claim.pk, None, 1).await.unwrap().is_empty());
 }
 
-/// A group with rows of members.
+/// Creates a group with rows of members.
 async fn group_of(rows: &Repeating, members: usize) -> String {
     for n in 0..members {
         let row = Item::from(&keys::group_member("g", &format!("r{n:02}")));
@@ -81,7 +81,7 @@ async fn group_of(rows: &Repeating, members: usize) -> String {
     keys::group_partition("g")
 }
 
-/// Where the group's calls go on.
+/// Returns where the group's calls continue.
 async fn calls(table: &SitemapTable, group: &str) -> Option<String> {
     let records = table.group_records(group).await.unwrap();
     records.calls.map(|calls| calls.from)
@@ -132,17 +132,17 @@ async fn a_change_calls_all_of_a_group_and_ends_the_calls_before_it() {
     );
     let before = table.group_records(&group).await.unwrap().calls;
     let slow = regenerator(table.clone(), stepping(SLICE));
-    // Who waits for room is behind those that are left: they are called first.
+    // The waiting page comes after the members that are left, so those are reconciled first.
     let waiter = keys::group_waiter("g", "r99");
     assert_eq!(written(&slow, waiter).await, Handled::All);
     assert_eq!(calls(&table, &group).await, Some(stop(5)));
-    // Without any time, all have to be called.
+    // Even without any time, all are to be reconciled.
     assert_eq!(
         written(&slow, keys::group_member("g", "r07")).await,
         Handled::All
     );
     assert_eq!(calls(&table, &group).await, Some(stop(0)));
-    // A slice that has read the row before that ends nothing.
+    // A slice that has read the earlier row cannot end the calls.
     assert!(
         !table
             .advance_calls(&group, before.as_ref(), None)

@@ -1,5 +1,5 @@
-//! How far the audit is, and its sums: `JOB#audit`, `JOB#sums`. What they hold is the audit's own: `sweep::audit::progress` and
-//! `sweep::audit::checksums` read and write it.
+//! The keys of the audit's progress and sums: `JOB#audit`, `JOB#sums`. Their bodies are read and written by
+//! `sweep::audit::progress` and `sweep::audit::checksums`.
 
 use super::key::{ALONE, JOB, Key, RowKey, key};
 

@@ -1,4 +1,4 @@
-//! Who has an address, and who waits for it. `LOC#<site>#<hash>`, `-` or a waiter.
+//! The claim of an address, and the pages that wait for it. `LOC#<site>#<hash>`, `-` or a waiter.
 //!
 //! The hash is of the normal form, so that all spellings of an address share one partition.
 
@@ -12,7 +12,7 @@ use super::key::{ALONE, Key, RowKey, WAITER, escape, id_part, key, sha256_hex};
 use super::table::{SitemapTable, damaged, item_key};
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of claims and waiters.
 pub const PREFIX: &str = "LOC#";
 
 fn loc_partition(site: &str, loc: &str) -> String {
@@ -26,13 +26,13 @@ pub fn claim(site: &str, loc: &str) -> Key {
     key(loc_partition(site, loc), ALONE)
 }
 
-/// Returns whether a claim is that of this address, however it is spelled.
+/// Returns whether a claim is that of this address, in any spelling.
 #[must_use]
 pub fn is_claim_of(claim: &Key, loc: &str) -> bool {
     claim.pk.ends_with(&sha256_hex(&normalized(loc)))
 }
 
-/// Returns the key of a record that waits for an address.
+/// Returns the key of the row of a record that waits for an address.
 #[must_use]
 pub fn waiter(site: &str, loc: &str, id: &str) -> Key {
     key(loc_partition(site, loc), format!("{WAITER}{}", id_part(id)))
@@ -50,18 +50,18 @@ pub(super) fn parse(sk: &str) -> Option<RowKey> {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Returns which other page than `id` has the claim of an address.
+    /// Returns the claim of an address, as it concerns page `id`: whether another page owns it.
     pub async fn claim(&self, address: &Address, id: &str) -> Result<Claim, EngineError> {
         let item = self.item(&claim_key(address)).await?;
         read_claim(item.as_ref(), address, id)
     }
 
-    /// Returns the same for several pages in one call, in their order; of a page without an address [`Claim::Unread`].
+    /// Returns the claims of several pages in one call, in their order. A page without an address has [`Claim::Unread`].
     pub async fn claims(
         &self,
         wanted: &[Option<(&Address, &str)>],
     ) -> Vec<Result<Claim, EngineError>> {
-        // Pages may want the same address.
+        // Several pages may want the same address.
         let addresses = wanted.iter().flatten();
         let keys: BTreeSet<Key> = addresses.map(|(address, _)| claim_key(address)).collect();
         let found = self.items(&keys).await;
@@ -80,7 +80,7 @@ impl SitemapTable {
         wanted.iter().map(claim).collect()
     }
 
-    /// Returns whether anybody has the address of a claim's partition.
+    /// Returns whether an address has an owner. `claim_pk` is the partition of its claim.
     pub async fn is_claimed(&self, claim_pk: &str) -> Result<bool, EngineError> {
         let claim = Key {
             pk: claim_pk.to_owned(),
@@ -89,7 +89,7 @@ impl SitemapTable {
         Ok(self.item(&claim).await?.is_some())
     }
 
-    /// Returns the first records that wait for an address, behind this one.
+    /// Returns the first records that wait for an address, after this one.
     pub async fn waiters(
         &self,
         claim_pk: &str,
@@ -123,15 +123,15 @@ fn claim_key(address: &Address) -> Key {
     claim(&address.site, address.loc.as_str())
 }
 
-/// Returns which other page than `id` has an address, by the row of its claim.
+/// Returns whether another page than `id` owns an address, by the claim's row.
 fn read_claim(item: Option<&Item>, address: &Address, id: &str) -> Result<Claim, EngineError> {
     let Some(item) = item else {
         return Ok(Claim::Free);
     };
     let damaged = |name| damaged(&claim_key(address), name);
     let owner = item.text("owner").ok_or_else(|| damaged("owner"))?;
-    // The key holds a hash: two addresses under one key would be one of SHA-256's collisions, or a damaged item. The owner may
-    // spell the address in its own way.
+    // The key has a hash: two addresses under one key mean a collision of SHA-256 or a damaged item. The owner may spell the
+    // address differently.
     let loc = item.text("loc").map(normalized);
     if loc != Some(address.loc.normalized()) {
         return Err(damaged("loc"));
@@ -150,7 +150,7 @@ fn waiter_in(claim_pk: &str, id: &str) -> Key {
     }
 }
 
-/// Reads the owner of an address, if the claim is of the address that it says.
+/// Reads the owner of an address. Checks that the claim's key is that of its address.
 pub(super) fn read_owner(key: &Key, item: &Item) -> Result<String, EngineError> {
     match item.text("loc") {
         Some(loc) if is_claim_of(key, loc) => {

@@ -1,5 +1,4 @@
-//! Entries, 500 slots to a partition, and what publishing reads of them: segments. `SEGMENT#<site>#<series>#<n>#<k>`,
-//! position.
+//! Entries, 500 slots to a partition, and the segments that publishing reads. `SEGMENT#<site>#<series>#<n>#<k>`, position.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +11,7 @@ use super::key::{Key, RowKey, ShardId, escape, key, read_series};
 use super::table::{SitemapTable, damaged};
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of entries.
 pub const PREFIX: &str = "SEGMENT#";
 
 /// Returns the partition of a segment: `SEGMENT#<site>#<series>#<n>#<k>`.
@@ -48,20 +47,20 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     is_ours.then_some(RowKey::Entry(series, slot))
 }
 
-/// The rows of a segment, put together.
+/// The rows of a segment, combined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SegmentRows {
     /// The sum of their versions, which only rise: equal stamps mean equal rows.
     pub stamp: u64,
-    /// How many hold an entry.
+    /// The number of rows with an entry.
     pub entries: u32,
-    /// The newest lastmod of them.
+    /// The newest lastmod of the entries.
     pub newest: Option<When>,
-    /// Their entries, rendered, in the order of the positions.
+    /// The rendered entries, in the order of the positions.
     pub xml: Vec<u8>,
-    /// The positions that hold an entry.
+    /// The positions of rows with an entry.
     pub taken: BTreeSet<u32>,
-    /// No row has this position or a higher one.
+    /// The position after the last row.
     pub end: u32,
 }
 
@@ -78,14 +77,14 @@ impl SegmentRows {
     }
 }
 
-/// An entry's owner.
+/// The owner of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Where the entry is.
+    /// The entry's slot.
     pub slot: Slot,
     /// The record's id.
     pub id: String,
-    /// Bytes of the entry.
+    /// The entry's size in bytes.
     pub bytes: u64,
 }
 
@@ -101,7 +100,7 @@ pub(super) fn read_entry(key: &Key, item: &Item) -> Result<Option<(String, Strin
     }
 }
 
-/// Returns what is rendered in an entry's row, or `None` if the slot is empty.
+/// Returns the rendered entry of a row, or `None` if the slot is empty.
 pub(crate) fn read_rendered(key: &Key, item: &Item) -> Result<Option<Rendered>, EngineError> {
     let Some(xml) = item.text("xml") else {
         return Ok(None);
@@ -164,11 +163,11 @@ impl SitemapTable {
 
     /// Replaces an entry's unreadable row by an empty one, so that its segment can be published.
     pub async fn empty(&self, key: &Key) -> Result<(), EngineError> {
-        // The version may be lower than it was. The segment's stamp is compared with the object's after this.
+        // The version may be lower than before. The segment's stamp is compared with the object's later.
         self.put(Item::from(key).with("version", 1)).await
     }
 
-    /// Raises a segment's stamp. The event has the shard published over an object with a lower stamp.
+    /// Raises a segment's stamp. The event of the write has the shard published over an object with a lower stamp.
     pub async fn lift(&self, shard: &ShardId, segment: u32, by: u64) -> Result<(), EngineError> {
         let (n, i) = (shard.n, segment * SEGMENT_SLOTS);
         let key = self::entry(&shard.series, Slot { n, i });

@@ -1,5 +1,5 @@
-//! What has changed on a site in the last days: one row for each page, one partition for each day. `FEED#<site>#<day>`, time and
-//! page. DynamoDB deletes a row some time after the feed no longer needs it.
+//! Recent changes of a site: one row for each page, one partition for each day. `FEED#<site>#<day>`, time and page. DynamoDB
+//! deletes a row some time after the feed no longer needs it.
 
 use std::ops::RangeInclusive;
 
@@ -14,7 +14,7 @@ use super::table::SitemapTable;
 use super::timer::timer_parts;
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of the feed's and llms.txt's rows.
 pub const PREFIX: &str = "FEED#";
 
 /// Returns `FEED#<site>#<day>`: the partition of a day since 1970.
@@ -40,7 +40,7 @@ pub(super) fn parse(site: &str, sk: &str) -> Option<RowKey> {
 
 /// The attribute with the time from which DynamoDB may delete a row, in Unix seconds. `template.yaml` names it.
 pub const EXPIRES: &str = "expires";
-/// Seconds that a row stays beyond its time: nobody's clock is so far behind.
+/// Seconds that a row is kept beyond its time. No clock is that far behind.
 const SPARE_SECONDS: i64 = 3_600;
 
 #[expect(
@@ -48,8 +48,8 @@ const SPARE_SECONDS: i64 = 3_600;
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Returns up to `most` changes of a site on these days (since 1970), the newest first, read consistently. A row that cannot be
-    /// read is passed over.
+    /// Returns up to `most` changes of a site on these days (since 1970), the newest first, read consistently. A row that cannot
+    /// be read is skipped.
     pub async fn changes(
         &self,
         site: &str,
@@ -116,7 +116,7 @@ pub fn row(at: i64, page: &str, feed_item: &FeedItem) -> Item {
     row.with("digest", digest)
 }
 
-/// Returns what a row says, or `None` if it does not say what was written.
+/// Returns the change that a row describes, or `None` if the row is invalid.
 pub(crate) fn read(item: &Item) -> Option<Change> {
     if item.text("digest")? != digest(item) {
         return None;
@@ -135,7 +135,7 @@ pub(crate) fn read(item: &Item) -> Option<Change> {
     })
 }
 
-/// Returns the digest of what the row says. No ledger knows that, so the row itself has to tell whether it still says the same.
+/// Returns the digest of a row's content. The ledger has no digest of it, so the row has its own.
 fn digest(item: &Item) -> String {
     let texts = ["loc", "title", "summary", "published"].map(|name| item.text(name));
     sha256_hex(&format!("{texts:?}"))

@@ -1,4 +1,4 @@
-//! Translations of each other, and who waits to be one. `GROUP#<group>`; `-`, member or waiter.
+//! Translation groups: their members, and the pages that wait for room. `GROUP#<group>`; `-`, member or waiter.
 
 use sitemap::loc::Loc;
 use sitemap::plan::{MAX_GROUP, Translation, Translations};
@@ -9,7 +9,7 @@ use super::key::{ALONE, Key, RowKey, WAITER, escape, id_part, key};
 use super::table::SitemapTable;
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of groups.
 pub const PREFIX: &str = "GROUP#";
 
 /// Sort key prefix of a group's members.
@@ -21,7 +21,7 @@ pub fn group_partition(group: &str) -> String {
     format!("{}{}", PREFIX, escape(group))
 }
 
-/// Returns the key of the row that says where the calls of a group's records go on. It is before all of them.
+/// Returns the key of the row that says where the calls of a group's records continue. It sorts before all of them.
 #[must_use]
 pub fn group_calls(group_pk: &str) -> Key {
     key(group_pk.to_owned(), ALONE)
@@ -33,7 +33,7 @@ pub fn group_member(group: &str, id: &str) -> Key {
     key(group_partition(group), format!("{MEMBER}{}", id_part(id)))
 }
 
-/// Returns the key of a record that waits for room in a group.
+/// Returns the key of the row of a record that waits for room in a group.
 #[must_use]
 pub fn group_waiter(group: &str, id: &str) -> Key {
     key(group_partition(group), format!("{WAITER}{}", id_part(id)))
@@ -47,26 +47,27 @@ pub(super) fn parse(sk: &str) -> Option<RowKey> {
     }
 }
 
-/// Members of a group that are read. It is more than a group may have, because pages that join at the same time do not see each other.
-/// Members beyond the limit leave, and are called again when others have left.
+/// The most members of a group that are read. It is more than a group may have, because pages that join at the same time do not
+/// see each other. Members beyond the limit leave, and are reconciled again when others have left.
 const MEMBERS_READ: u32 = 300;
 const _: () = assert!(MEMBERS_READ as usize > MAX_GROUP);
 
-/// The records of a group that are called when one of them has changed.
+/// The records of a group to reconcile when one of them has changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupRecords {
-    /// Where earlier calls go on, if they have not ended.
+    /// Where earlier calls continue. `None` if they have ended.
     pub calls: Option<Calls>,
-    /// Its members, at least as many as it may have, and then those who wait and find room. Of each the sort key and the id.
+    /// The sort keys and ids of the members, at least as many as a group may have. After them come the waiting pages for which
+    /// there is room.
     pub records: Vec<(String, String)>,
 }
 
-/// Where the calls of a group's records go on.
+/// Where the calls of a group's records continue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calls {
-    /// The sort key of the first record that is left.
+    /// The sort key of the next record.
     pub from: String,
-    /// Changes with every write. Random, never a counter: the row goes and comes back.
+    /// Changes with every write. It is random and not a counter, because the row is deleted and created again.
     token: Option<Value>,
 }
 
@@ -119,9 +120,9 @@ impl SitemapTable {
         Ok(items.iter().filter_map(member).collect())
     }
 
-    /// Returns the records of a group's partition that are called when one of them has changed.
+    /// Returns the records of a group's partition that are to be reconciled when one of them has changed.
     pub async fn group_records(&self, group_pk: &str) -> Result<GroupRecords, EngineError> {
-        // The row of the calls, the members, and as many waiters as fit in.
+        // The row of the calls, the members, and as many waiting pages as fit in.
         let items = self
             .first(Query::of(group_pk).limited(1 + MEMBERS_READ))
             .await?;
@@ -140,8 +141,8 @@ impl SitemapTable {
         Ok(GroupRecords { calls, records })
     }
 
-    /// Writes where the calls of a group's records go on, or that they have ended, if that is still as it was read. The write is
-    /// the event for the next slice. Returns `false` if it has changed meanwhile.
+    /// Writes where the calls of a group's records continue, or that they have ended, if the row is unchanged since it was read.
+    /// The write is the event for the next slice. Returns `false` if the row has changed.
     pub async fn advance_calls(
         &self,
         group_pk: &str,
@@ -168,7 +169,7 @@ impl SitemapTable {
     }
 }
 
-/// Reads where a group's calls go on. They begin with the first record if the row does not say it.
+/// Reads where a group's calls continue. If the row does not say it, they begin with the first record.
 fn read_calls(item: &Item) -> Calls {
     Calls {
         from: item.text("from").unwrap_or(MEMBER).to_owned(),

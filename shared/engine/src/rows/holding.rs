@@ -1,4 +1,4 @@
-//! The rows that a page holds: their keys, what is written into them, and whether they are as a ledger says.
+//! The rows of a page: their keys, their bodies, and whether they are as a ledger says.
 
 use sitemap::plan::{Address, Holding, Ledger};
 use table::Item;
@@ -8,7 +8,7 @@ use super::key::{self as names, Key};
 use super::row::{Holds, Row};
 use super::{claim, entry, feed, group, ledger, left_out, llms, term, timer};
 
-/// What is wrong with a row that a ledger names.
+/// The problem of a row that a ledger names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
     /// The row does not exist.
@@ -19,11 +19,11 @@ pub(crate) enum Loss {
     Empty,
     /// It belongs to another record.
     Anothers,
-    /// It has different content: of an entry the digest that the row has, else an empty text.
+    /// Its content differs. Contains the row's digest if it is an entry, otherwise an empty text.
     Differs(String),
 }
 
-/// Returns the key of a row that `page` holds.
+/// Returns the key of a row of `page`.
 pub(crate) fn key(page: &str, holding: &Holding) -> Key {
     match holding {
         Holding::Entry(placed) => entry::entry(&placed.series, placed.slot),
@@ -41,7 +41,7 @@ pub(crate) fn key(page: &str, holding: &Holding) -> Key {
     }
 }
 
-/// Returns the row that is written for what `page` holds.
+/// Returns the row to write for `page`.
 pub(crate) fn item(page: &str, holding: &Holding) -> Item {
     let item = Item::from(&key(page, holding));
     match holding {
@@ -55,7 +55,7 @@ pub(crate) fn item(page: &str, holding: &Holding) -> Item {
     }
 }
 
-/// Returns what is wrong with the row of what `page` holds, as its ledger says, or `None` if it is as it should be.
+/// Returns the problem of a row that the ledger of `page` names, or `None` if it is as the ledger says.
 pub(crate) fn loss(page: &str, holding: &Holding, row: Option<&Row>) -> Option<Loss> {
     let Some(row) = row else {
         return Some(Loss::Missing);
@@ -91,7 +91,7 @@ impl std::fmt::Display for Loss {
     }
 }
 
-/// Returns the rows that a ledger says there are, beside itself.
+/// Returns the keys of the rows that a ledger names, in addition to its own.
 #[must_use]
 pub fn rows_of(id: &str, ledger: &Ledger, now: i64) -> Vec<Key> {
     let rows = ledger.holdings(now);

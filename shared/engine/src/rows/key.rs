@@ -1,6 +1,6 @@
-//! What the primary keys of the sitemap table are made of, and which rows there are.
+//! The parts of the sitemap table's primary keys, and the kinds of rows.
 //!
-//! Key parts but the last are `[A-Za-z0-9._-]` or percent-escaped, so that `#` always separates.
+//! All parts of a partition key but the last are `[A-Za-z0-9._-]` or percent-escaped, so that `#` always separates.
 
 use objects::ObjectKey;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -9,19 +9,19 @@ use sitemap::plan::{Series, Slot};
 use sitemap::record::MAX_ID_BYTES;
 use sitemap::time::When;
 
-/// What grows with a site is spread over as many partitions, one a first digit of a hash.
+/// Rows whose number grows with a site are spread over 16 partitions, by the first hex digit of a hash.
 pub const HASH_DIGITS: [char; 16] = [
     '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
 ];
-/// The sort key of an item that is alone in its partition, or first in it.
+/// The sort key of an item that is the only or the first one of its partition.
 pub const ALONE: &str = "-";
 /// Sort key prefix of the records that wait for an address, or for room in a group.
 pub const WAITER: &str = "w#";
 
-/// Prefix of the partitions of jobs: what the functions go on with, and what waits for `sweep`.
+/// Prefix of the partitions of jobs: the functions' unfinished work, and work for `sweep`.
 pub const JOB: &str = "JOB#";
 
-/// The character before and behind the number of a page's part.
+/// The character before and after the number of a page's part.
 const PART_MARK: char = '~';
 
 /// Prefix of the hashed form of an id that is too long for a key.
@@ -32,9 +32,9 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'
 /// A partition key and a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// Partition key.
+    /// The partition key.
     pub pk: String,
-    /// Sort key.
+    /// The sort key.
     pub sk: String,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn unescape(part: &str) -> Option<String> {
     percent_decode_str(part).decode_utf8().ok().map(Into::into)
 }
 
-/// Returns a series of which both parts of the key are escaped.
+/// Returns a series from its escaped parts of a key.
 pub(super) fn read_series(site: &str, name: &str) -> Option<Series> {
     let (site, name) = (unescape(site)?, unescape(name)?);
     Some(Series { site, name })
@@ -68,7 +68,7 @@ pub fn sha256_hex(text: &str) -> String {
     )
 }
 
-/// Returns which of [`HASH_DIGITS`] a text belongs to.
+/// Returns the one of [`HASH_DIGITS`] to which a text belongs.
 #[must_use]
 pub fn hash_digit(text: &str) -> char {
     sha256_hex(text).chars().next().unwrap_or('0')
@@ -101,7 +101,7 @@ impl std::fmt::Display for ShardId {
     }
 }
 
-/// Returns a record's id as keys have it. A record with an id that is too long has no page, but it has a ledger that says so.
+/// Returns a record's id as it is in keys. A record with an over-long id has no page, but it has a ledger with the reason.
 pub(super) fn id_part(page: &str) -> String {
     if page_parts(page).0.len() <= MAX_ID_BYTES {
         page.to_owned()
@@ -110,7 +110,7 @@ pub(super) fn id_part(page: &str) -> String {
     }
 }
 
-/// Returns a page as keys and rows have it: the record's id for the page itself, `~<part>~<id>` for another part of it.
+/// Returns the name of a page in keys and rows: the record's id for the page itself, `~<part>~<id>` for another part of it.
 #[must_use]
 pub fn page(id: &str, part: u32) -> String {
     if part == 1 && !id.starts_with(PART_MARK) {
@@ -120,7 +120,7 @@ pub fn page(id: &str, part: u32) -> String {
     }
 }
 
-/// Returns the record's id and the part that [`page`] wrote.
+/// Returns the record's id and the part from a name that [`page`] made.
 #[must_use]
 pub fn page_parts(page: &str) -> (&str, u32) {
     let marked = page.strip_prefix(PART_MARK);
@@ -131,23 +131,23 @@ pub fn page_parts(page: &str) -> (&str, u32) {
     part.unwrap_or((page, 1))
 }
 
-/// What `sweep` has to do for a site that is marked.
+/// A mark of a site: work that `sweep` has to do for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// The site may have notices for search engines.
     Notices,
-    /// Delete the mark when its time has come: that is the event that has the feed published.
+    /// Delete the mark when its time has come. The deletion is the event that publishes the feed.
     Feed,
-    /// The same of llms.txt. It stands beside that of the feed.
+    /// Delete the mark when its time has come. The deletion is the event that publishes llms.txt.
     Llms,
 }
 
-/// Which row has a primary key.
+/// The kind of a row and the parts of its primary key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowKey {
     /// The ledger of this page.
     Ledger(String),
-    /// An entry, or what is left of one.
+    /// An entry, or the stub of a removed one.
     Entry(Series, Slot),
     /// The claim of an address.
     Claim,
@@ -155,31 +155,31 @@ pub enum RowKey {
     Waiter(String),
     /// A series' counter.
     Series(Series),
-    /// A slot given back.
+    /// A slot that was given back.
     Free(Series, Slot),
     /// A published shard.
     Summary(ShardId),
-    /// A time in Unix seconds, and the record with this id.
+    /// A timer: its time in Unix seconds, and the id of the record.
     Timer(i64, String),
     /// The record with this id is a page of an archive, with this lastmod.
     TermMember(Option<When>, String),
     /// The record with this id is an archive's page.
     Archive(String),
-    /// The record with this id is left out by a site.
+    /// The site excludes the record with this id.
     LeftOut(String),
     /// The record with this id is a member of a group.
     GroupMember(String),
     /// The record with this id waits for room in a group.
     GroupWaiter(String),
-    /// Where the calls of a group's records go on.
+    /// Where the calls of a group's records continue.
     GroupCalls,
-    /// The site, the time in Unix seconds, and the id of the record that has changed.
+    /// A change of the feed: the site, the time in Unix seconds, and the record's id.
     Feed(String, i64, String),
-    /// The site, and the id of the record that its llms.txt may list.
+    /// A row for llms.txt: the site and the record's id.
     Llms(String, String),
-    /// The site of a URL that is still to be sent to search engines.
+    /// A URL of this site that is still to be sent to search engines.
     Notice(String),
-    /// Until when nothing of a site is sent to search engines.
+    /// The pause in notifying search engines of a site.
     NoticePause,
     /// The hour from which timers may be left.
     Cursor,
@@ -189,9 +189,9 @@ pub enum RowKey {
     ContentScan,
     /// The scan of the site with this host.
     SiteScan(String),
-    /// The ringing of timers with this digit.
+    /// The slices of due timers with this digit.
     Ringing(char),
-    /// Whose turn it is to sweep.
+    /// The turn of the sweep.
     Sweep,
     /// This mark of the site with this host.
     Mark(Mark, String),
@@ -202,7 +202,7 @@ pub enum RowKey {
 }
 
 impl RowKey {
-    /// Returns the page whose ledger knows the row, if its key says so.
+    /// Returns the page whose ledger names the row, if the key says it.
     #[must_use]
     pub fn owner(&self) -> Option<&str> {
         match self {

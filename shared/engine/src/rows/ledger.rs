@@ -1,4 +1,4 @@
-//! Ledgers: what a page has placed where. `LEDGER#<record id>`, part.
+//! Ledgers: the rows of each page. `LEDGER#<record id>`, part.
 
 use sitemap::plan::{Claim, Ledger};
 use sitemap::record::MAX_PARTS;
@@ -8,7 +8,7 @@ use super::key::{Key, RowKey, id_part, key, page, page_parts};
 use super::table::{SitemapTable, damaged, item_key};
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of ledgers.
 pub const PREFIX: &str = "LEDGER#";
 
 /// Returns the key of a page's ledger: `LEDGER#<record id>`, part.
@@ -29,18 +29,18 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     page_of(rest, sk).map(RowKey::Ledger)
 }
 
-/// What a page of the table has of ledgers.
+/// The ledgers of a page of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerPage {
-    /// Ledgers by their pages.
+    /// The ledgers, each with the name of its page.
     pub ledgers: Vec<(String, Ledger)>,
-    /// Rows that were read, of all kinds.
+    /// The number of rows of all kinds that were read.
     pub rows: u64,
-    /// Where the next page begins; nothing at the end.
+    /// The cursor of the next page. `None` at the end.
     pub next: Option<Key>,
 }
 
-/// Returns a ledger's body, or `None` if there is only a fence's token.
+/// Returns a ledger's body, or `None` if the row has only a fence's token.
 pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, EngineError> {
     let Some(body) = item.text("body") else {
         return Ok(None);
@@ -50,7 +50,7 @@ pub(crate) fn read_ledger(key: &Key, item: &Item) -> Result<Option<Ledger>, Engi
         .map_err(|_| damaged(key, "body"))
 }
 
-/// Returns what [`read_ledger`] reads.
+/// Returns the body that [`read_ledger`] reads.
 pub(crate) fn ledger_body(ledger: &Ledger) -> String {
     serde_json::to_string(ledger).expect("a ledger has text keys alone")
 }
@@ -66,8 +66,8 @@ pub fn duplicate_of(owner: &str) -> String {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Returns the ledgers among up to `limit` rows behind a place. Not read consistently, and nothing else of the rows is read. A
-    /// ledger that cannot be read is left out: an audit finds it.
+    /// Returns the ledgers among up to `limit` rows after a cursor, not read consistently. Only the needed attributes are read. A
+    /// ledger that cannot be read is skipped, and an audit finds it.
     pub async fn ledgers(
         &self,
         after: Option<&Key>,
@@ -87,14 +87,14 @@ impl SitemapTable {
         })
     }
 
-    /// Returns the token of the fence that a page's ledger is under, or `None` if there is no such row. Read consistently.
+    /// Returns the fence's token of a page's ledger, or `None` if there is no such row. Read consistently.
     pub async fn token(&self, id: &str) -> Result<Option<String>, EngineError> {
         let item = self.item(&self::ledger(id)).await?;
         Ok(item.and_then(|item| item.text("token").map(str::to_owned)))
     }
 
-    /// Returns the highest part of a record's page that has a ledger, even one with nothing but a fence; 0 if there is none. Read
-    /// consistently.
+    /// Returns the highest part of a record's page that has a ledger, even if that has only a fence. Returns 0 if there is none.
+    /// Read consistently.
     pub async fn highest_part(&self, id: &str) -> Result<u32, EngineError> {
         let items = self.partition(&self::ledger(id).pk).await?;
         let parts = items
@@ -103,8 +103,8 @@ impl SitemapTable {
         Ok(parts.max().unwrap_or(0))
     }
 
-    /// Returns why a page is left out: the reason's name and its text. If the page waits for an address, the address's owner is
-    /// read now, because a waiting page does not hear of each new owner.
+    /// Returns why a page is excluded: the reason's name and its text. If the page waits for an address, the address's owner is
+    /// read now, because a waiting page is not reconciled for each new owner.
     pub async fn refusal(
         &self,
         page: &str,

@@ -1,4 +1,4 @@
-//! Records that a site leaves out. `OUT#<site>#<digit>`, record.
+//! Records that a site excludes. `OUT#<site>#<digit>`, record.
 
 use table::{Item, Query};
 
@@ -6,16 +6,16 @@ use super::key::{HASH_DIGITS, Key, RowKey, escape, hash_digit, id_part, key};
 use super::table::SitemapTable;
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of excluded records.
 pub const PREFIX: &str = "OUT#";
 
-/// Returns `OUT#<site>#<digit>`, with one of [`HASH_DIGITS`]: a site that is not known yet may leave out a million.
+/// Returns `OUT#<site>#<digit>`, with one of [`HASH_DIGITS`]. A site that is not known yet may exclude a million records.
 #[must_use]
 pub fn left_out_partition(site: &str, digit: char) -> String {
     format!("{}{}#{digit}", PREFIX, escape(site))
 }
 
-/// Returns the key of a record that a site leaves out.
+/// Returns the key of a record that a site excludes.
 #[must_use]
 pub fn left_out(site: &str, id: &str) -> Key {
     key(left_out_partition(site, hash_digit(id)), id_part(id))
@@ -30,7 +30,7 @@ pub(super) fn parse(sk: &str) -> Option<RowKey> {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Returns up to `most` records that a site leaves out, from behind `after`, in the order of their partitions and ids.
+    /// Returns up to `most` records that a site excludes, after `after`, in the order of their partitions and ids.
     pub async fn left_out(
         &self,
         site: &str,
@@ -42,7 +42,7 @@ impl SitemapTable {
         for digit in HASH_DIGITS.into_iter().filter(|digit| *digit >= first) {
             let after = after.filter(|_| digit == first);
             let mut after = after.map(|id| Item::from(&self::left_out(site, id)));
-            // A page may end before its limit: at 1 MB.
+            // A page may end before its limit, at 1 MB.
             loop {
                 let missing = most.saturating_sub(u32::try_from(ids.len()).unwrap_or(most));
                 if missing == 0 {

@@ -1,6 +1,6 @@
-//! What llms.txt may say of a site's pages: a row a page of the types that it lists. `FEED#<site>#llms`, lastmod and page.
+//! The pages that a site's llms.txt may list: one row for each page of the listed types. `FEED#<site>#llms`, lastmod and page.
 //!
-//! They share the prefix with what has changed, whose partitions have the number of a day there.
+//! They share the prefix with the feed's rows, whose partitions have the number of a day instead of `llms`.
 
 use sitemap::llms::Page;
 use sitemap::plan::LlmsItem;
@@ -14,16 +14,16 @@ use super::table::SitemapTable;
 use super::term::{time, time_parts};
 use crate::error::EngineError;
 
-/// What is in place of the day.
+/// The part of the key that replaces the day.
 pub(super) const PARTITION: &str = "llms";
 
-/// Returns `FEED#<site>#llms`: the partition of a site.
+/// Returns `FEED#<site>#llms`, the partition of a site.
 #[must_use]
 pub fn llms_partition(site: &str) -> String {
     format!("{PREFIX}{}#{PARTITION}", escape(site))
 }
 
-/// Returns the key of a page, by its lastmod: the last of the partition is the newest.
+/// Returns the key of a page's row. It begins with the lastmod, so that the last row of the partition is the newest page.
 #[must_use]
 pub fn llms(site: &str, lastmod: Option<When>, id: &str) -> Key {
     let sk = format!("{}#{}", time(lastmod), id_part(id));
@@ -37,8 +37,7 @@ pub(super) fn parse(site: &str, sk: &str) -> Option<RowKey> {
 }
 
 impl SitemapTable {
-    /// Returns the newest of a site's pages, at most so many; read consistently. A row that cannot be read costs its own page
-    /// alone.
+    /// Returns up to `most` of a site's newest pages, read consistently. A row that cannot be read is skipped.
     ///
     /// # Errors
     ///
@@ -92,7 +91,7 @@ pub fn row(id: &str, item: &LlmsItem) -> Item {
     row
 }
 
-/// Returns what a row says, and the digest of that, or `None` if it does not say what was written.
+/// Returns the content of a row and its digest, or `None` if the row is invalid.
 pub(crate) fn read(item: &Item) -> Option<(Page, String)> {
     let attribute = |name| item.text(name).map(str::to_owned);
     let page = Page {

@@ -1,5 +1,4 @@
-//! Marks: for which sites `sweep` has something to do. A site without a mark costs it nothing. `JOB#notices` and `JOB#feeds`,
-//! site.
+//! Marks: the sites for which `sweep` has work. A site without a mark costs it nothing. `JOB#notices` and `JOB#feeds`, site.
 
 use table::{Condition, Item, Query};
 
@@ -9,7 +8,7 @@ use crate::error::EngineError;
 
 const NOTICES: &str = "notices";
 const FEEDS: &str = "feeds";
-/// Follows the site in the mark of its llms.txt. No site's name ends so.
+/// Follows the site in the key of the mark for llms.txt. No site's name ends with it.
 const LLMS: &str = "#llms";
 
 /// Returns the partition of the sites that have this mark.
@@ -33,7 +32,7 @@ pub fn mark(mark: Mark, site: &str) -> Key {
     key(marks_partition(mark), sk)
 }
 
-/// Returns the mark, and the site that has it, of a key.
+/// Returns the mark and the site that a key names.
 fn mark_of(rest: &str, sk: &str) -> Option<(Mark, String)> {
     let (mark, site) = match rest {
         NOTICES => (Mark::Notices, sk),
@@ -50,16 +49,16 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     mark_of(rest, sk).map(|(mark, site)| RowKey::Mark(mark, site))
 }
 
-/// A site that has a mark.
+/// A site with a mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marked {
-    /// Which mark.
+    /// The mark.
     pub mark: Mark,
-    /// Its host.
+    /// The site's host.
     pub site: String,
-    /// From when on it is to be done, in Unix seconds.
+    /// The time from which the work is due, in Unix seconds.
     pub due: i64,
-    /// Changes whenever the mark is made again.
+    /// Changes whenever the mark is written again.
     token: String,
 }
 
@@ -68,7 +67,7 @@ pub struct Marked {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Marks a site, to be done at a time in Unix seconds.
+    /// Marks a site. `due` is the time of the work, in Unix seconds.
     pub(crate) async fn mark(&self, mark: Mark, site: &str, due: i64) -> Result<(), EngineError> {
         let row = Item::from(&self::mark(mark, site))
             .with("token", self.env.token())
@@ -76,15 +75,15 @@ impl SitemapTable {
         self.put(row).await
     }
 
-    /// Returns the time of a site's mark, if it has one.
+    /// Returns the due time of a site's mark in Unix seconds, or `None` if there is no mark.
     pub(crate) async fn marked(&self, mark: Mark, site: &str) -> Result<Option<i64>, EngineError> {
         let item = self.item(&self::mark(mark, site)).await?;
         Ok(item.map(|item| due(&item)))
     }
 
-    /// Returns the sites that have this mark, or the other mark of the same partition.
+    /// Returns the sites with this mark, and those with the other mark of the same partition.
     pub async fn marks(&self, mark: Mark) -> Result<Vec<Marked>, EngineError> {
-        // One page, of 1 MB, which holds thousands: those behind it come when some of them are done.
+        // One page of 1 MB has thousands of marks. The rest is read when some of them are done.
         let items = self.first(Query::of(marks_partition(mark))).await?;
         let marked = |item: &Item| {
             let key = item_key(item)?;
@@ -99,12 +98,12 @@ impl SitemapTable {
         Ok(items.iter().filter_map(marked).collect())
     }
 
-    /// Deletes the mark of a site's feed or llms.txt. The deletion is the event that has the file published.
+    /// Deletes the mark of a site's feed or llms.txt. The deletion is the event that publishes the file.
     pub(crate) async fn end_mark(&self, marked: &Marked) -> Result<(), EngineError> {
         self.delete(&self::mark(marked.mark, &marked.site)).await
     }
 
-    /// Deletes a mark, unless it was made again since it was read.
+    /// Deletes a mark, unless it was written again since it was read.
     pub(crate) async fn unmark(&self, mark: Mark, marked: &Marked) -> Result<(), EngineError> {
         let unchanged = Condition::equals("token", marked.token.as_str());
         let key = self::mark(mark, &marked.site);
@@ -112,7 +111,7 @@ impl SitemapTable {
     }
 }
 
-/// Returns when a mark is due. It is due at once if it does not say.
+/// Returns when a mark is due. A mark without a time is due at once.
 fn due(mark: &Item) -> i64 {
     mark.number("due").unwrap_or_default()
 }
@@ -128,7 +127,7 @@ mod tests {
         for mark in [Mark::Notices, Mark::Feed, Mark::Llms] {
             table.mark(mark, "a.example", 1).await.unwrap();
             let read = table.marks(mark).await.unwrap();
-            // Something changes while what was marked is done.
+            // A change comes while the marked work is done.
             table.mark(mark, "a.example", 1).await.unwrap();
             for marked in &read {
                 table.unmark(mark, marked).await.unwrap();

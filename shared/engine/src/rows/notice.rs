@@ -1,5 +1,4 @@
-//! URLs that are still to be sent to search engines, and the pauses in sending them. `NOTICE#<site>#<digit>`, hash; and
-//! `NOTICE#<site>#pause`.
+//! URLs to send to search engines, and the pauses in sending them. `NOTICE#<site>#<digit>`, hash; and `NOTICE#<site>#pause`.
 
 use sitemap::loc::normalized;
 use table::{Condition, Item, Query, Update};
@@ -9,10 +8,10 @@ use super::key::{ALONE, HASH_DIGITS, Key, RowKey, escape, hash_digit, key, sha25
 use super::table::{SitemapTable, damaged, item_key};
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of notices.
 pub const PREFIX: &str = "NOTICE#";
 
-/// Replaces the digit in the key of a site's pause.
+/// The part of a site's pause key that replaces the digit.
 const PAUSE: &str = "pause";
 
 /// Returns `NOTICE#<site>#<digit>`, with one of [`HASH_DIGITS`].
@@ -21,8 +20,7 @@ pub fn notice_partition(site: &str, digit: char) -> String {
     format!("{}{}#{digit}", PREFIX, escape(site))
 }
 
-/// Returns the key of a notice: a URL that has changed, and that has not been sent to search engines yet. All spellings of an
-/// address share one.
+/// Returns the key of a notice: a changed URL that was not yet sent to search engines. All spellings of an address share one.
 #[must_use]
 pub fn notice(site: &str, loc: &str) -> Key {
     let address = normalized(loc);
@@ -30,7 +28,7 @@ pub fn notice(site: &str, loc: &str) -> Key {
     key(notice_partition(site, hash_digit(&address)), hash)
 }
 
-/// Returns the key of the time until which no notice of a site is sent.
+/// Returns the key of a site's pause in notifying search engines.
 #[must_use]
 pub fn notice_pause(site: &str) -> Key {
     key(format!("{}{}#{PAUSE}", PREFIX, escape(site)), ALONE)
@@ -43,40 +41,40 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     }
 }
 
-/// Notices read of one partition at a time: all partitions together make up one request of IndexNow, 10,000 URLs
+/// Notices that are read of one partition at a time. All partitions together fill one request of IndexNow, 10,000 URLs
 /// (<https://www.indexnow.org/documentation>).
 pub const PAGE: usize = 10_000 / HASH_DIGITS.len();
 
 /// A URL to send to search engines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Notice {
-    /// When the first change that was not sent happened, in Unix seconds.
+    /// The time of the first unsent change, in Unix seconds.
     pub since: i64,
-    /// When it last changed, in Unix seconds.
+    /// The time of the last change, in Unix seconds.
     pub at: i64,
     /// The URL.
     pub loc: String,
 }
 
-/// How telling search engines of a site goes. There is no such row before the first request.
+/// The state of notifying search engines of a site. The row does not exist before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Tries that have failed, one after the other.
+    /// The number of consecutive failed tries.
     pub tries: u32,
-    /// When the next may be, in Unix seconds.
+    /// The earliest time of the next try, in Unix seconds.
     pub until: i64,
-    /// The last request, if it was refused: its URLs were dropped.
+    /// The last request, if it was refused. Its URLs were dropped.
     pub refused: Option<Refused>,
-    /// The last request that was accepted.
+    /// The last accepted request.
     pub sent: Option<Sent>,
 }
 
 /// A request that a search engine accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Its URLs.
+    /// The number of its URLs.
     pub urls: u64,
-    /// When, in Unix seconds.
+    /// The time of the request, in Unix seconds.
     pub at: i64,
 }
 
@@ -85,9 +83,9 @@ pub struct Sent {
 pub struct Refused {
     /// The HTTP status.
     pub status: u16,
-    /// Its URLs.
+    /// The number of its URLs.
     pub urls: u64,
-    /// When, in Unix seconds.
+    /// The time of the request, in Unix seconds.
     pub at: i64,
 }
 
@@ -110,8 +108,8 @@ impl SitemapTable {
         Ok(notices)
     }
 
-    /// Deletes a notice that cannot be read, unless it was written again since. It would never be sent; or an engine would refuse
-    /// what is sent with it, too.
+    /// Deletes a notice that cannot be read, unless it was written again since. It could never be sent, or an engine would refuse
+    /// the whole request because of it.
     async fn drop_unreadable(&self, site: &str, item: &Item) -> Result<(), EngineError> {
         let Some(key) = item_key(item) else {
             return Ok(());
@@ -138,7 +136,7 @@ impl SitemapTable {
 
     /// Returns a site's pause, also one that is over.
     pub async fn pause(&self, site: &str) -> Result<Option<Pause>, EngineError> {
-        // One that cannot be read is over.
+        // A pause that cannot be read counts as over.
         let pause = self.item(&self::notice_pause(site)).await?;
         Ok(pause.and_then(|item| {
             Some(Pause {
@@ -150,8 +148,9 @@ impl SitemapTable {
         }))
     }
 
-    /// Notes how telling search engines of a site goes: how many tries have failed, when the next may be, and whether the last
-    /// request was accepted or refused. If it was neither, what is known of earlier ones stays: another sweep may be writing it.
+    /// Writes the state of notifying search engines of a site: the number of failed tries, the time of the next try, and the
+    /// answer to the last request. Without an answer, the stored earlier answers are kept, because another sweep may be writing
+    /// them.
     pub async fn set_pause(
         &self,
         site: &str,
@@ -178,7 +177,7 @@ impl SitemapTable {
     }
 }
 
-/// Returns a notice, or `None` if an attribute is missing, or the URL is not the key's.
+/// Returns a notice, or `None` if an attribute is missing, or if the URL does not match the key.
 fn read_notice(site: &str, item: &Item) -> Option<Notice> {
     let (at, loc) = (item.number("at")?, item.text("loc")?);
     (item_key(item)? == self::notice(site, loc)).then(|| Notice {

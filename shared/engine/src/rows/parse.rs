@@ -1,4 +1,4 @@
-//! What a primary key says of its row.
+//! Parses primary keys.
 
 use super::key::{self, Mark, RowKey, ShardId};
 use super::{
@@ -6,14 +6,14 @@ use super::{
     slot, summary, term, timer, turn,
 };
 
-/// What an item of the sitemap table is about, for those that something else depends on.
+/// The subject of an item of the sitemap table, for items on which something depends.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// A segment of a shard.
     Segment(ShardId, u32),
     /// A shard's summary.
     Summary(ShardId),
-    /// The claim of an address, or one that waits for it: the partition key, and the waiter.
+    /// The claim of an address, or a page that waits for it: the partition key, and the waiting page.
     Claim(String, Option<String>),
     /// A site's row.
     Site(String),
@@ -21,28 +21,28 @@ pub enum Subject {
     ContentScan,
     /// A site's scan.
     SiteScan(String),
-    /// Timers with this digit that are left to ring.
+    /// Due timers with this digit that are left for further slices.
     Timers(char),
-    /// An archive and its pages; the partition key.
+    /// An archive and its pages: the partition key.
     Term(String),
-    /// A group's members; the partition key.
+    /// A group's members: the partition key.
     Group(String),
-    /// Who waits for room in a group; the partition key.
+    /// The pages that wait for room in a group: the partition key.
     GroupWaiters(String),
-    /// The calls of a group's records that go on; the partition key.
+    /// The calls of a group's records that continue: the partition key.
     GroupCalls(String),
-    /// What has changed on a site in the last days.
+    /// The recent changes of this site.
     Feed(String),
-    /// The mark of a site whose feed is to be published.
+    /// The mark for the feed of this site.
     MarkedFeed(String),
-    /// What llms.txt may say of a site's pages.
+    /// The rows for llms.txt of this site.
     Llms(String),
-    /// The mark of a site whose llms.txt is to be published.
+    /// The mark for llms.txt of this site.
     MarkedLlms(String),
 }
 
 impl Subject {
-    /// Returns what the item with this primary key is about, or `None` if nothing depends on it.
+    /// Returns the subject of the item with this primary key, or `None` if nothing depends on it.
     #[must_use]
     pub fn of(pk: &str, sk: &str) -> Option<Self> {
         match RowKey::parse(pk, sk)? {
@@ -71,7 +71,7 @@ impl Subject {
 }
 
 impl RowKey {
-    /// Reads a key that the functions of the row kinds have written. Returns `None` for a key that none of them writes.
+    /// Parses a key that the functions of the row kinds have written. Returns `None` for any other key.
     #[must_use]
     pub fn parse(pk: &str, sk: &str) -> Option<Self> {
         let (prefix, rest) = pk.split_at_checked(pk.find('#')? + 1)?;

@@ -1,7 +1,7 @@
 //! Every row of the sitemap table, as the audit reads it.
 //!
-//! No repair writes an entry, a claim or an object: records are repaired by a reconcile, and what is published by the event of a
-//! version that has risen.
+//! No repair writes an entry, a claim or an object. Records are repaired by a reconcile, and published files by the event of a
+//! raised version.
 
 use std::collections::BTreeMap;
 
@@ -26,30 +26,30 @@ use crate::error::EngineError;
 pub struct Row {
     /// Its primary key.
     pub key: Key,
-    /// What its key says; nothing if no key of ours is so.
+    /// The parsed key. `None` if the key was not written by this version.
     pub kind: Option<RowKey>,
-    /// The record that it belongs to, if it names one itself.
+    /// The page that it belongs to, if the row names one itself.
     pub owner: Option<String>,
-    /// What it holds, or which attribute is missing or wrong.
+    /// The row's body, or which attribute is missing or invalid.
     pub holds: Result<Holds, EngineError>,
 }
 
-/// What a row holds.
+/// The body of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Holds {
-    /// A ledger; nothing but a fence's token if it is the default.
+    /// A ledger. It is the default if the row has only a fence's token.
     Ledger(Ledger),
-    /// An entry's owner and digest; nothing if the slot is empty.
+    /// An entry's owner and digest. `None` if the slot is empty.
     Entry(Option<(String, String)>),
     /// The owner of an address.
     Claim(String),
-    /// How far a series has grown.
+    /// The extent of a series.
     Series(Extent),
-    /// What a page is in a translation group.
+    /// A member of a translation group.
     Translation(Translation),
-    /// The digest of what llms.txt may say of a page.
+    /// The digest of a row for llms.txt.
     Llms(String),
-    /// A published shard.
+    /// The summary of a published shard.
     Summary(Summary),
     /// A site.
     Site(SiteRow),
@@ -57,7 +57,7 @@ pub enum Holds {
     ContentScan(ContentScan),
     /// A site's scan.
     SiteScan(SiteScan),
-    /// Nothing beyond its key that the audit looks at.
+    /// The audit looks at nothing but the key.
     Key,
 }
 
@@ -104,8 +104,8 @@ fn read(item: &Item) -> Option<Row> {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Returns up to `limit` rows behind a place, in the table's own order, and the next place. The next place is
-    /// `None` at the end. The rows are not read consistently: callers look again at what they find in them.
+    /// Returns up to `limit` rows after a cursor, in the table's own order, and the next cursor, which is `None` at the end. The
+    /// rows are not read consistently, so callers check again what they find.
     pub async fn rows(
         &self,
         after: Option<&Key>,
@@ -125,7 +125,7 @@ impl SitemapTable {
         Ok(rows.map(|row| (row.key.clone(), row)).collect())
     }
 
-    /// Deletes a row that is untrue or cannot be read.
+    /// Deletes a row that is wrong or cannot be read.
     pub async fn drop_row(&self, key: &Key) -> Result<(), EngineError> {
         self.delete(key).await
     }

@@ -1,11 +1,11 @@
 //! The rows of the scans: `JOB#scan`; `SCAN#sites`, site.
 //!
-//! A scan reconciles records that nobody has changed, but that may have to be listed differently.
+//! A scan reconciles records that have not changed, but that may have to be listed differently.
 //!
-//! - The scan of all content finds records that no row of ours names: those of a new or dropped sitemap table, or of
-//!   another mapping. Its row stays, and says for which tables it was done.
-//! - A site's scan looks again at all that the site lists or leaves out, and publishes it: after new settings or another
-//!   rendering, and before a new site is released. Its row goes when it is done.
+//! - The scan of all content finds records that no row names: those of a new or dropped sitemap table, or of another mapping. Its
+//!   row stays, and says for which tables the scan was done.
+//! - A site's scan reconciles all records that the site lists or excludes, and publishes the site: after new settings or another
+//!   rendering, and before a new site is released. Its row is deleted at the end.
 //! - Both work in slices: each write of their row but the last is the event for the next one.
 
 use serde::{Deserialize, Serialize};
@@ -15,11 +15,11 @@ use super::key::{ALONE, JOB, Key, RowKey, escape, key, unescape};
 use super::table::{SitemapTable, damaged, item_key};
 use crate::error::EngineError;
 
-/// Their partition's prefix.
+/// Prefix of the partition of sites' scans.
 pub const PREFIX: &str = "SCAN#";
-/// All of them are in one partition, so that one query finds what waits.
+/// The only partition, so that one query finds all of them.
 const SITES: &str = "sites";
-/// The job of scanning all content.
+/// The name of the job for scanning all content.
 const CONTENT: &str = "scan";
 
 /// Returns the partition of the sites' scans: `SCAN#sites`.
@@ -53,52 +53,53 @@ pub(super) fn parse_content(rest: &str, sk: &str) -> Option<RowKey> {
     (rest == CONTENT && sk == ALONE).then_some(RowKey::ContentScan)
 }
 
-/// Rows of sites' scans that are read at a time to see whether there is one.
+/// Rows of sites' scans that are read at a time to see whether any exists.
 const SCANS_READ: u32 = 100;
 
-/// Seconds without progress after which nobody waits for a scan any more.
+/// Seconds without progress after which a scan no longer blocks anything.
 pub(crate) const STUCK_SECONDS: i64 = 3_600;
 
 /// The scan of all content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContentScan {
-    /// Changes with every write of its progress. Random, never a counter: a dropped table's row comes back.
+    /// Changes with every write of the progress. It is random and not a counter, because the row is created again after a table
+    /// was dropped.
     pub token: String,
-    /// Whether a pass is to begin once the one under way has ended.
+    /// Whether another pass begins after the one that is running.
     pub wanted: bool,
-    /// The pass under way.
+    /// The running pass. `None` if there is none.
     pub pass: Option<Pass>,
-    /// The revision of the content's tables that the last pass has read.
+    /// The revision of the content's tables that the last complete pass has read. `None` before the first.
     pub done: Option<String>,
-    /// When it was last woken since its last progress, in Unix seconds; 0 if it was not.
+    /// When the scan was last woken since its last progress, in Unix seconds. 0 if it was not.
     pub woken: i64,
 }
 
 /// One pass over all content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pass {
-    /// The revision of the content's tables that it reads. A function that knows another one begins anew.
+    /// The revision of the content's tables that the pass reads. A function with another revision starts a new pass.
     pub revision: String,
-    /// How far it is.
+    /// The progress.
     pub step: Step,
     /// Records reconciled so far.
     pub records: u64,
-    /// Unix seconds of the last progress.
+    /// The time of the last progress, in Unix seconds.
     pub at: i64,
 }
 
-/// How far a pass is.
+/// The progress of a pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Reconciling the records from this id on, in the table's order.
+    /// The records are being reconciled, in the table's order.
     Content {
-        /// The last id of the page before; nothing at the beginning.
+        /// The last id of the previous page. `None` at the beginning.
         after: Option<String>,
     },
-    /// All are reconciled: the scans of sites, which have waited for that, go on from this host on.
+    /// All records are reconciled, and the waiting scans of sites are being continued.
     Sites {
-        /// The last one that went on; nothing at the beginning.
+        /// The last site whose scan was continued. `None` at the beginning.
         after: Option<String>,
     },
 }
@@ -106,40 +107,40 @@ pub enum Step {
 /// A site's scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteScan {
-    /// As [`ContentScan::token`]: the row goes and comes back.
+    /// See [`ContentScan::token`]. This row too is deleted and created again.
     pub token: String,
-    /// How far it is.
+    /// The progress.
     pub step: SiteStep,
-    /// Unix seconds of the last progress.
+    /// The time of the last progress, in Unix seconds.
     pub at: i64,
-    /// As [`ContentScan::woken`].
+    /// See [`ContentScan::woken`].
     pub woken: i64,
 }
 
-/// How far a site's scan is.
+/// The progress of a site's scan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SiteStep {
-    /// Reconciling the records that are left out.
+    /// The excluded records are being reconciled.
     LeftOut {
-        /// The last one; nothing at the beginning.
+        /// The last record. `None` at the beginning.
         after: Option<String>,
     },
-    /// Reconciling the owners of entries, segment by segment.
+    /// The owners of entries are being reconciled, segment by segment.
     Entries {
-        /// The last segment; nothing at the beginning.
+        /// The last segment. `None` at the beginning.
         after: Option<Segment>,
     },
-    /// Reconciling the records that are left out once more. A run with older settings that died may have moved a record from the
-    /// entries, which are read second, to those left out, which were read first. A site that never had an entry is scanned from this
-    /// step on.
+    /// The excluded records are being reconciled once more. A run with older settings that died may have moved a record from the
+    /// entries, which are read second, to the excluded records, which were read first. The scan of a site that never had an entry
+    /// begins with this step.
     LeftOutAgain {
-        /// As in the first step.
+        /// The last record. `None` at the beginning.
         after: Option<String>,
     },
-    /// Publishing the shards, in the order of their objects' paths.
+    /// The shards are being published, in the order of their objects' paths.
     Publish {
-        /// The last path; nothing at the beginning.
+        /// The last path. `None` at the beginning.
         after: Option<String>,
     },
 }
@@ -153,7 +154,7 @@ impl SiteStep {
 }
 
 impl ContentScan {
-    /// Returns whether all records of the content's tables were reconciled since the sitemap table was made.
+    /// Returns whether all records of this revision of the content's tables were reconciled, and no further pass is requested.
     #[must_use]
     pub fn is_complete(&self, revision: &str) -> bool {
         let read = match &self.pass {
@@ -164,19 +165,19 @@ impl ContentScan {
         !self.wanted && read.is_some_and(|read| read == revision)
     }
 
-    /// Returns whether a pass will begin that reads everything as it is then.
+    /// Returns whether a pass will begin that reads the current records.
     #[must_use]
     pub fn is_to_begin(&self) -> bool {
         self.wanted && self.pass.is_none()
     }
 
-    /// Returns whether a pass is under way or will be.
+    /// Returns whether a pass is running or requested.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.wanted || self.pass.is_some()
     }
 
-    /// Returns when the scan's row was last written for a slice, in Unix seconds.
+    /// Returns when the row was last written for a slice, in Unix seconds.
     #[must_use]
     pub fn touched(&self) -> i64 {
         self.pass.as_ref().map_or(0, |pass| pass.at).max(self.woken)
@@ -184,7 +185,7 @@ impl ContentScan {
 }
 
 impl SiteScan {
-    /// Returns when the scan's row was last written for a slice, in Unix seconds.
+    /// Returns when the row was last written for a slice, in Unix seconds.
     #[must_use]
     pub fn touched(&self) -> i64 {
         self.at.max(self.woken)
@@ -222,7 +223,8 @@ pub(crate) fn read_site_scan(key: &Key, item: &Item) -> Result<SiteScan, EngineE
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Returns whether any scan is under way or asked for. One whose row cannot be read does not count: the audit mends it.
+    /// Returns whether any scan is running or requested. A scan whose row cannot be read does not count, because the audit
+    /// repairs that.
     pub async fn is_scanning(&self) -> Result<bool, EngineError> {
         let content = match self.content_scan().await {
             Err(EngineError::Damaged { .. }) => None,
@@ -253,8 +255,8 @@ impl SitemapTable {
 
     /// Returns the action that asks for a pass over all content.
     ///
-    /// It may be sent twice, the second time much later. So it does not change the token: if it wrote an old token again, a slice that
-    /// had read that token could overwrite the row, and a later request would be forgotten.
+    /// It may be sent twice, the second time much later. So it does not change the token. If it wrote an old token again, a slice
+    /// that had read that token could overwrite the row, and a later request would be lost.
     pub(crate) fn want_content_scan(&self) -> Action {
         let update = Update::new()
             .set_missing("token", self.env.token())
@@ -262,7 +264,7 @@ impl SitemapTable {
         Action::update(&self::content_scan(), update)
     }
 
-    /// Asks for a pass over all content if the row is still as it was read, or still missing.
+    /// Requests a pass over all content if the row is unchanged since it was read, or still missing.
     pub async fn begin_content_scan(
         &self,
         before: Option<&ContentScan>,
@@ -275,8 +277,8 @@ impl SitemapTable {
         self.transact_once(vec![want]).await.map(drop)
     }
 
-    /// Writes the progress of the scan of all content if its row is still as it was read. The write is the event for the
-    /// next slice. Returns `false` if the row has changed meanwhile.
+    /// Writes the progress of the scan of all content if its row is unchanged since it was read. The write is the event for the
+    /// next slice. Returns `false` if the row has changed.
     pub async fn advance_content_scan(
         &self,
         before: &ContentScan,
@@ -298,14 +300,14 @@ impl SitemapTable {
         self.put_if(row, unchanged(before)).await
     }
 
-    /// Returns a site's scan, if there is anything to do.
+    /// Returns a site's scan, or `None` if there is none.
     pub async fn site_scan(&self, host: &str) -> Result<Option<SiteScan>, EngineError> {
         let key = self::site_scan(host);
         let item = self.item(&key).await?;
         item.map(|item| read_site_scan(&key, &item)).transpose()
     }
 
-    /// Returns up to `most` sites that have a scan, from behind `after`, in the order of their keys.
+    /// Returns up to `most` sites with a scan, after `after`, in the order of their keys.
     pub async fn site_scans(
         &self,
         after: Option<&str>,
@@ -323,12 +325,12 @@ impl SitemapTable {
         Ok(self.first(query).await?.iter().filter_map(scan).collect())
     }
 
-    /// Returns the action that has a site scanned from a step on, whatever was under way.
+    /// Returns the action that starts a site's scan at a step, and replaces a running one.
     pub(crate) fn scan_site(&self, host: &str, from: &SiteStep, now: i64) -> Action {
         Action::put(self.site_scan_row(host, from, now))
     }
 
-    /// Begins the scan of a site, unless one is under way.
+    /// Starts the scan of a site, unless one is running.
     pub async fn begin_site_scan(&self, host: &str, now: i64) -> Result<(), EngineError> {
         let row = self.site_scan_row(host, &SiteStep::BEGINNING, now);
         self.put_if(row, Condition::lacks("pk")).await.map(drop)
@@ -345,8 +347,8 @@ impl SitemapTable {
         woken.await.map(drop)
     }
 
-    /// Writes the progress of a site's scan, or deletes its row, if that is still as it was read. The write is the event for
-    /// the next slice. Returns `false` if the row has changed meanwhile.
+    /// Writes the progress of a site's scan, or deletes its row, if the row is unchanged since it was read. The write is the
+    /// event for the next slice. Returns `false` if the row has changed.
     pub async fn advance_site_scan(
         &self,
         host: &str,
@@ -373,7 +375,7 @@ impl SitemapTable {
 }
 
 /// Returns the condition that the row of the scan of all content is as it was read. If the token is unchanged, at most a pass was
-/// asked for.
+/// requested.
 fn unchanged(before: &ContentScan) -> Condition {
     let same_wish = if before.wanted {
         Condition::has("wanted")

@@ -1,7 +1,7 @@
 //! The next slot of each series of a site. `SERIES#<site>`, series.
 //!
-//! The counter leaves a shard when it is full: of entries, or of the bytes of those that it has placed there. What is
-//! written longer later may still make a shard too large; then publishing moves entries out of it.
+//! The counter leaves a shard when it is full of entries, or of the bytes of the entries that it has placed there. If entries
+//! become longer later, a shard may still become too large. Then publishing moves entries out of it.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use super::key::{Key, RowKey, ShardId, escape, key, unescape};
 use super::table::{SitemapTable, damaged};
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of series.
 pub const PREFIX: &str = "SERIES#";
 
-/// Tries to move the counter on.
+/// Tries of moving the counter.
 const COUNTER_TRIES: u32 = 12;
-/// The part of a site's byte limit that is filled. The rest is for entries that become longer.
+/// The percentage of a site's byte limit that the counter fills. The rest is for entries that become longer.
 pub const FULL_PERCENT: u64 = 90;
 
 /// Returns the key of a series: `SERIES#<site>`, series.
@@ -40,17 +40,17 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     Some(RowKey::Series(Series { site, name }))
 }
 
-/// What a shard has room for.
+/// The capacity of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Positions below this are offered.
+    /// Only positions below this are offered.
     pub positions: u32,
-    /// Bytes of the entries that the counter places.
+    /// The most bytes of the entries that the counter places.
     pub bytes: u64,
 }
 
 impl Room {
-    /// Returns the room in a shard of a series of this site.
+    /// Returns the capacity of a shard of this series of a site.
     #[must_use]
     pub fn of(settings: &SiteSettings, series: &str) -> Self {
         Self {
@@ -60,11 +60,11 @@ impl Room {
     }
 }
 
-/// Where the counter is.
+/// The position of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counter {
     next: Slot,
-    /// Bytes of the entries that it has placed in this shard.
+    /// Bytes of the entries that it has placed in the current shard.
     bytes: u64,
 }
 
@@ -108,11 +108,11 @@ impl Counter {
 /// How far a series has grown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Shards 1 to this have been given slots of; 0 if none has.
+    /// The highest shard of which slots were offered. 0 if there is none.
     pub shards: u32,
-    /// No slot was ever given at this position or beyond, in any shard.
+    /// No slot was ever offered at this position or a higher one, in any shard.
     pub positions: u32,
-    /// The position that the counter gives next, in the last shard.
+    /// The next position that the counter offers, in the last shard.
     pub next: u32,
 }
 
@@ -136,8 +136,7 @@ impl Extent {
 
 /// Returns every shard of a site with its object's path, in the order of the paths.
 ///
-/// These are the shards that slots were given of, and
-/// those that have an object, which may be of a table that was dropped.
+/// These are the shards of which slots were offered, and those with an object, which may come from a dropped table.
 ///
 /// # Errors
 ///
@@ -202,7 +201,7 @@ impl SitemapTable {
         Ok(items.iter().filter_map(series).collect())
     }
 
-    /// Returns all segments of a site that may hold entries, in the order of series, shard and segment.
+    /// Returns all segments of a site that may have entries, in the order of series, shard and segment.
     pub async fn segments_of(&self, site: &str) -> Result<Vec<(ShardId, u32)>, EngineError> {
         let mut segments = Vec::new();
         for (series, extent) in self.series(site).await? {
@@ -217,7 +216,7 @@ impl SitemapTable {
         Ok(segments)
     }
 
-    /// Returns how far a series has grown.
+    /// Returns the extent of a series.
     pub async fn extent(&self, series: &Series) -> Result<Extent, EngineError> {
         Ok(self
             .item(&self::series(series))
@@ -227,7 +226,8 @@ impl SitemapTable {
             .unwrap_or_default())
     }
 
-    /// Raises a series' extent to at least `least`, so that the counter goes on behind all rows, and publishing reads all of them.
+    /// Raises a series' extent to at least `least`, so that the counter continues after all rows, and publishing reads all of
+    /// them.
     pub async fn grow(&self, series: &Series, least: Extent) -> Result<(), EngineError> {
         let key = self::series(series);
         let item = self.item(&key).await?.unwrap_or_default();
@@ -244,15 +244,15 @@ impl SitemapTable {
             .set("positions", positions);
         let unmoved = match current {
             Some((n, i)) => Condition::equals("next_n", n).and(Condition::equals("next_i", i)),
-            // Also if there is a row without a counter.
+            // Also if the row has no counter.
             None => Condition::lacks("next_n"),
         };
-        // Another run has moved the counter on: the next audit looks again.
+        // If another run has moved the counter, the next audit looks again.
         self.update_if(&key, update, unmoved).await.map(drop)
     }
 }
 
-/// Returns a series' row. Without a counter it has grown by nothing.
+/// Returns the extent of a series' row. Without a counter it is empty.
 pub(crate) fn extent(item: &Item) -> Extent {
     Extent {
         shards: item.number("next_n").unwrap_or(1),
@@ -261,7 +261,7 @@ pub(crate) fn extent(item: &Item) -> Extent {
     }
 }
 
-/// Reads how far a series has grown, of a row that says all of it.
+/// Reads the extent from a series' row in which it is complete.
 pub(super) fn read_extent(key: &Key, item: &Item) -> Result<Extent, EngineError> {
     let counts = ["next_n", "next_i", "positions"];
     let mut missing = counts
@@ -273,7 +273,7 @@ pub(super) fn read_extent(key: &Key, item: &Item) -> Result<Extent, EngineError>
     }
 }
 
-/// Returns the slot that a series' row says is next.
+/// Returns the counter of a series' row.
 fn counter(key: &Key, item: &Item) -> Result<Counter, EngineError> {
     let number = |name| item.number(name).ok_or_else(|| damaged(key, name));
     Ok(Counter {
@@ -281,13 +281,13 @@ fn counter(key: &Key, item: &Item) -> Result<Counter, EngineError> {
             n: number("next_n")?,
             i: number("next_i")?,
         },
-        // Without it the shard may be filled too far, and publishing moves entries out of it.
+        // A missing value may fill the shard too far. Publishing then moves entries out of it.
         bytes: item.number("bytes").unwrap_or(0),
     })
 }
 
 impl SitemapTable {
-    /// Moves the counter on by a slot for each entry and returns them.
+    /// Takes a slot for each entry from the counter, and returns the slots.
     pub(super) async fn count_on(
         &self,
         series: &Series,
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(slots(1, 4, 2, 5, None), (vec![(1, 4), (2, 0)], (2, 1)));
         assert_eq!(slots(1, 2, 1, 5, Some(1)), (vec![(2, 0)], (2, 1)));
         assert_eq!(slots(1, 5, 1, 5, Some(2)), (vec![(3, 0)], (3, 1)));
-        // A capacity that was lowered under the counter.
+        // The capacity was lowered below the counter.
         assert_eq!(slots(3, 800, 1, 500, None), (vec![(4, 0)], (4, 1)));
         assert_eq!(slots(1, 1, 2, 1, None), (vec![(2, 0), (3, 0)], (3, 1)));
     }
@@ -363,7 +363,7 @@ mod tests {
         };
         let (slots, after) = take(counter(1, 0, 0), &[6, 4, 1, 30, 2], room, None);
         let slots: Vec<_> = slots.iter().map(|slot| (slot.n, slot.i)).collect();
-        // One that is larger than a shard has one for itself.
+        // An entry that is larger than a shard gets a shard of its own.
         assert_eq!(slots, [(1, 0), (1, 1), (2, 0), (3, 0), (4, 0)]);
         assert_eq!(after, counter(4, 1, 2));
     }

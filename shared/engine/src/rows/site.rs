@@ -1,10 +1,10 @@
-//! The site's row: what a site's objects belong to. `SITE#<site>`.
+//! The site's row: its settings, and the state of its publication. `SITE#<site>`.
 //!
-//! - A site that has no row gets one on hold, together with a scan ([`scan`](super::scan)). On hold, rows are written and nothing
-//!   is published.
-//! - The row has the settings, with a version that only rises. Objects that are made from them have that version in their stamp.
-//! - If the part of a document around its entries changes, the site gets a new epoch. Then no object is spliced: each is built
-//!   whole.
+//! - A new row is on hold, and is written together with a scan ([`scan`](super::scan)). On hold, rows are written and nothing is
+//!   published.
+//! - The row has the settings, with a version that only rises. Objects made from them have that version in their stamp.
+//! - If the part of a document around its entries changes, the site gets a new epoch. Then every object is built whole instead of
+//!   spliced.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ use super::scan::SiteStep;
 use super::table::{SitemapTable, damaged, item_key};
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of sites.
 pub const PREFIX: &str = "SITE#";
 
-/// The revision of a deployment without a table of the user's.
+/// The revision of a deployment without a user's table.
 pub const NO_SOURCE: &str = "none";
 
 /// Returns the key of a site's row: `SITE#<site>`.
@@ -40,43 +40,43 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     host_of(rest, sk).map(RowKey::Site)
 }
 
-/// Whether a site may be published.
+/// Whether a site is on hold, and which part of it may be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// Its entries are being written for the first time: nothing is published.
+    /// The site's entries are being written for the first time, and nothing is published.
     Loading,
-    /// They are complete: shards are published, the index is not.
+    /// The entries are complete. Shards are published, the index is not.
     Publishing,
-    /// None: everything is published as it changes.
+    /// There is no hold. Everything is published as it changes.
     Released,
 }
 
 /// A site's row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteRow {
-    /// Random: objects that have another one belong to a table that was dropped, or to settings with other frames.
+    /// A random number. Objects with another one belong to a dropped table, or to settings with other frames.
     pub epoch: u64,
-    /// Whether it may be published.
+    /// The hold.
     pub hold: Hold,
-    /// Rises with every change of the settings.
+    /// The version of the settings. It rises with every change of them.
     pub version: u64,
-    /// The [`RENDER_VERSION`] that its entries were or are being rendered with.
+    /// The [`RENDER_VERSION`] of its entries, or the one to which they are being changed.
     pub render: u32,
-    /// The revision of the content's tables that its entries were or are being made from.
+    /// The revision of the content's tables from which its entries were or are being made.
     pub source: String,
     /// The settings.
     pub settings: SiteSettings,
-    /// Indexes that the site needs, and that robots.txt names: 1 or more.
+    /// The number of indexes that the site needs, and that robots.txt names. At least 1.
     pub indexes: u32,
-    /// Indexes that may have an object, never fewer than [`SiteRow::indexes`]: what is beyond those is empty.
+    /// The number of indexes that may have an object. Never less than [`SiteRow::indexes`]. The objects beyond those are empty.
     pub index_objects: u32,
-    /// Whether its llms.txt may have an object: also if it wants none any more.
+    /// Whether its llms.txt may have an object, even if the site no longer wants one.
     pub llms_object: bool,
-    /// When the settings closed and reopened what they did.
+    /// The times at which the settings closed or reopened the site and its series.
     pub closings: Closings,
 }
 
-/// What a site's row has to know of its objects, by a listing of them.
+/// The objects of a site, as far as its row has to count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublishedCounts {
     /// The highest number of an index.
@@ -86,7 +86,7 @@ pub struct PublishedCounts {
 }
 
 impl PublishedCounts {
-    /// Counts by the keys of a site's objects.
+    /// Counts a site's objects by their keys.
     #[must_use]
     pub fn of(keys: &[ObjectKey]) -> Self {
         let indexes = keys.iter().filter_map(|key| match key {
@@ -135,7 +135,7 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, EngineError>
         settings,
         indexes,
         index_objects: count("index_objects")?.max(indexes),
-        // Without them a Last-Modified might go back.
+        // Without them a Last-Modified might become earlier.
         closings: closings.ok_or_else(|| damaged("closings"))?,
     })
 }
@@ -153,7 +153,7 @@ impl SitemapTable {
             .transpose()
     }
 
-    /// Returns the rows of those of these sites that have one, read consistently.
+    /// Returns the rows of these sites that have one, read consistently.
     pub(crate) async fn sites(
         &self,
         hosts: impl IntoIterator<Item = &String>,
@@ -168,8 +168,8 @@ impl SitemapTable {
         Ok(items.iter().filter_map(row).collect())
     }
 
-    /// Creates a site's row, on hold, and its scan; the first one of a table asks for the scan of all content, too. Nothing
-    /// happens if there is a row. `source` is the content's revision.
+    /// Creates a site's row, on hold, and its scan. The first row of a table also requests the scan of all content. Does nothing
+    /// if the row exists. `source` is the content's revision.
     pub async fn create_site(
         &self,
         settings: &SiteSettings,
@@ -186,7 +186,7 @@ impl SitemapTable {
             .with("closings", closings_json(&Closings::made(now)));
         let create = Action::put(row).when(Condition::lacks("pk"));
         self.begin_timers(now).await?;
-        // Every entry that comes from now on is made under this row. There are some already if the row was lost.
+        // Every new entry is made under this row. Older entries exist only if the row was lost.
         let from = if self.series(&settings.host).await?.is_empty() {
             SiteStep::LeftOutAgain { after: None }
         } else {
@@ -210,9 +210,9 @@ impl SitemapTable {
         Ok(Some((token, row)))
     }
 
-    /// Writes settings and the content's revision under a fence's token, and has the site scanned or, for another revision, all
-    /// content; the epoch is a new one if the frames are, and what the settings close or reopen, they do `now`. False if
-    /// the token is another's.
+    /// Writes settings and the content's revision under a fence's token, and starts a scan of the site or, for another revision,
+    /// of all content. Other frames give the site a new epoch. `now` is the time at which the settings close or reopen series.
+    /// Returns `false` if the token has changed.
     pub async fn change_site(
         &self,
         token: &str,
@@ -220,7 +220,7 @@ impl SitemapTable {
         source: &str,
         now: i64,
     ) -> Result<bool, EngineError> {
-        // While the token stands, so do the settings that this reads.
+        // As long as the token is unchanged, the settings read here are current.
         let Some(row) = self.site(&settings.host).await? else {
             return Ok(false);
         };
@@ -234,7 +234,7 @@ impl SitemapTable {
             .set("source", source)
             .set("epoch", epoch)
             .set("closings", closings_json(&closings))
-            // A request may arrive twice, the second time much later: it would begin a scan that is done.
+            // A request may arrive twice, the second time much later. Then it would restart a scan that is complete.
             .remove("token")
             .add("version", 1);
         if row.llms_object {
@@ -252,7 +252,7 @@ impl SitemapTable {
         self.transact_once(actions).await
     }
 
-    /// Writes how many indexes a site needs and how many may have an object, and raises its version, if that is still
+    /// Writes how many indexes a site needs and how many may have an object, and raises its version, if the version is still
     /// `version`.
     pub async fn count_indexes(
         &self,
@@ -279,8 +279,8 @@ impl SitemapTable {
         self.update_if(&key, update, is_there).await.map(drop)
     }
 
-    /// Writes into a site's row how many indexes there are of it, and whether there is an llms.txt, if the row says less: a dropped
-    /// table has left them, or a count was lost. So those that are not needed are emptied.
+    /// Raises the counts of a site's objects in its row, if they are too low: a dropped table has left objects, or a count was
+    /// lost. Then the objects that are not needed are emptied.
     pub async fn count_objects(
         &self,
         host: &str,
@@ -306,14 +306,14 @@ impl SitemapTable {
         })
     }
 
-    /// Raises the version of a site's settings: its event has index, robots.txt and site file published.
+    /// Raises the version of a site's settings. The event of the write publishes index, robots.txt and site file.
     pub async fn lift_site(&self, host: &str) -> Result<(), EngineError> {
         let (key, update) = (self::site(host), Update::new().add("version", 1));
         let lifted = self.update_if(&key, update, Condition::has("pk"));
         lifted.await.map(drop)
     }
 
-    /// Moves a site's hold on. Nothing happens if it is not `from`.
+    /// Changes a site's hold from `from` to `to`. Does nothing if the hold is not `from`.
     pub async fn move_hold(&self, host: &str, from: Hold, to: Hold) -> Result<(), EngineError> {
         let update = Update::new().set_or_remove("hold", hold_name(to));
         let is_there = Condition::equals("hold", hold_name(from).unwrap_or_default());

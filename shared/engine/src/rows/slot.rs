@@ -1,4 +1,4 @@
-//! Slots: where new entries go, and those that were given back. `FREE#<site>#<series>`, shard and position.
+//! Slots for new entries, and slots that were given back. `FREE#<site>#<series>`, shard and position.
 //!
 //! - A slot that was given back is offered first, then the next ones of the series' counter, taken once for a batch.
 //! - An offer reserves nothing: the condition of the entry's write decides. Holes are harmless.
@@ -14,11 +14,10 @@ pub use super::series::{Room, shards_of};
 use super::table::SitemapTable;
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of free slots.
 pub const PREFIX: &str = "FREE#";
 
-/// How many of the slots that were given back are looked at: random ones of them are offered, so that concurrent
-/// batches seldom offer the same.
+/// The most free slots that are read. Random ones of them are offered, so that concurrent batches seldom offer the same.
 const FREE_SLOTS_READ: u32 = 100;
 
 /// Returns the partition of a series' free slots: `FREE#<site>#<series>`.
@@ -41,13 +40,13 @@ pub fn free(series: &Series, slot: Slot) -> Key {
     )
 }
 
-/// Returns what the sort keys of a shard's free slots begin with.
+/// Returns the prefix of the sort keys of a shard's free slots.
 #[must_use]
 pub fn free_prefix(n: u32) -> String {
     format!("{n:010}#")
 }
 
-/// Returns the slot that [`free`] wrote as a sort key.
+/// Returns the slot from a sort key that [`free`] made.
 #[must_use]
 pub fn free_slot(sk: &str) -> Option<Slot> {
     let (n, i) = sk.split_once('#')?;
@@ -65,11 +64,11 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
 /// A slot for a new entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// Of this series.
+    /// The series.
     pub series: Series,
     /// The slot.
     pub slot: Slot,
-    /// Whether it was given back: then its row is deleted with the insertion.
+    /// Whether the slot was given back. Then its row is deleted with the insertion.
     pub given_back: bool,
 }
 
@@ -78,7 +77,7 @@ pub struct Offer {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Offers a slot for each entry, whose sizes are in bytes. None of them is in the shard `avoid`.
+    /// Offers a slot for each entry. `sizes` are in bytes. No slot is in the shard `avoid`.
     pub async fn offer(
         &self,
         series: &Series,
@@ -100,7 +99,7 @@ impl SitemapTable {
                 .collect())
         };
         let mut free_slots = free().await?;
-        // Free slots beyond a lowered capacity would otherwise hide those after them for ever.
+        // Free slots beyond a lowered capacity are dropped. Otherwise they would hide the following ones forever.
         let beyond: Vec<Slot> = free_slots
             .iter()
             .copied()
@@ -130,7 +129,7 @@ impl SitemapTable {
         Ok(offers)
     }
 
-    /// Forgets that a slot was given back: it turned out to be occupied.
+    /// Deletes the row of a free slot that turned out to be occupied.
     pub async fn forget_free(&self, offer: &Offer) -> Result<(), EngineError> {
         self.delete(&free(&offer.series, offer.slot)).await
     }
@@ -144,10 +143,10 @@ impl SitemapTable {
         Ok(slots.map(|slot| slot.i).collect())
     }
 
-    /// Gives back a slot that was offered and never used. Returns `false` if it is used by now.
+    /// Gives back a slot that was offered and never used. Returns `false` if it is in use now.
     pub async fn give_back(&self, series: &Series, slot: Slot) -> Result<bool, EngineError> {
-        // The row's version rises; if there was no row, it is created. A run that was offered the slot by the counter writes into it
-        // only if there is no row.
+        // The row's version rises, or the row is created. A run that was offered the slot by the counter writes into it only if
+        // it has no row.
         let raise = Update::new().add("version", 1);
         let stub =
             Action::update(&entry::entry(series, slot), raise).when(Condition::lacks("owner"));

@@ -1,4 +1,4 @@
-//! Published shards of a site: what publishing leaves for the index. `INDEX#<site>`, series and number.
+//! Summaries of a site's published shards, from which the index is made. `INDEX#<site>`, series and number.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::key::{Key, RowKey, ShardId, escape, key, unescape};
 use super::table::{SitemapTable, damaged};
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of summaries.
 pub const PREFIX: &str = "INDEX#";
 
-/// Summaries that are read with those of some lines: the one that is behind them, and some without a line.
+/// Additional summaries that are read with those of some lines: the one after them, and some without a line.
 const MORE_SUMMARIES: u32 = 4;
 
 /// Returns the partition of a site's summaries: `INDEX#<site>`.
@@ -49,21 +49,22 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     Some(RowKey::Summary(summary_shard(&unescape(rest)?, sk)?))
 }
 
-/// A published shard.
+/// The summary of a published shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The sum of the shard's stamps: only rises.
+    /// The sum of the shard's stamps, which only rises.
     pub generation: u64,
-    /// Its entries.
+    /// The number of its entries.
     pub entries: u64,
-    /// The newest lastmod of them.
+    /// The newest lastmod of the entries.
     pub lastmod: Option<When>,
-    /// Their bytes, without the frame of the document, which does not depend on the rows: equal generations are equal summaries.
+    /// The bytes of the entries, without the document's frame, which does not depend on the rows. So equal generations mean equal
+    /// summaries.
     pub bytes: u64,
 }
 
 impl Summary {
-    /// Returns what is to be said of a published member.
+    /// Returns the summary of a published member.
     #[must_use]
     pub fn of(directory: &Directory) -> Self {
         Self {
@@ -101,14 +102,14 @@ pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, EngineErro
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Returns all of a site, in the order of series and number, read consistently.
+    /// Returns all summaries of a site, in the order of series and number, read consistently.
     pub async fn summaries(&self, site: &str) -> Result<BTreeMap<ShardId, Summary>, EngineError> {
         let items = self.partition(&index_partition(site)).await?;
         let summaries = items.iter().map(|item| read_summary_of(site, item));
         summaries.collect()
     }
 
-    /// Returns those behind `after`, up to `last`, in pages of about so many.
+    /// Returns the summaries after `after`, up to `last`, in pages of about `about` rows.
     pub(crate) async fn summaries_between(
         &self,
         site: &str,
@@ -118,7 +119,7 @@ impl SitemapTable {
     ) -> Result<BTreeMap<ShardId, Summary>, EngineError> {
         let mut query = Query::of(index_partition(site));
         query.after = after.map(|shard| Item::from(&self::summary(shard)));
-        // One behind the last says that it is the last.
+        // The first summary after `last` shows that there are no more.
         query.limit = last.map(|_| about + MORE_SUMMARIES);
         let mut summaries = BTreeMap::new();
         loop {
@@ -146,7 +147,7 @@ impl SitemapTable {
             .set_or_remove("lastmod", summary.lastmod.map(|at| at.to_string()));
         let older =
             Condition::lacks("generation").or(Condition::less("generation", summary.generation));
-        // The condition fails if the generation is not higher. That is no error.
+        // The condition fails if the generation is not higher, which is not an error.
         self.update_if(&self::summary(shard), update, older).await?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The sitemap table: what all its rows share.
+//! The sitemap table: the operations that all kinds of rows share.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::batch_get::batch_get;
 use crate::env::Env;
 use crate::error::EngineError;
 
-/// Tries of a fence, and the round of backoff before which they begin: the SDK's numbers for what it tries itself.
+/// Tries of a fence, and the round of backoff with which they begin. The numbers are those of the SDK's own retries.
 const FENCE_TRIES: u32 = 3;
 const FENCE_BACKOFF: u32 = 4;
 
@@ -17,27 +17,27 @@ const FENCE_BACKOFF: u32 = 4;
 ///
 /// # Errors
 ///
-/// Its methods fail if a call of the table fails, and with [`EngineError::Damaged`] if a row that they need cannot be read. A lost
-/// race is no error: a method whose write is conditional says what it returns then.
+/// Its methods fail if a call of the table fails, and with [`EngineError::Damaged`] if a row that they need cannot be read. A
+/// lost race is not an error: the documentation of each conditional write says what it returns then.
 #[derive(Clone, Debug)]
 pub struct SitemapTable {
     table: Arc<dyn Table>,
     pub(crate) env: Env,
 }
 
-/// How a transaction ended.
+/// The outcome of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Transacted {
-    /// Everything is written.
+    /// Everything was written.
     Done,
-    /// Nothing is: the conditions of the actions at these positions did not hold.
+    /// Nothing was written, because the conditions of the actions at these positions failed.
     Failed(Vec<usize>),
-    /// Nothing is: another write of one of its rows was under way, or there were too many.
+    /// Nothing was written, because of a conflict with another write, or because of throttling.
     Contended,
 }
 
 impl SitemapTable {
-    /// Returns the sitemap table in this table, whose primary key is `pk` and `sk`.
+    /// Returns the sitemap table in `table`, whose primary key must be `pk` and `sk`.
     #[must_use]
     pub fn new(table: Arc<dyn Table>, env: Env) -> Self {
         Self { table, env }
@@ -62,7 +62,7 @@ impl SitemapTable {
         self.all(Query::of(pk)).await
     }
 
-    /// Returns all that a query finds.
+    /// Returns all items that a query finds.
     pub(crate) async fn all(&self, query: Query) -> Result<Vec<Item>, EngineError> {
         let (mut items, mut after) = (Vec::new(), None);
         loop {
@@ -79,17 +79,17 @@ impl SitemapTable {
         }
     }
 
-    /// Returns a page of what a query finds.
+    /// Returns a page of the items that a query finds.
     pub(crate) async fn page(&self, query: Query) -> Result<Page, EngineError> {
         Ok(self.table.query(query).await?)
     }
 
-    /// Returns the first page of what a query finds.
+    /// Returns the first page of the items that a query finds.
     pub(crate) async fn first(&self, query: Query) -> Result<Vec<Item>, EngineError> {
         Ok(self.page(query).await?.items)
     }
 
-    /// Returns the first items of a partition whose sort keys begin so: all on one page, or a number of them.
+    /// Returns the first items of a partition whose sort keys have this prefix: one page, or up to `limit` of them.
     pub(super) async fn beginning_with(
         &self,
         pk: &str,
@@ -100,8 +100,8 @@ impl SitemapTable {
         self.first(Query { limit, ..query }).await
     }
 
-    /// Returns a page of the whole table, which is not read consistently, and where the next one begins. Of each item the
-    /// attributes that are wanted, or all.
+    /// Returns a page of the whole table, not read consistently, and the cursor of the next page. The items have the wanted
+    /// attributes, or all.
     pub(crate) async fn scan(
         &self,
         after: Option<&Key>,
@@ -119,12 +119,12 @@ impl SitemapTable {
         Ok((page.items, next))
     }
 
-    /// Writes an item over whatever is there.
+    /// Writes an item, and replaces an existing one.
     pub(crate) async fn put(&self, item: Item) -> Result<(), EngineError> {
         Ok(self.table.put(item, None).await?)
     }
 
-    /// Writes an item. Returns `false` if the condition did not hold.
+    /// Writes an item. Returns `false` if the condition failed.
     pub(crate) async fn put_if(
         &self,
         item: Item,
@@ -133,12 +133,12 @@ impl SitemapTable {
         held(self.table.put(item, Some(condition)).await).map(|done| done.is_some())
     }
 
-    /// Changes attributes of an item, whatever it holds, and returns all it holds then.
+    /// Changes attributes of an item, and returns the changed item.
     pub(crate) async fn update(&self, key: &Key, update: Update) -> Result<Item, EngineError> {
         Ok(self.table.update(key.into(), update, None).await?)
     }
 
-    /// Changes an item as [`SitemapTable::update`] does. Returns `None` if the condition did not hold.
+    /// Changes an item as [`SitemapTable::update`] does. Returns `None` if the condition failed.
     pub(crate) async fn update_if(
         &self,
         key: &Key,
@@ -148,10 +148,10 @@ impl SitemapTable {
         held(self.table.update(key.into(), update, Some(condition)).await)
     }
 
-    /// Puts a fresh token into a row and returns both. `None` if the condition did not hold.
+    /// Puts a fresh token into a row and returns both. Returns `None` if the condition failed.
     ///
-    /// Each try has a token of its own, which is sent once. A try that was given up may arrive when another run has fenced:
-    /// with the token that this run goes by, it would take that fence back.
+    /// Each try has a token of its own, which is sent once. An abandoned try may arrive after another run has fenced. If it had
+    /// this run's token, it would take that fence back.
     pub(crate) async fn fence_row(
         &self,
         key: &Key,
@@ -172,12 +172,12 @@ impl SitemapTable {
         }
     }
 
-    /// Deletes an item, whatever it holds.
+    /// Deletes an item unconditionally.
     pub(crate) async fn delete(&self, key: &Key) -> Result<(), EngineError> {
         Ok(self.table.delete(key.into(), None).await?)
     }
 
-    /// Deletes an item. False if the condition did not hold.
+    /// Deletes an item. Returns `false` if the condition failed.
     pub(crate) async fn delete_if(
         &self,
         key: &Key,
@@ -186,7 +186,7 @@ impl SitemapTable {
         held(self.table.delete(key.into(), Some(condition)).await).map(|done| done.is_some())
     }
 
-    /// Does all actions or none of them. This is the one place that says what a cancelled transaction means.
+    /// Executes all actions or none of them. Only this function interprets the reasons of a cancelled transaction.
     pub(crate) async fn transact(&self, actions: Vec<Action>) -> Result<Transacted, EngineError> {
         let reasons = match self.table.transact(actions).await {
             Ok(()) => return Ok(Transacted::Done),
@@ -211,12 +211,12 @@ impl SitemapTable {
         })
     }
 
-    /// Does all actions or none of them, as [`SitemapTable::transact`] does. Returns `true` if they were done, and `false` if a condition
-    /// did not hold.
+    /// Executes all actions or none of them, as [`SitemapTable::transact`] does. Returns whether they were executed: `false` if a
+    /// condition failed.
     ///
     /// # Errors
     ///
-    /// Also if other writers were under way: the caller cannot know what they do.
+    /// Also if the transaction conflicts with other writers, because their writes are not known.
     pub(crate) async fn transact_once(&self, actions: Vec<Action>) -> Result<bool, EngineError> {
         match self.transact(actions).await? {
             Transacted::Done => Ok(true),
@@ -229,7 +229,7 @@ impl SitemapTable {
     }
 }
 
-/// Returns the result of a write. Returns `None` if its condition did not hold.
+/// Returns the result of a write, or `None` if its condition failed.
 fn held<T>(result: Result<T, TableError>) -> Result<Option<T>, EngineError> {
     match result {
         Ok(done) => Ok(Some(done)),
@@ -255,7 +255,7 @@ pub(crate) fn item_key(item: &Item) -> Option<Key> {
     })
 }
 
-/// Returns the error of an item of ours that lacks an attribute or has a wrong one.
+/// Returns the error for an item that lacks an attribute or has an invalid one.
 pub(crate) fn damaged(key: &Key, name: &str) -> EngineError {
     EngineError::Damaged {
         what: format!("{} {}", key.pk, key.sk),

@@ -1,4 +1,4 @@
-//! Pages of an archive, and the archive. `TERM#<site>#<taxonomy>#<term>`, lastmod and page.
+//! The pages of an archive, and the archive itself. `TERM#<site>#<taxonomy>#<term>`, lastmod and page.
 
 use sitemap::eligibility::Newest;
 use sitemap::plan::Term;
@@ -9,19 +9,19 @@ use super::key::{Key, RowKey, escape, id_part, key};
 use super::table::SitemapTable;
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of terms.
 pub const PREFIX: &str = "TERM#";
 
-/// Sort key prefix of an archive's own records: before every page's.
+/// Sort key prefix of an archive's own records. It sorts before every page.
 pub const ARCHIVE: &str = "!";
 
-/// What is added to Unix seconds in sort keys, so that they are positive from the year 1 on. 0 is "no lastmod".
+/// Added to Unix seconds in sort keys, so that they are positive from the year 1 on. 0 means "no lastmod".
 const SECONDS_OFFSET: i64 = 62_135_596_801;
 
-/// How precise the time of a sort key is.
+/// Marks the time of a sort key as a date.
 const DATE: &str = "d";
 
-/// The same.
+/// Marks the time of a sort key as precise to the second.
 const SECOND: &str = "s";
 
 /// Returns the partition of a term: `TERM#<site>#<taxonomy>#<term>`.
@@ -36,9 +36,9 @@ pub fn term_partition(term: &Term) -> String {
     )
 }
 
-/// Returns a lastmod as the beginning of a sort key: in the order of time, and one that is not known before all others.
+/// Returns a lastmod as the beginning of a sort key. Such keys are in the order of time. A missing lastmod sorts first.
 pub(super) fn time(lastmod: Option<When>) -> String {
-    // A date is older than the first second of its day, and so it sorts.
+    // A date sorts before the first second of its day.
     let (seconds, precision) = match lastmod {
         None => (0, DATE),
         Some(at) if at.is_date() => (at.seconds() + SECONDS_OFFSET, DATE),
@@ -47,14 +47,14 @@ pub(super) fn time(lastmod: Option<When>) -> String {
     format!("{seconds:012}{precision}")
 }
 
-/// Returns the key of a page of an archive, by its lastmod: the last of the partition is the newest.
+/// Returns the key of a page of an archive. It begins with the lastmod, so that the last row of the partition is the newest page.
 #[must_use]
 pub fn term_member(term: &Term, lastmod: Option<When>, id: &str) -> Key {
     let sk = format!("{}#{}", time(lastmod), id_part(id));
     key(term_partition(term), sk)
 }
 
-/// Returns the lastmod of a sort key that begins with [`time`], and what follows it.
+/// Returns the lastmod of a sort key that begins with [`time`], and the rest of the key.
 pub(super) fn time_parts(sk: &str) -> Option<(Option<When>, &str)> {
     let (at, id) = sk.split_once('#')?;
     let (seconds, precision) = at.split_at_checked(at.len().checked_sub(1)?)?;
@@ -92,14 +92,14 @@ impl SitemapTable {
         let query = Query::of(term_partition(term)).reversed().limited(1);
         let items = self.first(query).await?;
         let sk = items.first().and_then(|item| item.text("sk"));
-        // The rows of archives are before those of pages.
+        // The rows of archives sort before those of pages.
         Ok(match sk.and_then(parse) {
             Some(RowKey::TermMember(lastmod, _)) => Newest::Page(lastmod),
             _ => Newest::Nobody,
         })
     }
 
-    /// Returns the records that are the page of a term's partition.
+    /// Returns the records that are the archive's page of a term's partition.
     pub async fn archives(&self, term_pk: &str) -> Result<Vec<String>, EngineError> {
         let items = self.beginning_with(term_pk, ARCHIVE, None).await?;
         Ok(without_prefix(&items, ARCHIVE).collect())

@@ -1,5 +1,5 @@
-//! Records that are reconciled at a time: `TIMER#<hour>#<digit>`, time and record; and the hour from which they are read. Which
-//! digits ring on: `JOB#timers#<digit>`.
+//! Timers of records: `TIMER#<hour>#<digit>`, time and record. The cursor: the hour from which they are read. The digits whose
+//! due timers are handled in further slices: `JOB#timers#<digit>`.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::key::{ALONE, HASH_DIGITS, JOB, Key, RowKey, hash_digit, id_part, key}
 use super::table::{SitemapTable, item_key};
 use crate::error::EngineError;
 
-/// Their partitions.
+/// Prefix of the partitions of timers.
 pub const PREFIX: &str = "TIMER#";
-/// What is in place of the hour in the cursor's key.
+/// The part of the cursor's key that replaces the hour.
 const CURSOR: &str = "cursor";
-/// The job of ringing on.
+/// The name of the job for further slices.
 const RINGING: &str = "timers#";
 
-/// Returns `TIMER#<hour>#<digit>`, with an hour since 1970 and one of [`HASH_DIGITS`]: a million records may be due in one hour.
+/// Returns `TIMER#<hour>#<digit>`, with an hour since 1970 and one of [`HASH_DIGITS`]. A million records may be due in one hour.
 #[must_use]
 pub fn timer_partition(hour: i64, digit: char) -> String {
     format!("{PREFIX}{hour}#{digit}")
@@ -38,7 +38,7 @@ pub fn timer_parts(sk: &str) -> Option<(i64, &str)> {
     Some((due.parse().ok()?, id))
 }
 
-/// Returns the key of the hour from which `sweep` reads timers.
+/// Returns the key of the cursor, the hour from which `sweep` reads timers.
 #[must_use]
 pub fn timer_cursor() -> Key {
     key(format!("{PREFIX}{CURSOR}"), ALONE)
@@ -52,13 +52,13 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     Some(RowKey::Timer(due, id.to_owned()))
 }
 
-/// Returns the key of the ringing of timers with this digit that goes on where `sweep` has left off.
+/// Returns the key of the slices that handle due timers of this digit after `sweep`.
 #[must_use]
 pub fn ringing(digit: char) -> Key {
     key(format!("{JOB}{RINGING}{digit}"), ALONE)
 }
 
-/// Returns the digit whose ringing has this key.
+/// Returns the digit in the key of a row for slices.
 fn digit_of(rest: &str, sk: &str) -> Option<char> {
     let rest = rest.strip_prefix(RINGING).filter(|_| sk == ALONE)?;
     let is = |digit: &char| rest.strip_prefix(*digit) == Some("");
@@ -69,31 +69,31 @@ pub(super) fn parse_ringing(rest: &str, sk: &str) -> Option<RowKey> {
     digit_of(rest, sk).map(RowKey::Ringing)
 }
 
-/// The ringing of a digit that goes on in slices.
+/// The slices of a digit's due timers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ringing {
     token: String,
-    /// Unix seconds of the last slice.
+    /// The time of the last slice, in Unix seconds.
     pub(crate) at: i64,
-    /// The hour that it has reached: the cursor may come so far. Nothing in a row of a release before this one.
+    /// The hour that the slices have reached, up to which the cursor may move. `None` in a row of an earlier release.
     pub(crate) hour: Option<i64>,
 }
 
-/// How far a digit's timers are rung.
+/// The outcome of a slice of a digit's timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rung {
-    /// The first hour in which some that are due are left, or the hour that it is.
+    /// The first hour with due timers that are left, or the current hour.
     pub(crate) hour: i64,
     /// Whether another slice is to follow.
     pub(crate) more: bool,
 }
 
-/// A record to be reconciled at a time.
+/// A record to reconcile at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
-    /// Unix seconds.
+    /// The time in Unix seconds.
     pub due: i64,
-    /// The record.
+    /// The record's id.
     pub id: String,
 }
 
@@ -115,7 +115,7 @@ impl SitemapTable {
         self.put(cursor_at(hour)).await
     }
 
-    /// Returns up to `most` timers of an hour with this digit, the earliest first, from behind `after`.
+    /// Returns up to `most` timers of an hour with this digit, the earliest first, after `after`.
     pub async fn timers(
         &self,
         hour: i64,
@@ -138,23 +138,23 @@ impl SitemapTable {
         Ok(self.first(query).await?.iter().filter_map(timer).collect())
     }
 
-    /// Deletes a timer that no ledger knows.
+    /// Deletes a timer that no ledger names.
     pub(crate) async fn drop_timer(&self, timer: &Timer) -> Result<(), EngineError> {
         self.delete(&self::timer(timer.due, &timer.id)).await
     }
 
-    /// Puts the cursor an hour behind `now`, if there is none: no timer can be older than the first site's row.
+    /// Writes the cursor an hour before `now`, if there is none. No timer can be older than the first site's row.
     pub(crate) async fn begin_timers(&self, now: i64) -> Result<(), EngineError> {
         let cursor = cursor_at(begin_of(now));
         self.put_if(cursor, Condition::lacks("pk")).await.map(drop)
     }
 
-    /// Returns the same if there is none that can be read.
+    /// Writes the cursor an hour before `now`, if there is none that can be read.
     pub(crate) async fn begin_timers_again(&self, now: i64) -> Result<(), EngineError> {
         self.set_cursor(begin_of(now)).await
     }
 
-    /// Returns the ringing that goes on of these digits.
+    /// Returns the slices of these digits that continue.
     pub(crate) async fn ringing(
         &self,
         digits: &[char],
@@ -174,7 +174,8 @@ impl SitemapTable {
         Ok(items.iter().filter_map(ringing).collect())
     }
 
-    /// Returns whether more pages are due, or will be before the next sweep, than a sweep does: slices of their own do the rest.
+    /// Returns whether more pages are due, or will be before the next sweep, than a sweep handles. Further slices handle the
+    /// rest.
     ///
     /// # Errors
     ///
@@ -183,8 +184,8 @@ impl SitemapTable {
         Ok(!self.ringing(&HASH_DIGITS).await?.is_empty())
     }
 
-    /// Writes the row again if more is to follow, which is the event for the next slice, and deletes it if not. Nothing happens if
-    /// another slice was faster.
+    /// Writes the row again if more slices are to follow, which is the event for the next one. Otherwise deletes it. Has no
+    /// effect if another slice was faster.
     pub(crate) async fn advance_ringing(
         &self,
         digit: char,

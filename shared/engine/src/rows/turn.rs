@@ -1,7 +1,7 @@
-//! Whose turn it is to sweep. `JOB#sweep`.
+//! The turn of the sweep. `JOB#sweep`.
 //!
-//! A new AWS account cannot reserve concurrency for a function, so two calls may overlap: the second
-//! one does nothing. A sweep is right beside another one, too, but does everything twice.
+//! A new AWS account cannot reserve concurrency for a function, so two calls may overlap. Then the second call does nothing.
+//! Concurrent sweeps would be correct, but would do everything twice.
 
 use table::{Condition, Item, Update};
 
@@ -11,7 +11,7 @@ use crate::error::EngineError;
 
 const SWEEP: &str = "sweep";
 
-/// Returns the key of the row that says whose turn it is to sweep, and how far the sweep has looked at the sites.
+/// Returns the key of the row with the turn of the sweep, and with the last site that it looked at.
 #[must_use]
 pub fn sweep() -> Key {
     key(format!("{JOB}{SWEEP}"), ALONE)
@@ -21,28 +21,28 @@ pub(super) fn parse(rest: &str, sk: &str) -> Option<RowKey> {
     (rest == SWEEP && sk == ALONE).then_some(RowKey::Sweep)
 }
 
-/// Seconds after which another sweep may begin though one has not ended: the function's time limit.
+/// Seconds after which another sweep may begin even if the last one has not ended: the function's time limit.
 pub const TURN_SECONDS: i64 = 60;
 
 /// The turn of one sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
     token: String,
-    /// The last site that was looked at; nothing if the next one is the first.
+    /// The last site that was looked at. `None` if the next one is the first.
     pub looked_at: Option<String>,
-    /// The site of whose changes search engines were told first; nothing if none ever was.
+    /// The site whose notices were sent first in the last sweep. `None` if none ever was.
     pub told_first: Option<String>,
     /// Whether there is any site.
     pub has_sites: bool,
-    /// The day (since 1970) in which the feeds were last published again; nothing if the row is new, or was lost.
+    /// The day (since 1970) of the last round that published the feeds. `None` if the row is new or was lost.
     feeds_of: Option<i64>,
-    /// Whether they are, in this round of the sites.
+    /// Whether the current round publishes the feeds.
     pub publishes_feeds: bool,
 }
 
 impl Turn {
-    /// Begins with the first site again. Once a day, and where nobody knows when it was last so, that is a round in which every
-    /// feed is published: of a site without a change, what is over goes no other way than by DynamoDB, which takes its time.
+    /// Begins a round with the first site. Once a day, or if the last day is unknown, the round publishes every feed. Otherwise
+    /// an idle site's feed would keep expired entries until DynamoDB deletes their rows, which may take days.
     pub(crate) fn begin_round(&mut self, now: i64) {
         let today = now.div_euclid(86_400);
         self.publishes_feeds = self.feeds_of.is_none_or(|day| day < today);
@@ -51,13 +51,13 @@ impl Turn {
 }
 
 impl SitemapTable {
-    /// Takes the turn. Returns `None` if another sweep has it. A damaged row gives it to nobody.
+    /// Takes the turn. Returns `None` if another sweep has it. A damaged row blocks no sweep.
     pub(crate) async fn begin_turn(&self, now: i64) -> Result<Option<Turn>, EngineError> {
         let token = self.env.token();
         let take = Update::new()
             .set("token", token.as_str())
             .set("until", now + TURN_SECONDS);
-        // Its own token is there if the request comes twice.
+        // The row has the own token if the request arrives twice.
         let is_free = Condition::lacks("until")
             .or(Condition::less("until", now + 1))
             .or(Condition::equals("token", token.as_str()));
@@ -67,7 +67,8 @@ impl SitemapTable {
             let row = self.item(&key).await?.unwrap_or_default();
             let until = row.number("until");
             if until.is_none_or(|until: i64| until > now + 2 * TURN_SECONDS) {
-                // No sweep has written that, even if its clock was fast: nobody would have the turn again.
+                // No sweep has written that time, even if its clock was fast. Without this, no sweep would ever have the turn
+                // again.
                 let unchanged = match row.get("token") {
                     Some(token) => Condition::equals("token", token.clone()),
                     None => Condition::lacks("token"),
@@ -88,7 +89,7 @@ impl SitemapTable {
         }))
     }
 
-    /// Gives the turn back, if it was not taken meanwhile.
+    /// Gives the turn back, if no other sweep took it meanwhile.
     pub(crate) async fn end_turn(&self, turn: &Turn) -> Result<(), EngineError> {
         let mut row = Item::from(&sweep()).with("token", turn.token.as_str());
         if let Some(day) = turn.feeds_of {
@@ -131,10 +132,10 @@ mod tests {
         assert_eq!(second.looked_at, first.looked_at);
         assert_eq!(second.told_first, first.told_first);
         assert!(second.has_sites);
-        // It has died.
+        // The sweep has died.
         let third = table.begin_turn(NOW + 1 + TURN_SECONDS).await.unwrap();
         assert!(third.is_some());
-        // Or not, after all: what it gives back is no longer its own.
+        // The sweep was only slow: the turn that it gives back is no longer its own.
         table.end_turn(&second).await.unwrap();
         let early = table.begin_turn(NOW + 2 + TURN_SECONDS).await.unwrap();
         assert_eq!(early, None);
@@ -157,7 +158,7 @@ mod tests {
     async fn once_a_day_a_round_publishes_the_feeds_to_its_end() {
         let table = Repeating::default().engine();
         let mut published = Vec::new();
-        // Two minutes are a round; the first is as if the row were lost, and the last ones are of another day.
+        // A round takes two minutes. The first one finds no row, as after a loss, and the last ones are on another day.
         for (minute, now) in [0, 60, 120, 180, 86_400, 86_460, 86_520]
             .into_iter()
             .enumerate()

@@ -1,14 +1,14 @@
-//! The audit: it compares every row of the sitemap table and every object with what it was made from.
+//! The audit compares every row of the sitemap table and every object with its source.
 //!
-//! Events keep the published files true. The audit finds what has no event: a row or an object that was lost, truncated or
-//! overwritten, an event that never came, a slot that was offered and never used.
+//! Events keep the published files correct. The audit finds problems without an event: a row or an object that was lost,
+//! truncated or overwritten, an event that was never delivered, a slot that was offered and never used.
 //!
-//! - It works in pages: the sitemap table's rows, then the content table's records, then each site's objects. The daily one first
-//!   finds out which of the rows and records to look at (`sums`).
-//! - What seems wrong is looked at again after a pause: most of it is a change on its way.
-//! - It repairs a record by a reconcile that believes the rows and not the ledger ([`Reconciler::repair`]). It repairs an object by
-//!   raising a version: the row's event has the object published. So it writes only rows, under the usual conditions. It may run
-//!   beside everything else, run twice, or stop anywhere.
+//! - It works in pages: the sitemap table's rows, then the content table's records, then each site's objects. The daily audit
+//!   first finds out which of the rows and records to look at (`sums`).
+//! - A suspected problem is checked again after a pause, because most differences are changes that are still being handled.
+//! - It repairs a record by a reconcile that trusts the rows and not the ledger ([`Reconciler::repair`]). It repairs an object by
+//!   raising a version, because the row's event publishes the object. So it writes only rows, under the usual conditions. It may
+//!   run concurrently with everything else, run twice, or stop anywhere.
 
 mod checksums;
 mod finding;
@@ -36,11 +36,11 @@ use crate::rows::series::Extent;
 use ::objects::all_sites;
 
 impl Audit<'_> {
-    /// Does the next page of an audit, and returns what it has found.
+    /// Runs the next page of an audit, and returns its findings.
     ///
     /// # Errors
     ///
-    /// If a table or the bucket fails: `progress` is then where the next try should begin.
+    /// If a table or the bucket fails. `progress` is then where the next try should begin.
     pub async fn page(&self, progress: &mut AuditProgress) -> Result<Vec<Finding>, EngineError> {
         let (suspects, next) = match progress.step.clone() {
             None => return Ok(Vec::new()),
@@ -75,14 +75,14 @@ impl Audit<'_> {
         Ok(findings)
     }
 
-    /// Stores how far an audit is, for the next slice of it.
+    /// Stores the progress of an audit for its next slice.
     ///
     /// # Errors
     ///
     /// If the table fails.
     pub async fn save(&self, progress: &AuditProgress) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
-        // First: what a page of sums adds may come from a site that is noted here.
+        // The progress first, because the sums of a page may come from a site that is noted in it.
         table.note_audit(progress).await?;
         match &progress.sums {
             Some(sums) => table.note_sums(sums).await,
@@ -90,7 +90,7 @@ impl Audit<'_> {
         }
     }
 
-    /// Repairs what can be repaired, and returns how much of it was not harmless.
+    /// Repairs the suspects, and returns how many of the repaired ones were not harmless.
     async fn make_good(&self, suspects: &[Suspect]) -> Result<u64, EngineError> {
         let table = &self.reconciler.table;
         let mut records: BTreeMap<String, Vec<Key>> = BTreeMap::new();
@@ -163,7 +163,7 @@ impl Audit<'_> {
         segments: &BTreeMap<u32, u64>,
     ) -> Result<(), EngineError> {
         let table = &self.reconciler.table;
-        // What is published of a series reaches as far as the series does.
+        // The published segments show how far the series extends.
         let last = segments.keys().next_back().copied().unwrap_or_default();
         let least = Extent::of_segments(last + 1);
         table.grow(&shard.series, least).await?;
@@ -174,7 +174,7 @@ impl Audit<'_> {
     }
 }
 
-/// Goes on behind what can never succeed, with false: it must not keep the audit from the rest.
+/// Logs a permanent error and returns `false` for it, so that the audit continues with the rest.
 fn step_over(what: &str, outcome: Result<(), EngineError>) -> Result<bool, EngineError> {
     match outcome {
         Err(error) if error.is_permanent() => {

@@ -5,8 +5,8 @@
 //!   mark is removed once no notice is left.
 //! - A notice is deleted once its URL was accepted or refused, unless the URL has changed again meanwhile. A sweep that ends between
 //!   the request and the deletion sends the URL twice, which is harmless.
-//! - What an endpoint does not accept now is kept and sent again, after longer and longer pauses.
-//! - Notices take a bounded time of each sweep. A notice that was not accepted for two days is dropped.
+//! - URLs that an endpoint does not accept now are kept and retried, after longer and longer pauses.
+//! - Sending takes a limited time of each sweep. A notice that was not accepted for two days is dropped.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use futures::future::BoxFuture;
 use crate::env::Deadline;
 use crate::rows::table::SitemapTable;
 
-/// How long an endpoint has to take a request and to answer: 10,000 URLs are a megabyte or two.
+/// The time limit of a request and its answer. 10,000 URLs have a megabyte or two.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An endpoint of IndexNow, which passes URLs on to the other engines.
@@ -37,51 +37,51 @@ pub trait SearchEngines: std::fmt::Debug + Send + Sync {
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The URLs are accepted.
+    /// The URLs were accepted.
     Taken,
-    /// They will never be accepted. It has the status.
+    /// The URLs will never be accepted. Contains the HTTP status.
     Refused(u16),
-    /// They may be accepted later.
+    /// The URLs may be accepted later.
     Later {
-        /// Why not now.
+        /// Why they are not accepted now.
         reason: String,
-        /// The pause that the endpoint asks for, in seconds.
+        /// The pause that the endpoint asks for, in seconds. `None` if it does not say.
         after: Option<i64>,
     },
 }
 
-/// URLs of one request (<https://www.indexnow.org/documentation>).
+/// The most URLs of one request (<https://www.indexnow.org/documentation>).
 const MAX_URLS: usize = 10_000;
 const _: () = assert!(PAGE * HASH_DIGITS.len() <= MAX_URLS);
-/// Seconds after a change before its URL is sent. Shared caches hold a sitemap for a minute, and an engine that comes at once should
-/// find the change. A page that is edited several times in a row is sent once.
+/// Seconds after a change before its URL is sent. Shared caches keep a sitemap for a minute, and an engine that reads it at once
+/// should find the change. A page that is edited several times in a row is sent once.
 const SETTLE_SECONDS: i64 = 60;
-/// Seconds after which a change is no news: an engine has read the sitemap since.
+/// Seconds after which a change is no longer sent, because an engine has read the sitemap since.
 const MAX_AGE_SECONDS: i64 = 48 * 3_600;
-/// The first pause, in seconds: a sweep's period. Each is twice the one before.
+/// The first pause, in seconds: a sweep's period. Each further pause is twice as long.
 const MIN_PAUSE_SECONDS: i64 = 60;
-/// The longest pause of our own.
+/// The longest pause without a request of the endpoint, in seconds.
 const MAX_PAUSE_SECONDS: i64 = 3_600;
-/// The longest that an endpoint may ask for: well within the time that a notice is kept.
+/// The longest pause that an endpoint may ask for, in seconds: well below the time that a notice is kept.
 const MAX_RETRY_AFTER_SECONDS: i64 = 6 * 3_600;
 const _: () = assert!(
     MAX_PAUSE_SECONDS < MAX_RETRY_AFTER_SECONDS && MAX_RETRY_AFTER_SECONDS < MAX_AGE_SECONDS
 );
-/// Requests of one sweep.
+/// The most requests of one sweep.
 const MAX_REQUESTS: u32 = 20;
-/// How long a sweep goes on beginning new requests.
+/// The time in which a sweep begins new requests.
 const SLICE: Duration = Duration::from_secs(10);
-/// How long a sweep goes on beginning new parts of the audit: well below the function's time limit, and the timers of
-/// the next minute wait for it.
+/// The time in which a sweep begins new parts of the audit: well below the function's time limit. The timers of the next minute
+/// wait for it.
 pub(super) const AUDIT_SLICE: Duration = Duration::from_secs(20);
 const _: () = assert!(
     SLICE.as_secs() + TIMEOUT.as_secs() + AUDIT_SLICE.as_secs() <= 45,
     "the function's minute has room for the timers and for deleting what was told"
 );
-/// Calls of the table under way at the same time.
+/// Concurrent calls of the table.
 const CALLS: usize = 32;
 
-/// What one sweep may still do.
+/// The requests and the time that a sweep has left.
 struct Budget {
     requests: u32,
     until: Deadline,
@@ -93,10 +93,10 @@ impl Budget {
     }
 }
 
-/// What is to be done with the notices of a site.
+/// What to do with the notices of a site.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Plan {
-    /// The oldest first.
+    /// Notices to send, the oldest first.
     tell: Vec<Notice>,
     drop: Vec<Notice>,
 }
@@ -104,7 +104,7 @@ struct Plan {
 fn plan(notices: Vec<Notice>, now: i64) -> Plan {
     let mut plan = Plan::default();
     for notice in notices {
-        // Also one of the far future, which would never have its turn.
+        // Also if its time is in the far future: it would never be sent.
         if (now - notice.at).abs() > MAX_AGE_SECONDS {
             plan.drop.push(notice);
         } else if now - notice.since >= SETTLE_SECONDS {
@@ -115,7 +115,7 @@ fn plan(notices: Vec<Notice>, now: i64) -> Plan {
     plan
 }
 
-/// Returns how many tries have failed after one more, and when the next may be.
+/// Returns the number of failed tries after one more, and the time of the next.
 fn next_pause(failed: u32, after: Option<i64>, now: i64) -> (u32, i64) {
     let tries = failed.saturating_add(1);
     let own = MIN_PAUSE_SECONDS << (tries - 1).min(6);
@@ -123,7 +123,7 @@ fn next_pause(failed: u32, after: Option<i64>, now: i64) -> (u32, i64) {
     (tries, now + own.min(MAX_PAUSE_SECONDS).max(asked))
 }
 
-/// Returns the body of a request. A site is one host, so all its URLs are of the host that the key is for.
+/// Returns the body of a request. A site is one host, so all its URLs belong to the key's host.
 fn request(site: &SiteRow, key: &str, notices: &[Notice]) -> String {
     let urls: Vec<&str> = notices.iter().map(|notice| notice.loc.as_str()).collect();
     let origin = &site.settings.origin;
@@ -136,7 +136,7 @@ fn request(site: &SiteRow, key: &str, notices: &[Notice]) -> String {
     .to_string()
 }
 
-/// Returns how many of these sites, which are in order, are not behind that one.
+/// Returns how many of these sorted sites are not after `site`.
 fn up_to<'a>(site: Option<&str>, sites: impl Iterator<Item = &'a str>) -> usize {
     sites.take_while(|&one| Some(one) <= site).count()
 }
@@ -153,7 +153,7 @@ pub(super) async fn tell(
         until: reconciler.env.deadline(SLICE),
     };
     let mut marks = table.marks(Mark::Notices).await?;
-    // Each sweep begins with the next site, so that none waits for ever behind sites that always have notices.
+    // Each sweep begins with another site, so that no site waits forever for sites that always have notices.
     let sites = marks.iter().map(|marked| marked.site.as_str());
     let before = up_to(turn.told_first.as_deref(), sites) % marks.len().max(1);
     marks.rotate_left(before);
@@ -189,7 +189,7 @@ pub(super) async fn tell(
                 }
             };
             if is_empty {
-                // Read before the notices: what was written behind the reads has marked the site again, or will.
+                // The mark was read before the notices: any later notice has marked the site again, or will.
                 table.unmark(Mark::Notices, marked).await?;
             }
             Ok(())
@@ -202,7 +202,7 @@ pub(super) async fn tell(
     failure.map_or(Ok(()), Err)
 }
 
-/// A site whose changes may be sent.
+/// A site whose notices may be sent.
 struct Site<'a> {
     reconciler: &'a Reconciler,
     row: &'a SiteRow,
@@ -230,7 +230,7 @@ impl Site<'_> {
             if notices.is_empty() {
                 return Ok(true);
             }
-            // The time behind the reads: to one of before them, what was noted since may seem to be of the far future.
+            // The time after the reads. With an earlier time, newer notices would seem to be in the future.
             let now = env.now();
             let plan = plan(notices, now);
             drop_all(table, host, &plan.drop).await?;
@@ -284,7 +284,7 @@ impl Site<'_> {
                     return Ok(false);
                 }
             };
-            // First, so that a sweep that ends here loses no refusal. The next sweep sends the URLs again.
+            // The answer first, so that a sweep that ends here does not lose a refusal. The next sweep sends the URLs again.
             table.set_pause(host, (0, now), Some(answer)).await?;
             failed = 0;
             drop_all(table, host, &plan.tell).await?;
@@ -316,7 +316,7 @@ async fn drop_all(table: &SitemapTable, site: &str, notices: &[Notice]) -> Resul
     concurrently(CALLS, drops).await.into_iter().collect()
 }
 
-/// Returns what IndexNow means by a status with which it refuses.
+/// Returns the meaning of a status with which IndexNow refuses a request.
 #[must_use]
 pub fn refusal_reason(status: u16) -> &'static str {
     match status {
@@ -348,7 +348,7 @@ mod tests {
             drop: vec![stale, future],
         };
         assert_eq!(plan(notices.to_vec(), now), expected);
-        // A URL that keeps changing has its turn too.
+        // A URL that keeps changing is sent too.
         let restless = Notice {
             since: now - 60,
             ..notice("/", now)

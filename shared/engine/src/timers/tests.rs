@@ -1,4 +1,4 @@
-//! When slices of ringing go on, and how far the cursor comes meanwhile.
+//! When further slices of timers follow, and how far the cursor moves meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,8 +12,8 @@ use crate::testing::{NOW, Repeating, clocked, reconciler, records};
 
 const DIGIT: char = '7';
 
-/// Returns a world with `timers` timers of one digit, each a second or less behind the one before. No record is there any more, so each
-/// timer is dropped when it is rung.
+/// Returns a world with `timers` timers of one digit, each at most a second after the previous one. No record exists any more, so
+/// each timer is deleted when it is handled.
 async fn world(timers: u32, first: i64) -> (Reconciler, Arc<AtomicI64>) {
     let rows = Repeating::default();
     let ids = (0..).map(|n| format!("r{n}"));
@@ -36,7 +36,7 @@ async fn sweep(reconciler: &Reconciler) -> i64 {
     reconciler.table.cursor().await.unwrap().unwrap()
 }
 
-/// Runs a slice as the row's event does. Returns whether another follows.
+/// Runs a slice as the row's event does. Returns whether another slice follows.
 async fn slice(reconciler: &Reconciler) -> bool {
     let until = reconciler.env.deadline(super::SLICE);
     let outcomes = reconciler.go_on_ringing(&[DIGIT], until).await;
@@ -98,7 +98,7 @@ async fn the_cursor_follows_slices_that_go_on() {
     let (reconciler, clock) = world(10 * BATCH, NOW + 3_590).await;
     let hour = NOW.div_euclid(3_600);
     assert_eq!(sweep(&reconciler).await, hour - 1);
-    // Each second a slice, each minute a sweep, from one hour into the next.
+    // A slice each second and a sweep each minute, from one hour into the next.
     for second in 3_540..3_650 {
         clock.store(second, Ordering::Relaxed);
         if second % 60 == 0 {

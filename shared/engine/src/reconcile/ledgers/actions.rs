@@ -9,11 +9,11 @@ use crate::rows::keys::{self, Key, RowKey};
 use crate::rows::ledger::ledger_body;
 use crate::rows::{feed, holding, llms};
 
-/// The actions of a transaction in the making. Every condition is on the item that it protects.
+/// The actions of a transaction that is being built. Every condition is on the item that it protects.
 #[derive(Default)]
 pub(super) struct Actions {
     actions: Vec<Action>,
-    /// The rows that they name: a transaction may name each once.
+    /// The rows that the actions name. A transaction may name each row once.
     keys: BTreeSet<Key>,
 }
 
@@ -28,7 +28,7 @@ impl Actions {
 
     fn push(&mut self, key: &Key, action: Action) {
         let is_first = self.keys.insert(key.clone());
-        // DynamoDB would refuse the whole transaction, each time anew.
+        // DynamoDB would refuse the whole transaction on every try.
         debug_assert!(is_first, "{key:?} is named twice in one transaction");
         self.actions.push(action);
     }
@@ -46,7 +46,7 @@ impl Actions {
         self.push(&key, action.when(Condition::equals("token", token)));
     }
 
-    /// Deletes a row that should not be (`Fenced::strays`).
+    /// Deletes a row that should not exist (`Fenced::strays`).
     pub(super) fn delete_stray(&mut self, id: &str, key: &Key) {
         if self.keys.contains(key) {
             return;
@@ -58,7 +58,7 @@ impl Actions {
         self.push(key, action);
     }
 
-    /// Adds the actions of a change. `fresh` says that the entry is written into a slot of the counter's.
+    /// Adds the actions of a change. `fresh` means that the entry is written into a new slot of the counter.
     pub(super) fn change(&mut self, id: &str, change: &Change, fresh: bool) {
         match change {
             Change::Replace(placement, rendered) => {
@@ -90,7 +90,7 @@ impl Actions {
                 self.push(&key, Action::put(llms::row(id, item)));
             }
             Change::Notify(Address { site, loc }, at) => {
-                // Keeps the time of the first change that was not sent, so that a URL that keeps changing is sent too.
+                // Keeps the time of the first unsent change, so that a URL that keeps changing is sent too.
                 let update = Update::new()
                     .set("loc", loc.as_str())
                     .set("at", *at)
@@ -108,7 +108,7 @@ impl Actions {
             .set_or_remove("lastmod", rendered.lastmod.map(|at| at.to_string()))
             .add("version", 1);
         let condition = if fresh {
-            // A slot of the counter's has no row, unless the audit found it unused and gave it back meanwhile.
+            // A new slot of the counter has no row, unless the audit found it unused and gave it back meanwhile.
             Condition::lacks("pk").or(Condition::equals("owner", id))
         } else {
             nobodys_or(id)
@@ -117,8 +117,8 @@ impl Actions {
         self.push(&key, Action::update(&key, update).when(condition));
     }
 
-    /// Adds the actions that empty an entry's row. The row stays as a stub: its version must go on rising, or a segment's stamp could come
-    /// back.
+    /// Adds the actions that empty an entry's row. The row remains as a stub, because its version must keep rising. Otherwise a
+    /// segment's stamp could repeat.
     fn remove_entry(&mut self, id: &str, placement: &Placement, reuse: Reuse) {
         let update = Update::new()
             .remove("owner")
@@ -134,7 +134,7 @@ impl Actions {
     }
 }
 
-/// Makes the write or deletion of a claim conditional: it must be nobody's or this record's.
+/// Makes the write or deletion of a claim conditional: the claim must be free or this record's.
 fn of_nobody_else(action: Action, id: &str, holding: &Holding) -> Action {
     match holding {
         Holding::Claim(_) => action.when(nobodys_or(id)),
@@ -142,7 +142,7 @@ fn of_nobody_else(action: Action, id: &str, holding: &Holding) -> Action {
     }
 }
 
-/// Returns the condition that a row has no owner or is this record's.
+/// Returns the condition that a row has no owner, or this record as its owner.
 fn nobodys_or(id: &str) -> Condition {
     Condition::lacks("owner").or(Condition::equals("owner", id))
 }

@@ -4,22 +4,23 @@ use sitemap::plan::Ledger;
 
 use crate::rows::keys::Key;
 
-/// A ledger under a fence: until another fence, its owner alone can commit.
+/// A ledger under a fence. Only the run with the fence can commit, until another run fences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fenced {
-    /// The fence's token: random, never a counter, since a ledger may be deleted and come back.
+    /// The fence's token. It is random and not a counter, because a ledger may be deleted and created again.
     pub token: String,
-    /// What it holds; the default if there was none, which a plan without a ledger deletes again. After
-    /// [`fence_verified`](crate::SitemapTable::fence_verified), what of it is true.
+    /// The ledger's body. It is the default if there was none, and a plan that has no ledger deletes the row again. After
+    /// [`fence_verified`](crate::SitemapTable::fence_verified) it contains only what the rows confirm.
     pub ledger: Ledger,
-    /// Whether there was none.
+    /// Whether the ledger did not exist.
     pub new: bool,
-    /// Whether some of what it held was untrue.
+    /// Whether the verification changed the ledger.
     pub untrue: bool,
-    /// Whether the row of the feed that it names is lost. The ledger keeps its time: the row comes back under that.
+    /// Whether the feed row that the ledger names is lost. The ledger keeps its time, so that the row can be restored under the
+    /// same time.
     pub feed_lost: bool,
-    /// Rows that should not be: the record's that its ledger does not know, and free slots that it is about to write into. A
-    /// commit deletes those that it does not write.
+    /// Rows that should not exist: rows of the record that its ledger does not name, and free slots into which it is about to
+    /// write. A commit deletes those that it does not write.
     pub strays: Vec<Key>,
 }
 

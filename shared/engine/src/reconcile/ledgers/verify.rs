@@ -1,4 +1,4 @@
-//! Compares a ledger with the rows, and removes from it what they do not have.
+//! Compares a ledger with the rows, and removes what the rows do not confirm.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::rows::holding::{Loss, key, loss};
 use crate::rows::keys::{self, Key, RowKey};
 use crate::rows::row::{Holds, Row};
 
-/// Removes from a ledger what the rows do not confirm, and adds what was found.
+/// Removes from a ledger what the rows do not confirm, and adds the found rows that belong to it.
 pub(super) fn verify(
     page: &str,
     fenced: &mut Fenced,
@@ -42,19 +42,20 @@ pub(super) fn verify(
     fenced.untrue = fenced.ledger != before;
 }
 
-/// Corrects what a ledger says of a row.
+/// Corrects the ledger's statement about a row.
 fn correct(fenced: &mut Fenced, holding: &Holding, loss: Loss) {
     match (holding, loss) {
-        // Written again, in its place. No entry has an empty digest. The audit may have given its slot back meanwhile.
+        // The entry is rewritten in its slot, because no entry has an empty digest. The audit may have given the slot back
+        // meanwhile.
         (Holding::Entry(placed), Loss::Missing | Loss::Empty | Loss::Unreadable) => {
             fenced.strays.push(keys::free(&placed.series, placed.slot));
             redigest(fenced, placed, String::new());
         }
         (Holding::Entry(placed), Loss::Differs(digest)) => redigest(fenced, placed, digest),
-        // Nobody is notified a second time by a repair, so its time must not be forgotten.
+        // The ledger keeps the feed row's time, so that the repair does not report the change a second time.
         (Holding::Feed(..), Loss::Missing) => fenced.feed_lost = true,
         (Holding::GroupMember(..), Loss::Unreadable) => fenced.ledger.forget(holding),
-        // The audit deletes it, and then it is missing.
+        // The audit deletes the unreadable row. After that it is missing.
         (_, Loss::Unreadable) => {}
         _ => fenced.ledger.forget(holding),
     }

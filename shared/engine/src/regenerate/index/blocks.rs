@@ -1,13 +1,14 @@
-//! A site's only index, in blocks of lines: what a change of one sitemap reads and writes of it.
+//! A site's only index, in blocks of lines, so that a change of one sitemap reads and writes only one block.
 //!
 //! - A block is a segment of the index's object, and its stamp is the sum of the generations of its summaries. So it is published
 //!   by the rule of a shard's segment: read the object, then the block's rows, then put under the object's ETag.
-//! - A block's summaries are those behind the last line of the block before it, up to its own last line, whether they have a line
-//!   or not. Behind the last line of all they are the last block's.
-//! - The first segment has no lines. Its stamp is what else the index's stamp adds up: the version of the site's row. If the row
-//!   still has that version, the index is of the settings as they are, and the site file was put before it.
-//! - Where a block ends depends on nothing but the lines: see [`are_cut`]. So equal indexes have the same ETag, whatever came before.
-//! - Everything else is for the whole: several indexes, other settings, other cuts, an object that was built without blocks.
+//! - A block's summaries are those after the last line of the previous block, up to its own last line, whether they have a line
+//!   or not. Summaries after the last line of all belong to the last block.
+//! - The first segment has no lines. Its stamp is the rest of the index's stamp, the version of the site's row. If the row still
+//!   has that version, the index was made with the current settings, and the site file was put before it.
+//! - The ends of blocks depend only on the lines: see [`are_cut`]. So equal indexes have the same ETag, whatever their history.
+//! - In all other cases the whole index is built: several indexes, other settings, other cuts, an object that was built without
+//!   blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,20 +31,20 @@ use super::super::regenerator::Regenerator;
 use super::super::shard::readable;
 use super::lines::{IndexLimits, Line, is_listed, room};
 
-/// Blocks of an index at most: all segments but the first, which has no lines.
+/// The most blocks of an index: all segments but the first, which has no lines.
 const MOST_BLOCKS: usize = MAX_SEGMENTS - 1;
-/// Blocks that are read one by one at most. If more have changed, the whole is read.
+/// The most blocks that are read one by one. If more have changed, the whole index is read.
 const MOST_READ: usize = 8;
 
-/// Some lines in a row.
+/// Consecutive lines of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Block {
     lines: u32,
     newest: Option<When>,
     xml: Vec<u8>,
-    /// The count of each line.
+    /// The counts of the lines, rendered.
     counts: Vec<u8>,
-    /// The sum of the generations of its summaries.
+    /// The sum of the generations of the block's summaries.
     generation: u64,
     /// The sitemap in its last line.
     end: Option<ShardId>,
@@ -60,7 +61,7 @@ impl Block {
     }
 }
 
-/// Returns the segments of an index with this stamp.
+/// Returns the segments of an index whose generation is `generation`.
 pub(super) fn segments(generation: u64, blocks: &[Block]) -> impl Iterator<Item = Segment<'_>> {
     let stamps = blocks.iter().map(|block| block.generation);
     let first = Segment {
@@ -73,7 +74,7 @@ pub(super) fn segments(generation: u64, blocks: &[Block]) -> impl Iterator<Item 
     std::iter::once(first).chain(blocks)
 }
 
-/// Returns the blocks of these summaries, of an index with so many lines. Without lines there are none.
+/// Returns the blocks of these summaries, for an index with `lines` lines. An index without lines has no blocks.
 pub(super) fn cut(
     settings: &SiteSettings,
     summaries: &BTreeMap<ShardId, Summary>,
@@ -82,7 +83,7 @@ pub(super) fn cut(
 ) -> Vec<Block> {
     let (hidden, size) = (settings.hidden_series(), size_of_block(limits, lines));
     let (mut blocks, mut line) = (Vec::<Block>::new(), Line::default());
-    // Of summaries behind the last line.
+    // The generations of summaries after the last line so far.
     let mut generation = 0;
     for (shard, summary) in summaries {
         generation += summary.generation;
@@ -109,13 +110,14 @@ pub(super) fn cut(
     blocks
 }
 
-/// Returns whether a block ends between two sitemaps whose lines follow each other: where the first `size` of a series end, the
-/// next, and so on, and where a series has more than the next one begins with. Many short series are one block.
+/// Returns whether a block ends between two consecutive lines. A block ends after each `size` sitemaps of a series, and where a
+/// series has more sitemaps than the next one begins with. Many short series are in one block.
 fn are_cut(one: &ShardId, next: &ShardId, size: u32) -> bool {
     (one.n - 1) / size != (next.n - 1) / size
 }
 
-/// Sitemaps of a series in one block, of an index with so many lines: half of the blocks that there may be hold them all.
+/// Returns how many sitemaps of a series are in one block, for an index with `lines` lines. The index then needs about half of
+/// the possible blocks.
 fn size_of_block(limits: IndexLimits, lines: u32) -> u32 {
     let least = lines.div_ceil(MOST_BLOCKS as u32 / 2);
     let mut size = limits.block;
@@ -125,16 +127,17 @@ fn size_of_block(limits: IndexLimits, lines: u32) -> u32 {
     size
 }
 
-/// A published index, taken apart.
+/// The blocks of a published index.
 struct Published {
     /// The sitemap in the last line of each block.
     ends: Vec<ShardId>,
-    /// The counts of each block's lines.
+    /// The counts of each block's lines, rendered.
     counts: Vec<String>,
 }
 
 impl Published {
-    /// Returns `None` if it is not the site's only one, is of other settings, or has no blocks.
+    /// Returns the parsed index. Returns `None` if it is not the site's only index, was made with other settings, or has no
+    /// blocks.
     fn of(row: &SiteRow, index: &Member<'_>) -> Option<Self> {
         let directory = index.directory();
         let (first, blocks) = directory.segments.split_first()?;
@@ -158,24 +161,24 @@ impl Published {
         Some(Self { ends, counts })
     }
 
-    /// Returns whether the others stay as they are if this is the k-th.
+    /// Returns whether the other blocks stay as they are if this becomes the k-th block.
     fn has_room_for(&self, k: usize, block: &Block, size: u32) -> bool {
         let Some(end) = &block.end else { return false };
-        // What is behind the end of another one than the last is the next one's.
+        // Summaries after the end of a block belong to the next block. Only the last block may get another end.
         match self.ends.len() - 1 == k {
             true => k == 0 || are_cut(&self.ends[k - 1], end, size),
             false => self.ends[k] == *end,
         }
     }
 
-    /// Returns the block with a sitemap's line, or where one would be.
+    /// Returns the block that has, or would have, a sitemap's line.
     fn block_of(&self, shard: &ShardId) -> usize {
         let block = self.ends.partition_point(|end| end < shard);
         block.min(self.ends.len() - 1)
     }
 }
 
-/// Returns the sitemap that is listed with this address. Returns `None` if it is another file.
+/// Returns the sitemap with this address. Returns `None` if the address is that of another file.
 pub(super) fn listed_at(site: &str, loc: &str) -> Option<ShardId> {
     let (_, file) = loc.rsplit_once('/')?;
     match ObjectKey::from_path(&format!("{PUBLISHED_PREFIX}{site}/{file}"))? {
@@ -188,8 +191,8 @@ pub(super) fn listed_at(site: &str, loc: &str) -> Option<ShardId> {
 }
 
 impl Regenerator {
-    /// Builds the index anew with the lines of these sitemaps' blocks, and says whether that changes it. Nothing if the whole has to
-    /// be read.
+    /// Rebuilds the index with new lines for these sitemaps' blocks. The result is whether that changes the index, or `None` if
+    /// the whole index has to be read.
     pub(super) async fn build_blocks(
         &self,
         site: &str,
@@ -262,7 +265,7 @@ impl Regenerator {
         Ok(Build::Put(built.bytes.into(), document, Some(true)))
     }
 
-    /// Returns the summaries of the k-th block, which had so many lines.
+    /// Returns the summaries of the k-th block, which had `lines` lines.
     async fn read_block(
         &self,
         site: &str,
@@ -286,7 +289,7 @@ mod tests {
     use super::*;
     use crate::testing::Repeating;
 
-    /// The published index: its blocks and its document.
+    /// Returns the blocks and the document of the published index.
     async fn published(regenerator: &Regenerator) -> (Vec<(u64, u32)>, String) {
         let stored = regenerator
             .objects
@@ -312,7 +315,7 @@ mod tests {
         (segments.collect(), text)
     }
 
-    /// What the summaries ask for.
+    /// Returns the blocks and the document that the summaries require.
     async fn wanted(regenerator: &Regenerator) -> (Vec<(u64, u32)>, String) {
         let table = &regenerator.reconciler.table;
         let summaries = table.summaries(HOST).await.unwrap();
@@ -330,7 +333,7 @@ mod tests {
         (cut, String::from_utf8(document).unwrap())
     }
 
-    /// Each change is published by its block alone, or by the whole where that has to be cut anew.
+    /// Tests that a change replaces its own block alone, or the whole index if that has to be cut differently.
     #[tokio::test]
     async fn a_changed_block_makes_the_index_that_all_summaries_make() {
         let rows = Repeating::default();
@@ -366,7 +369,8 @@ mod tests {
                 vec![32, 32, 32, 4],
                 Some(1),
             ),
-            // Emptied: where a block ends, where one begins, and the last of all. Of the first, another block gets the summary.
+            // Emptied: the last line of a block, the first of another, and the last of all. If a block's first line goes, another
+            // block gets its summary.
             (one("post", 64, summary(3, 0)), vec![32, 31, 32, 4], None),
             (one("post", 66, summary(3, 0)), vec![32, 31, 31, 4], Some(1)),
             (
@@ -374,7 +378,7 @@ mod tests {
                 vec![32, 31, 31, 3],
                 Some(1),
             ),
-            // Filled again, before all others, and behind them with a block of its own.
+            // Filled again: before all others, and after them with a block of its own.
             (
                 one("post", 100, summary(4, 5)),
                 vec![32, 31, 31, 4],
@@ -382,7 +386,7 @@ mod tests {
             ),
             (one("page", 1, summary(1, 5)), vec![33, 31, 31, 4], Some(1)),
             (one("video", 1, summary(1, 5)), vec![33, 31, 31, 4, 1], None),
-            // The last block is now one with that before it.
+            // The last block is now one with the previous block.
             (
                 [one("video", 1, summary(2, 0)), one("q", 97, summary(1, 5))].concat(),
                 vec![33, 31, 31, 5],
@@ -428,7 +432,7 @@ mod tests {
         }
     }
 
-    /// What an earlier version published, what is of other settings, and what is damaged.
+    /// Tests an index of an earlier version, one of other settings, and a damaged one.
     #[tokio::test]
     async fn what_has_no_blocks_is_built_whole() {
         let rows = Repeating::default();

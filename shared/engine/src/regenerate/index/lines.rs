@@ -12,24 +12,24 @@ use crate::rows::keys::ShardId;
 use crate::rows::site::SiteRow;
 use crate::rows::summary::Summary;
 
-/// How much one index may hold.
+/// The limits of one index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexLimits {
-    /// Sitemaps.
+    /// The most sitemaps.
     pub lines: u32,
-    /// Bytes, unencoded, if the site's own limit is not lower.
+    /// The most bytes, unencoded. A lower limit of the site takes precedence.
     pub bytes: u64,
-    /// Sitemaps of a series whose lines are read and written together; of a large index some power of two times as many.
+    /// Sitemaps of a series whose lines are read and written together. A large index has this number times a power of two.
     pub block: u32,
 }
 
 impl IndexLimits {
-    /// [`Self::block`] of a deployment: their summaries are one read unit.
+    /// [`Self::block`] of a deployment. The summaries of such a block cost one read unit.
     pub const BLOCK: u32 = 32;
 }
 
 impl Default for IndexLimits {
-    /// Returns those of sitemaps.org.
+    /// Returns the limits of sitemaps.org.
     fn default() -> Self {
         Self {
             lines: 50_000,
@@ -39,20 +39,20 @@ impl Default for IndexLimits {
     }
 }
 
-/// One index as it should be.
+/// The wanted content of one index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     pub(super) lines: u32,
     pub(super) newest: Option<When>,
-    /// URLs that its sitemaps list, those of videos and of news apart.
+    /// URLs of pages that its sitemaps list. URLs of videos and news are in `repeated`.
     pub(super) urls: u64,
     pub(super) repeated: u64,
     pub(super) xml: Vec<u8>,
-    /// The count of each line.
+    /// The counts of the lines, rendered.
     pub(super) counts: Vec<u8>,
 }
 
-/// What an index says of one sitemap.
+/// The line of one sitemap in an index.
 #[derive(Default)]
 pub(super) struct Line {
     pub(super) count: Count,
@@ -61,7 +61,7 @@ pub(super) struct Line {
     pub(super) rendered_count: Vec<u8>,
 }
 
-/// Bytes for an index's lines and counts.
+/// Returns the bytes that an index has for its lines and counts.
 pub(super) fn room(settings: &SiteSettings, limits: IndexLimits) -> u64 {
     let frame = index_frame(settings);
     let around = frame.prolog.len() + frame.epilogue.len() + COUNTS_BYTES;
@@ -168,7 +168,7 @@ impl Page {
         self.xml.len() + self.counts.len()
     }
 
-    /// Returns what a cascade says of it: its pages, or if it has none, what it repeats.
+    /// Returns the count that a cascade has for this index: the number of its pages, or if it has none, of its videos and news.
     pub(super) fn count(&self) -> Count {
         let is_repeated = self.urls == 0;
         let urls = if is_repeated {

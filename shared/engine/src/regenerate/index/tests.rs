@@ -1,4 +1,4 @@
-//! How many indexes a site has, and what is put of them in which order.
+//! The number of a site's indexes, and the order of their puts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) fn row(settings: &Value) -> SiteRow {
     }
 }
 
-/// Shards 1 to `count` of a series with this many entries each.
+/// Returns the summaries of shards 1 to `count` of a series with this many entries each.
 pub(super) fn shards(name: &str, count: u32, entries: u64) -> BTreeMap<ShardId, Summary> {
     let summary = Summary {
         generation: 1,
@@ -78,7 +78,7 @@ fn check(
     pages
 }
 
-/// A released site, each of whose indexes has room for one sitemap.
+/// Returns a released site whose indexes have room for one sitemap each.
 async fn of_one_line(rows: &Repeating) -> Regenerator {
     Regenerator {
         limits: limits(1, MAX_BYTES),
@@ -86,7 +86,7 @@ async fn of_one_line(rows: &Repeating) -> Regenerator {
     }
 }
 
-/// A released site with these summaries.
+/// Returns a released site with these summaries.
 pub(super) async fn released(
     rows: &Repeating,
     summaries: BTreeMap<ShardId, Summary>,
@@ -107,7 +107,7 @@ pub(super) async fn released(
     regenerator
 }
 
-/// A site turns private just before a publisher counts the two indexes that it needs.
+/// Tests a site that becomes private just before a publisher counts the two indexes that it needs.
 #[tokio::test]
 async fn no_index_is_put_that_its_site_does_not_count() {
     let rows = Repeating::default();
@@ -129,7 +129,7 @@ async fn no_index_is_put_that_its_site_does_not_count() {
     );
 }
 
-/// A count that is not there is read as one.
+/// Tests a row without a count, which is read as one index.
 #[tokio::test]
 async fn indexes_that_a_site_s_row_does_not_count_are_found_and_counted_again() {
     let rows = Repeating::default();
@@ -153,7 +153,7 @@ async fn indexes_that_a_site_s_row_does_not_count_are_found_and_counted_again() 
             repair: true,
             second_look: Duration::ZERO,
         };
-        // Behind every sitemap.
+        // After every sitemap.
         let after = Some((HOST.to_owned(), "published/~".to_owned()));
         let mut progress = AuditProgress {
             sites: [HOST.to_owned()].into(),
@@ -243,19 +243,20 @@ fn a_cascade_lists_the_others_first_if_there_are_any() {
     assert_eq!(pages[2].xml, locs("post-sitemap3.xml").as_bytes());
 }
 
-/// Puts the indexes one after another: no sitemap that stays is in none of them meanwhile, and nothing is listed that is not there.
+/// Checks the order of the indexes' puts. After each put, every sitemap that stays is in some index, and every listed index
+/// exists.
 #[track_caller]
 fn check_order(before: &[&[u32]], after: &[&[u32]], expected: &[usize]) {
     let before: Vec<_> = before.iter().map(|numbers| (1, *numbers)).collect();
     check_order_of(&before, after, expected);
 }
 
-/// The same of indexes that are not of one generation.
+/// Checks the order as [`check_order`] does, for indexes of different generations.
 #[track_caller]
 fn check_order_of(before: &[(u64, &[u32])], after: &[&[u32]], expected: &[usize]) {
     let row = row(&json!({}));
     let settings = &row.settings;
-    // Numbers above a hundred are indexes.
+    // Numbers above 100 are indexes.
     let lines = |numbers: &[u32]| {
         let mut page = Page::default();
         for n in numbers {
@@ -307,16 +308,16 @@ fn check_order_of(before: &[(u64, &[u32])], after: &[&[u32]], expected: &[usize]
 
 #[test]
 fn every_sitemap_stays_in_an_index_while_they_are_put() {
-    // Some come: the others are pushed on.
+    // Sitemaps are added: the others move to later indexes.
     check_order(&[&[1, 2], &[3]], &[&[1, 2], &[3, 4]], &[1, 2]);
     check_order(&[&[2, 3], &[4], &[]], &[&[1, 2], &[3, 4], &[]], &[2, 1, 3]);
-    // Some go: the others move up.
+    // Sitemaps are removed: the others move to earlier indexes.
     check_order(
         &[&[1, 2], &[3, 4], &[5]],
         &[&[2, 3], &[4, 5], &[]],
         &[1, 2, 3],
     );
-    // More come behind than go before, and the other way round.
+    // More are added at the end than are removed at the beginning, and the other way round.
     check_order(
         &[&[1, 2], &[3, 4], &[]],
         &[&[2, 3], &[4, 5], &[6]],
@@ -327,13 +328,13 @@ fn every_sitemap_stays_in_an_index_while_they_are_put() {
         &[&[1, 2], &[3, 4], &[]],
         &[2, 1, 3],
     );
-    // One goes in the first, one comes in the third.
+    // One is removed from the first index, one is added to the third.
     let (before, after): ([&[u32]; 4], [&[u32]; 4]) = (
         [&[1, 2], &[3, 4], &[6, 7], &[8]],
         [&[2, 3], &[4, 5], &[6, 7], &[8]],
     );
     check_order(&before, &after, &[1, 2, 3, 4]);
-    // A cascade comes and goes; it gets longer and shorter.
+    // A cascade appears and disappears, and gets longer and shorter.
     let plain: [&[u32]; 4] = [&[1, 2], &[3, 4], &[], &[]];
     let cascade: [&[u32]; 4] = [&[102, 103], &[1, 2], &[3, 4], &[]];
     let longer: [&[u32]; 4] = [&[102, 103, 104], &[2, 3], &[4, 5], &[6]];
@@ -345,18 +346,19 @@ fn every_sitemap_stays_in_an_index_while_they_are_put() {
 
 #[test]
 fn every_sitemap_stays_in_an_index_after_a_run_that_died() {
-    // It has put the first alone, which now lists what is behind the second.
+    // The dead run has put only the first index, which now lists a sitemap from after the second.
     let died: [(u64, &[u32]); 2] = [(2, &[7, 8]), (1, &[5, 6])];
     check_order_of(&died, &[&[1, 7], &[8, 9]], &[2, 1]);
-    // The first is to list what the second lists, and the other way round.
+    // The first is going to list what the second lists, and the other way round.
     let died: [(u64, &[u32]); 2] = [(2, &[7, 8]), (1, &[5, 7])];
     check_order_of(&died, &[&[1, 7], &[8, 9]], &[2, 1]);
-    // And what both are to list is in the oldest and in a newer one.
+    // The sitemaps that both are going to list are in the oldest index and in a newer one.
     let died: [(u64, &[u32]); 4] = [(2, &[5, 6]), (2, &[7, 8]), (1, &[5, 6]), (1, &[7, 8])];
     check_order_of(&died, &[&[4, 5], &[6, 7], &[8, 9], &[]], &[3, 2, 4, 1]);
 }
 
-/// An index that others have put since it was read, and the next one was read after that: its put is lost before another's is done.
+/// Tests an index that others have put after it was read, and before the next one was read. Its put is lost before any other
+/// index is put.
 #[test]
 fn the_order_does_not_rely_on_an_index_that_may_be_older_than_another() {
     check_order_of(&[(1, &[2, 3]), (2, &[2, 3])], &[&[1, 2], &[3, 4]], &[1, 2]);

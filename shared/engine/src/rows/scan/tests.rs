@@ -1,4 +1,4 @@
-//! What waits for a scan is not forgotten, also when calls come twice.
+//! Requests for a scan are not lost, even if calls arrive twice.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ fn scanning() -> ContentScan {
     }
 }
 
-/// Lets a slice read the row while others do their work. The request that had asked for a pass comes once more, since its answer was lost.
-/// The slice that has read the row as it was must not go on with what it knows.
+/// Lets a slice read the row while other slices work. Then the request that asked for the pass arrives once more, because its
+/// answer was lost. The first slice must not write on the basis of the old row.
 #[tokio::test]
 async fn a_slice_loses_to_those_before_it_when_a_request_comes_twice() {
     let repeating = Repeating::default();
@@ -35,7 +35,7 @@ async fn a_slice_loses_to_those_before_it_when_a_request_comes_twice() {
     assert!(read.wanted && !read.is_complete("r"));
     let advanced = table.advance_content_scan(&read, &scanning()).await;
     assert!(advanced.unwrap());
-    // It asked on condition that there is no row, and now there is one.
+    // The request was conditional on a missing row, and now the row exists.
     repeating.table.transact(request).await.unwrap_err();
     let begun = scan().await;
     assert_eq!(begun.pass, scanning().pass);
@@ -62,7 +62,7 @@ async fn a_slice_loses_to_what_is_asked_for_meanwhile() {
     assert!(!advanced.unwrap(), "the other mapping would be forgotten");
     let read = table.content_scan().await.unwrap().unwrap();
     assert!(read.wanted && read.pass.is_some());
-    // The same once more changes nothing.
+    // Sending the request again changes nothing.
     let want = table.want_content_scan();
     table.transact_once(vec![want]).await.unwrap();
     let advanced = table.advance_content_scan(&read, &done).await;
@@ -86,7 +86,7 @@ async fn a_site_s_scan_that_begins_again_is_not_taken_for_the_one_before() {
     }
     let read = scan().await.unwrap();
     assert_eq!(read.step, SiteStep::BEGINNING);
-    // One that is under way does not begin again.
+    // A running scan is not restarted.
     table.begin_site_scan("a.example", NOW).await.unwrap();
     assert_eq!(scan().await.unwrap(), read);
     let ended = table.advance_site_scan("a.example", &read, None, NOW).await;
@@ -112,7 +112,7 @@ async fn a_site_s_scan_that_is_woken_has_made_no_progress() {
     let advanced = table.advance_site_scan("a.example", &woken, Some(&step), now);
     assert!(advanced.await.unwrap());
     assert_eq!((scan().await.at, scan().await.touched()), (now, now));
-    // One that cannot be read is the audit's to mend: nobody waits for it.
+    // A scan whose row cannot be read blocks nothing: the audit repairs it.
     let row = Item::from(&keys::site_scan("a.example"));
     repeating.table.put(row, None).await.unwrap();
     assert!(!table.is_scanning().await.unwrap());
@@ -120,7 +120,7 @@ async fn a_site_s_scan_that_is_woken_has_made_no_progress() {
     assert!(table.is_scanning().await.unwrap());
 }
 
-/// Checks that the rest of a partition is found. A table's page ends at 1 MB: more of it may follow in the same partition.
+/// Checks that the rest of a partition is read. A table's page ends at 1 MB, and more of it may follow in the same partition.
 #[tokio::test]
 async fn what_is_left_out_is_found_behind_a_page_that_was_cut() {
     let table = Repeating::default().engine();

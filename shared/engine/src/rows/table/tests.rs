@@ -1,4 +1,4 @@
-//! Fences whose requests arrive late, and a repair beside another.
+//! Fences whose requests arrive late, and a repair concurrent with another write.
 
 use std::sync::atomic::Ordering;
 
@@ -18,7 +18,7 @@ async fn a_fence_that_was_given_up_and_arrives_takes_no_fence_back() {
     let other = table.fence("r").await.unwrap();
     let (key, update) = repeating.held.lock().unwrap().take().unwrap();
     repeating.table.update(key, update, None).await.unwrap();
-    // Nobody goes by the token that arrived: both runs lose, and are tried again.
+    // The late token belongs to no run: both runs lose, and are retried.
     let token = table.token("r").await.unwrap().unwrap();
     assert!(![slow.token, other.token].contains(&token));
 }
@@ -30,7 +30,7 @@ async fn a_site_s_fence_is_as_good() {
     repeating.table.put(row, None).await.unwrap();
     let table = repeating.engine();
     repeating.is_held.store(true, Ordering::SeqCst);
-    // This is not a site's row, so what the fence returns cannot be read.
+    // This is not a site's row, so the fence's result cannot be read.
     table.fence_site("a.example").await.unwrap_err();
     let first = repeating.held.lock().unwrap().take().unwrap().1;
     let key = keys::site("a.example");
@@ -48,7 +48,7 @@ async fn a_damaged_ledger_is_deleted_and_none_that_is_written_since() {
     repeating.table.put(row("written"), None).await.unwrap();
     let deleted = repeating.deleted.lock().unwrap().take();
     let (key, condition) = deleted.expect("the damaged one is deleted");
-    // The request arrives once more.
+    // The request arrives a second time.
     repeating.table.delete(key, condition).await.unwrap_err();
     let found = repeating.table.get(table::Item::from(&keys::ledger("r")));
     assert_eq!(found.await.unwrap().unwrap().text("body"), Some("written"));
@@ -84,7 +84,7 @@ async fn an_entry_that_is_written_again_takes_its_slot_back_from_the_free_ones()
         assert_eq!(commit, Commit::Done);
     };
     write().await;
-    // Its row is lost, and an audit takes the slot for one that leaked.
+    // The entry's row is lost, and an audit takes the slot for a leaked one.
     table.delete(&keys::entry(&series, slot)).await.unwrap();
     assert!(table.give_back(&series, slot).await.unwrap());
     write().await;

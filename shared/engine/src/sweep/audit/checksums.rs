@@ -1,4 +1,4 @@
-//! The sums of an audit: what rows, records and ledgers add to them, and how they are stored.
+//! The sums of an audit: the hashes that rows, records and ledgers add, and how the sums are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,37 +15,37 @@ use crate::rows::row::{Holds, Row};
 use crate::rows::series::Extent;
 use crate::rows::table::SitemapTable;
 
-/// Sums. With a million pages thirty share one. They fill 256 KB of an item, which may have 400 KB (DynamoDB).
+/// The number of sums. With a million pages, thirty share one. They take 256 KB of an item, whose limit is 400 KB (DynamoDB).
 pub(super) const SUMS: usize = 32_768;
 
-/// Which sum a page's rows are added to.
+/// The number of the sum to which a page's rows are added.
 pub(crate) type SumNumber = u16;
 
-/// The sums of an audit under way.
+/// The sums of a running audit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sums {
     pub(super) place: Place,
     pub(super) sums: Vec<u64>,
     pub(super) seen: Seen,
-    /// Whether there may be a row of them.
+    /// Whether they may have a row in the table.
     pub(super) is_stored: bool,
 }
 
-/// What is known of the sums beside themselves.
+/// The state of the summation, without the sums.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Place {
     /// When the audit began, in Unix seconds.
     pub(super) began: i64,
-    /// What each hash begins with.
+    /// The random text with which each hash begins.
     pub(super) seed: String,
     pub(super) next: Next,
-    /// Suspected for what a row says by itself.
+    /// Sums that are suspected because of a single row.
     pub(super) suspected: BTreeSet<SumNumber>,
-    /// Whether there is a row that has to be looked at in any case.
+    /// Whether a row has to be looked at in any case.
     pub(super) looks_on: bool,
 }
 
-/// What comes next.
+/// The next page to add.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Next {
@@ -54,25 +54,25 @@ pub(super) enum Next {
     End,
 }
 
-/// What was read of sites and their series, for as long as a slice goes on.
+/// The sites and series that were read, for the rest of a slice.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Seen {
     pub(super) sites: BTreeMap<String, Settled>,
     pub(super) extents: BTreeMap<String, BTreeMap<Series, Extent>>,
 }
 
-/// What a page adds.
+/// The additions of one page.
 pub(super) struct Tally<'a> {
     pub(super) place: &'a Place,
     pub(super) added: Vec<(SumNumber, u64)>,
     pub(super) suspected: BTreeSet<SumNumber>,
     pub(super) looks_on: bool,
-    /// Rows or records that it has read.
+    /// The number of rows or records that it has read.
     pub(super) read: u64,
 }
 
 impl Sums {
-    /// Returns those of an audit that is never stored.
+    /// Returns the sums of an audit that is never stored.
     pub(super) fn unstored(began: i64, seed: String) -> Self {
         Self {
             is_stored: false,
@@ -95,14 +95,14 @@ impl Sums {
         }
     }
 
-    /// Returns the checksums as a text and the sums' bytes.
+    /// Returns the state as JSON, and the bytes of the sums.
     pub(crate) fn store(&self) -> (String, Vec<u8>) {
         let place = serde_json::to_string(&self.place).expect("a place has text keys alone");
         let sums = self.sums.iter().flat_map(|sum| sum.to_le_bytes());
         (place, sums.collect())
     }
 
-    /// Returns what [`Sums::store`] has stored, or `None` if it is not that.
+    /// Returns the sums that [`Sums::store`] has stored, or `None` if they are invalid.
     pub(crate) fn read(place: &str, sums: &[u8]) -> Option<Self> {
         let (sums, rest) = sums.as_chunks::<8>();
         let sums: Vec<u64> = sums.iter().copied().map(u64::from_le_bytes).collect();
@@ -121,7 +121,7 @@ impl Sums {
         !matches!(self.place.next, Next::Rows(_))
     }
 
-    /// Takes in what a page adds.
+    /// Adds the hashes of a page.
     pub(super) fn take(&mut self, added: Vec<(SumNumber, u64)>) {
         for (number, hash) in added {
             let sum = &mut self.sums[usize::from(number)];
@@ -150,13 +150,13 @@ impl Tally<'_> {
         u64::from_le_bytes(*hash.first_chunk().expect("32 bytes"))
     }
 
-    /// Adds what a row or a record says of a page.
+    /// Adds the hash of a row's or a record's content.
     pub(super) fn add(&mut self, ledger: &Key, what: &str, said: &str) {
         let hash = self.hash(ledger, what, said);
         self.added.push((sum_of(ledger), hash));
     }
 
-    /// Subtracts what a page's ledger says of it.
+    /// Subtracts the hash of the content that a page's ledger expects.
     pub(super) fn subtract(&mut self, ledger: &Key, what: &str, said: &str) {
         let hash = self.hash(ledger, what, said);
         self.added.push((sum_of(ledger), hash.wrapping_neg()));
@@ -167,13 +167,13 @@ impl Tally<'_> {
     }
 }
 
-/// Returns the sum of a record's ledgers, of all its parts; or of a row that belongs to none.
+/// Returns the number of the sum for a record's ledgers, of all its parts, or for a row without an owner.
 pub(super) fn sum_of(key: &Key) -> SumNumber {
     let hash = Sha256::digest(&key.pk);
     u16::from_le_bytes([hash[0], hash[1]]) % SUMS as u16
 }
 
-/// Returns the sum that a row belongs to.
+/// Returns the number of the sum to which a row belongs.
 pub(super) fn sum_of_row(row: &Row) -> SumNumber {
     match (&row.kind, owner(row)) {
         (Some(RowKey::Ledger(_)), _) | (_, None) => sum_of(&row.key),
@@ -181,13 +181,13 @@ pub(super) fn sum_of_row(row: &Row) -> SumNumber {
     }
 }
 
-/// Returns the page whose ledger knows a row.
+/// Returns the page whose ledger names a row.
 pub(super) fn owner(row: &Row) -> Option<&str> {
     let named = row.kind.as_ref().and_then(RowKey::owner);
     named.or(row.owner.as_deref())
 }
 
-/// Returns what a row says beside its key.
+/// Returns the content of a row, without its key.
 pub(super) fn said(holds: &Holds) -> String {
     match holds {
         Holds::Entry(Some((_, digest))) => digest.clone(),
@@ -197,7 +197,7 @@ pub(super) fn said(holds: &Holds) -> String {
     }
 }
 
-/// Returns the same, as a ledger says it.
+/// Returns the content of a row as the ledger expects it.
 pub(super) fn said_of(holding: &Holding) -> String {
     match holding {
         Holding::Entry(placed) => placed.digest.clone(),
@@ -207,7 +207,7 @@ pub(super) fn said_of(holding: &Holding) -> String {
     }
 }
 
-/// Returns what of a ledger follows from the record: not the slots, and not what depends on what was before.
+/// Returns the part of a ledger that follows from the record: no slots, and nothing that depends on earlier states.
 pub(super) fn face(ledger: &Ledger) -> String {
     let mut ledger = Ledger {
         content_digest: ledger.content_digest.as_ref().map(|_| String::new()),
@@ -221,16 +221,17 @@ pub(super) fn face(ledger: &Ledger) -> String {
     ledger_body(&ledger)
 }
 
-/// Represents a row in the hash of a ledger's [`face`].
+/// The name of a ledger's [`face`] in its hash, where rows have their key.
 pub(super) const FACE: &str = "";
 
-/// Returns whether a row is looked at if these sums are suspected. What has no owner may be wrong beside others that are right.
+/// Returns whether a row is looked at if these sums are suspected. Free slots and sites are in no ledger, so they are always
+/// looked at.
 pub(super) fn is_suspected(row: &Row, suspected: &BTreeSet<SumNumber>) -> bool {
     matches!(row.kind, Some(RowKey::Free(..) | RowKey::Site(_)))
         || suspected.contains(&sum_of_row(row))
 }
 
-/// Returns whether a record is looked at.
+/// Returns whether a record is looked at if these sums are suspected.
 pub(super) fn is_record_suspected(page: &str, suspected: &BTreeSet<SumNumber>) -> bool {
     suspected.contains(&sum_of(&keys::ledger(page)))
 }
@@ -241,7 +242,7 @@ pub(super) fn name(Key { pk, sk }: &Key) -> String {
 }
 
 impl SitemapTable {
-    /// Returns the sums as a slice of the audit has left them, or `None` if there are none, or they cannot be read.
+    /// Returns the sums that the last slice of the audit has stored, or `None` if there are none, or if they cannot be read.
     pub(super) async fn sums(&self) -> Result<Option<Sums>, EngineError> {
         let item = self.item(&keys::sums()).await?.unwrap_or_default();
         let Some(Value::Bytes(sums)) = item.get("sums") else {

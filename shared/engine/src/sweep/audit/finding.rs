@@ -1,4 +1,4 @@
-//! What an audit finds, and what repairs it.
+//! The findings of an audit, and their remedies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,43 +8,43 @@ use sitemap::plan::Series;
 use crate::rows::keys::{Key, ShardId};
 use crate::rows::series::Extent;
 
-/// What is wrong.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Problem {
-    /// A row whose key is not one of ours. It is left alone, because it may belong to another version.
+    /// A row whose key is unknown. It is left alone, because it may belong to another version.
     RowUnknown,
-    /// A row that lacks an attribute or has a wrong one.
+    /// A row that lacks an attribute or has an invalid one.
     RowDamaged,
-    /// A row that a ledger names is not there, or not as the ledger says.
+    /// A row that a ledger names is missing or differs from the ledger.
     RowLost,
-    /// A row whose owner's ledger does not know it.
+    /// An orphaned row: its owner's ledger does not name it.
     RowStray,
     /// A ledger whose record is gone.
     RecordGone,
-    /// The same, with a fence's token and nothing else. Harmless: a crash leaves some.
+    /// A ledger with only a fence's token, whose record is gone. Harmless: a crash leaves such rows.
     FenceLeft,
-    /// What is placed for a record is not what it says.
+    /// The rows of a record do not agree with it.
     RecordBehind,
     /// A record without a ledger, or settings without their site's row.
     RecordUnseen,
-    /// A site on hold that has no scan: nobody would release it.
+    /// A site on hold without a scan: it would never be released.
     SiteUnserved,
-    /// A slot that was given back and holds an entry.
+    /// A free slot that contains an entry.
     SlotTaken,
-    /// Slots that were offered, never used and not given back. Harmless: a crash leaves some.
+    /// Slots that were offered, never used and not given back. Harmless: a crash leaves such slots.
     SlotsLeaked,
-    /// A series' counter that has not come to where entries are, or a site's row that does not count all indexes that there are.
+    /// A series' counter that is behind its entries, or a site's row that counts fewer indexes than exist.
     CounterBehind,
-    /// There is no object, or it is of a dropped table, or its bytes are not what was written.
+    /// The object is missing, comes from a dropped table, or has other bytes than were written.
     ObjectLost,
-    /// An object says something else than its rows.
+    /// An object disagrees with its rows.
     ObjectDiffers,
-    /// The summary of a shard says something else than its object.
+    /// The summary of a shard disagrees with its object.
     SummaryDiffers,
 }
 
 impl Problem {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 15] = [
         Self::RowUnknown,
         Self::RowDamaged,
@@ -85,21 +85,21 @@ impl Problem {
         }
     }
 
-    /// Returns whether nothing that is published is wrong because of it.
+    /// Returns whether the problem leaves all published files correct.
     #[must_use]
     pub fn is_harmless(self) -> bool {
         matches!(self, Self::SlotsLeaked | Self::FenceLeft | Self::RowUnknown)
     }
 }
 
-/// Something that is wrong.
+/// A problem that an audit found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What.
+    /// Its kind.
     pub problem: Problem,
-    /// The row, record, or object.
+    /// The key of the row, record or object.
     pub what: String,
-    /// More of it.
+    /// Further details.
     pub detail: String,
 }
 
@@ -114,29 +114,29 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A finding, and its remedy.
+/// A finding with its remedy.
 pub(super) struct Suspect {
     pub(super) finding: Finding,
     pub(super) remedy: Remedy,
-    /// What it was when it was looked at: an object's ETag, or a ledger's body.
+    /// The state at the time of the finding: an object's ETag, or a ledger's body.
     pub(super) state: String,
 }
 
-/// What repairs a finding.
+/// The repair of a finding.
 pub(super) enum Remedy {
-    /// Nothing that the audit should do.
+    /// The audit should do nothing.
     Nothing,
-    /// Reconcile the record, with a row that seems to be its own.
+    /// Reconcile the record. The row, if there is one, seems to be its own.
     Reconcile(String, Option<Key>),
     /// Delete the row.
     Drop(Key),
     /// Empty the entry's row.
     Empty(Key),
-    /// Make the series at least so large.
+    /// Raise the extent of the series to at least this.
     Grow(Series, Extent),
     /// Give the shard's positions back.
     GiveBack(ShardId, BTreeSet<u32>),
-    /// Raise the stamps of a shard's segments by so much.
+    /// Raise the stamps of a shard's segments by these numbers.
     Lift(ShardId, BTreeMap<u32, u64>),
     /// Raise the version of the site's settings.
     LiftSite(String),

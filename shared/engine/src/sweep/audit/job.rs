@@ -1,4 +1,4 @@
-//! What all steps of an audit share.
+//! The inputs and helpers that all steps of an audit share.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::finding::Suspect;
 use crate::error::EngineError;
 use crate::reconcile::Reconciler;
 
-/// Rows and records of one page.
+/// Rows and records of one page if all are looked at.
 pub(super) const PAGE: u32 = 250;
-/// The same if only those that are suspected are looked at.
+/// Rows and records of one page if only suspected ones are looked at.
 pub(super) const SIFTED: u32 = 4_000;
 
-/// The settings of a site; nothing within if it has no row, and nothing at all for one that is not published yet or is being
-/// scanned, or whose row cannot be read.
+/// The settings of a site. The inner value is `None` if the site has no row. The outer value is `None` if the site cannot be
+/// judged: it is not published yet or being scanned, or its row cannot be read.
 pub(super) type Settled = Option<Option<SiteSettings>>;
 
 /// An audit of a deployment.
@@ -27,14 +27,14 @@ pub struct Audit<'a> {
     pub objects: &'a dyn Objects,
     /// Whether findings are repaired.
     pub repair: bool,
-    /// The pause before what seems wrong is looked at again: longer than a change usually takes. Without one nothing is: also
-    /// what is on its way is a finding.
+    /// The pause before a suspected problem is checked again: longer than a change usually takes. If it is zero, there is no
+    /// second check, and changes that are still being handled are findings too.
     pub second_look: Duration,
 }
 
 impl Audit<'_> {
-    /// Returns those of the suspects that are still there after a pause. What was written meanwhile is not one of them: of what
-    /// changes all the time, some is always behind.
+    /// Returns the suspects that are still wrong after a pause. Those that were written meanwhile are dropped, because rows that
+    /// change all the time are always a little behind.
     pub(super) async fn confirmed(
         &self,
         suspects: Vec<Suspect>,

@@ -1,7 +1,7 @@
-//! Objects: each shard against its rows and its summary, index, robots.txt and site file against their stamps.
+//! Audits objects: compares each shard with its rows and its summary, and index, robots.txt and site file with their stamps.
 //!
-//! An object with right checksums was written by Waymark, and equal stamps mean equal rows. A lost row can make a stamp lower, or equal
-//! to an older one. Such a stamp is raised above all that were published.
+//! An object with correct checksums was written by Waymark, and equal stamps mean equal rows. A lost row can make a stamp lower,
+//! or equal to an older one. Such a stamp is raised above all published ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,17 +21,18 @@ use super::finding::{Problem, Remedy, Suspect};
 use super::job::Audit;
 use super::progress::{AuditProgress, AuditStep};
 
-/// Reads of one page, and what the last shard has more: four of the largest shards, or fifty small ones, which takes seconds.
+/// The reads after which a page begins no further shard. That is four of the largest shards or fifty small ones, which takes
+/// seconds.
 const READS: u32 = 200;
 /// Reads of a shard, besides its segments.
 const READS_OF_A_SHARD: u32 = 3;
-/// Slots of one shard that one audit gives back, at most: each is a transaction.
+/// The most slots of one shard that one audit gives back. Each is a transaction.
 const MAX_GIVEN_BACK: usize = 500;
-/// Slots of a shard that is filled to more than this part of its byte limit, in percent, are not given back. New entries in them would
-/// soon have to move again.
+/// The slots of a shard are not given back if its entries take more than this percentage of its byte limit. New entries in such
+/// slots would soon have to move again.
 const GIVE_BACK_BELOW_PERCENT: u64 = 80;
 
-/// What a site's shards are compared with.
+/// The rows with which a site's shards are compared.
 struct Site {
     row: SiteRow,
     summaries: BTreeMap<ShardId, Summary>,
@@ -45,24 +46,24 @@ impl Site {
     }
 }
 
-/// The rows of a shard, compared with its object.
+/// The result of comparing a shard's rows with its object.
 #[derive(Default)]
 struct Compared {
-    /// How many segments have rows or are published.
+    /// The number of segments that have rows or are published.
     segments: u32,
-    /// By how much each stamp must rise to be higher than the object's: those of segments that differ.
+    /// By differing segment, the number by which its stamp must rise to be higher than the object's.
     lifts: BTreeMap<u32, u64>,
     /// The sum of the stamps.
     generation: u64,
-    /// The positions that hold an entry.
+    /// The positions of rows with an entry.
     taken: BTreeSet<u32>,
-    /// No row has this position or a higher one.
+    /// The position after the last row.
     end: u32,
 }
 
 impl Compared {
-    /// Returns by how much the stamps must rise, so that the shard is published and its summary is replaced: only one with a
-    /// higher generation replaces it.
+    /// Returns the numbers by which the stamps must rise so that the shard is published and its summary is replaced. A summary is
+    /// replaced only by one with a higher generation.
     fn lifted(&self, summary: Option<&Summary>) -> BTreeMap<u32, u64> {
         let mut lifts = self.lifts.clone();
         if lifts.is_empty() {
@@ -78,7 +79,7 @@ impl Compared {
 }
 
 impl Audit<'_> {
-    /// Returns the next shards behind a place, or the site's own files, and the next place.
+    /// Audits the next shards after a cursor, or the site's other files. Returns the suspects and the next step.
     pub(super) async fn page_of_objects(
         &self,
         after: Option<(String, String)>,
@@ -97,7 +98,7 @@ impl Audit<'_> {
             return Ok((Vec::new(), next_site(sites, host)));
         };
         let mut shards = shards_of(&self.reconciler.table, self.objects, host).await?;
-        // One of a series that has no row, if its object is lost.
+        // Includes shards of a series without a row whose object is lost.
         let summarised = site.summaries.keys();
         shards.extend(summarised.map(|shard| (shard.object().path(), shard.clone())));
         let behind = |(shard, _): &&(String, ShardId)| *host != path.0 || *shard > path.1;
@@ -141,8 +142,8 @@ impl Audit<'_> {
         Ok((suspects, Some(AuditStep::Objects { after })))
     }
 
-    /// Marks the site, so that its feed and llms.txt are published and its notices are looked for. A lost mark cannot be
-    /// detected: an old file, or a notice, may only be waiting for its time.
+    /// Marks the site, so that its feed and llms.txt are published and its notices are sent. A lost mark cannot be detected,
+    /// because an old file or notice may only be waiting for its time.
     async fn mark_again(&self, site: &Site) -> Result<(), EngineError> {
         let Reconciler { table, env, .. } = self.reconciler;
         let settings = &site.row.settings;
@@ -157,7 +158,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Returns a site whose objects can be judged: published, and with rows that can be read.
+    /// Returns a site whose objects can be judged: it is published, and its rows can be read.
     async fn site(&self, host: &str) -> Result<Option<Site>, EngineError> {
         let table = &self.reconciler.table;
         let read = async || {
@@ -178,7 +179,7 @@ impl Audit<'_> {
             }))
         };
         match read().await {
-            // A finding of its own.
+            // A damaged row is a finding of its own.
             Err(EngineError::Damaged { .. }) => Ok(None),
             site => site,
         }
@@ -223,8 +224,8 @@ impl Audit<'_> {
         Ok(suspects)
     }
 
-    /// Compares the rows of a shard with what is published of its segments. Returns `None` if a row cannot be read: that is a
-    /// finding of its own.
+    /// Compares the rows of a shard with its published segments. Returns `None` if a row cannot be read, which is a finding of
+    /// its own.
     async fn compare(
         &self,
         site: &Site,
@@ -283,7 +284,7 @@ impl Audit<'_> {
         }))
     }
 
-    /// Compares all that is published of a site, except the shards, with what it was made from.
+    /// Compares a site's published files, except the shards, with their rows.
     async fn look_at_site_files(&self, host: &str) -> Result<Vec<Suspect>, EngineError> {
         let Some(site) = self.site(host).await? else {
             return Ok(Vec::new());
@@ -314,7 +315,7 @@ impl Audit<'_> {
                     Source::Entries => None,
                     Source::Summaries => wrong_index(object, n, &site),
                     Source::Settings => wrong_text(object, Some(&wanted)),
-                    // One that is not wanted may never have been published.
+                    // An llms.txt that is not wanted may never have been published.
                     Source::Newest if object.is_none() && row.settings.public_llms().is_none() => {
                         None
                     }
@@ -331,7 +332,7 @@ impl Audit<'_> {
     }
 }
 
-/// Returns what is wrong with a shard's object or summary.
+/// Returns the problem of a shard's object or summary.
 fn wrong_shard(
     site: &Site,
     shard: &ShardId,
@@ -368,7 +369,7 @@ fn state_of(object: Option<&(ObjectMeta, Bytes)>) -> String {
     object.map_or_else(String::new, |(meta, _)| meta.etag.clone())
 }
 
-/// Returns what is wrong with an index, the site's nth.
+/// Returns the problem of a site's n-th index.
 fn wrong_index(
     object: Option<(ObjectMeta, Bytes)>,
     n: u32,
@@ -388,12 +389,12 @@ fn wrong_index(
         let why = "not what the summaries say".to_owned();
         return Some((Problem::ObjectDiffers, why));
     }
-    // The first one may be empty, too.
+    // The first index may be empty, too.
     if n > 1 && (directory.entries() > 0) != (n <= row.indexes) {
         let why = format!("the site's row counts {} indexes", row.indexes);
         return Some((Problem::ObjectDiffers, why));
     }
-    // Equal generations are equal counts.
+    // Equal generations mean equal counts.
     let prolog = Member::parse(&bytes)
         .ok()
         .and_then(|member| member.inflated(Part::Prolog));
@@ -406,7 +407,7 @@ fn wrong_index(
     })
 }
 
-/// Returns what is wrong with a file that is stored as text. Without a stamp to compare, only the file itself is checked.
+/// Returns the problem of a file that is stored as text. Without a stamp to compare, only the file itself is checked.
 fn wrong_text(
     object: Option<(ObjectMeta, Bytes)>,
     wanted: Option<&str>,
@@ -428,15 +429,15 @@ fn wrong_text(
     })
 }
 
-/// Returns where the next site's objects begin.
+/// Returns the step at which the next site's objects begin.
 fn next_site(sites: &BTreeSet<String>, host: &String) -> Option<AuditStep> {
     let next = sites.range(host.clone()..).find(|next| *next != host)?;
-    // Before every path.
+    // An empty path sorts before every path.
     let after = Some((next.clone(), String::new()));
     Some(AuditStep::Objects { after })
 }
 
-/// Returns the directory of an object that was written for this epoch and is as it was written, or why it is not.
+/// Returns the directory of an intact object of this epoch, or what is wrong with the object.
 fn directory(meta: &ObjectMeta, bytes: &[u8], epoch: u64) -> Result<Directory, String> {
     let member = Member::parse(bytes).map_err(|error| error.to_string())?;
     member.verify().map_err(|error| error.to_string())?;
@@ -456,8 +457,8 @@ fn directory(meta: &ObjectMeta, bytes: &[u8], epoch: u64) -> Result<Directory, S
     }
 }
 
-/// Returns the position below which every slot of a shard was surely offered. The counter went through the shard up to the capacity
-/// of that time, which may have been a different one. `end` is behind the shard's last row.
+/// Returns the position below which every slot of a shard was certainly offered. The counter went through the shard up to the
+/// capacity at that time, which may have been different. `end` is the position after the shard's last row.
 fn offered(n: u32, extent: Extent, capacity: u32, end: u32) -> u32 {
     let full = end
         .max(1)

@@ -1,4 +1,4 @@
-//! How far an audit is: what its row holds.
+//! The progress of an audit, as its row stores it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,39 +10,39 @@ use crate::error::EngineError;
 use crate::rows::keys;
 use crate::rows::table::SitemapTable;
 
-/// How far the audit is.
+/// The progress of an audit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditProgress {
-    /// Unix seconds of its beginning.
+    /// The time of its beginning, in Unix seconds.
     pub began: i64,
-    /// What comes next; nothing once it has ended.
+    /// The next step. `None` once it has ended.
     pub step: Option<AuditStep>,
-    /// The sites whose rows it has seen.
+    /// The sites whose rows it has read.
     pub sites: BTreeSet<String>,
-    /// What it has found, and how often.
+    /// The number of findings by kind.
     pub found: BTreeMap<String, u64>,
-    /// How much it has repaired, without what was harmless.
+    /// The number of repairs, without harmless ones.
     #[serde(default)]
     pub repaired: u64,
-    /// The rows and records that are looked at, by their sums; all of them without.
+    /// The numbers of the sums whose rows and records are looked at. `None` for all.
     #[serde(default)]
     pub suspected: Option<BTreeSet<SumNumber>>,
-    /// The sums as far as they are. They have a row of their own.
+    /// The sums so far. They have a row of their own.
     #[serde(skip)]
     pub(crate) sums: Option<Sums>,
-    /// Rows, records and sitemaps that this process has read.
+    /// The number of rows, records and sitemaps that this process has read.
     #[serde(skip)]
     pub read: u64,
 }
 
-/// What an audit reads.
+/// What an audit is reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// The sitemap table.
+    /// The rows of the sitemap table.
     Rows,
-    /// The content table, and the user's.
+    /// The records of the content table and the user's table.
     Records,
-    /// The sites' sitemaps.
+    /// The sitemaps of the sites.
     Sitemaps,
 }
 
@@ -61,25 +61,25 @@ impl AuditProgress {
     }
 }
 
-/// A place in an audit.
+/// A step of an audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditStep {
     /// The sums of both tables.
     Sums,
-    /// The sitemap table's rows behind this one.
+    /// The rows of the sitemap table after this one.
     Rows {
-        /// Partition key and sort key; nothing at the beginning.
+        /// Partition key and sort key. `None` at the beginning.
         after: Option<(String, String)>,
     },
-    /// The content table's records behind this id.
+    /// The records of the content after this id.
     Records {
-        /// The last id of the page before; nothing at the beginning.
+        /// The last id of the previous page. `None` at the beginning.
         after: Option<String>,
     },
-    /// The sites' objects behind this one.
+    /// The objects of the sites after this one.
     Objects {
-        /// The site and the path of the last shard; nothing at the beginning.
+        /// The site and the path of the last shard. `None` at the beginning.
         after: Option<(String, String)>,
     },
 }
@@ -99,7 +99,7 @@ pub fn beginning(now: i64) -> AuditProgress {
     }
 }
 
-/// Returns an audit that begins now and looks at what is suspected (`sums`).
+/// Returns an audit that begins now and looks only at suspected rows and records (`sums`).
 #[must_use]
 pub fn daily(now: i64) -> AuditProgress {
     AuditProgress {
@@ -108,7 +108,8 @@ pub fn daily(now: i64) -> AuditProgress {
     }
 }
 
-/// Returns the same, of one process that stores nothing: the clock may have an audit under way. `seed`: a random text.
+/// Returns an audit as [`daily`] does, but of a process that stores nothing, because the clock may have an audit running. `seed`
+/// is a random text.
 #[must_use]
 pub fn sifting(now: i64, seed: String) -> AuditProgress {
     AuditProgress {
@@ -122,14 +123,14 @@ pub fn sifting(now: i64, seed: String) -> AuditProgress {
     reason = "all fail alike: see the type's documentation"
 )]
 impl SitemapTable {
-    /// Returns how far the audit is, or `None` if there was none yet, or its row cannot be read.
+    /// Returns the progress of the audit, or `None` if there was none yet, or if its row cannot be read.
     pub async fn audit(&self) -> Result<Option<AuditProgress>, EngineError> {
         let item = self.item(&keys::audit()).await?;
         let progress = item.as_ref().and_then(|item| item.text("progress"));
         Ok(progress.and_then(|progress| serde_json::from_str(progress).ok()))
     }
 
-    /// Notes how far it is.
+    /// Stores the progress of an audit.
     pub async fn note_audit(&self, progress: &AuditProgress) -> Result<(), EngineError> {
         let progress = serde_json::to_string(progress).expect("progress has text keys alone");
         let item = Item::from(&keys::audit()).with("progress", progress);

@@ -1,4 +1,4 @@
-//! Rows and records: each ledger against its record and its rows, each row against its owner's ledger.
+//! Audits rows and records: compares each ledger with its record and its rows, and each row with its owner's ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use super::job::{Audit, PAGE, SIFTED, Settled};
 use super::progress::{AuditProgress, AuditStep};
 use crate::rows::scan::STUCK_SECONDS;
 
-/// Seconds after a timer's time in which its reconcile may still be on its way.
+/// Seconds after a timer's time in which its reconcile may still be pending.
 const TIMER_GRACE: i64 = 180;
 
 /// The settings of sites by host.
@@ -90,7 +90,7 @@ impl Audit<'_> {
         Ok((suspects, Some(next)))
     }
 
-    /// Returns the records that have no ledger and should have one, and the settings whose site has no row.
+    /// Returns the records that lack a ledger, and the settings whose site has no row.
     async fn look_at_records(&self, ids: &[String]) -> Result<Vec<Suspect>, EngineError> {
         let keys: BTreeSet<Key> = ids.iter().map(|id| keys::ledger(id)).collect();
         let ledgers = self.reconciler.table.rows_with(&keys).await?;
@@ -134,11 +134,11 @@ impl Audit<'_> {
         Ok(suspects)
     }
 
-    /// Returns what is wrong with rows, each with the key of the row that showed it.
+    /// Returns the problems of rows, each with the key of the row that showed it.
     async fn look_at_rows(&self, rows: &[Row]) -> Result<Vec<(Key, Suspect)>, EngineError> {
         let now = self.reconciler.env.now();
         let mut wanted = BTreeSet::new();
-        // Once for all parts of a page.
+        // Each page once, for all its parts.
         let mut ids = BTreeSet::new();
         for row in rows {
             match (&row.kind, &row.holds) {
@@ -195,7 +195,7 @@ impl Audit<'_> {
     async fn look_at_hold(&self, host: &str) -> Result<Option<Suspect>, EngineError> {
         let has_scan = match self.reconciler.table.site_scan(host).await {
             Ok(scan) => scan.is_some(),
-            // A finding of its own, and dropped: then it has none.
+            // An unreadable scan is a finding of its own and gets deleted. Then the site has none.
             Err(EngineError::Damaged { .. }) => false,
             Err(error) => return Err(error),
         };
@@ -205,7 +205,7 @@ impl Audit<'_> {
         Ok((!has_scan).then(suspect))
     }
 
-    /// Returns whether what a ledger says is what its record does.
+    /// Returns the problem of a ledger that disagrees with its record.
     async fn look_at_ledger(
         &self,
         id: &str,
@@ -213,7 +213,7 @@ impl Audit<'_> {
         record: Option<&ContentRecord>,
         sites: &SettledSites,
     ) -> Result<Option<Suspect>, EngineError> {
-        // A record whose id is too long for a key has its ledger under a hash of the id.
+        // A record with an over-long id has its ledger under a hash of the id.
         if id.starts_with(keys::HASHED_ID) {
             return Ok(None);
         }
@@ -251,12 +251,12 @@ impl Audit<'_> {
         })
     }
 
-    /// Returns whether a scan of the site is running. What the scan has not reached yet would look wrong. It is read after the
-    /// site's row, because settings are written together with a scan.
+    /// Returns whether a scan of the site is running. Records that the scan has not reached yet would look wrong. It is read
+    /// after the site's row, because settings are written together with a scan.
     async fn is_scanned(&self, host: &str) -> Result<bool, EngineError> {
         let now = self.reconciler.env.now();
         match self.reconciler.table.site_scan(host).await {
-            // A scan that makes no progress may wait for something that the audit repairs.
+            // A stalled scan may wait for a repair of the audit.
             Ok(scan) => Ok(scan.is_some_and(|scan| now - scan.at <= STUCK_SECONDS)),
             Err(EngineError::Damaged { .. }) => Ok(false),
             Err(error) => Err(error),
@@ -288,7 +288,7 @@ impl Audit<'_> {
     }
 }
 
-/// Returns the first row that a ledger names and that is missing or different.
+/// Returns the first row that a ledger names and that is missing or differs.
 fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspect> {
     ledger.holdings(now).find_map(|holding| {
         let key = holding::key(id, &holding);
@@ -299,7 +299,7 @@ fn lost_row(id: &str, ledger: &Ledger, others: &BTreeMap<Key, Row>, now: i64) ->
     })
 }
 
-/// Returns what is wrong with a row that is no readable ledger.
+/// Returns the problem of a row that is not a readable ledger.
 fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspect> {
     let what = format!("{} {}", row.key.pk, row.key.sk);
     let key = || row.key.clone();
@@ -322,11 +322,11 @@ fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspe
             return Some(Suspect::new(Problem::RowDamaged, what, error, remedy));
         }
     };
-    // It goes by itself.
+    // DynamoDB deletes it.
     if matches!(kind, RowKey::Feed(_, at, _) if is_over(*at, now)) {
         return None;
     }
-    // Its owner, and whether the owner's ledger, if it can be read, knows it.
+    // The owner, and whether the owner's ledger names it, if that ledger can be read.
     let ledger = |owner: &str| match others.get(&keys::ledger(owner)).map(|row| &row.holds) {
         Some(Ok(Holds::Ledger(ledger))) => Some(ledger.clone()),
         _ => None,
@@ -358,7 +358,7 @@ fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspe
             Some(Suspect::new(Problem::CounterBehind, what, detail, remedy))
         }
         (RowKey::Free(series, slot), _) => {
-            // Without its row, the counter could give it too.
+            // Without its row, the counter could offer the slot again.
             let (problem, detail) = match others.get(&keys::entry(series, *slot)) {
                 None => (Problem::RowStray, "the slot has no row"),
                 Some(row) if matches!(row.holds, Ok(Holds::Entry(Some(_)))) => {
@@ -372,17 +372,17 @@ fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspe
     }
 }
 
-/// Returns whether a series' counter has given a slot.
+/// Returns whether a series' counter has offered a slot.
 fn counted(series: &Series, slot: Slot, others: &BTreeMap<Key, Row>) -> bool {
     match others.get(&keys::series(series)).map(|row| &row.holds) {
         Some(Ok(Holds::Series(extent))) => is_counted(slot, Some(*extent)),
-        // One that cannot be read is a finding of its own.
+        // A row that cannot be read is a finding of its own.
         Some(_) => true,
         None => is_counted(slot, None),
     }
 }
 
-/// Returns whether a counter that has come so far has given a slot.
+/// Returns whether a counter with this extent has offered a slot.
 pub(super) fn is_counted(slot: Slot, extent: Option<Extent>) -> bool {
     extent.is_some_and(|extent| {
         slot.i < extent.positions && (slot.n, slot.i) < (extent.shards, extent.next)

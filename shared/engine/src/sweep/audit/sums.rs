@@ -1,11 +1,12 @@
-//! The first step of an audit: it finds out cheaply which pages have to be looked at.
+//! The first step of an audit finds out cheaply which pages have to be looked at.
 //!
-//! - A page's ledger names each row that the page holds, and follows from the page's record. Rows and records add a hash of what they
-//!   say to a sum, and the ledger subtracts it. If a sum is not zero at the end, its pages are looked at by the other steps.
-//! - The order of rows and records does not matter, and no row is read because of another. So this costs two scans, which need not be
-//!   consistent.
-//! - If something changes meanwhile, it may be added once and subtracted twice. Then its pages are looked at in vain.
-//! - The hashes have 64 bits and begin with a text that is random for each audit. So an error stays hidden once in 2⁶⁴ times.
+//! - A page's ledger names each row of the page, and follows from the page's record. Rows and records add a hash of their content
+//!   to a sum, and the ledger subtracts the expected hash. If a sum is not zero at the end, the other steps look at its pages.
+//! - The order of rows and records does not matter, and no row leads to the read of another. So this step costs two scans, which
+//!   need not be consistent.
+//! - A row that changes meanwhile may be added once and subtracted twice. Then its pages are looked at in vain.
+//! - The hashes have 64 bits and begin with a text that is random for each audit. So an error stays hidden with a probability of
+//!   2⁻⁶⁴.
 
 use std::collections::BTreeSet;
 
@@ -27,17 +28,17 @@ use crate::rows::row::Holds;
 use crate::rows::series::Extent;
 use crate::rows::site::Hold;
 
-/// If more sums are suspected, everything is looked at. A longer list would not fit into an item.
+/// The most suspected sums. If there are more, everything is looked at, because a longer list would not fit into an item.
 const MAX_SUSPECTED: usize = SUMS / 4;
-/// Rows or records of one page: about as many as DynamoDB reads at a time (1 MB).
+/// Rows or records of one page: about as many as one read of DynamoDB returns (1 MB).
 const PAGE: u32 = 4_000;
-/// Sites and their series that are remembered from page to page.
+/// Sites that are remembered from page to page, with their series.
 const MAX_SITES: usize = 5_000;
-/// Records whose reads are under way at the same time.
+/// Records that are read concurrently.
 const CALLS: usize = 16;
 
 impl Audit<'_> {
-    /// Adds up the next page, and returns what comes then.
+    /// Adds the next page, and returns the next step.
     pub(super) async fn add_up(
         &self,
         progress: &mut AuditProgress,
@@ -103,7 +104,7 @@ impl Audit<'_> {
         })
     }
 
-    /// Returns the sums of the audit that began then, as the slice before has left them.
+    /// Returns the sums of the audit that began at this time, as the last slice has stored them.
     async fn begin_sums(&self, began: i64) -> Result<Sums, EngineError> {
         let stored = self.reconciler.table.sums().await?;
         let stored = stored.filter(|sums| sums.place.began == began);
@@ -222,7 +223,8 @@ impl Audit<'_> {
         Ok(next.unwrap_or(Next::End))
     }
 
-    /// Returns the ledger of a page for which nothing is placed yet, but for the slots, or `None` if it has none.
+    /// Returns the ledger that a page would get if nothing were placed for it, without slots. Returns `None` if it would have no
+    /// ledger.
     async fn expected(
         &self,
         page: &str,
